@@ -15,9 +15,10 @@ from typing import Any
 from utils.contracts import WH, Point
 from utils.errors import did_you_mean
 
-POINTING = ("click", "double", "triple", "right", "long", "move", "drag", "scroll")
+CLICKS = ("click", "double", "triple", "right", "middle", "long")
+POINTING = (*CLICKS, "move", "drag", "scroll")
 NEEDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("click", "double", "triple", "right", "long", "move"), ("point",)),
+    **dict.fromkeys((*CLICKS, "move"), ("point",)),
     "drag": ("point", "to_point"),
     "scroll": (),
     "type": ("text",),
@@ -90,6 +91,15 @@ _OTHER_NAMES = {
     "plus": "+",
     "minus": "-",
 }
+_CONTROL_CHARACTERS = {
+    "\b": "backspace",
+    "\t": "tab",
+    "\n": "enter",
+    "\r": "enter",
+    "\x1b": "escape",
+    "\x7f": "delete",
+}
+_LONE_CONTROL_CHARACTER = re.compile(r"(?<![^+])[\b\t\n\r\x1b\x7f](?![^+])")
 
 
 class NoAction(ValueError):
@@ -105,6 +115,7 @@ class Action:
     to_point: Point | None = None  # where a drag ends
     text: str = ""  # to type (a line feed is Enter), the answer, or why it fails
     keys: tuple[str, ...] = ()  # held together: ("ctrl", "a")
+    modifiers: tuple[str, ...] = ()  # keys held while the mouse acts: ("ctrl",)
     direction: str = "down"  # in which a scroll moves what is seen
     amount: float = NOTCHES  # notches of the wheel
     seconds: float = 1.0  # to wait
@@ -124,6 +135,8 @@ class Action:
             values = [f"{self.seconds:g}"]
         elif self.kind == "open_app":
             values = [_quoted(self.app)]
+        if self.modifiers:
+            values = [*values, f"modifiers={_quoted('+'.join(self.modifiers))}"]
         return f"{CALLS[self.kind]}({', '.join(values)})"
 
 
@@ -131,6 +144,7 @@ CALLS = {kind: kind for kind in NEEDS} | {
     "double": "double_click",
     "triple": "triple_click",
     "right": "right_click",
+    "middle": "middle_click",
     "long": "long_press",
     "key": "press",
 }
@@ -209,6 +223,7 @@ def _read(given: Any, screen_wh: WH) -> Action:
         **at,
         text=text,
         keys=read_keys(fields["keys"]) if kind == "key" else (),
+        modifiers=_read_modifiers(fields.get("modifiers"), kind),
         direction=direction,
         amount=_number(fields.get("amount", NOTCHES), kind, MOST_NOTCHES),
         seconds=_number(fields.get("seconds", 1.0), kind, LONGEST_WAIT_S),
@@ -240,23 +255,48 @@ def _point(value: Any, screen_wh: WH, kind: str) -> Point:
 
 
 def read_keys(keys: Any) -> tuple[str, ...]:
-    """Names of keys held together, of a list or of a text like `ctrl+a` or `ctrl a`.
+    """Return the names of keys held together, of a list or of a text like `ctrl+a` or `ctrl a`.
+
+    A control character is the key that makes it: "\\b" is backspace.
 
     Raises:
         NoAction: there is no such key, none at all, or too many.
     """
-    parts = re.split(r"(?<=.)[+\s]+(?=.)", keys.strip()) if isinstance(keys, str) else keys
+    parts = keys
+    if isinstance(keys, str):
+        named = _LONE_CONTROL_CHARACTER.sub(lambda match: _CONTROL_CHARACTERS[match[0]], keys)
+        parts = re.split(r"(?<=.)[+\s]+(?=.)", named.strip())
     if not isinstance(parts, Sequence):
         raise NoAction(f"{keys!r:.60} are no keys")
-    found = []
-    for part in parts:
-        name = str(part).strip().lower().replace(" ", "") or ("space" if part else "")
-        found.append(_OTHER_NAMES.get(name, name))
-        if found[-1] not in KEYS and len(found[-1]) != 1:
-            raise NoAction(f"there is no key {part!r:.60}{did_you_mean(name, KEYS)}")
-    if not 0 < len(found) <= MOST_KEYS:
-        raise NoAction(f"{len(found)} keys at once; 1 to {MOST_KEYS} are allowed")
-    return tuple(found)
+    names = [_key_name(part) for part in parts]
+    if not 0 < len(names) <= MOST_KEYS:
+        raise NoAction(f"{len(names)} keys at once; 1 to {MOST_KEYS} are allowed")
+    return tuple(names)
+
+
+def _key_name(part: Any) -> str:
+    text = str(part)
+    stripped = text.strip().lower().replace(" ", "")
+    if not stripped and text:
+        stripped = _CONTROL_CHARACTERS.get(text, "space" if text.isprintable() else "")
+    name = _OTHER_NAMES.get(stripped, _CONTROL_CHARACTERS.get(stripped, stripped))
+    is_character = len(name) == 1 and name.isprintable()
+    if name not in KEYS and not is_character:
+        raise NoAction(f"there is no key {text!r:.60}{did_you_mean(stripped, KEYS)}")
+    return name
+
+
+def _read_modifiers(modifiers: Any, kind: str) -> tuple[str, ...]:
+    if not modifiers:
+        return ()
+    names = read_keys(modifiers)
+    if kind not in POINTING:
+        raise NoAction(f"{kind} takes no modifiers")
+    for name in names:
+        if name not in MODIFIERS:
+            known = ", ".join(MODIFIERS)
+            raise NoAction(f"{CALLS[kind]} with {name!r:.60} held; only {known} can be held")
+    return names
 
 
 def _quoted(text: str) -> str:

@@ -22,7 +22,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from benchmarks.worlds.actions import CALLS, NOTCHES, Action, NoAction
+from benchmarks.worlds.actions import (
+    CALLS,
+    CLICKS,
+    KEYS,
+    NOTCHES,
+    POINTING,
+    Action,
+    NoAction,
+    read_keys,
+)
 from utils.contracts import ParseFunction, Point
 from utils.coordinates import Frame, in_frame
 from utils.errors import did_you_mean
@@ -31,6 +40,7 @@ from utils.thinking import after_thinking
 ToPoint = Callable[[Any, Any], Point]
 """x and y as a model gives them → the point as `read_actions` takes it."""
 PIXELS_PER_NOTCH = 100  # where a model scrolls by pixels
+MOST_QWEN_NOTCHES = 30  # up to which its "pixels" are notches: it was trained on pyautogui's wheel
 LONGEST_READ = 100_000  # characters, from the end: what bounds the time that a reply takes
 MOST_BRACES = 200  # of which a JSON object is tried to be read
 Found = list[Action] | None
@@ -149,7 +159,8 @@ def _of_call(text: str, to_point: ToPoint) -> Action:
     if len(given) > len(names):
         raise NoAction(f"{name} takes {len(names)} values, not {len(given)}")
     fields = {_SYNONYMS.get((kind, key), key): value for key, value in fields.items()}
-    if unknown := sorted(set(fields) - set(names)):
+    allowed = (*names, "modifiers") if kind in POINTING else names
+    if unknown := sorted(set(fields) - set(allowed)):
         raise NoAction(f"{name} has no value called {unknown[0]!r:.60}")
     for target, (x, y) in (
         ("point", ("x", "y")),
@@ -187,6 +198,9 @@ _TARS_KINDS = {
 }
 _TARS_CALL = re.compile(r"\s*(\w+)\(")
 _TARS_VALUE = re.compile(r"""\b(\w++)\s*+=\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
+_TARS_TEXT = re.compile(r"""\(\s*+content\s*+=\s*+(?=(?P<quote>['"]))""")
+_TARS_TEXT_END = re.compile(r"""\\.|(?P<quote>['"])\s*+\)""", re.DOTALL)
+_TARS_NEXT = re.compile(r"[\s;]*+(?:\Z|(?P<name>\w++)\()")
 _TARS_POINTS = ("point", "start_point", "start_box"), ("end_point", "end_box")
 TARS_WAIT_S = 5.0  # what its prompt says of `wait()`
 
@@ -196,13 +210,39 @@ def _uitars(reply: str, to_point: ToPoint) -> Found:
     _, lead, text = reply.rpartition("Action:")
     found: list[Action] = []
     while lead and (match := _TARS_CALL.match(text)):
-        end = _end_of_call(text, match.end())
-        if end is None:
-            break
-        values = {name: _unquoted(value) for name, value in _TARS_VALUE.findall(text[:end])}
+        content = _tars_text(text, match.end() - 1)
+        if content is not None:
+            values, end = {"content": _unquoted(content[0])}, content[1]
+        else:
+            closed = _end_of_call(text, match.end())
+            if closed is None:
+                break
+            end = closed
+            values = {name: _unquoted(value) for name, value in _TARS_VALUE.findall(text[:end])}
         found.append(_of_uitars(match[1], values, to_point))
         text = text[end:].lstrip(" ;")
     return found or None
+
+
+def _tars_text(text: str, opened: int) -> tuple[str, int] | None:
+    """Return the quoted `content` of a call whose bracket opens at `opened`, and the call's end.
+
+    Models do not escape quotes in it (`type(content='it's ok')`), so it goes on to the first
+    quote and bracket that nothing but the end or another call follows. None: it has no content.
+    """
+    begin = _TARS_TEXT.match(text, opened)
+    if begin is None:
+        return None
+    start, first = begin.end(), None
+    for closing in _TARS_TEXT_END.finditer(text, start + 1):
+        if closing["quote"] != begin["quote"]:
+            continue
+        content = text[start : closing.start() + 1], closing.end()
+        following = _TARS_NEXT.match(text, closing.end())
+        if following and (following["name"] is None or following["name"] in _TARS_KINDS):
+            return content
+        first = first or content
+    return first
 
 
 def _of_uitars(name: str, values: Mapping[str, str], to_point: ToPoint) -> Action:
@@ -256,6 +296,7 @@ _JSON_KINDS = {
     "double_click": "double",
     "triple_click": "triple",
     "right_click": "right",
+    "middle_click": "middle",
     "long_press": "long",
     "mouse_move": "move",
     "move": "move",
@@ -279,19 +320,25 @@ _JSON_KINDS = {
     "done": "done",
     "fail": "fail",
 }
-_BUTTONS = {"right": "right", "left": "click"}  # of OpenAI's click
-_SYSTEM_BUTTONS = {"back": ("back", {}), "home": ("home", {}), "enter": ("key", {"keys": "enter"})}
+_BUTTONS = {  # of OpenAI's click
+    "left": "click",
+    "right": "right",
+    "wheel": "middle",
+    "middle": "middle",
+    "back": "back",
+}
 
 
 def _computer_use(reply: str, to_point: ToPoint) -> Found:
     """The calls of a reply: JSON objects with "action", or with a "type" that is one."""
-    found = [_of_json(call, to_point) for each in _objects(reply) if (call := _call_of(each))]
-    return found or None
+    calls = [call for written in _objects(reply) for call in _calls_of(written)]
+    return [_of_json(call, to_point) for call in calls] or None
 
 
 def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
     """The JSON objects of a text, outermost first, in order."""
-    decoder, place = json.JSONDecoder(), reply.find("{")
+    decoder = json.JSONDecoder(strict=False)  # models write line feeds into texts as they are
+    place = reply.find("{")
     for _ in range(MOST_BRACES):
         if place < 0:
             return
@@ -305,45 +352,90 @@ def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
         place = reply.find("{", end)
 
 
-def _call_of(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The part of a tool call that says what to do; None: it is something else."""
-    for name in ("arguments", "input", "action"):  # Qwen; Claude; OpenAI's `computer_call`
-        inner = given.get(name)
+def _calls_of(written: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the parts of a tool call that say what to do; none if it is something else."""
+    batch = written.get("actions")  # OpenAI's `computer_call` of several
+    if isinstance(batch, list):
+        if not all(isinstance(action, Mapping) for action in batch):
+            raise NoAction(f"{batch!r:.60} are no actions")
+        return [call for action in batch for call in _calls_of(action)]
+    for name in ("arguments", "input", "action"):  # Qwen; Claude; OpenAI's `computer_call` of one
+        inner = written.get(name)
         if isinstance(inner, str) and name == "arguments":
             inner = next(_objects(inner), None)
         if isinstance(inner, Mapping):
-            return _call_of(inner) or inner
-    return given if isinstance(given.get("action", given.get("type")), str) else None
+            return _calls_of(inner) or [inner]
+    has_name = isinstance(written.get("action", written.get("type")), str)
+    return [written] if has_name else []
 
 
 def _of_json(call: Mapping[str, Any], to_point: ToPoint) -> Action:
     name = str(call.get("action", call.get("type")))
     if name not in _JSON_KINDS:
         raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _JSON_KINDS)}")
-    kind, text = _JSON_KINDS[name], call.get("text", "")
+    if name == "system_button":
+        return _system_button(call.get("button"))
+    kind, text = _kind_of_button(name, call), call.get("text", "")
+    if kind == "back":  # a button of the mouse
+        return Action(kind)
     fields = _places(kind, call, to_point)
-    if name == "click" and call.get("button") in _BUTTONS:
-        kind = _BUTTONS[call["button"]]
-    elif kind == "scroll":
+    if kind in POINTING:
+        fields["modifiers"] = _held_keys(call)
+    if kind == "scroll":
         fields |= _wheel(name, call)
     elif kind in ("type", "answer"):
         fields["text"] = text
     elif kind == "key":
         fields["keys"] = call.get("keys", text)
     elif kind == "wait":
-        fields["seconds"] = (
-            0.0 if name == "screenshot" else call.get("time", call.get("duration", 1))
-        )
+        seconds = call.get("time", call.get("duration", 1))
+        fields["seconds"] = 0.0 if name == "screenshot" else seconds
     elif kind == "open_app":
         fields["app"] = call.get("app", call.get("name", text))
-    elif name == "system_button":
-        kind, more = _SYSTEM_BUTTONS.get(str(call.get("button", "")).lower(), ("back", {}))
-        fields |= more
     elif name == "terminate" and call.get("status") not in (None, "success"):
         kind = "fail"
     elif kind == "fail":
         fields["text"] = call.get("reason", text)
     return Action(kind, **fields)
+
+
+def _kind_of_button(name: str, call: Mapping[str, Any]) -> str:
+    """Return the kind of an action by its name and, of OpenAI's `click`, its button."""
+    kind, button = _JSON_KINDS[name], call.get("button")
+    if kind not in CLICKS or button is None:
+        return kind
+    does = _BUTTONS.get(button) if isinstance(button, str) else None
+    if name == "click" and does is not None:
+        return does
+    is_of_left = does == "click" and kind not in ("right", "middle")
+    if does == kind or is_of_left:
+        return kind
+    raise NoAction(f"{name} with the button {button!r:.60} cannot be done here")
+
+
+def _system_button(button: Any) -> Action:
+    """Return what a button of a phone does."""
+    match str(button).lower():
+        case "back" | "home" as kind:
+            return Action(kind)
+        case "enter":
+            return Action("key", keys=("enter",))
+    raise NoAction(f"there is no system button {button!r:.60} here; known are Back, Home, Enter")
+
+
+def _held_keys(call: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the keys held while the mouse acts: OpenAI's `keys`, Claude's `text`."""
+    keys = call.get("keys")
+    if keys:
+        return read_keys(keys)
+    text = call.get("text")
+    if not text or not isinstance(text, str):
+        return ()
+    try:
+        names = read_keys(text)
+    except NoAction:
+        return ()  # a label, as some models add it
+    return names if set(names) <= set(KEYS) else ()
 
 
 def _places(kind: str, call: Mapping[str, Any], to_point: ToPoint) -> dict[str, Any]:
@@ -370,19 +462,27 @@ def _of_pair(value: Any, to_point: ToPoint) -> Point:
 
 
 def _wheel(name: str, call: Mapping[str, Any]) -> dict[str, Any]:
-    """Which way and how far: Claude in notches, Qwen and OpenAI in pixels."""
+    """Return which way and how far: Claude in notches, OpenAI in pixels, Qwen in either."""
     if "scroll_direction" in call:
         amount = call.get("scroll_amount", NOTCHES)
         return {"direction": str(call["scroll_direction"]), "amount": _number(amount)}
+    across_px, down_px, unit_px = 0.0, 0.0, PIXELS_PER_NOTCH
     if "pixels" in call:  # Qwen: positive is up, and to the right for hscroll
-        across = _number(call["pixels"]) if name == "hscroll" else 0.0
-        down = 0.0 if name == "hscroll" else -_number(call["pixels"])
+        pixels = _number(call["pixels"])
+        if name == "hscroll":
+            across_px = pixels
+        else:
+            down_px = -pixels
+        if abs(pixels) <= MOST_QWEN_NOTCHES:
+            unit_px = 1
     else:
-        across, down = (_number(call.get(each) or 0) for each in ("scroll_x", "scroll_y"))
-    is_across = abs(across) > abs(down)
-    direction = ("left", "right") if is_across else ("up", "down")
-    far = across if is_across else down
-    return {"direction": direction[far > 0], "amount": abs(far) / PIXELS_PER_NOTCH}
+        across_px = _number(call.get("scroll_x") or 0)
+        down_px = _number(call.get("scroll_y") or 0)
+    if abs(across_px) > abs(down_px):
+        direction = "right" if across_px > 0 else "left"
+        return {"direction": direction, "amount": abs(across_px) / unit_px}
+    direction = "down" if down_px > 0 else "up"
+    return {"direction": direction, "amount": abs(down_px) / unit_px}
 
 
 # -- the parse functions --------------------------------------------------------------------------

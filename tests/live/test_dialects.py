@@ -59,6 +59,11 @@ CLICK = one("click", point=(0.25, 0.5))
         ("triple_click(0.25, 0.5)", one("triple", point=(0.25, 0.5))),
         ("right_click(0.25, 0.5)", one("right", point=(0.25, 0.5))),
         ("long_press(0.25, 0.5)", one("long", point=(0.25, 0.5))),
+        ("middle_click(0.25, 0.5)", one("middle", point=(0.25, 0.5))),
+        (
+            'click(0.25, 0.5, modifiers="ctrl+shift")',
+            one("click", point=(0.25, 0.5), modifiers=("ctrl", "shift")),
+        ),
         ("move(0.25, 0.5)", one("move", point=(0.25, 0.5))),
         ("drag(0.25, 0.5, 0.75, 0.5)", one("drag", point=(0.25, 0.5), to_point=(0.75, 0.5))),
         (
@@ -111,6 +116,11 @@ def test_own_words(reply, actions):
         ('Action: click("a", 0.5)', "'a' is no number"),
         ('Action: press("ctrl+hyper")', "there is no key 'hyper'"),
         ('Action: press("")', "there is no key ''"),
+        (r'Action: press("\x00")', r"there is no key '\\x00'"),
+        (r'Action: press("ctrl+\x01")', r"there is no key '\\x01'"),
+        (r'Action: press("\ud800")', "there is no key"),
+        ('Action: click(0.5, 0.5, modifiers="a")', "click with 'a' held; only ctrl, alt, shift"),
+        ('Action: type("a", modifiers="ctrl")', "type has no value called 'modifiers'"),
         ('Action: scroll(0.5, 0.5, "sideways")', "scroll 'sideways'"),
         ('Action: type("' + "x\\n" * 300 + '")', "type: 301 lines; at most 200 are allowed"),
         ("Action: drag(0.1, 0.2, 0.3)", "drag takes x1, y1, x2, y2"),
@@ -144,6 +154,9 @@ def test_what_python_thinks_of_a_text_is_no_news():
         Action("open_app", app="To-do"),
         Action("wait", seconds=0.5),
         Action("long", (0.125, 0.25)),
+        Action("middle", (0.25, 0.5)),
+        Action("click", (0.25, 0.5), modifiers=("ctrl", "shift")),
+        Action("scroll", (0.25, 0.5), direction="down", amount=3, modifiers=("ctrl",)),
     ],
 )
 def test_an_action_is_shown_as_the_default_prompt_reads_it(action):
@@ -193,6 +206,17 @@ def of_grid(x, y):
             "Action: click(point='<point>10 20</point>')\n\ntype(content='x')",
             (Action("click", of_grid(10, 20)), Action("type", text="x")),
         ),
+        ("Action: type(content='it's ok')", one("type", text="it's ok")),
+        ("Action: type(content='don't say 'no'')", one("type", text="don't say 'no'")),
+        ("Action: type(content='f('a') is (1)')", one("type", text="f('a') is (1)")),
+        ("Action: type(content='it's\nok\\n')", one("type", text="it's\nok\n")),
+        ("Action: finished(content='It's done')", one("answer", text="It's done")),
+        ("Action: finished(content='It's done') <|im_end|>", one("answer", text="It's done")),
+        ('Action: finished(content="the "Q4" sheet")', one("answer", text='the "Q4" sheet')),
+        (
+            "Action: type(content='it's')\nhotkey(key='enter')",
+            (Action("type", text="it's"), Action("key", keys=("enter",))),
+        ),
         ("no action at all", None),
     ],
 )
@@ -212,6 +236,10 @@ def openai(**action):
     return json.dumps({"type": "computer_call", "call_id": "c", "action": action})
 
 
+def batch(*actions):
+    return json.dumps({"type": "computer_call", "call_id": "c", "actions": actions})
+
+
 def claude(**given):
     return json.dumps({"type": "tool_use", "id": "t", "name": "computer", "input": given})
 
@@ -229,19 +257,56 @@ def claude(**given):
             qwen(action="scroll", coordinate=[320, 360], pixels=-300),
             one("scroll", point=(0.25, 0.5), direction="down", amount=3.0),
         ),
+        (
+            qwen(action="scroll", coordinate=[320, 360], pixels=-5),
+            one("scroll", point=(0.25, 0.5), direction="down", amount=5.0),
+        ),
+        (
+            qwen(action="scroll", coordinate=[320, 360], pixels=30),
+            one("scroll", point=(0.25, 0.5), direction="up", amount=30.0),
+        ),
+        (
+            qwen(action="hscroll", coordinate=[320, 360], pixels=-2),
+            one("scroll", point=(0.25, 0.5), direction="left", amount=2.0),
+        ),
+        (qwen(action="middle_click", coordinate=[320, 360]), one("middle", point=(0.25, 0.5))),
         (qwen(action="type", text="a\nb"), one("type", text="a\nb")),
+        (qwen(action="type", text="a\nb").replace("\\n", "\n"), one("type", text="a\nb")),
+        ('{"action": "type", "text": "a\tb\n"}', one("type", text="a\tb\n")),
         (qwen(action="key", keys=["ctrl", "s"]), one("key", keys=("ctrl", "s"))),
         (qwen(action="wait", time=2), one("wait", seconds=2.0)),
         (qwen(action="answer", text="42"), one("answer", text="42")),
         (qwen(action="terminate", status="success"), one("done")),
         (qwen(action="terminate", status="failure"), one("fail")),
         (qwen(action="system_button", button="Home"), one("home")),
+        (qwen(action="system_button", button="Back"), one("back")),
+        (qwen(action="system_button", button="Enter"), one("key", keys=("enter",))),
         (
             qwen(action="left_click", coordinate=[320, 360]) + qwen(action="type", text="x"),
             (*CLICK, Action("type", text="x")),
         ),
         (openai(type="click", button="left", x=320, y=360), CLICK),
         (openai(type="click", button="right", x=320, y=360), one("right", point=(0.25, 0.5))),
+        (openai(type="click", button="wheel", x=320, y=360), one("middle", point=(0.25, 0.5))),
+        (openai(type="click", button="back", x=320, y=360), one("back")),
+        (
+            openai(type="click", button="left", x=320, y=360, keys=["CTRL", "SHIFT"]),
+            one("click", point=(0.25, 0.5), modifiers=("ctrl", "shift")),
+        ),
+        (openai(type="click", button="left", x=320, y=360, keys=None), CLICK),
+        (
+            openai(type="double_click", x=320, y=360, keys=["ALT"]),
+            one("double", point=(0.25, 0.5), modifiers=("alt",)),
+        ),
+        (
+            batch(
+                {"type": "click", "button": "left", "x": 320, "y": 360},
+                {"type": "type", "text": "x"},
+                {"type": "keypress", "keys": ["ENTER"]},
+            ),
+            (*CLICK, Action("type", text="x"), Action("key", keys=("enter",))),
+        ),
+        (batch(), None),
         (
             openai(type="scroll", x=320, y=360, scroll_x=0, scroll_y=200),
             one("scroll", point=(0.25, 0.5), direction="down", amount=2.0),
@@ -259,6 +324,21 @@ def claude(**given):
         (openai(type="keypress", keys=["CTRL", "A"]), one("key", keys=("ctrl", "a"))),
         (openai(type="screenshot"), one("wait", seconds=0.0)),
         (claude(action="left_click", coordinate=[320, 360]), CLICK),
+        (
+            claude(action="left_click", coordinate=[320, 360], text="ctrl"),
+            one("click", point=(0.25, 0.5), modifiers=("ctrl",)),
+        ),
+        (claude(action="left_click", coordinate=[320, 360], text="the button"), CLICK),
+        (
+            claude(
+                action="scroll",
+                coordinate=[320, 360],
+                scroll_direction="down",
+                scroll_amount=2,
+                text="ctrl+shift",
+            ),
+            one("scroll", point=(0.25, 0.5), amount=2.0, modifiers=("ctrl", "shift")),
+        ),
         (
             claude(action="left_click_drag", start_coordinate=[320, 360], coordinate=[640, 360]),
             one("drag", point=(0.25, 0.5), to_point=(0.5, 0.5)),
@@ -285,6 +365,14 @@ def test_the_json_of_computer_tools(reply, actions):
         (qwen(action="fly"), "unknown action 'fly'"),
         (qwen(action="left_click", coordinate="here"), "'here' is no point"),
         (qwen(action="left_click"), "click without point"),
+        (qwen(action="system_button", button="Menu"), "there is no system button 'Menu' here"),
+        (openai(type="click", button="forward", x=1, y=1), "the button 'forward' cannot be done"),
+        (openai(type="click", button=["left"], x=1, y=1), "cannot be done"),
+        (openai(type="double_click", button="right", x=1, y=1), "cannot be done here"),
+        (openai(type="click", button="left", x=1, y=1, keys=["A"]), "click with 'a' held"),
+        (claude(action="left_click", coordinate=[1, 1], text="delete"), "with 'delete' held"),
+        (batch("click"), "are no actions"),
+        (batch({"type": "fly"}), "unknown action 'fly'"),
         (claude(action="scroll", scroll_direction="up", scroll_amount="far"), "'far' is no number"),
     ],
 )
@@ -362,6 +450,11 @@ LONG = 99_000
         f"Action: type({'a' * LONG})",
         f'Action: press("{"a" * LONG}")',
         f"Action: click({'-' * LONG}1, 2)",
+        "Action: " + "type(content='it's')" * (LONG // 20),
+        "Action: type(content='" + "') " * (LONG // 3),
+        "Action: type(content='" + "'" * LONG,
+        "Action: type(content='" + "'" + " " * LONG,
+        "Action: press('" + "\t+" * (LONG // 2) + "')",
         '{"action": "' + "a" * LONG + '"}',
     ],
 )
@@ -402,6 +495,7 @@ def test_a_parse_function_returns_actions_or_mappings_of_their_fields(parsed, ac
         ({"kind": "click"}, "click without point"),
         ({"kind": "done", "at": 3}, "unknown field 'at'"),
         ({"kind": "click", "point": 3}, "3 is no point"),
+        ({"kind": "done", "modifiers": ["ctrl"]}, "done takes no modifiers"),
     ],
 )
 def test_anything_else_that_a_parse_function_returns_is_no_action(parsed, why):
@@ -423,6 +517,21 @@ def test_anything_else_that_a_parse_function_returns_is_no_action(parsed, why):
         ("arrowleft", ("left",)),
         ([" "], ("space",)),
         ("f12", ("f12",)),
+        ("\b", ("backspace",)),
+        ("\t", ("tab",)),
+        ("\n", ("enter",)),
+        ("\x1b", ("escape",)),
+        ("\x7f", ("delete",)),
+        ("ctrl+\x7f", ("ctrl", "delete")),
+        ("shift+\t", ("shift", "tab")),
+        ("ctrl+a\n", ("ctrl", "a")),
+        (["ctrl", "\b"], ("ctrl", "backspace")),
+        (["\n"], ("enter",)),
+        ("\x00", None),
+        (["\x00"], None),
+        ("\u200b", None),
+        ("\ud800", None),
+        ("\x85", None),
         ("a b c d e", None),
     ],
 )

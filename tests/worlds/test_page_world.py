@@ -76,6 +76,35 @@ def test_every_key_that_can_be_named_can_be_pressed(world):
         assert len(world.ask("seen.filter(([name]) => name === 'keydown')")) == len(KEYS)
 
 
+HOW = """<script>
+window.seen = [];
+for (const name of ["click", "dblclick", "auxclick", "contextmenu", "wheel"])
+  addEventListener(name, (e) => seen.push([name, e.button, e.ctrlKey, e.shiftKey, e.altKey]));
+</script><a href="/other" class=at>a link</a>"""
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        (Action("middle", (0.5, 0.5)), ["auxclick", 1, False, False, False]),
+        (Action("click", (0.5, 0.5), modifiers=("ctrl",)), ["click", 0, True, False, False]),
+        (Action("click", (0.5, 0.5), modifiers=("meta",)), ["click", 0, True, False, False]),
+        (
+            Action("double", (0.1, 0.1), modifiers=("ctrl", "shift")),
+            ["dblclick", 0, True, True, False],
+        ),
+        (Action("scroll", (0.5, 0.5), modifiers=("alt",)), ["wheel", 0, False, False, True]),
+    ],
+)
+def test_a_click_has_its_button_and_the_keys_that_are_held(world, action, expected):
+    with Pages({"/": STYLE + HOW, "/other": "other"}) as server:
+        begun(world, server)
+        world.step(action)
+        world.step(Action("right", (0.1, 0.1)))  # nothing is held any more, and the page is there
+        assert world.ask("seen").count(expected) == 1
+        assert ["contextmenu", 2, False, False, False] in world.ask("seen")
+
+
 @pytest.mark.parametrize(
     ("actions", "expected"),
     [

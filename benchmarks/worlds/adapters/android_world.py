@@ -66,7 +66,7 @@ class AndroidWorld:
             "done": ("status", {"goal_status": "complete"}),
             "fail": ("status", {"goal_status": "infeasible"}),
         }
-        if kind not in said:
+        if kind not in said or action.modifiers:
             return self._seen(f"{action} cannot be done here.")
         self._has_ended = kind in ENDS
         self._env.execute_action(JSONAction(said[kind][0], **said[kind][1]))

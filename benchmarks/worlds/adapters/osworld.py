@@ -70,6 +70,7 @@ class OSWorld:
             "double": f"doubleClick({x}, {y})",
             "triple": f"tripleClick({x}, {y})",
             "right": f"rightClick({x}, {y})",
+            "middle": f"middleClick({x}, {y})",
             "long": f"mouseDown({x}, {y}); pyautogui.sleep(1); pyautogui.mouseUp({x}, {y})",
             "move": f"moveTo({x}, {y})",
             "scroll": f"{wheel}({notches}, {x}, {y})",
@@ -77,4 +78,8 @@ class OSWorld:
             "type": f"write({action.text!r}, interval=0.02)",
             "key": f"hotkey(*{keys!r})",
         }
-        return calls.get(action.kind, "sleep(0)")
+        call = calls.get(action.kind, "sleep(0)")
+        for modifier in action.modifiers:
+            key = "win" if modifier == "meta" else modifier
+            call = f"keyDown({key!r}); pyautogui.{call}; pyautogui.keyUp({key!r})"
+        return call

@@ -52,9 +52,12 @@ class WebArena:
         return self._seen(self._env.reset(seed=task["seed"])[0])
 
     def step(self, action: Action) -> Observation:
-        seen, reward, has_ended, is_cut, _ = self._env.step(self._said(action))
+        call, note = self._said(action), ""
+        if action.modifiers:  # its functions hold no keys
+            call, note = "noop(0)", f"{action} cannot be done here."
+        seen, reward, has_ended, is_cut, _ = self._env.step(call)
         self._reward = max(self._reward, float(reward))
-        return self._seen(seen, has_ended or is_cut)
+        return self._seen(seen, has_ended or is_cut, note)
 
     def evaluate(self) -> Outcome:
         return scored(self._reward)
@@ -64,10 +67,11 @@ class WebArena:
         if env is not None:
             env.close()
 
-    def _seen(self, seen: Task, has_ended: bool = False) -> Observation:
+    def _seen(self, seen: Task, has_ended: bool = False, note: str = "") -> Observation:
         height, width = seen["screenshot"].shape[:2]
         self._wh, image = (width, height), save_pixels(self._shots, seen["screenshot"])
-        return Observation(image, str(seen["last_action_error"] or ""), has_ended=has_ended)
+        note = note or str(seen["last_action_error"] or "")
+        return Observation(image, note, has_ended=has_ended)
 
     def _said(self, action: Action) -> str:
         x, y, to_x, to_y = in_pixels(action, self._wh)
@@ -77,6 +81,7 @@ class WebArena:
             "click": f"mouse_click({x}, {y})",
             "double": f"mouse_dblclick({x}, {y})",
             "right": f"mouse_click({x}, {y}, 'right')",
+            "middle": f"mouse_click({x}, {y}, 'middle')",
             "move": f"mouse_move({x}, {y})",
             "drag": f"mouse_drag_and_drop({x}, {y}, {to_x}, {to_y})",
             "scroll": f"scroll_at({x}, {y}, {by[0]}, {by[1]})",

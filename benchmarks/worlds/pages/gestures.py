@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from benchmarks.worlds.actions import Action
@@ -11,7 +12,7 @@ from benchmarks.worlds.pages.settle import requests_begun
 from utils.contracts import WH, Point
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Keyboard, Page
+    from playwright.sync_api import Keyboard, Mouse, Page
 
 Settle = Callable[[], bool]  # waits until the page is quiet; False: it does not become so
 
@@ -56,12 +57,26 @@ def perform(page: Page, action: Action, viewport_wh: WH, settle: Settle) -> None
         viewport_wh: of the page in its own pixels, whatever the size of a screenshot.
         settle: called between the keys of a text, where one of them has set the page to work.
     """
-    mouse, at = page.mouse, _place(action.point, viewport_wh)
+    match action.kind:
+        case "type":
+            _type(page, action.text, settle)
+        case "key":
+            with _held(page.keyboard, action.keys):
+                pass
+        case "wait":
+            page.wait_for_timeout(1000 * action.seconds)
+        case _:
+            with _held(page.keyboard, _beside_others(action.modifiers)):
+                _point(page.mouse, action, viewport_wh)
+
+
+def _point(mouse: Mouse, action: Action, viewport_wh: WH) -> None:
+    at = _place(action.point, viewport_wh)
     match action.kind:
         case "click" | "double" | "triple":
             mouse.click(*at, click_count={"click": 1, "double": 2, "triple": 3}[action.kind])
-        case "right":
-            mouse.click(*at, button="right")
+        case "right" | "middle" as button:
+            mouse.click(*at, button=button)
         case "long":
             mouse.click(*at, delay=HELD_MS)
         case "move":
@@ -75,12 +90,6 @@ def perform(page: Page, action: Action, viewport_wh: WH, settle: Settle) -> None
             mouse.move(*at)
             x, y = TOWARDS[action.direction]
             mouse.wheel(x * action.amount * NOTCH_PX, y * action.amount * NOTCH_PX)
-        case "type":
-            _type(page, action.text, settle)
-        case "key":
-            _press(page.keyboard, action.keys)
-        case "wait":
-            page.wait_for_timeout(1000 * action.seconds)
         case kind:
             raise ValueError(f"no gesture does {kind}")
 
@@ -139,28 +148,36 @@ class _Typist:
             self._begun = requests_begun(self._page)
 
 
-def _press(keyboard: Keyboard, keys: tuple[str, ...]) -> None:
-    """Holds keys down together. Beside others, the command key of macOS is Control here."""
-    names = [NAMES.get(key, key) for key in keys]
-    if len(names) > 1:
-        names = ["Control" if name == "Meta" else name for name in names]
-    if "Shift" in names:  # by the place of the key, since "a" would be typed as it stands
-        names = [
-            f"Key{name.upper()}"
-            if len(name) == 1 and name.isalpha() and name.isascii()
-            else f"Digit{name}"
-            if len(name) == 1 and name.isdigit()
-            else name
-            for name in names
-        ]
-    held = []
+def _beside_others(keys: Sequence[str]) -> list[str]:
+    """Return the keys with Control in the place of the command key of macOS."""
+    return ["ctrl" if key == "meta" else key for key in keys]
+
+
+@contextmanager
+def _held(keyboard: Keyboard, keys: Sequence[str]) -> Iterator[None]:
+    """Hold keys down together."""
+    if len(keys) > 1:
+        keys = _beside_others(keys)
+    down: list[str] = []
     try:
-        for name in names:
+        for key in keys:
+            name = _name_of(key, is_shifted="shift" in keys)
             if len(name) == 1 and not name.isascii():
                 keyboard.insert_text(name)  # no key of this keyboard
             else:
                 keyboard.down(name)
-                held.append(name)
+                down.append(name)
+        yield
     finally:
-        for name in reversed(held):
+        for name in reversed(down):
             keyboard.up(name)
+
+
+def _name_of(key: str, *, is_shifted: bool) -> str:
+    """Return what Playwright calls a key; with Shift its place, since "a" would stay "a"."""
+    if is_shifted and len(key) == 1 and key.isascii():
+        if key.isalpha():
+            return f"Key{key.upper()}"
+        if key.isdigit():
+            return f"Digit{key}"
+    return NAMES.get(key, key)

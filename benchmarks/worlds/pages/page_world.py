@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.worlds.actions import ENDS, Action, Observation, Outcome
+from benchmarks.worlds.actions import CLICKS, ENDS, Action, Observation, Outcome
 from benchmarks.worlds.environment import save_screenshot
 from benchmarks.worlds.pages.browser import PATIENCE_S, Chromium, Tab
 from benchmarks.worlds.pages.gestures import perform
@@ -137,8 +137,8 @@ class PageWorld(ABC):
             case "back":
                 return self.back(tab)
             case kind:
-                if self.rests and kind in ("click", "double", "triple", "right", "long", "drag"):
-                    move = replace(action, kind="move")
+                if self.rests and kind in (*CLICKS, "drag"):
+                    move = replace(action, kind="move", modifiers=())
                     perform(tab.page, move, tab.viewport_wh, tab.settle)
                     tab.settle()
                 perform(tab.page, action, tab.viewport_wh, lambda: self._pause(tab))
