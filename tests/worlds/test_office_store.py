@@ -45,6 +45,7 @@ def test_a_seed_makes_the_same_week_and_another_one_makes_another():
     assert {table for table in first if first[table] == other[table]} == {
         "addresses",
         "channels",
+        "notices",
         "sheets",
     }
 
@@ -203,7 +204,15 @@ TODO = {"title": "Stamps", "list": "Work", "due": "", "priority": "Low", "note":
             "calendar",
             "save",
             {"event": EVENT},
-            {("events", 86): {"start": "09:30", "guests": "a@x.example, b@x.example", "note": "n"}},
+            {
+                ("events", 86): {
+                    "start": "09:30",
+                    "guests": "a@x.example, b@x.example",
+                    "note": "n",
+                },
+                ("notices", 1): {"kind": "invited", "event": 86, "guest": "a@x.example"},
+                ("notices", 2): {"kind": "invited", "event": 86, "guest": "b@x.example"},
+            },
         ),
         ("calendar", "delete", {"id": 5}, {("events", 5): None}),
         ("contacts", "save", {"contact": CONTACT}, {("contacts", 44): {"name": "Lena Foss"}}),
@@ -214,7 +223,15 @@ TODO = {"title": "Stamps", "list": "Work", "due": "", "priority": "Low", "note":
             {"channel": "#general", "text": " Hi "},
             {("messages", 109): {"text": "Hi", "author": "Robin Hale", "sent_at": NOW}},
         ),
-        ("chat", "pin", {"id": 7, "on": True}, {("messages", 7): {"pinned": 1}}),
+        (
+            "chat",
+            "pin",
+            {"id": 7, "on": True},
+            {
+                ("messages", 7): {"pinned": 1},
+                ("notices", 1): {"kind": "pinned", "message": 7},
+            },
+        ),
         (
             "files",
             "create",

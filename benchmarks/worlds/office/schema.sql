@@ -1,6 +1,7 @@
 -- The store of one episode. Every table has one key, `id`, so that two dumps can be compared.
 -- Nothing that reaches other people can be taken back without a trace: mail that is deleted for
--- good lies in the folder "Deleted", a deleted message keeps its row, a cancelled order its status.
+-- good lies in the folder "Deleted", a deleted message keeps its row, a cancelled order its status;
+-- what guests of events and readers of channels were shown is in the table "notices".
 -- Dates are YYYY-MM-DD, times HH:MM, moments "YYYY-MM-DD HH:MM", money is in cents.
 -- Lists of mail addresses are sorted and separated by ", ".
 
@@ -135,4 +136,12 @@ CREATE TABLE todos (
     done INTEGER NOT NULL DEFAULT 0 CHECK (done IN (0, 1)),
     priority TEXT NOT NULL DEFAULT 'Normal' CHECK (priority IN ('Low', 'Normal', 'High')),
     note TEXT NOT NULL DEFAULT ''
+);
+
+CREATE TABLE notices (  -- what others were told and what stays with them, whatever is done next
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL CHECK (kind IN ('invited', 'uninvited', 'changed', 'pinned', 'unpinned')),
+    event INTEGER,  -- its number, be it gone or not
+    guest TEXT,  -- who was told about the event: a mail address in small letters
+    message INTEGER  -- what was pinned for all to see
 );

@@ -36,12 +36,36 @@ def save(store: Store, event: Row, id: int | None = None) -> Row:
         "note": event["note"].strip(),
     }
     need(row["start"] < row["end"], "The event must end after it starts.", "end")
-    return store.save("events", row, id)
+    old = store.rows("SELECT * FROM events WHERE id = ?", id)
+    saved = store.save("events", row, id)
+    _tell(store, saved["id"], old[0] if old else None, row)
+    return saved
 
 
 def delete(store: Store, id: int) -> None:
     """Removes an event."""
+    for event in store.rows("SELECT * FROM events WHERE id = ?", id):
+        _tell(store, id, event, None)
     store.run("DELETE FROM events WHERE id = ?", id)
+
+
+def _tell(store: Store, id: int, old: Row | None, new: Row | None) -> None:
+    """Tells the guests of an event what becomes of it."""
+    before, now = (_guests(event) for event in (old, new))
+    is_other = old and new and any(new[name] != old[name] for name in new if name != "guests")
+    told = {
+        "invited": now - before,
+        "uninvited": before - now,
+        "changed": now & before if is_other else set(),
+    }
+    for kind, guests in told.items():
+        for guest in sorted(guests):
+            store.insert("notices", {"kind": kind, "event": id, "guest": guest})
+
+
+def _guests(event: Row | None) -> set[str]:
+    guests = event["guests"].casefold() if event else ""
+    return set(guests.split(", ")) - {""}
 
 
 VERBS: dict[str, Any] = {"between": between, "find": find, "save": save, "delete": delete}

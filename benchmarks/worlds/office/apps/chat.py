@@ -42,7 +42,9 @@ def post(store: Store, channel: str, text: str) -> Row:
 
 
 def pin(store: Store, id: int, on: bool) -> None:
-    """Pins a message, or takes the pin away."""
+    """Pins a message for all who read the conversation, or takes the pin away."""
+    if store.rows("SELECT 1 FROM messages WHERE id = ? AND pinned <> ?", id, int(on)):
+        store.insert("notices", {"kind": "pinned" if on else "unpinned", "message": id})
     store.run("UPDATE messages SET pinned = ? WHERE id = ?", int(on), id)
 
 

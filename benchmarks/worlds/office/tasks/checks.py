@@ -5,22 +5,33 @@ A task expects effects, and no others:
     {add = "events", row = {title = "Flu shot", date = "2026-03-18", ...}}
     {change = "mail", where = {subject = "Parking"}, to = {folder = "Archive"}}
     {remove = "files", where = {name = "old.txt"}}
+    {any_of = [[...], [...]]}    the effects of one of these lists
 
 An added row has what `row` says, and in every other column what such a row has if nobody says
 anything about it; a changed row has changed in the columns of `to` and in no other. A value is
-compared by `matches`.
+compared by `values.matches`; a list of mail addresses without regard to order and case; a cell's
+{formula = "=SUM(D2:D15)"} by what formulas give (`formulas.is_same_formula`).
+
+A row that was made again is the one that it replaces: a copy whose original is gone has moved.
+What others were told (`notices`) counts where the store no longer shows it.
+`tolerates` names further steps that do no harm (`TOLERATED`).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.office.store import ADDRESS, NAME, NO_EFFECT_COLUMNS, Dump, Row
+from benchmarks.worlds.office.tasks.formulas import is_same_formula
+from benchmarks.worlds.office.tasks.values import matches, same_addresses
 
+REMADE = ("files", "events", "contacts", "todos")  # whose rows can be made again, or copied
+ADDRESS_LISTS = frozenset({("mail", "recipients"), ("mail", "cc"), ("events", "guests")})
 FREE = {
     "mail": {"sent_at", "is_read"},
     "messages": {"sent_at", "edited"},
@@ -68,6 +79,9 @@ def effects(before: Dump, after: Dump) -> list[Effect]:
     found = []
     for table in before:
         old, new = before[table], after[table]
+        if table == "notices":
+            found += [Effect("add", table, row["id"], row) for row in _undone(before, after)]
+            continue
         for id in [*old, *(id for id in new if id not in old)]:
             if id not in new:
                 found.append(Effect("remove", table, id, old[id]))
@@ -88,7 +102,7 @@ def check(
     """Whether a task was done, and the reasons line by line.
 
     Args:
-        task: `expect`, `answer` and `feasible` of a variant (see `variants`).
+        task: `expect`, `answer`, `feasible` and `tolerates` of a variant (see `variants`).
         before: the store at the start.
         after: the store now.
         end: how the agent ended: "answer", "done", "fail"; "" if it did not.
@@ -102,84 +116,191 @@ def check(
         lines.append((fits, f"answers {_shown(task['answer'])}; the answer: {_shown(answer)}"))
     else:
         lines.append((end in ("done", "answer"), "ends with done"))
-    left = effects(before, after)
-    for wanted in task.get("expect", ()):
-        met = next((effect for effect in left if _is(effect, wanted)), None)
-        if met is not None:
-            left.remove(met)
-        lines.append((met is not None, _wanted_text(wanted)))
-    lines += [(False, f"nothing else, but: {effect}") for effect in left]
+    tolerated = [TOLERATED[name] for name in task.get("tolerates", ())]
+    ways: list[list[tuple[bool, str]]] = [
+        _compared(expected, tolerated, before, after)
+        for expected in _alternatives(task.get("expect", ()))
+    ]
+    lines += max(ways, key=lambda way: -_misses(way))
     return Outcome(all(fits for fits, _ in lines), lines)
 
 
-def _is(effect: Effect, wanted: Mapping[str, Any]) -> bool:
-    if wanted.get(effect.op) != effect.table:
+def _misses(lines: Iterable[tuple[bool, str]]) -> int:
+    return sum(not fits for fits, _ in lines)
+
+
+def _alternatives(expect: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Every list of effects that a task takes as right."""
+    choices = [wanted.get("any_of", [[wanted]]) for wanted in expect]
+    for chosen in itertools.product(*choices):
+        yield [wanted for several in chosen for wanted in several]
+
+
+def _compared(
+    expected: Sequence[Mapping[str, Any]],
+    tolerated: Sequence[Callable[[Effect, Dump], bool]],
+    before: Dump,
+    after: Dump,
+) -> list[tuple[bool, str]]:
+    after = _with_old_ids(expected, before, after)
+    lines = []
+    left = effects(before, after)
+    for wanted in expected:
+        met = next((effect for effect in left if _is(effect, wanted, after)), None)
+        if met is not None:
+            left.remove(met)
+        lines.append((met is not None, _wanted_text(wanted)))
+    extra = [effect for effect in left if not any(is_one(effect, before) for is_one in tolerated)]
+    return lines + [(False, f"nothing else, but: {effect}") for effect in extra]
+
+
+def _is(effect: Effect, wanted: Mapping[str, Any], after: Dump) -> bool:
+    table = effect.table
+    if wanted.get(effect.op) != table:
         return False
     if effect.op == "add":
-        said = {**SILENT.get(effect.table, {}), **wanted["row"]}
-        unsaid = set(effect.row) - set(said) - FREE.get(effect.table, set()) - {"id"}
-        return not unsaid and _fits(said, effect.row)
+        said = {**SILENT.get(table, {}), **wanted["row"]}
+        unsaid = set(effect.row) - set(said) - FREE.get(table, set()) - {"id"}
+        return not unsaid and _fits(said, effect.row, table, after)
     if effect.op == "change" and (set(effect.to) != set(wanted["to"])):
         return False
-    return _fits(wanted["where"], effect.row) and _fits(wanted.get("to", {}), effect.to)
+    changed = {**effect.row, **effect.to}
+    return _fits(wanted["where"], effect.row, table, after) and _fits(
+        wanted.get("to", {}), changed, table, after
+    )
 
 
-def _fits(wanted: Mapping[str, Any], row: Row) -> bool:
-    return all(matches(value, row[name]) for name, value in wanted.items())
+def _fits(wanted: Mapping[str, Any], row: Row, table: str, after: Dump) -> bool:
+    return all(_has(row, name, value, table, after) for name, value in wanted.items())
 
 
-def matches(wanted: Any, got: Any) -> bool:
-    """Whether a value is what a task wants.
+def _has(row: Row, name: str, wanted: Any, table: str, after: Dump) -> bool:
+    """Whether a row of a table has in a column what is wanted there."""
+    if isinstance(wanted, Mapping) and "any_of" in wanted:
+        return any(_has(row, name, each, table, after) for each in wanted["any_of"])
+    if isinstance(wanted, Mapping) and "formula" in wanted:
+        sheet = [cell for cell in after["cells"].values() if cell["sheet"] == row["sheet"]]
+        cells = {cell["cell"]: cell["value"] for cell in sheet}
+        return is_same_formula(wanted["formula"], row[name], cells, row["cell"])
+    if (table, name) in ADDRESS_LISTS and isinstance(wanted, str):
+        return same_addresses(wanted, row[name])
+    return matches(wanted, row[name])
 
-    Args:
-        wanted: a value that is the same but for case, white space, quotation marks, a full stop at
-            the end and the way a number is written; or one of {"contains": [...], "without":
-            [...]} (whole words), {"lines": [...]}, {"number": 20} (the only one in a text),
-            {"pattern": regular expression}, {"any_of": [wanted, ...]}, {"any": True}.
-        got: what is there.
 
-    Raises:
-        ValueError: there is no such way to compare.
+# -- rows that were made again ---------------------------------------------------------------------
+
+
+def _with_old_ids(expected: Sequence[Mapping[str, Any]], before: Dump, after: Dump) -> Dump:
+    """The store as it is now, where rows that replace others have the numbers of those.
+
+    An added row replaces a removed one that it equals, or that it differs from as an expected
+    change says. What lies in a folder that was made again lies in the old one.
     """
-    if not isinstance(wanted, Mapping):
-        return _plain(wanted) == _plain(got)
-    match dict(wanted):
-        case {"any": True}:
-            return True
-        case {"contains": parts, **others} if set(others) <= {"without"}:
-            text = _plain(got)
-            unwanted = [_in(part, text) for part in others.get("without", ())]
-            return all(_in(part, text) for part in parts) and not any(unwanted)
-        case {"lines": lines}:
-            return _lines(lines) == _lines(str(got).splitlines())
-        case {"number": number}:
-            found = re.findall(r"-?\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", str(got)))
-            return len({float(each) for each in found}) == 1 and _plain(found[0]) == _plain(number)
-        case {"pattern": pattern}:
-            return bool(re.fullmatch(pattern, str(got).strip(), re.IGNORECASE | re.DOTALL))
-        case {"any_of": several}:
-            return any(matches(each, got) for each in several)
-    raise ValueError(f"no way to compare with {wanted!r}")
+    pair = _replaced(expected, before, after)
+    while pair is not None:
+        after = _renumbered(after, *pair)
+        pair = _replaced(expected, before, after)
+    return after
 
 
-def _lines(lines: Sequence[str]) -> list[str]:
-    return [plain for line in lines if (plain := _plain(line))]
+def _replaced(
+    expected: Sequence[Mapping[str, Any]], before: Dump, after: Dump
+) -> tuple[str, Any, Any] | None:
+    """A table, the number of a removed row and that of the row that stands for it."""
+    for table in REMADE:
+        old, new = before.get(table, {}), after.get(table, {})
+        removed = [row for id, row in old.items() if id not in new]
+        added = [row for id, row in new.items() if id not in old]
+        pairs = list(itertools.product(removed, added))
+        for gone, made in pairs:
+            if not _differing(table, gone, made):
+                return table, gone["id"], made["id"]
+        changes = [wanted for wanted in expected if wanted.get("change") == table]
+        for (gone, made), wanted in itertools.product(pairs, changes):
+            if _is(_as_change(table, gone, made), wanted, after):
+                return table, gone["id"], made["id"]
+    return None
 
 
-def _in(part: Any, text: str) -> bool:
-    """Whether a part stands in a text, not as a piece of a longer word or number."""
-    inner = re.escape(_plain(part))
-    return bool(re.search(rf"(?<![\w])(?<!\d[.,]){inner}(?![\w])(?![.,]\d)", text))
+def _differing(table: str, old: Row, new: Row) -> Row:
+    """The columns of a row made again that say something else than those of the old one."""
+    differing = {}
+    for name, value in old.items():
+        wanted = {"lines": value.splitlines()} if name == "content" else value
+        if name != "id" and not _has(new, name, wanted, table, {}):
+            differing[name] = new[name]
+    return differing
 
 
-def _plain(value: Any) -> str:
-    """One form for what people take as the same."""
-    text = " ".join(str(value).split()).casefold().strip(" \"'“”‘’")
-    text = text.removesuffix(".").strip(" \"'“”‘’").replace("’", "'")
-    number = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
-    if re.fullmatch(r"-?\d+(\.\d+)?", number):
-        return f"{float(number):g}" if abs(float(number)) < 1e6 else number
-    return text
+def _as_change(table: str, old: Row, new: Row) -> Effect:
+    return Effect("change", table, old["id"], old, _differing(table, old, new))
+
+
+def _renumbered(after: Dump, table: str, old_id: Any, new_id: Any) -> Dump:
+    rows = {
+        old_id if id == new_id else id: {**row, "id": old_id} if id == new_id else row
+        for id, row in after[table].items()
+    }
+    if table == "files":
+        rows = {
+            id: {**row, "parent": old_id} if row["parent"] == new_id else row
+            for id, row in rows.items()
+        }
+    renumbered = {**after, table: rows}
+    if table == "events":
+        renumbered["notices"] = {
+            id: {**row, "event": old_id} if row["event"] == new_id else row
+            for id, row in after.get("notices", {}).items()
+        }
+    return renumbered
+
+
+# -- what others were told -------------------------------------------------------------------------
+
+
+def _undone(before: Dump, after: Dump) -> list[Row]:
+    """Notices that the rest of the store does not show: what they told was taken back."""
+    told = [row for id, row in after["notices"].items() if id not in before["notices"]]
+    return [row for row in told if not _is_shown(row, before, after)]
+
+
+def _is_shown(notice: Row, before: Dump, after: Dump) -> bool:
+    """Whether a notice follows from how the store differs from what it was."""
+    if notice["message"] is not None:
+        old, new = (dump["messages"].get(notice["message"]) for dump in (before, after))
+        return old is None or new is None or old["pinned"] != new["pinned"]
+    old, new = (dump["events"].get(notice["event"]) for dump in (before, after))
+    was, now = (_is_guest(notice["guest"], event) for event in (old, new))
+    if notice["kind"] == "changed":
+        return old is None or new is None or any(old[name] != new[name] for name in old)
+    return was != now and now == (notice["kind"] == "invited")
+
+
+def _is_guest(address: str, event: Row | None) -> bool:
+    return event is not None and address in event["guests"].casefold().split(", ")
+
+
+# -- steps that do no harm -------------------------------------------------------------------------
+
+
+def _is_saved_attachment(effect: Effect, before: Dump) -> bool:
+    """An attachment that was saved to Downloads, as one does to read it."""
+    if effect.op != "add" or effect.table != "files" or effect.row["kind"] != "text":
+        return False
+    folder = before["files"].get(effect.row["parent"], {})
+    attached = [
+        (each["name"], each["text"])
+        for mail in before["mail"].values()
+        for each in json.loads(mail["attachments"])
+    ]
+    is_in_downloads = folder.get("name") == "Downloads" and folder.get("parent") == 0
+    return is_in_downloads and (effect.row["name"], effect.row["content"]) in attached
+
+
+TOLERATED: Mapping[str, Callable[[Effect, Dump], bool]] = {
+    "saved attachments": _is_saved_attachment,
+}
+"""Effects that a task may tolerate, by name."""
 
 
 def _wanted_text(wanted: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ A task is an entry of a file in `l3/` or `l4/`:
     setup    changes to the base world (see `Store`)
     facts    like `draw`, of the world after the changes; a query has exactly one row
     expect   effects (see `checks`); one with `each = "list"` stands for as many as the list has
+    tolerates  names of steps that do no harm (see `checks`)
     answer   what must be answered, where something is asked; `feasible = false`: only `fail` is
              right
     oracle   steps that solve it (see `oracle`); ["each", "list", step] repeats one
@@ -58,6 +59,7 @@ VIEWS = (
     max(CASE substr(cell, 1, 1) WHEN 'F' THEN value END) AS f FROM cells GROUP BY sheet, y""",
 )
 """What queries can ask: people with first names, free hours, whole paths, lines of sheets."""
+VARIABLE = r"\{([a-z]\w*)(?:\|(\w+))?\}"
 RECENT = "2026-03-09 08:57"  # when a mail or a message of a task came, unless it says so
 
 
@@ -95,7 +97,9 @@ def variant(task: Mapping[str, Any], seed: int) -> Row:
         setup = _prepared(_filled(task.get("setup", {}), known))
         store = _with_views(Store(base_store(seed), setup))
         _learn(known, task.get("facts", {}), store, None)
-        rest = {name: task[name] for name in ("goal", "answer", "feasible") if name in task}
+        rest = {
+            name: task[name] for name in ("goal", "answer", "feasible", "tolerates") if name in task
+        }
         return {
             **{name: task[name] for name in ("id", "apps", "category")},
             "seed": seed,
@@ -150,14 +154,24 @@ def _asked(store: Store, query: str, known: Row) -> list[Row]:
 def _filled(value: Any, known: Row) -> Any:
     """A value with its variables filled in."""
     if isinstance(value, Mapping):
-        return {_filled(name, known): _filled(each, known) for name, each in value.items()}
+        return {
+            _filled(name, known): _in_pattern(each, known)
+            if name == "pattern"
+            else _filled(each, known)
+            for name, each in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_filled(each, known) for each in value]
     if not isinstance(value, str):
         return value
     if whole := re.fullmatch(r"\{([a-z]\w*)\}", value):
         return known[whole[1]]
-    return re.sub(r"\{([a-z]\w*)(?:\|(\w+))?\}", lambda found: _text(found, known), value)
+    return re.sub(VARIABLE, lambda found: _text(found, known), value)
+
+
+def _in_pattern(pattern: str, known: Row) -> str:
+    """A regular expression with its variables filled in, as the texts that they are."""
+    return re.sub(VARIABLE, lambda found: re.escape(_text(found, known)), pattern)
 
 
 def _text(found: re.Match[str], known: Row) -> str:
@@ -182,6 +196,9 @@ def _repeated(items: list[Any], known: Row) -> list[Any]:
 
 def _with_folder(effect: Row, store: Store) -> Row:
     """A file's effect that names a folder by its path gets its id."""
+    for way in effect.get("any_of", []):
+        for each in way:
+            _with_folder(each, store)
     for values in (effect.get("row", {}), effect.get("to", {})):
         if isinstance(values.get("parent"), str):
             values["parent"] = store.folder(values["parent"])

@@ -1,0 +1,83 @@
+"""Short answers in a reply: greetings and politeness are allowed, contradictions are not."""
+
+from __future__ import annotations
+
+import re
+
+GREETING = re.compile(
+    r"(?:hi|hello|hey|dear|good (?:morning|day|afternoon|evening))\b"
+    r"(?: [a-z.'-]+){0,3} ?(?:[,!.:\n]+\s*|$)",
+)
+THANKS = re.compile(r"(?:many thanks|thanks|thank you)\b[^.!\n]*[.!\n]\s*")
+QUOTED = re.compile(r"^(?:>.*|on .*\bwrote:)$", re.IGNORECASE | re.MULTILINE)
+POLITE = re.compile(
+    r"\bno (?:problem|worries|objections?|doubt|question|trouble)\b|\bnot at all\b|\bwhy not\b",
+    re.IGNORECASE,
+)
+"""What begins with a "no" and means yes."""
+ENDS = r"\b(?=\s*(?:[-.,;:!?)/\n]|$|(?:and|or|but|thanks|thank)\b))"
+BEGINS = r"(?:^|[-.,;:!?(/\n–—]\s*|\b(?:and|or|but)\s+)"
+NEGATED = re.compile(r"\b(?:not|never|cannot|nor|if)\b|n't\b")
+CLAUSE_END = re.compile(r"[.;!?\n]")
+YES = re.compile(
+    rf"{BEGINS}(?:yes|yeah|yep|ok|okay|sure|accepted|approved|gladly|with pleasure){ENDS}"
+    rf"|{BEGINS}(?:please |just )?(?:go ahead|book it|do it)\b"
+    r"|\byou (?:can|may|could) (?:go ahead|(?:book|use|take|have) (?:it|this|that|the room)\b)"
+)
+NO = re.compile(
+    rf"{BEGINS}(?:no|nope|declined|rejected|refused|impossible){ENDS}"
+    r"|\b(?:must|have to) (?:decline|refuse|reject)\b"
+    r"|\b(?:cannot|can't|can not|may not|must not|mustn't|should not|shouldn't|do not|don't)\s+"
+    r"(?:\w+ )?(?:book|use|take|have|come|attend|accept|do|make) (?:it|this|that|the room)\b"
+    r"|\bnot (?:possible|allowed|accepted|approved|available|permitted|ok|okay)\b"
+)
+OPPOSITE = {
+    "yes": NO,
+    "accepted": NO,
+    "no": YES,
+    "declined": YES,
+}
+"""What contradicts an answer; of other answers, only another number is known to."""
+
+
+def without_quote(body: str) -> str:
+    """What a mail says itself, without the lines of the mail that it replies to."""
+    return QUOTED.sub("", body).strip()
+
+
+def begins_with(answer: str, text: str) -> bool:
+    """Whether a reply begins with an answer and does not take it back.
+
+    A greeting and thanks may stand before it, anything after it that does not say the opposite:
+    "Hi Ana,\\n\\nYes, gladly." is "Yes", but "Yes and no" is not, and "No problem, book it!" is not
+    "No".
+
+    Args:
+        answer: what the reply should begin with.
+        text: the reply, without what it quotes.
+    """
+    plain = text.replace("’", "'").casefold().strip(" \"'“”‘\n\t")
+    for opening in (GREETING, THANKS):
+        found = opening.match(plain)
+        if found:
+            plain = plain[found.end() :].lstrip(" \"'“”‘\n\t-–—")
+    wanted = " ".join(answer.casefold().split())
+    spaced = r"\s+".join(re.escape(word) for word in wanted.split())
+    found = re.match(rf"{spaced}(?!\w)(?![.,]\d)", plain)
+    if not found:
+        return False
+    opposite = OPPOSITE.get(wanted)
+    if opposite is None:
+        return True
+    if opposite is YES:
+        return not POLITE.match(plain) and not _says(YES, plain[found.end() :])
+    return not _says(NO, POLITE.sub("", plain[found.end() :]))
+
+
+def _says(meaning: re.Pattern[str], text: str) -> bool:
+    """Whether a text says something, and not that it is not so."""
+    for found in meaning.finditer(text):
+        clause = CLAUSE_END.split(text[: found.start()])[-1]
+        if meaning is NO or not NEGATED.search(clause):
+            return True
+    return False

@@ -1,0 +1,332 @@
+"""How checks of the office compare: other right ways pass, wrong ones that look alike do not."""
+
+import pytest
+
+from benchmarks.worlds.office.apps import APPS
+from benchmarks.worlds.office.store import Store
+from benchmarks.worlds.office.tasks.checks import check
+from benchmarks.worlds.office.tasks.formulas import is_same_formula, shown
+from benchmarks.worlds.office.tasks.values import matches
+from benchmarks.worlds.office.week import base_store
+
+QUOTE = "\n\nOn 2026-03-06 15:45, Ana Haddad wrote:\n> May I book it, or no?\n> Yes or no?"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "fits"),
+    [
+        ("12345.67", "12345.70", False),
+        ("12345.67", "12,345.670", True),
+        ("0.1234567", "0.123457", False),
+        ("The keys are here.", "the keys are here!", True),
+        ("9:05", "09:05", True),
+        ("+44 20 7946 0777", "+442079460777", True),
+        ("+44 20 7946 0777", "(+44) 20-7946-0777", True),
+        ("+44 20 7946 0777", "0044 20 7946 0777", True),
+        ("+44 20 7946 0777", "+44 20 7946 0778", False),
+        ("+44 20 7946 0777", "+44 20 7946 0777 or +44 20 7946 0778", False),
+        ({"number": "12345.67"}, "12345.72", False),
+        ({"number": "15300"}, "EUR15,300.00", True),
+        ({"money": "12.30"}, "12.30", True),
+        ({"money": "12.30"}, "12.30 €", True),
+        ({"money": "12.30"}, "€12.3", True),
+        ({"money": "12.30"}, "EUR 12.30", True),
+        ({"money": "12.30"}, "12330", False),
+        ({"money": "12.30"}, "12.30 USD", False),
+        ({"money": "1850"}, "1,850.00 EUR", True),
+        ({"contains": ["15300"]}, "They cost 15,300 EUR a year.", True),
+        ({"contains": ["15300"]}, "They cost EUR15300.", True),
+        ({"contains": ["140"]}, "140.00 EUR", True),
+        ({"contains": ["140"]}, "1140 EUR", False),
+        ({"contains": ["140"]}, "140.50 EUR", False),
+        ({"contains": ["2026-03-20", "10:05"]}, "On 20 March 2026 at 10:05.", True),
+        ({"contains": ["2026-03-20"]}, "On March 20th, 2026", True),
+        ({"contains": ["2026-03-20"]}, "On 20 March 2027", False),
+        ({"contains": ["+44 20 7946 0777"]}, "Phone: +442079460777", True),
+        ({"contains": ["140"], "allows": []}, "Hotels: 140 EUR, meals: 38 EUR", False),
+        ({"contains": ["140"], "allows": [38]}, "Hotels: 140 EUR, meals: 38 EUR", True),
+        ({"contains": ["140"], "allows": []}, "140 EUR since 1 March 2026, 9:00", True),
+        ({"contains": ["2026-03-20"], "allows": []}, "2026-03-20 or 2026-03-21", False),
+        ({"contains": ["Pier 7"], "without": ["Pier 7", "Gate 21"]}, "At Pier 7.", True),
+        ({"contains": ["Pier 7"], "without": ["Pier 7", "Gate 21"]}, "Pier 7, Gate 21", False),
+        ({"contains": ["A"], "without": [{"title": "B"}]}, "A and B", False),
+        ({"lines": ["Barn", {"number": 1850}]}, "barn\n1,850 EUR", True),
+        ({"lines": ["Barn", {"number": 1850}]}, "1850\nBarn", False),
+        ({"reply": {"contains": ["140"], "allows": []}}, f"140 EUR{QUOTE}", True),
+        ({"reply": {"contains": ["15:45"]}}, f"Hello{QUOTE}", False),
+    ],
+)
+def test_numbers_dates_and_telephone_numbers_are_compared_as_such(wanted, got, fits):
+    assert matches(wanted, got) is fits
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "fits"),
+    [
+        ("Yes", "Yes", True),
+        ("Yes", "yes, gladly", True),
+        ("Yes", "Hi Dmitri,\n\nYes, gladly.\n\nBest regards\nRobin", True),
+        ("Yes", "Dear Ana Haddad\n\nYes.", True),
+        ("Yes", "Hello Ana, thanks for asking. Yes, no problem.", True),
+        ("Yes", "Yes, it does not exceed the limit of 150 EUR.", True),
+        ("Yes", "“Yes”", True),
+        ("Yes", "Yes and no", False),
+        ("Yes", "Yes. No.", False),
+        ("Yes", "Yes, but you must not book it", False),
+        ("Yes", "Yesterday", False),
+        ("Yes", "No problem, book it!", False),
+        ("Yes", "I do not know. Yes", False),
+        ("No", "Hi Ana,\n\nNo, sorry, 155 EUR is above the limit of 135 EUR.", True),
+        ("No", "No, please don't book it.", True),
+        ("No", "No problem, book it!", False),
+        ("No", "No, book it!", False),
+        ("No", "No worries.", False),
+        ("No", "No or yes", False),
+        ("No", "Not sure", False),
+        ("Accepted", "Hi Ana,\n\nAccepted. See you then!\n\nRobin", True),
+        ("Accepted", "Accepted. Declined.", False),
+        ("Accepted", "Not accepted", False),
+        ("Declined", "Declined, I have another meeting at 10:00.", True),
+        ("Declined", "Declined or accepted", False),
+        ("Ask at desk 4", "Hello Ana, ask at desk 4, please.", True),
+        ("Ask at desk 4", "Ask at desk 4 or desk 5", False),
+        ("Not before May", "Not before May, sorry.", True),
+        ("Not before May", "Not before Mayday", False),
+    ],
+)
+def test_a_short_answer_may_be_polite_but_not_contradict_itself(answer, text, fits):
+    assert matches({"reply": answer}, text) is fits
+    assert matches({"reply": answer}, text + QUOTE) is fits
+
+
+SHEET = {
+    "D1": "EUR",
+    "D2": "120",
+    "D3": "35.5",
+    "D4": "=D2*2",
+    "E2": "3",
+    "G2": "1",
+    "G3": "2",
+    "G4": "4",
+    "H1": "=H2",
+    "H2": "=H1",
+}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "written", "fits"),
+    [
+        ("=SUM(D2:D4)", "=SUM(D2:D4)", True),
+        ("=SUM(D2:D4)", "= sum( $D$2 : D$4 )", True),
+        ("=SUM(D2:D4)", "=D2+D3+D4", True),
+        ("=SUM(D2:D4)", "=SUM(D2;D3;D4)", True),
+        ("=SUM(D2:D4)", "=SUM(D4:D2)", True),
+        ("=SUM(D2:D4)", "=AVERAGE(D2:D4)*3", True),
+        ("=SUM(D2:D4)", "=SUM(D2:D3)+D4", True),
+        ("=SUM(D2:D4)", "=395.5", False),
+        ("=SUM(D2:D4)", "395.5", False),
+        ("=SUM(D2:D4)", "=SUM(D2:D5)", False),
+        ("=SUM(D2:D4)", "=D2*3+D3", False),
+        ("=SUM(D2:D4)", "=D2+D3+240", False),
+        ("=SUM(D2:D4)", "=SUM(D2:D20)", False),
+        ("=SUM(D2:D4)", "=SUM(D2:D4", False),
+        ("=SUM(D2:D4)", "=SUMME(D2:D4)", False),
+        ("=SUM(D2:D4)", "=G2+G3+G4", False),
+    ],
+)
+def test_a_formula_is_one_that_gives_the_same_whatever_its_cells_hold(wanted, written, fits):
+    assert is_same_formula(wanted, written, SHEET, "D20") is fits
+
+
+@pytest.mark.parametrize(
+    ("formula", "result"),
+    [
+        ("=1+2*3-4/2", "5"),
+        ("=(1+2)*-3", "-9"),
+        ("=10/4", "2.5"),
+        ("=1/3", "0.333333"),
+        ("=1/0", "#DIV/0!"),
+        ("=D1", "0"),
+        ("=D1+D2", "120"),
+        ("=SUM(D1:D4)", "395.5"),
+        ("=sum(D2:E3, 1; 2)", "161.5"),
+        ("=COUNT(D1:D4)", "3"),
+        ("=AVERAGE(A1:B9)", "#DIV/0!"),
+        ("=MIN(D2:D4)+MAX(D2:D4)", "275.5"),
+        ("=MAX(A1:A3)", "0"),
+        ("=ROUND(D3, 0)", "36"),
+        ("=ROUND(-2.5)", "-2"),
+        ("=$D$2+D$3", "155.5"),
+        ("=H1", "#CIRCLE!"),
+        ("=NOTHING(1)", "#NAME?"),
+        ("=SUM(D2:D4", "#ERROR!"),
+        ("=1 2", "#ERROR!"),
+        ("=", "#ERROR!"),
+        ("=.5*4", "2"),
+    ],
+)
+def test_a_formula_has_the_value_that_its_cell_shows(formula, result):
+    assert shown({**SHEET, "J9": formula}, "J9") == result
+
+
+class Office:
+    """An office in which verbs of applications are done."""
+
+    def __init__(self, setup=None):
+        self.store = Store(base_store(0), setup)
+        self.before = self.store.dump()
+
+    def do(self, app, verb, **arguments):
+        return self.store.call(APPS[app][verb], arguments)
+
+    def extra(self, **task):
+        """What a check finds beside what is expected, or misses."""
+        outcome = check(task, self.before, self.store.dump(), "done")
+        return [text for fits, text in outcome.lines if not fits]
+
+
+EVENT = {
+    "title": "Dinner",
+    "date": "2026-04-18",
+    "start": "19:00",
+    "end": "21:00",
+    "place": "Pier 7",
+    "guests": "",
+    "note": "bring a coat",
+}
+GUESTS = "Olga.Moreau@brightline.example, ana.orton@aldera.example"
+
+
+def test_a_copy_whose_original_is_gone_has_moved():
+    office = Office({"add": {"events": [EVENT]}})
+    event = max(office.before["events"])
+    office.do("calendar", "save", event={**EVENT, "date": "2026-04-19"})
+    moved = {"change": "events", "where": {"title": "Dinner"}, "to": {"date": "2026-04-19"}}
+    assert len(office.extra(expect=[moved])) == 2  # the original is still there
+    office.do("calendar", "delete", id=event)
+    assert office.extra(expect=[moved]) == []
+    assert office.extra(expect=[{**moved, "to": {"date": "2026-04-20"}}]) != []
+
+
+def test_a_copy_that_differs_in_another_column_too_is_another_row():
+    office = Office({"add": {"events": [EVENT]}})
+    office.do("calendar", "save", event={**EVENT, "date": "2026-04-19", "note": ""})
+    office.do("calendar", "delete", id=max(office.before["events"]))
+    moved = {"change": "events", "where": {"title": "Dinner"}, "to": {"date": "2026-04-19"}}
+    assert len(office.extra(expect=[moved])) == 3
+
+
+def test_what_was_deleted_and_made_again_as_it_was_is_no_effect():
+    office = Office()
+    contact = office.before["contacts"][7]
+    office.do("contacts", "delete", id=7)
+    assert len(office.extra()) == 1
+    office.do("contacts", "save", contact={name: contact[name] for name in contact if name != "id"})
+    assert office.extra() == []
+
+
+def test_files_in_a_folder_that_was_made_again_lie_where_they_lay():
+    office = Office({"add": {"files": [{"parent": "Pictures", "name": "Trip", "kind": "folder"}]}})
+    old = max(office.before["files"])
+    pictures = office.before["files"][old]["parent"]
+    office.do("files", "delete", id=old)
+    new = office.do("files", "create", parent=pictures, name="Trip", kind="folder")["id"]
+    file = office.do("files", "create", parent=new, name="a.txt", kind="text")["id"]
+    added = {"add": "files", "row": {"name": "a.txt", "parent": old}}
+    assert (new, file) == (old + 1, old + 2)
+    assert office.extra(expect=[added]) == []
+
+
+def test_guests_and_recipients_are_compared_without_regard_to_order_and_case():
+    office = Office()
+    office.do("calendar", "save", event={**EVENT, "guests": GUESTS})
+    office.do("mail", "send", to=GUESTS, subject="Dinner", body="Come")
+    people = "ana.orton@aldera.example, olga.moreau@brightline.example"
+    event = {"add": "events", "row": {**EVENT, "guests": people}}
+    mail = {"add": "mail", "row": {"recipients": people, "subject": "Dinner", "body": "Come"}}
+    assert office.extra(expect=[event, mail]) == []
+    mail["row"]["recipients"] = f"{people}, nils.brandt@northwind.example"
+    assert len(office.extra(expect=[event, mail])) == 2
+
+
+@pytest.mark.parametrize("steps", ["deleted", "uninvited", "moved", "pinned"])
+def test_what_others_were_shown_counts_though_it_was_taken_back(steps):
+    guest = {**EVENT, "guests": GUESTS}
+    office = Office({"add": {"events": [guest]}})
+    event = max(office.before["events"])
+    if steps == "deleted":
+        new = office.do("calendar", "save", event=guest)["id"]
+        office.do("calendar", "delete", id=new)
+    elif steps == "uninvited":
+        office.do("calendar", "save", event={**EVENT, "guests": ""}, id=event)
+        office.do("calendar", "save", event=guest, id=event)
+    elif steps == "moved":
+        office.do("calendar", "save", event={**guest, "date": "2026-04-20"}, id=event)
+        office.do("calendar", "save", event=guest, id=event)
+    else:
+        office.do("chat", "pin", id=3, on=True)
+        office.do("chat", "pin", id=3, on=False)
+    extra = office.extra()
+    assert extra and all("nothing else, but: add notices" in text for text in extra)
+
+
+def test_what_others_were_shown_and_can_still_see_is_part_of_the_effect():
+    office = Office({"add": {"events": [{**EVENT, "guests": GUESTS}]}})
+    event = max(office.before["events"])
+    changed = {**EVENT, "guests": GUESTS, "start": "18:00"}
+    office.do("calendar", "save", event=changed, id=event)
+    office.do("chat", "pin", id=3, on=True)
+    expect = [
+        {"change": "events", "where": {"id": event}, "to": {"start": "18:00"}},
+        {"change": "messages", "where": {"id": 3}, "to": {"pinned": 1}},
+    ]
+    assert office.extra(expect=expect) == []
+    office.do("calendar", "save", event={**EVENT, "guests": "", "start": "18:00"}, id=event)
+    expect[0]["to"]["guests"] = ""
+    assert office.extra(expect=expect) == []
+
+
+def test_events_without_guests_can_be_tried_out():
+    office = Office()
+    new = office.do("calendar", "save", event=EVENT)["id"]
+    office.do("calendar", "delete", id=new)
+    assert office.extra() == []
+
+
+ATTACHED = {
+    "sender": "Ana Orton",
+    "sender_addr": "ana.orton@aldera.example",
+    "subject": "Plan",
+    "body": "-",
+    "sent_at": "2026-03-09 08:10",
+    "attachments": [{"name": "plan.txt", "text": "Hall 4"}],
+}
+
+
+def test_a_step_that_does_no_harm_is_tolerated_by_name():
+    office = Office({"add": {"mail": [ATTACHED]}})
+    office.do("mail", "save", id=max(office.before["mail"]), index=0)
+    assert len(office.extra()) == 1
+    assert office.extra(tolerates=["saved attachments"]) == []
+    saved = max(office.store.dump()["files"])
+    office.do("files", "write", id=saved, content="Hall 5")
+    assert len(office.extra(tolerates=["saved attachments"])) == 1
+
+
+def test_one_of_several_lists_of_effects_is_enough():
+    ways = {
+        "any_of": [
+            [{"change": "todos", "where": {"id": 1}, "to": {"done": 1}}],
+            [
+                {"remove": "todos", "where": {"id": 1}},
+                {"remove": "todos", "where": {"id": 2}},
+            ],
+        ]
+    }
+    office = Office({"set": [["todos", {"id": 1}, {"done": 0}]]})
+    office.do("todo", "tick", id=1, on=True)
+    assert office.extra(expect=[ways]) == []
+    office.do("todo", "delete", id=1)
+    assert office.extra(expect=[ways]) == ["remove todos where id 2"]
+    office.do("todo", "delete", id=2)
+    assert office.extra(expect=[ways]) == []
