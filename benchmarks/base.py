@@ -194,6 +194,10 @@ class Benchmark(contracts.Benchmark):
         """What the default parser cannot read of any reply to these samples, one line each."""
         return []
 
+    def annotation_doubts(self, samples: Sequence[Sample]) -> list[str]:
+        """Name samples that are scored as the reference scores them, but look like mistakes."""
+        return []
+
 
 def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
     """Loads the samples of a data set; returns what a user should know, one line each.
@@ -208,8 +212,18 @@ def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
         why = data.bad_grouped[:3] or [f"no sample has mode {data.mode}"]
         ask = "Do LMUData and IMAGE_ROOT_DIR point to the data set?"
         raise UserError("\n  ".join([first, *why, ask]))
-    is_default = data.parse == benchmark.default_parse
-    return benchmark.unreadable(data.samples) if is_default else []
+    notes = benchmark.annotation_doubts(data.samples)
+    if data.parse == benchmark.default_parse:
+        notes += benchmark.unreadable(data.samples)
+    return notes
+
+
+def index_list(samples: Sequence[Sample], limit: int = 10) -> str:
+    """Return the indices of the first few samples, for people: `index 3, 7, ...`."""
+    indices = [str(sample.line.get("index")) for sample in samples[:limit]]
+    if len(samples) > limit:
+        indices.append("...")
+    return f"index {', '.join(indices)}"
 
 
 def read_annotations(path: Path) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.base import Benchmark, platform_path
+from benchmarks.base import Benchmark, index_list, platform_path
 from benchmarks.circular import listed_letters
 from benchmarks.figures import option_sections
 from benchmarks.matrics import OptionResult, Scores, score_content_understanding
@@ -14,7 +14,7 @@ from utils.analysis.columns import SampleColumns
 from utils.analysis.letter_bias import letter_bias
 from utils.analysis.parse_audit import parse_audit
 from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
-from utils.errors import UserError
+from utils.errors import UserError, counted
 from utils.misc import OPTION_LETTERS, parser_answers_into_option
 from utils.protocol import DIFFICULTIES, is_weighted
 
@@ -128,12 +128,40 @@ class GUIContentUnderstanding(Benchmark):
         }
 
     def unreadable(self, samples: Sequence[Sample]) -> list[str]:
-        """Options beyond those that the protocol's parser knows."""
-        read = set(OPTION_LETTERS)
-        beyond = [s.line["index"] for s in samples if set(listed_letters(s.line["options"])) - read]
-        named = ", ".join(map(str, beyond[:10])) + ", ..." * (len(beyond) > 10)
+        """Name the questions with options beyond those that the protocol's parser knows."""
+        beyond_f = [
+            sample
+            for sample in samples
+            if set(listed_letters(sample.line["options"])) - set(OPTION_LETTERS)
+        ]
+        if not beyond_f:
+            return []
         return [
-            f"{len(beyond)} questions (index {named}) have options beyond F, which the protocol's "
-            "parser does not read; circular evaluation leaves them out. To read them, set "
-            'data.GUIContentUnderstanding.parse_function: "utils.thinking.parse_option"'
-        ][: len(beyond)]
+            f"{len(beyond_f)} questions ({index_list(beyond_f)}) have options beyond F, which the "
+            "protocol's parser does not read; circular evaluation leaves them out. To read them, "
+            'set data.GUIContentUnderstanding.parse_function: "utils.thinking.parse_option"'
+        ]
+
+    def annotation_doubts(self, samples: Sequence[Sample]) -> list[str]:
+        """Name questions that nobody can answer wrongly, or that have two equal right answers."""
+        single, equal, empty = [], [], []
+        for sample in samples:
+            options = sample.line["options"]
+            texts = [options[letter].strip() for letter in listed_letters(options)]
+            if len(texts) == 1:
+                single.append(sample)
+            if len(set(texts)) < len(texts):
+                equal.append(sample)
+            if not options[sample.line["answer"]].strip():
+                empty.append(sample)
+        problems = {
+            "with a single option": single,
+            "with two options of the same text": equal,
+            "with an empty text as answer": empty,
+        }
+        return [
+            f"{counted(len(questions), 'question')} {problem} ({index_list(questions)}), "
+            "asked and scored all the same"
+            for problem, questions in problems.items()
+            if questions
+        ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.base import Benchmark, platform_path
+from benchmarks.base import Benchmark, index_list, platform_path
 from benchmarks.figures import grounding_sections
 from benchmarks.matrics import (
     Scores,
@@ -19,9 +19,11 @@ from benchmarks.matrics import (
 )
 from utils.analysis.anatomy import anatomy
 from utils.analysis.columns import SampleColumns
+from utils.analysis.constant_answer import constant_answer
 from utils.analysis.coordinate_audit import coordinate_audit
-from utils.contracts import WH, Judgement, Line, ParseFunction, Point, Sizes, Verdict
+from utils.contracts import WH, Judgement, Line, ParseFunction, Point, Sample, Sizes, Verdict
 from utils.coordinates import known_grid_wh
+from utils.errors import counted
 from utils.misc import parser_response_into_coordinates
 from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES
 
@@ -77,6 +79,26 @@ class GUIElementGrounding(Benchmark):
         except ValueError as error:
             return f"box: {error}"
         return None
+
+    def annotation_doubts(self, samples: Sequence[Sample]) -> list[str]:
+        """Name boxes that no click can hit, and boxes that mix fractions with pixels."""
+        crossed, mixed = [], []
+        for sample in samples:
+            x1, y1, x2, y2 = (max(value, 0) for value in sample.line["bbox"])
+            if x1 > x2 or y1 > y2:
+                crossed.append(sample)
+            elif is_mixed_box(x1, y1, x2, y2):
+                mixed.append(sample)
+        problems = {
+            "with corners in the wrong order, which no click can hit": crossed,
+            "with values of fractions beside a value above 1, which count as pixels": mixed,
+        }
+        return [
+            f"{counted(len(boxes), 'box', 'boxes')} {problem} ({index_list(boxes)}), "
+            "asked and scored all the same"
+            for problem, boxes in problems.items()
+            if boxes
+        ]
 
     def user_text(self, line: Line) -> str:
         """`L2_USER_PROMPT` or the protocol's text; only `{instruction}` is replaced."""
@@ -146,5 +168,15 @@ class GUIElementGrounding(Benchmark):
         return {
             **grounding_sections(columns, self.title),
             "coordinate_audit": coordinate_audit(columns),
+            "constant_answer": constant_answer(columns),
             "anatomy": anatomy(columns),
         }
+
+
+def is_mixed_box(x1: float, y1: float, x2: float, y2: float) -> bool:
+    """Return whether a box that counts as pixels looks as if it were in fractions."""
+    if max(x1, y1, x2, y2) <= 1:
+        return False
+    has_fraction_corner = 0 < x1 < 1 and 0 < y1 < 1
+    is_slightly_outside = max(x1, y1, x2, y2) < 2
+    return has_fraction_corner or is_slightly_outside

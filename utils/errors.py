@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from importlib.util import find_spec
+from typing import Any
 
 DONE, SOME_FAILED, NOTHING_RUN, INTERRUPTED = 0, 1, 2, 130
 """Exit codes of `evaluate.py`."""
@@ -32,9 +33,15 @@ class StopRun(UserError):
     """The run cannot go on (a wrong key, a full disk, a user function that always fails)."""
 
 
-def counted(number: int, what: str) -> str:
-    """`1 problem`, `2 problems`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def counted(number: int, what: str, plural: str = "") -> str:
+    """`1 problem`, `2 problems`; `plural` where an s at the end does not do."""
+    return f"{number} {what if number == 1 else plural or f'{what}s'}"
+
+
+def cut(value: Any, most: int) -> str:
+    """Return a text in one line of at most so many characters, cut with an ellipsis."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def problem_report(problems: Sequence[str], *, ran: bool = False, warnings: int = 0) -> str:

@@ -33,7 +33,7 @@ from utils.contracts import (
     Verdict,
     World,
 )
-from utils.errors import UserError, did_you_mean
+from utils.errors import UserError, cut, did_you_mean
 from utils.functions.fingerprints import digest
 
 SYSTEM_PROMPT = """You operate a computer. You are given a task and a screenshot of the screen as it is now, and you say what to do next. The next screenshot shows what came of it.
@@ -56,6 +56,7 @@ done()                     # the task is completed; ends it
 fail("why")                # the task cannot be completed; ends it
 
 x and y are fractions of the width and height of the screenshot: 0.000 is its left or upper edge, 1.000 its right or lower edge."""  # noqa: E501
+LONGEST_QUOTE = 160  # characters of a reply without an action, where an episode is shown
 NEWEST_SUITE = 2  # raised when the way an episode goes is changed; stored ones are then played anew
 
 
@@ -222,7 +223,7 @@ class LiveBenchmark(Benchmark):
             "checks": [[bool(ok), str(text)] for ok, text in outcome.lines],
             "trajectory": steps,
             "last_image": last,
-            "shown": _shown(played.ended, [step["said"] for step in played.steps]),
+            "shown": _shown(played.ended, played.steps),
             **({"error": [error.stage, error.summary, error.trace]} if error else {}),
         }
 
@@ -324,9 +325,12 @@ def _read(reading: Reading, said: Generation, told: Line, screen_wh: WH) -> Read
         return Read(why=str(error.__cause__)) if said_so else Read(error=error)
 
 
-def _shown(ended: str, said: Sequence[Sequence[str]]) -> str:
-    """An episode in one text, a line a step."""
-    lines = [
-        f"{number}. {'; '.join(actions) or '(no action)'}" for number, actions in enumerate(said, 1)
-    ]
-    return "\n".join([*lines, f"ended: {ended}"])
+def _shown(end_reason: str, steps: Sequence[Mapping[str, Any]]) -> str:
+    """An episode in one text, a line a step; a reply without an action is quoted."""
+    lines = []
+    for number, step in enumerate(steps, 1):
+        actions = "; ".join(step["said"])
+        if not actions:
+            actions = f"(no action in: {cut(step['reply'], LONGEST_QUOTE)})"
+        lines.append(f"{number}. {actions}")
+    return "\n".join([*lines, f"ended: {end_reason}"])

@@ -126,3 +126,10 @@ def test_runs_of_one_kind_of_verdict_or_of_none_are_no_problem(points, counted):
     section = section_of([sample(point, **without) for point in points])
     assert bool(section["rows"]) is bool(counted)
     assert (section["notes"] == ["No replies to look at."]) is (counted == 0)
+
+
+def test_a_click_inside_an_element_of_another_kind_is_no_near_miss():
+    """The score counts hits on elements that are neither icon nor text as wrong."""
+    inside = [sample(HIT, image=n, kind="slider", hit=0) for n in range(30)]
+    section = section_of([*inside, sample([0.9, 0.9])])
+    assert row(section, DISTANCE, "near miss")["count"] == 0

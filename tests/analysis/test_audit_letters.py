@@ -274,3 +274,19 @@ def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
     chosen = {row["name"]: row["chosen"] for row in section["rows"]}
     assert chosen == {"A": 0, "B": 0, "C": 0, "D": 0, "E": 1}
     assert "Over 2 replies with a letter; 1 have none" in section["notes"][0]
+
+
+def test_options_that_a_question_does_not_have_are_not_tested_for_bias():
+    samples = [
+        facts(
+            "A" if n % 3 == 0 else "ABCD"[n % 4],
+            answer="ABCD"[n % 4],
+            image=n,
+            options={**dict.fromkeys("ABCD", "text"), "E": None, "F": None},
+        )
+        for n in range(60)
+    ]
+    plain = [{**sample, "options": dict.fromkeys("ABCD", "text")} for sample in samples]
+    with_null = section_of(letter_bias, samples)
+    assert with_null["rows"] == section_of(letter_bias, plain)["rows"]
+    assert [row["name"] for row in with_null["rows"]] == list("ABCD")

@@ -16,6 +16,7 @@ from utils.comparing.command import main
 from utils.comparing.pairing import SamplePair
 from utils.comparing.pairing import compare as compared
 from utils.comparing.runs import read_runs
+from utils.comparing.words import as_text
 from utils.protocol import PUBLISHED_MD5
 from utils.runs.finished import load_run
 
@@ -520,3 +521,25 @@ def test_real_runs_are_compared_without_their_functions_and_data(staged):
     finished = compare("out/right", "out/wrong", "--format", "csv", cwd=stage.home)
     assert (finished.code, finished.stderr) == (0, "")
     assert "right right, wrong wrong: 3 samples" in finished.stdout
+
+
+def test_a_run_without_a_score_has_no_figures_and_no_differences(tmp_path):
+    failed = [
+        {**sample, "status": "failed", "verdict": None, "hit": 0} for sample in l2_set("x" * 24)
+    ]
+    folders = [
+        make_run(tmp_path / "good", {L2: l2_set("x..." * 6)}, model="good"),
+        make_run(tmp_path / "dead", {L2: failed}, model="dead"),
+    ]
+    comparison = compared(read_runs(folders))
+    [pair] = comparison.pairs
+    assert pair.differences == []
+    cells = {
+        row.name: [cell["value"] for cell in row.cells.values()]
+        for row in comparison.boards[0].rows
+    }
+    assert cells["dead"] == [None] * len(cells["good"])
+    text = as_text(comparison, flips=0)
+    assert "no score: 24 of 24 samples have no answer" in text
+    assert "0.00" not in text
+    assert "-25" not in text

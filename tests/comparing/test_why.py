@@ -17,6 +17,9 @@ QUESTION = [
     {"role": "user", "type": "text", "value": "Where is it?"},
 ]
 
+POSTPROCESS_FAILED = {"class": "postprocess function", "message": "raised KeyError: 'x'"}
+PARSE_FAILED = {"class": "parse function", "message": "raised KeyError: 'x'"}
+
 
 def facts(reply="(0.5, 0.3)", **more):
     return l2_sample(0, **{"prediction": reply, "prompt": QUESTION, "sent_wh": None, **more})
@@ -88,6 +91,18 @@ def facts(reply="(0.5, 0.3)", **more):
             "point 50.0, 30.0 % in a, point 30.0, 50.0 %",
         ),
         (facts(), facts(point_frac=None, verdict="unparsed"), "parse", "in a, unparsed in b"),
+        (
+            facts(verdict=None, error=POSTPROCESS_FAILED),
+            facts(),
+            "postprocess",
+            "the postprocess function raised KeyError: 'x' in a, (0.5, 0.3) in b, of the same reply",
+        ),
+        (
+            facts(),
+            facts(point_frac=None, verdict="unparsed", error=PARSE_FAILED),
+            "parse",
+            "in a, the parse function raised KeyError: 'x' in b",
+        ),
         (facts(), facts(verdict="hit"), "verdict", "miss in a, hit in b"),
         # what comes first counts
         (facts(), facts("no", sent_wh=[2, 2], usage={}), "image sent", "400x300 in a, 2x2 in b"),
@@ -189,6 +204,9 @@ def test_causes_are_counted_and_every_sample_stands_in_a_file(tmp_path, monkeypa
     make_run(tmp_path / "b", {L2: samples, L1: l1_set("x")}, model="b")
 
     assert main(["a", "b", "--why", "--format", "text"]) == 0
+    assert not (tmp_path / "comparison").exists()
+    capsys.readouterr()
+    assert main(["a", "b", "--why", "--format", "csv"]) == 0
     printed = capsys.readouterr().out
     assert "\nparity on GUIElementGrounding: a and b, 30 samples" in printed
     assert "\\n" not in printed

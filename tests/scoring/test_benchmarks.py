@@ -297,7 +297,7 @@ def test_a_broken_annotation_file_is_one_error_of_the_run(tmp_path, name, conten
 
 
 def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not_rotated(annotated):
-    seven = dict.fromkeys("ABCDEFG", "text")
+    seven = {letter: f"text {letter}" for letter in "ABCDEFG"}
     benchmark = annotated(L1, image(question("easy"), question("hard", options=seven)))
     default = DataSet(benchmark, "all", benchmark.default_parse, Circular())
     own = DataSet(benchmark, "all", parse_caller(lambda response: "G"), Circular(True))
@@ -508,3 +508,32 @@ def test_l1_is_weighted_only_where_the_setting_says_so(setting, weighted, monkey
     monkeypatch.setenv("L1_USE_WEIGHTED", "1")  # not what counts
     found = scores(L1, judge(L1, "B"), L1_USE_WEIGHTED=setting)
     assert ("score_weighted" in found["easy"]["os_web"]) is weighted
+
+
+EQUAL_TEXTS = {"A": "Save", "B": "Save ", "C": "Open"}
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "doubt"),
+    [
+        (L1, {"options": {"A": "no", "B": "yes"}}, None),
+        (L1, {"options": {"B": "yes", "C": None}}, "1 question with a single option (index 0)"),
+        (L1, {"options": EQUAL_TEXTS}, "1 question with two options of the same text (index 0)"),
+        (L1, {"options": {"A": "x", "B": ""}}, "1 question with an empty text as answer (index 0)"),
+        (L2, {"bbox": [10, 10, 90, 30]}, None),
+        (L2, {"bbox": [-1, 0.5, 90, 30]}, None),
+        (L2, {"bbox": [0.5, 0.0, 90, 30]}, None),
+        (L2, {"bbox": [0.1, 0.1, 1.0, 1.0]}, None),
+        (L2, {"bbox": [0.9, 0.9, 0.1, 0.1]}, "1 box with corners in the wrong order"),
+        (L2, {"bbox": [90, 10, 10, 30]}, "1 box with corners in the wrong order"),
+        (L2, {"bbox": [0, 0, 1.2, 1.2]}, "1 box with values of fractions beside a value above 1"),
+        (L2, {"bbox": [0.1, 0.1, 90, 30]}, "1 box with values of fractions beside a value above 1"),
+    ],
+)
+def test_annotations_that_look_like_mistakes_are_named_and_asked(name, row, doubt, annotated):
+    one = image(question("easy", **row)) if name == L1 else instruction(**row)
+    benchmark = annotated(name, one)
+    data = DataSet(benchmark, "all", benchmark.default_parse)
+    notes = [note for note in fill(data, benchmark) if "asked and scored all the same" in note]
+    assert len(data.samples) == 1
+    assert [note.startswith(doubt) for note in notes] == ([True] if doubt else [])

@@ -455,6 +455,7 @@ def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(stage, broken, s
     assert f"{answered} of {QUESTIONS} answered" in failing.output
     warning = "warning: rotations refused, not counting the questions themselves: 2;"
     assert (warning in failing.output) is refused
+    assert f"2 x http: HTTP {status}: {{}}" in failing.output
     assert (inferred.code, mended.code) == (1, int(refused))
     assert [broken in r.text for r in mended.requests] == ([] if refused else [True, True])
     gained = overall(stage)["circular"]["value"] - found["circular"]["value"]

@@ -46,9 +46,11 @@ def anatomy(columns: SampleColumns) -> dict[str, Any]:
     corners = np.array(columns["box_frac"], dtype=np.float64).reshape(-1, 2, 2)
     boxes = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
     file_wh = np.array([wh or (1, 1) for wh in columns["file_wh"]], dtype=np.float64)
-    hits, pictures = columns.hits() > 0, columns.pictures()
+    pictures = columns.pictures()
     has_point: Any = np.isfinite(points).all(axis=1)
-    missed: Mask = has_point & ~hits
+    # Not `hit`: a click inside the box of an element of another kind counts as no hit in the score.
+    is_miss = np.array([verdict == "miss" for verdict in columns["verdict"]], dtype=np.bool_)
+    missed: Mask = has_point & is_miss
     away = points - (boxes[:, :2] + boxes[:, 2:]) / 2
     outside: Mask = has_point & np.any((points < 0) | (points > 1), axis=1)
     at = {

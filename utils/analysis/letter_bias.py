@@ -22,7 +22,7 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     rows: list[Row] = []
     at: dict[str, str] = {}
     p_values = []
-    for letter in sorted({letter for options in columns["options"] for letter in options}):
+    for letter in _option_letters(columns):
         chosen = [each == letter for each in columns["chosen"]]
         right = [each == letter for each in columns["answer"]]
         paired = compare_paired(chosen, right, pictures)
@@ -58,3 +58,11 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     )
     warnings = [f"letter bias: {found}"] if found else []
     return {"title": TITLE, "rows": rows, "notes": notes, "warnings": warnings, "at": at}
+
+
+def _option_letters(columns: SampleColumns) -> list[str]:
+    """Return the letters that some question offers; an option whose text is null is none."""
+    letters = set()
+    for options in columns["options"]:
+        letters |= {letter for letter, text in options.items() if text is not None}
+    return sorted(letters)

@@ -145,7 +145,10 @@ def parse_audit(columns: SampleColumns) -> dict[str, Any]:
     better = _better(rows, *lead_over(answered, hits, pictures)[1:])
     warning = _warning(rows, doubts, better)
     warnings = [f"parse audit: {warning}"] if warning else []
-    return {"title": TITLE, "rows": rows, "notes": notes, "warnings": warnings, "at": at}
+    section = {"title": TITLE, "rows": rows, "notes": notes, "warnings": warnings, "at": at}
+    if columns["chosen"].count(None) == len(columns):
+        section["clear"] = "no reply has a letter that could be examined"
+    return section
 
 
 def _warning(rows: list[Row], doubts: Counter[str], better: str) -> str:

@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
         for a, b in combinations(runs, 2) if given.why else ():
             if given.all_pairs or a is runs[0]:
-                explain(a, b, output)
+                explain(a, b, output if "csv" in given.format else None)
         if written:
             print(f"\nFiles: {', '.join(str(path) for path in written)}")
         if "html" in given.format:

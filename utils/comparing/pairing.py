@@ -220,7 +220,9 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
             notes.append(f"the runs had different {what} (checksums in their manifests)")
     doubts = [(run, text) for run in (baseline, run) for text in run.sets[dataset].doubts]
     is_weighted, is_acting = ours.is_weighted and theirs.is_weighted, ours.level in ACTING
-    differences = _differences(common, is_weighted=is_weighted, is_acting=is_acting)
+    differences: list[Difference] = []
+    if ours.has_score and theirs.has_score:
+        differences = _differences(common, is_weighted=is_weighted, is_acting=is_acting)
     return PairOfRuns(
         dataset,
         run.label,

@@ -30,6 +30,7 @@ class ScoredSet:
     figures: Mapping[str, Mapping[str, Any]]
     table: Mapping[str, Any]
     doubts: Sequence[str]  # what audits say against the score, the first clause of each
+    has_score: bool = True  # False: most samples have no answer, so no figure is shown
 
     def notes(self) -> list[str]:
         """What a reader must know about its figures."""
@@ -38,7 +39,7 @@ class ScoredSet:
         notes = [
             f"partial (‡), {counted(len(self.samples), noun)}" if self.is_partial else "",
             missing if without else "",
-            "" if self.table else "no score table; run --mode eval again",
+            "" if self.table or not self.has_score else "no score table; run --mode eval again",
             "weighted by number of options (L1_USE_WEIGHTED)" if self.is_weighted else "",
         ]
         return [note for note in notes if note]
@@ -131,9 +132,16 @@ def _scored_set(files: finished.ScoredFiles) -> ScoredSet:
         for each in section.get("warnings", ())
     ]
     doubts = [_CLAUSE_END.split(str(each))[0] for each in warnings]
-    if not has_score(without := _unanswered(samples), len(samples)):
-        doubts.insert(0, f"{without} of {len(samples)} {noun_of(files.level)}s have no answer")
-    return ScoredSet(files.level, files.is_partial, is_weighted, samples, figures, table, doubts)
+    without_answer = _unanswered(samples)
+    is_scored = has_score(without_answer, len(samples))
+    if not is_scored:
+        noun = noun_of(files.level)
+        doubts.insert(0, f"no score: {without_answer} of {len(samples)} {noun}s have no answer")
+        figures = {name: {"value": None} for name in figures}
+        table = {}
+    return ScoredSet(
+        files.level, files.is_partial, is_weighted, samples, figures, table, doubts, is_scored
+    )
 
 
 def _unanswered(samples: Mapping[str, Facts]) -> int:

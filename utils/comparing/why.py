@@ -29,7 +29,7 @@ STAGES: Mapping[str, Callable[[Facts], str]] = {
     "size seen": words.OF_A_SAMPLE["seen"],
     "prompt tokens": words.OF_A_SAMPLE["prompt_tokens"],
     "reply": lambda facts: words.plain(str(facts.get("raw") or words.reply_text(facts))),
-    "postprocess": lambda facts: words.plain(words.reply_text(facts)),
+    "postprocess": words.processed_text,
     "parse": words.parsed_text,
     "verdict": words.OF_A_SAMPLE["verdict"],
 }
@@ -46,10 +46,13 @@ _OTHER_NAMES = {"max_new_tokens": "max_tokens", "max_completion_tokens": "max_to
 _COMPUTING = ("dtype", "attn_implementation")  # a server's own business
 
 
-def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
-    """Prints why two runs differ; whether all replies are the same.
+def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
+    """Print why two runs differ; return whether all replies are the same.
 
-    A CSV file for each data set has every sample; `a` is the baseline in it.
+    Args:
+        a: the baseline.
+        b: the run that is held against it.
+        folder: for a CSV file of each data set, which has every sample; None: no files.
     """
     is_same = True
     settings = [
@@ -67,13 +70,14 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path) -> bool:
         print(f"\n{printable(f'parity on {dataset}: {both}')}")
         for line in _found(pairs, settings, causes):
             print(f"  {printable(line)}")
-        rows = (
-            {**sample_row(pair), "cause": cause, "detail": detail}
-            for pair, (cause, detail) in zip(pairs, causes, strict=True)
-        )
-        text = as_csv((*SAMPLE_COLUMNS, "cause", "detail"), rows)
-        name = "_".join(map(safe_name, (a.label, b.label, dataset))) + ".csv"
-        print(f"File: {write_text(folder / name, text)}")
+        if folder is not None:
+            rows = (
+                {**sample_row(pair), "cause": cause, "detail": detail}
+                for pair, (cause, detail) in zip(pairs, causes, strict=True)
+            )
+            text = as_csv((*SAMPLE_COLUMNS, "cause", "detail"), rows)
+            name = "_".join(map(safe_name, (a.label, b.label, dataset))) + ".csv"
+            print(f"File: {write_text(folder / name, text)}")
         is_same &= bool(pairs) and all(len(set(_both(pair, "reply"))) == 1 for pair in pairs)
     return is_same
 

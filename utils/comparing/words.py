@@ -13,9 +13,8 @@ from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, SamplePair
 from utils.contracts import Facts
 from utils.coordinates import shown_wh
-from utils.errors import counted, printable
+from utils.errors import counted, cut, printable
 from utils.protocol import PLATFORM_LABELS, noun_of, shown, shown_accuracy, shown_range, unit_of
-from utils.report.run_facts import cut
 from utils.scoring.console import grid
 
 WIDTH = 100  # of the console's text, in columns
@@ -73,10 +72,26 @@ def reply_text(facts: Facts) -> str:
     return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 
 
+def function_error_text(facts: Facts, stage: str) -> str:
+    """Say how the user's function of a stage ("postprocess", "parse") failed; "" if it did not."""
+    error = facts.get("error") or {}
+    if error.get("class") != f"{stage} function":
+        return ""
+    return f"the {stage} function {error.get('message')}"
+
+
+def processed_text(facts: Facts) -> str:
+    """Return the reply as the postprocess function left it, or how that function failed."""
+    return function_error_text(facts, "postprocess") or plain(reply_text(facts))
+
+
 def parsed_text(facts: Facts) -> str:
     """What the parse function made of a reply, or how an episode ended."""
     if facts.get("status") != "ok":
         return f"no answer ({facts.get('status')})"
+    for stage in ("postprocess", "parse"):
+        if failure := function_error_text(facts, stage):
+            return failure
     if "chosen" in facts:
         return str(facts["chosen"] or "unparsed")
     if "ended" in facts:

@@ -22,9 +22,9 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
-from utils.errors import StopRun, counted
+from utils.errors import StopRun, counted, cut
 from utils.protocol import AVERAGE, OVERALL, noun_of, official_order, shown_accuracy, shown_range
-from utils.report.run_facts import SAMPLE, cut, data_kind
+from utils.report.run_facts import SAMPLE, data_kind
 from utils.runs.finished import MANIFEST_NAME, NO_SCORE, read_json
 from utils.runs.folder import safe_name
 from utils.scoring.sheets import write_text

@@ -20,6 +20,7 @@ CLEAR = {  # what is said of a section that found nothing
     "coordinate_audit": "no other way to read these replies is clearly better",
     "parse_audit": "letters are read as they were meant",
     "letter_bias": "no letter is favoured",
+    "constant_answer": "points differ from sample to sample",
 }
 NO_AUDITS = ("table", *NOTICES)
 SIGNED, COUNTED = ("lead", "difference"), ("on target", "count", "samples")
@@ -74,7 +75,7 @@ def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Jso
     return [
         {
             **details(dataset, level, section),
-            "clear": CLEAR.get(name, "nothing odd was found"),
+            "clear": section.get("clear") or CLEAR.get(name, "nothing odd was found"),
             "findings": list(_findings(name, dataset, section)),
         }
         for name, section in sections(analysis, is_check=True).items()

@@ -13,6 +13,7 @@ from typing import Any
 from utils.comparing.boards import read_published
 from utils.config.schema import token_limit_key
 from utils.contracts import Facts
+from utils.errors import cut
 from utils.protocol import (
     ACTING,
     AVERAGE,
@@ -29,7 +30,7 @@ from utils.protocol import (
     shown_share,
     unit_of,
 )
-from utils.report.run_facts import REPEATED, cut
+from utils.report.run_facts import REPEATED
 
 Json = dict[str, Any]
 NO_ANSWER = "no answer"
@@ -45,6 +46,7 @@ EPISODE_TERMS = (
     " · EQA*: the same in any order"
 )
 CUT_OFF, RESIZED = "cut off at the token limit", "image resized"
+WITHOUT_ANSWER = "without an answer"
 
 
 class Tally:
@@ -71,6 +73,8 @@ class Tally:
         self.outcomes[outcome] += 1
         self.counts.update(["samples", *tags])
         self.counts["requests"] += attempts
+        if outcome in (NO_ANSWER, "refused", "failed"):
+            self.counts[WITHOUT_ANSWER] += 1
         if outcome not in ("hit", "miss"):
             said = f"{error['class']}: {error['message']}" if error else facts.get("prediction")
             self._keep(outcome, str(said), row)
@@ -154,6 +158,13 @@ def run_checks(counts: Mapping[str, int], entry: Mapping[str, Any]) -> list[Json
     """
     total = counts["samples"] - counts["episodes"]  # of their turns nothing is known here
     found = [
+        (
+            "Answers",
+            "every question has an answer",
+            WITHOUT_ANSWER,
+            {"verdict": NO_ANSWER},
+            "questions have no answer: failed, refused, or lost in the postprocess function",
+        ),
         (
             "Token limit",
             "no reply was cut off",

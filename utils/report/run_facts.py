@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from utils.errors import counted
+from utils.errors import counted, cut
 from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5, is_weighted, shown
 
 REPORT_FOLDER = "report"
@@ -127,12 +127,6 @@ def parse_functions(manifest: Mapping[str, Any]) -> dict[str, str]:
     found = {name: each.get("parse_function") for name, each in (config.get("data") or {}).items()}
     found |= entry.get("parse_function") or {}
     return {name: str(dotted) for name, dotted in found.items() if dotted}
-
-
-def cut(value: Any, most: int) -> str:
-    """A text in one line, cut with an ellipsis."""
-    text = " ".join(str(value).split())
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _data(entries: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from utils.analysis.intervals import FEWEST_PICTURES
 from utils.config.options import Options
+from utils.errors import cut
 from utils.protocol import (
     PLATFORM_LABELS,
     noun_of,
@@ -187,7 +188,7 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
     if circular := analysis.get("circular"):
         asked = max((row["questions"] for row in circular["rows"]), default=0)
         print("\n" + render_table(circular["table"], model, asked, note=note))
-        print("\n".join(circular["notes"]))
+        print("\n".join([*circular["notes"], *_error_lines(scored.rotation_errors, options)]))
     for warning in scored.warnings:
         print(f"warning: {warning}")
 
@@ -203,7 +204,7 @@ def _summary(scored: Scored, options: Options) -> list[str]:
             said = text.format(fate=fate, limit=scored.scorer.token_limit)
             lines.append(f"  {count} ({shown_share(count, total)} %) {said}")
         if name == "unparsed":
-            lines += [f"    such as {repr(reply)[:90]}" for reply in scored.scorer.unparsed]
+            lines += [f"    such as {cut(repr(reply), 160)}" for reply in scored.scorer.unparsed]
     if counts["completion_tokens"]:
         tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
         lines.append(f"  tokens: {tokens} (prompt + completion)")
@@ -215,11 +216,20 @@ def _summary(scored: Scored, options: Options) -> list[str]:
         sent = f"{counts['size_differs']} samples had their image resized before sending"
         read = "pixel coordinates in replies are still divided by the size of the file"
         lines.append(f"{sent}; {read}")
-    most = sorted(scored.scorer.errors.items(), key=lambda item: -item[1][0])
-    for kind, (count, trace) in most[:MOST_ERRORS]:
-        lines += [f"{count} x {kind}", *([trace.rstrip()] if options.verbose and trace else ())]
-    if not options.verbose and any(trace for _, (_, trace) in most):
+    return lines + _error_lines(scored.scorer.errors, options)
+
+
+def _error_lines(errors: Mapping[str, tuple[int, str]], options: Options) -> list[str]:
+    """The most frequent errors with their counts, and with `--verbose` a traceback of each."""
+    by_count = sorted(errors.items(), key=lambda item: -item[1][0])
+    lines = []
+    for kind, (count, trace) in by_count[:MOST_ERRORS]:
+        lines.append(f"{count} x {kind}")
+        if options.verbose and trace:
+            lines.append(trace.rstrip())
+    if not options.verbose and any(trace for _, (_, trace) in by_count):
         lines.append("(--verbose shows where in the code each came from)")
-    if len(most) > MOST_ERRORS:
-        lines.append(f"and {len(most) - MOST_ERRORS} other kinds of errors; the log has them all")
+    if len(by_count) > MOST_ERRORS:
+        unshown = len(by_count) - MOST_ERRORS
+        lines.append(f"and {unshown} other kinds of errors; the log has them all")
     return lines

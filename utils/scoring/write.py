@@ -7,8 +7,8 @@ columns from which table, intervals and audits are worked out.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -61,6 +61,8 @@ class Scored:
     missing: int  # samples of the run without an answer so far
     notes: list[str]  # what the score leaves out or rests on, one line each
     is_whole: bool  # all that was asked for was answered and scored
+    rotation_errors: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    """What went wrong in rotations beyond the questions themselves; as `Scorer.errors`."""
 
     @property
     def has_score(self) -> bool:
@@ -134,6 +136,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     if doubts := scorer.doubts():
         analysis["replies"] = {"title": "Replies", "warnings": doubts}
     is_whole = records.is_all() and not scorer.has_failures
+    rotation_errors: Mapping[str, tuple[int, str]] = {}
     if data.circular is not None:
         turns = task.scorer()
         columns, missing = write_rotations(
@@ -141,6 +144,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         )
         analysis[SECTION] = finite(data.circular.section(columns))
         is_whole = is_whole and not (missing or turns.has_failures)
+        rotation_errors = turns.errors
     else:  # those of an earlier circular run are out of date beside the new samples
         name(ROTATIONS_SUFFIX).unlink(missing_ok=True)
     analysis |= records.section()
@@ -156,4 +160,5 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         missing=records.missing,
         notes=[f"{task.name}: {warning}" for warning in records.warnings()],
         is_whole=is_whole,
+        rotation_errors=rotation_errors,
     )
