@@ -30,6 +30,7 @@ def grid_point(number):
             id="two of three",
         ),
         pytest.param([sample(grid_point(n), n) for n in range(40)], False, id="many places"),
+        pytest.param([sample([0.5, 0.5], n, "hit") for n in range(40)], False, id="all right"),
         pytest.param([sample(None, n, "unparsed") for n in range(40)], False, id="no points"),
         pytest.param([], False, id="nothing"),
     ],

@@ -351,6 +351,28 @@ def test_each_pair_of_three_runs_has_its_own_address(open_tab, work, tmp_path):
     assert (tab.page.is_visible("#view-overview"), tab.page.title()) == (True, title)
 
 
+@pytest.mark.parametrize(
+    ("gone", "told"),
+    [("b", None), ("ab", "was in ../b/T20260101_Gaa/report when the page was built, and is not")],
+)
+def test_an_image_whose_report_is_gone_is_that_of_the_other_run(
+    open_tab, work, tmp_path, gone, told
+):
+    runs = [shutil.copytree(work / "out" / side, tmp_path / side) for side in "ab"]
+    page = write_page(compare(read_runs([f"a={runs[0]}", f"b={runs[1]}"])), tmp_path / "page")
+    for side in gone:
+        shutil.rmtree(tmp_path / side)
+    tab = open_tab(f"#/sample/{L2}/0", page=page)
+    if told is None:
+        tab.page.wait_for_function("() => document.querySelector('#canvas img')?.naturalWidth")
+    else:
+        tab.page.wait_for_function("() => document.querySelector('#canvas .absent')")
+        assert told in tab.text("#canvas .absent")
+    expected = ("/report/pictures/", "ERR_FILE_NOT_FOUND")
+    assert not [t for t in tab.troubles if not any(text in t for text in expected)]
+    tab.troubles.clear()
+
+
 def test_images_of_flips_are_made_where_no_report_has_them(open_tab, work, tmp_path, monkeypatch):
     runs = [shutil.copytree(work / "out" / side, tmp_path / side) for side in "ab"]
     for run in runs:

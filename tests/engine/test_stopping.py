@@ -173,7 +173,7 @@ def test_a_network_disk_that_names_a_full_quota_at_the_end_alone_is_believed(sta
     assert list(stage.work_dir.rglob("*.xlsx")) == []  # answers that may be lost are not scored
 
 
-@pytest.mark.parametrize("limit", [0, 1000])
+@pytest.mark.parametrize("limit", [0, 1000, 6000])
 def test_a_disk_too_full_for_the_results_leaves_those_from_before(limit, tmp_path, finished):
     stage = finished.copy_to(tmp_path)
     stage.module(FULL_DISK, "sitecustomize")
@@ -182,6 +182,7 @@ def test_a_disk_too_full_for_the_results_leaves_those_from_before(limit, tmp_pat
     assert ran.code == 1, ran.output
     # One for each data set, since the other's might fit; a manifest of nothing new is not written.
     assert [ran.stderr.count(text) for text in ("cannot write", MAKE_ROOM)] == [2, 2]
+    assert "Traceback" not in ran.output
     assert contents(stage) == before
     assert stage.run("--mode", "eval").code == 0
     assert stage.both_scores() == finished.both_scores()

@@ -240,6 +240,14 @@ def test_odd_folders_and_broken_manifests_hide_no_run(tmp_path):
     assert page_of(tmp_path).rows[2:]
 
 
+def test_the_folder_of_a_model_may_be_a_link_to_another_disk(tmp_path):
+    run_at(tmp_path / "other disk", "T20260101_Gaa")
+    work_dir = tmp_path / "out"
+    work_dir.mkdir()
+    (work_dir / "m").symlink_to(tmp_path / "other disk" / "m")
+    assert [run.folder for run in listed_runs(work_dir)] == ["m/T20260101_Gaa"]
+
+
 def test_markup_is_text_in_every_field(tmp_path):
     run = run_at(tmp_path, "T20260101_Gaa")
     manifest = json.loads((run / "manifest.json").read_text())

@@ -270,7 +270,7 @@ def test_the_first_screen_holds_run_scores_and_checks(open_tab, tmp_path, scheme
     assert "L1 GUIContentUnderstanding" in tab.text(".strip >> nth=0")
     assert re.search(r"n = 12 · chance 33\.3", tab.text(".strip >> nth=0"))
     assert re.search(r"n = 24 · chance 2\.0", tab.text(".strip >> nth=1"))
-    assert tab.text(".checks h2") == "5 checks, all clear"
+    assert tab.text(".checks h2") == "7 checks, all clear"
     _, top, _, height = tab.box(".checks")
     assert top + height <= DESKTOP["height"] and tab.run("scrollY") == 0
     sizes = tab.run(

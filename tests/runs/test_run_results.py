@@ -62,7 +62,7 @@ def test_what_is_loaded_is_that_of_the_files_and_a_table_unstacks_as_it_was_prin
     assert run.scores[L1]["total_sample_num"] == 3
     frame = run.table(L1)
     assert frame.loc[("hard", "os_ios")].to_dict() == pytest.approx(
-        {"value": 20, "low": 19, "high": float("nan"), "samples": 4, "pictures": 2}, nan_ok=True
+        {"value": 20, "low": 19, "high": float("nan"), "samples": 4, "images": 2}, nan_ok=True
     )
     wide = frame["value"].unstack()
     assert (list(wide.index), list(wide.columns)) == (["easy", "hard"], table["columns"])

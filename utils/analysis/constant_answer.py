@@ -17,8 +17,8 @@ ROW = "the most frequent point"
 def constant_answer(columns: SampleColumns) -> dict[str, Any]:
     """Return the section: how often the most frequent point is given.
 
-    It warns where one point makes up half of all points or more, over 10 images at least: targets
-    are elsewhere in every image, so such replies say nothing about what the model has seen.
+    It warns where one point makes up half of all points or more, over 10 images at least, and is
+    wrong more often than right: such replies say nothing about what the model has seen.
     """
     columns = columns.answered()
     points = [_rounded(point) for point in columns["point_frac"]]
@@ -28,7 +28,9 @@ def constant_answer(columns: SampleColumns) -> dict[str, Any]:
     frequent, count = counts.most_common(1)[0]
     total = counts.total()
     is_frequent = [point == frequent for point in points]
-    images = len(set(columns.where(is_frequent)["image"]))
+    given_it = columns.where(is_frequent)
+    images = len(set(given_it["image"]))
+    is_mostly_wrong = 2 * given_it["verdict"].count("hit") < count
     row: Row = {
         "name": ROW,
         "count": count,
@@ -36,7 +38,7 @@ def constant_answer(columns: SampleColumns) -> dict[str, Any]:
         "share": percent(count / total),
     }
     warnings = []
-    if count >= LARGEST_SHARE * total and images >= FEWEST_PICTURES:
+    if count >= LARGEST_SHARE * total and images >= FEWEST_PICTURES and is_mostly_wrong:
         warnings.append(
             f"constant answer: {count} of {total} points are ({frequent[0]:g}, {frequent[1]:g}) of "
             f"the image, on {images} images. Look at some replies: the model may not see the "

@@ -66,10 +66,7 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path) -> None:
     sides: dict[tuple[str, str], list[PairOfRuns]] = {}
     for pair in comparison.pairs:
         sides.setdefault((pair.baseline, pair.run), []).append(pair)
-    ready = {}  # the later run's images go before
-    for report in (run.path / REPORT_FOLDER for run in comparison.runs):
-        for name, known in pictures_of_report(report).items():
-            ready[name] = {**known, "view": _href(report / known["view"], output)}
+    ready = _images_of_reports(comparison.runs, output)
     made = Pictures(root, fresh / "pictures", fresh, ready=ready, below=f"{FILES_FOLDER}/")
     with closing(made) as images:
         matches = []
@@ -100,6 +97,26 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path) -> None:
         "pictures": pictures,
     }
     write_script(fresh / "data", "summary", 0, to_json(summary))
+
+
+def _images_of_reports(runs: Sequence[ComparedRun], output: Path) -> dict[str, dict[str, Any]]:
+    """Return the images that the runs' reports hold, by name.
+
+    The later run's copy is the one that is shown; "others" are copies to fall back on, since a
+    report may be moved or deleted after the page was written.
+    """
+    images: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        report = run.path / REPORT_FOLDER
+        for name, image in pictures_of_report(report).items():
+            earlier = images.get(name)
+            copies = [] if earlier is None else [earlier["view"], *earlier["others"]]
+            images[name] = {
+                **image,
+                "view": _href(report / image["view"], output),
+                "others": copies,
+            }
+    return images
 
 
 def _image_root() -> Path | None:

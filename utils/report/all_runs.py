@@ -104,7 +104,7 @@ def _one_at_a_time(work_dir: Path) -> Iterator[None]:
 def listed_runs(work_dir: Path, *, ended: Collection[str] = ()) -> list[ListedRun]:
     """All runs below a work-dir, the newest first."""
     found: dict[str, ListedRun] = {}
-    for model in _entries(work_dir):
+    for model in [*_entries(work_dir), *_linked_folders(work_dir)]:
         for folder in _entries(model.path):
             is_run = _RUN_FOLDER.fullmatch(folder.name)
             if is_run and (run := _listed(Path(folder.path), is_over=model.name in ended)):
@@ -116,11 +116,19 @@ def listed_runs(work_dir: Path, *, ended: Collection[str] = ()) -> list[ListedRu
     return sorted(found.values(), key=lambda run: (-run.at, run.folder))
 
 
+def _linked_folders(work_dir: Path) -> list[os.DirEntry[str]]:
+    """Return the links of a work-dir that lead out of it: folders of models on another disk."""
+    with os.scandir(work_dir) as entries:
+        links = [entry for entry in entries if entry.is_symlink() and entry.is_dir()]
+    home = work_dir.resolve()
+    return [link for link in links if not Path(link.path).resolve().is_relative_to(home)]
+
+
 def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
     """What a folder holds; nothing where it is none, links left out."""
     try:
-        with os.scandir(folder) as found:
-            return [each for each in found if not each.is_symlink()]
+        with os.scandir(folder) as entries:
+            return [entry for entry in entries if not entry.is_symlink()]
     except OSError:
         return []
 

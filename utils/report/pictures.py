@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
+import uuid
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -44,13 +44,13 @@ def view_image(source: Path, cache: Path, *, small: bool = False) -> tuple[Path,
     view = cache / (f"{name}_{SMALL_SIDE_PX}.webp" if small else f"{name}.{header.format.lower()}")
     if not view.exists():
         # Under a name of its own until it is whole: another run may write the same file now.
-        handle, temporary = tempfile.mkstemp(dir=cache, suffix=".part")
-        os.close(handle)
+        # Not made by tempfile, whose files nobody else may read: a web server shows reports.
+        temporary = cache / f".{uuid.uuid4().hex}.part"
         try:
-            (_save_small if small else _copy)(source, Path(temporary))
-            Path(temporary).replace(view)
+            (_save_small if small else _copy)(source, temporary)
+            temporary.replace(view)
         finally:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     return view, header.wh
 
 

@@ -289,7 +289,7 @@ class RunResults:
 
         Index: `row` (a difficulty, a grounding type, ...) and `column` (a platform or "Overall");
         `.table(d)["value"].unstack()` looks as it was printed. Columns: `value`, `low`, `high` in
-        percent (95 % interval by image), `samples`, `pictures`. Empty cells are left out.
+        percent (95 % interval by image), `samples`, `images`. Empty cells are left out.
 
         Raises:
             UserError: the run was not scored on this data set, or its analysis is gone.
@@ -310,6 +310,7 @@ class RunResults:
         ]
         orders = {"row": [row["name"] for row in table["rows"]], "column": table["columns"]}
         frame = pd.DataFrame(cells, columns=[*orders, *numbers, "samples", "pictures"])
+        frame = frame.rename(columns={"pictures": "images"})
         for name, order in orders.items():
             frame[name] = pd.Categorical(frame[name], order)
         return frame.set_index([*orders]).astype(dict.fromkeys(numbers, float))

@@ -204,7 +204,7 @@ def _summary(scored: Scored, options: Options) -> list[str]:
             said = text.format(fate=fate, limit=scored.scorer.token_limit)
             lines.append(f"  {count} ({shown_share(count, total)} %) {said}")
         if name == "unparsed":
-            lines += [f"    such as {cut(repr(reply), 160)}" for reply in scored.scorer.unparsed]
+            lines += [f"    such as {cut(repr(reply), 90)}" for reply in scored.scorer.unparsed]
     if counts["completion_tokens"]:
         tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
         lines.append(f"  tokens: {tokens} (prompt + completion)")

@@ -5,6 +5,7 @@ Each is written under a temporary name and renamed, so that a file is whole or n
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import math
@@ -93,7 +94,9 @@ def open_sheet(path: Path, columns: Sequence[str]) -> Iterator[Callable[[Mapping
     import xlsxwriter
 
     with whole_or_nothing(path) as temporary:
-        workbook = xlsxwriter.Workbook(temporary, {"constant_memory": True})
+        # Packed in memory: on a full disk the library's own archive would print a traceback.
+        packed = io.BytesIO()
+        workbook = xlsxwriter.Workbook(packed, {"constant_memory": True})
         sheet = workbook.add_worksheet()
         bold = workbook.add_format({"bold": True})
         for position, column in enumerate(columns):
@@ -119,6 +122,7 @@ def open_sheet(path: Path, columns: Sequence[str]) -> Iterator[Callable[[Mapping
                 workbook.close()
             except xlsxwriter.exceptions.FileCreateError as error:
                 raise OSError(str(error)) from error
+        temporary.write_bytes(packed.getbuffer())
 
 
 def cell_text(text: str) -> str:

@@ -40,7 +40,7 @@
     toSearch = false;
     show("samples");
     if (types) search();
-    document.title = `Samples · ${title()}`;
+    document.title = `${$("to-samples").textContent} · ${title()}`;
     const wanted = {};
     for (const name of pairs.FILTERS) if (parameters.has(name)) wanted[name] = parameters.getAll(name);
     await samples.show(wanted, parameters.get("q") ?? "", isSample ? path.slice("/sample/".length) : null);
@@ -62,6 +62,7 @@
     samples.reset();
     figures.draw($("view-overview"));
     $("to-samples").href = $("skip").href = samples.listAddress();
+    $("to-samples").textContent = pairs.noun(...pairs.match.sets) === "episode" ? "Episodes" : "Samples";
     $("to-overview").href = `#/overview${pairs.query({})}`;
   }
 

@@ -119,10 +119,16 @@ Report.filters = (() => {
   function total(rows, filter) {
     const of = plural(store.count, store.noun);
     const text = rows.length < store.count ? `${whole(rows.length)} of ${of}` : of;
-    if (filter.verdict || filter.status || !rows.length) return text;
+    if (filter.verdict || filter.status || !rows.length || isOfSeveralDataSets(rows)) return text;
     const hit = store.values("verdict").indexOf("hit");
     const hits = rows.reduce((sum, row) => sum + (store.columns.verdict[row] === hit), 0);
     return `${text} · ${store.noun === "episode" ? `${whole(hits)} succeeded` : plural(hits, "hit")}, ${shareText(hits, rows.length)} %`;
+  }
+
+  /** Hits of several data sets make no sum that means anything. */
+  function isOfSeveralDataSets(rows) {
+    const { dataset } = store.columns;
+    return rows.some((row) => dataset[row] !== dataset[rows[0]]);
   }
 
   return filters;

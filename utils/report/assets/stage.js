@@ -80,12 +80,8 @@ Report.stage = (() => {
   stage.show = ({ wh, box, clicks, picture, alt, isAnswered }) => {
     const source = picture?.view;
     shown = { wh, box, clicks, isSharp: !source?.endsWith("_1600.webp") || Math.max(...wh) <= 1600 };
-    const absent = () =>
-      el(
-        "p",
-        { class: "absent" },
-        picture ? "This image was not found or not readable when the page was built" : "There is no image",
-      );
+    const copies = [...(picture?.others ?? [])];
+    const absent = () => el("p", { class: "absent" }, whyAbsent(picture));
     const layers = [];
     if (source) {
       const image = el("img", {
@@ -93,6 +89,10 @@ Report.stage = (() => {
         alt,
         draggable: "false",
         onerror: () => {
+          if (copies.length) {
+            image.src = copies.shift();
+            return;
+          }
           image.replaceWith(absent());
           $("canvas").className = "canvas empty";
         },
@@ -124,6 +124,16 @@ Report.stage = (() => {
     );
     fit();
   };
+
+  /** Why there is no image to show, in words. */
+  function whyAbsent(picture) {
+    if (!picture) return "There is no image";
+    if (!picture.view) return "This image was not found or not readable when the page was built";
+    const folder = decodeURI(picture.view.split("/").slice(0, -2).join("/"));
+    return folder
+      ? `This image was in ${folder} when the page was built, and is not there any more`
+      : "This image was there when the page was built, and is not any more";
+  }
 
   const isInside = (point) => point.every((value) => value >= 0 && value <= 1);
   const of = (mark) => (mark ? `of-${mark.toLowerCase()}` : "");
