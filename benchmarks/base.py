@@ -154,7 +154,7 @@ class Benchmark(contracts.Benchmark):
         reading: Reading | None = None,
     ) -> Episode:
         """The questions that one sample asks, one after the other; here a single one."""
-        yield prompt_of(sample.line)
+        yield replace(prompt_of(sample.line), image=sample.image)
 
     @staticmethod
     @abstractmethod

@@ -80,6 +80,7 @@ class Prompt:
 
     messages: list[Message]  # in the order in which the model is to see them
     is_custom: bool = False  # a user's prompt function made them, not the benchmark
+    image: Path | None = None  # which of its images the answer is about; None: the last one
 
 
 PromptOf = Callable[[Line], Prompt]  # the user's prompt function's, or the benchmark's default
@@ -93,7 +94,7 @@ class Prepared:
     fingerprint: str  # equal for two requests exactly if the stored answer of one answers the other
     parts: Mapping[str, str]  # hash of "prompt", "picture", "settings": why a fingerprint changed
     payload: Any  # what the wrapper needs to send it; opaque to everyone else
-    sizes: Sizes = field(default_factory=Sizes)  # of the first image, as far as known by then
+    image_sizes: Sequence[Sizes] = ()  # of the prompt's images in order, as far as known by then
     prompt: Sequence[Message] = ()  # for people: messages in order, images without value
 
 
@@ -107,7 +108,8 @@ class Generation:
     reply: str | None = None
     finish_reason: str | None = None  # "stop", "length", ...; None where unknown
     usage: Mapping[str, Any] = field(default_factory=dict)  # token counts as the server names them
-    sizes: Sizes = field(default_factory=Sizes)  # with what the model saw, where that is known
+    image_sizes: Sequence[Sizes] = ()  # of the prompt's images, with what the model saw of them
+    sizes: Sizes = field(default_factory=Sizes)  # of the one it is about; the engine knows which
     reasoning: str | None = None  # thinking that came apart from the reply; stored, never parsed
     postprocess_error: UserFunctionError | None = None
     latency_s: float | None = None  # of the model alone (the batch), where asking took longer

@@ -317,7 +317,7 @@ class Engine:
                 if isinstance(found, StoredAnswer):
                     return _reused(task, found)
                 reason = found
-            record = records.new_record(task.sample, key, prepared, Status.OK)
+            record = records.new_record(task.sample, key, prompt, prepared, Status.OK)
             came = self._asker.ask(prepared)
         except StopRun:
             raise
@@ -331,7 +331,7 @@ class Engine:
             assert came.error is not None
             record["error"] = records.call_error_fields(came.error)
             return _Outcome(task, record, reason=reason)
-        record |= records.answer_fields(generation, record["sizes"])
+        record |= records.answer_fields(generation, prompt, record["sizes"])
         latency_s = came.latency_s if generation.latency_s is None else generation.latency_s
         record["latency_s"] = round(latency_s, 4)
         if generation.postprocess_error is None:
@@ -364,7 +364,7 @@ def _failed(
     reason: str | None = None,
 ) -> _Outcome:
     """A sample whose request could not be made."""
-    record = records.new_record(task.sample, key, prepared, Status.FAILED)
+    record = records.new_record(task.sample, key, task.prompt, prepared, Status.FAILED)
     record["error"] = {"class": "request", "message": str(error)}
     if isinstance(error, UserFunctionError):
         record["error"] = records.user_error_fields(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from benchmarks.worlds.actions import ENDS, Action, Observation
@@ -64,7 +64,7 @@ def play(
         here = {"image_path": str(seen.image), "image_size": list(screen_wh)}
         now = {"step": len(steps) + 1, "max_steps": max_steps, "history": list(map(_told, steps))}
         told = {**line, **here, **now}
-        said = yield prompt_of(told)
+        said = yield replace(prompt_of(told), image=seen.image)
         found = read(said, told, screen_wh)
         steps.append(
             {

@@ -90,7 +90,7 @@ class CustomModelWrapper(WrapperDefaults):
         if not isinstance(text, str):
             problem = f"generate returned {type(text).__name__}; expected str"
             raise CallError("model", problem, trace=problem)
-        return Generation(text, sizes=prepared.sizes)
+        return Generation(text, image_sizes=prepared.image_sizes)
 
     def close(self) -> None:
         """Lets the object go, and its memory, even where parts of it hold each other."""

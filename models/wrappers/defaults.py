@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from utils.contracts import Message, ModelWrapper, Prepared, Sizes
+from utils.contracts import WH, Message, ModelWrapper, Prepared, Sizes
 from utils.coordinates import thumbnail_wh
 from utils.errors import UserError
 from utils.functions.calling import call_postprocess, private_copy
@@ -34,22 +34,36 @@ def request_of(
     Raises:
         UserError: an image cannot be read, or not be shrunk.
     """
-    pictures, sizes = [], Sizes()
+    pictures, image_sizes = [], []
     for value in (message["value"] for message in messages if message["type"] == "image"):
         file = local_file(value)
         if file is None and img_size > 0:
             raise UserError(f"kwargs.img_size {img_size} needs an image file, not {value[:80]!r}")
         try:
             pictures.append(value if file is None else content_digest(file))
-            if file is not None and sizes.file_wh is None:
+            sizes = Sizes()
+            if file is not None:
                 wh = read_header(file).wh
                 sizes = Sizes(file_wh=wh, sent_wh=thumbnail_wh(wh, img_size))
+            image_sizes.append(sizes)
         except OSError as error:
             raise UserError(f"{file}: the image cannot be read: {error}") from error
     # Without paths: a data root that moved costs nothing.
     words = [{**m, "value": "<image>"} if m["type"] == "image" else m for m in messages]
     parts = {"prompt": digest(words), "picture": digest(pictures), "settings": settings}
-    return Prepared(dataset, digest(parts), parts, private_copy(messages), sizes, shown(messages))
+    payload = private_copy(messages)
+    return Prepared(dataset, digest(parts), parts, payload, image_sizes, shown(messages))
+
+
+def aligned(known: Sequence[WH | None], count: int) -> list[WH | None]:
+    """Return sizes of images for `count` images of a prompt, of which they are the last ones.
+
+    A preprocess function may add images in front (examples), or leave the earliest out.
+    """
+    if count == 0:
+        return []
+    last = list(known)[-count:]
+    return [None] * (count - len(last)) + last
 
 
 class WrapperDefaults(ModelWrapper):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from utils.config.options import Options
-from utils.contracts import CallError, Generation, Prepared, Sizes
+from utils.contracts import CallError, Generation, Prepared
 from utils.engine.asking import Asker
 from utils.engine.gate import Gate, Limit
 from utils.engine.retry_policy import Action, History, decide
@@ -151,7 +151,7 @@ class Server:
             if is_beside_answers:
                 assert self.asker.ask(Prepared("L2", "other", {}, [])).generation is not None
             raise failure
-        return Generation("B", sizes=Sizes())
+        return Generation("B")
 
 
 CUT, GONE = other("connection"), other("refused_connection", retry_after_s=0.001)

@@ -5,9 +5,10 @@ import json
 import threading
 
 import pytest
+from PIL import Image
 
 from tests.support.mock_server import Reply
-from tests.support.stage import API, L1, L2, l2_counts, right_answers
+from tests.support.stage import API, L1, L2, answer_records, l2_counts, right_answers
 
 ONLY_L2, EASY = {L2: {"mode": "all"}}, {L1: {"mode": "easy"}}
 UNPARSED = "unparsed: wrong in the score"
@@ -417,6 +418,32 @@ def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_size
     }
     for meta in (l1_meta, l2_meta):
         assert {name: meta[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("order", ["[EXAMPLE, image]", "[image, EXAMPLE]"])
+def test_parse_functions_get_the_size_of_the_samples_own_image_beside_examples(staged, order):
+    stage = staged(
+        NOTE + "from utils.images import image_path_of\n"
+        "def prompt(line, dataset):\n"
+        "    image = image_path_of(line)\n"
+        "    parts = [{'role': 'user', 'type': 'image', 'value': str(path)} for path in ORDER]\n"
+        "    return [*parts, {'role': 'user', 'type': 'text', 'value': line['instruction']}]\n"
+        "def parse(response, meta): note([meta['file_size'], meta['sent_size']])\n"
+    )
+    example = stage.code / "example.png"
+    Image.new("RGB", (300, 600), "white").save(example)
+    code = stage.code / "mymodel.py"
+    code.write_text(code.read_text().replace("ORDER", order.replace("EXAMPLE", repr(str(example)))))
+    model = {**API, "kwargs": {"img_size": 320}, "custom_prompt": {L2: "mymodel.prompt"}}
+    data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
+    result = stage.evaluate({"m": model}, data=data)
+    assert {len(request.pictures) for request in result.requests} == {2}, result.output
+    of_first = next(size for size in seen_by(stage) if size[0] == "[640, 360]")
+    assert of_first == ["[640, 360]", "[320, 180]"]
+    records = answer_records(stage.folder() / f"m_{L2}.jsonl")
+    record = next(record for record in records if record["sizes"]["file"] == [640, 360])
+    assert record["sizes"]["sent"] == [320, 180]
+    assert sorted(sizes["sent"] for sizes in record["image_sizes"]) == [[160, 320], [320, 180]]
 
 
 def test_a_parse_function_without_an_answer_is_a_format_error_and_nonsense_is_named(staged):

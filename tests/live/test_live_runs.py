@@ -8,6 +8,7 @@ import re
 import shutil
 
 import pytest
+from PIL import Image
 
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
@@ -281,6 +282,41 @@ def test_a_world_that_crashes_costs_one_try_and_twice_is_a_failure_of_the_world(
 
 
 # -- the user's functions -------------------------------------------------------------------------
+
+WITH_AN_EXAMPLE = """
+def prompt(line, dataset):
+    images = {order}
+    return [*({{"role": "user", "type": "image", "value": image}} for image in images),
+            {{"role": "user", "type": "text", "value": line["instruction"]}}]
+"""
+
+
+@pytest.mark.parametrize(
+    "order", ["[EXAMPLE, line['image_path']]", "[line['image_path'], EXAMPLE]"]
+)
+def test_points_count_in_the_screen_whatever_images_the_prompt_shows_beside_it(
+    bench, order, tmp_path
+):
+    Image.new("RGB", (1280, 400), "white").save(tmp_path / "example.png")
+    click = {"action": "left_click", "coordinate": [64, 36]}  # of 320x180: a fifth of both
+    made = bench(
+        saying(json.dumps(click)),
+        tasks=["environment/one"],
+        max_steps=2,
+        parse_function="benchmarks.worlds.dialects.parse_computer_use",
+    )
+    example = repr(str(tmp_path / "example.png"))
+    module(made, WITH_AN_EXAMPLE.format(order=order.replace("EXAMPLE", example)))
+    made.model["m"]["custom_prompt"] = {L3: "mine.prompt"}
+    ran = made.run()
+    assert [len(request.pictures) for request in ran.requests] == [2, 2]
+    steps = episodes_of(made)["one"]["returned"]["trajectory"]
+    assert [step["actions"][0]["point"] for step in steps] == [[0.2, 0.2]] * 2
+    answers = answer_records(made.folder() / f"m_{L3}.jsonl")
+    sent = {"file": list(WH), "sent": list(WH), "seen": None}
+    assert [answer["sizes"] for answer in answers] == [sent] * 2
+    assert sorted(each["sent"] for each in answers[0]["image_sizes"]) == [list(WH), [1280, 400]]
+
 
 FOUR = """
 import re

@@ -26,7 +26,7 @@ def test_a_model_with_a_chat_template_needs_no_padding_token(nothing, llava, cop
     alone = [texts(wrapper, [each])[0] for each in encoded]
     assert len(set(alone)) > 3
     assert texts(wrapper, encoded) == alone
-    assert encoded[0].sizes.seen_wh is None  # its grid says nothing about the whole image
+    assert encoded[0].image_sizes[0].seen_wh is None  # its grid says nothing about the whole image
 
 
 # Forms in which checkpoints of other families write their turns.

@@ -80,7 +80,7 @@ def test_the_prompt_is_what_the_chat_template_writes(family, system, make, encod
 @pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
 def test_an_image_is_resized_once_within_the_limits(family, wh, limits, make, encode, tmp_path):
     Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
-    sizes = encode(make(family, kwargs=limits), path).sizes
+    sizes = encode(make(family, kwargs=limits), path).image_sizes[0]
     # The processors of these checkpoints have limits of their own: 3136 to 1003520 pixels.
     least, most = limits.get("min_pixels", 3136), limits.get("max_pixels", 1003520)
     factor = 32 if family == "qwen3_vl" else 28
@@ -104,7 +104,7 @@ def test_limits_of_a_video_are_halved_for_an_image(
     folder = copy_of(folders["qwen2_5_vl"], processor_config={"image_processor": own})
     Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
     for function in ({}, {"preprocess_function": naive}):  # as its own processor has it
-        seen = encode(make(folder=folder, kwargs=limits, **function), path).sizes.seen_wh
+        seen = encode(make(folder=folder, kwargs=limits, **function), path).image_sizes[0].seen_wh
         most = limits.get("max_pixels", 1500000)
         assert seen == smart_resize(*wh[::-1], 28, 6272, most)[::-1]
 
@@ -127,8 +127,37 @@ def test_limits_of_a_function_and_those_of_the_config_both_hold(
     function, wh, limits, expected, make, encode, tmp_path
 ):
     Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
-    found = encode(make(preprocess_function=function, kwargs=limits), path).sizes.seen_wh
+    found = encode(make(preprocess_function=function, kwargs=limits), path).image_sizes[0].seen_wh
     assert found == smart_resize(*wh[::-1], *expected)[::-1]
+
+
+def last_only(message, model, processor, **kwargs):
+    return default_preprocess_function(message[1:], model, processor, **kwargs)
+
+
+def doubled(message, model, processor, **kwargs):
+    return default_preprocess_function([message[0], *message], model, processor, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("function", "seen_wh"),
+    [
+        (None, [(308, 196), (560, 280)]),
+        (last_only, [None, (560, 280)]),
+        (doubled, [(308, 196), (560, 280)]),
+    ],
+)
+def test_every_image_of_a_prompt_has_its_own_sizes(function, seen_wh, make, tmp_path):
+    sizes_wh = [(300, 200), (560, 280)]
+    messages = []
+    for number, wh in enumerate(sizes_wh):
+        Image.new("RGB", wh, "white").save(path := tmp_path / f"{number}.png")
+        messages.append({"role": "user", "type": "image", "value": str(path)})
+    messages.append({"role": "user", "type": "text", "value": "Where?"})
+    wrapper = make(preprocess_function=function)
+    answer = wrapper.generate(wrapper.request(messages, L2))
+    assert [sizes.file_wh for sizes in answer.image_sizes] == sizes_wh
+    assert [sizes.seen_wh for sizes in answer.image_sizes] == seen_wh
 
 
 def test_an_image_is_shrunk_before_anything_sees_it(make, encode, tmp_path):
@@ -140,7 +169,7 @@ def test_an_image_is_shrunk_before_anything_sees_it(make, encode, tmp_path):
         return default_preprocess_function(message, model, processor, **kwargs)
 
     wrapper = make(preprocess_function=spy, kwargs={"img_size": 150})
-    sizes = encode(wrapper).sizes
+    sizes = encode(wrapper).image_sizes[0]
     assert (paths, sizes.file_wh, sizes.sent_wh) == ([(150, 100)], (300, 200), (150, 100))
     assert sizes.seen_wh == smart_resize(100, 150, 28, 3136, 1003520)[::-1]
     with pytest.raises(UserError, match="img_size 150 needs an image file"):
@@ -159,7 +188,7 @@ def test_the_aguvis_example_has_its_own_ending_and_limits(dataset, ending, make,
     text = prompt_of(wrapper, encoded)
     assert text.startswith("<|im_start|>user\n<|vision_start|>")
     assert text.endswith(f"it?<|im_end|>\n<|im_start|>assistant<|recipient|>{ending}")
-    assert encoded.sizes.seen_wh == smart_resize(200, 300, 28, 200704, 937664)[::-1]
+    assert encoded.image_sizes[0].seen_wh == smart_resize(200, 300, 28, 200704, 937664)[::-1]
 
 
 @pytest.fixture(scope="module")

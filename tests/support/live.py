@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.config.options import Options
-from utils.contracts import Episode, Generation, Prepared, Prompt, Sample, Sizes, World
+from utils.contracts import Episode, Generation, Prepared, Prompt, Sample, World
 from utils.engine.jobs import Job
 from utils.engine.worlds import Worlds
 from utils.inference_tools import Engine
@@ -108,7 +108,7 @@ class Model:
 
     def request(self, messages: Any, dataset: str, *, is_custom_prompt: bool = False) -> Prepared:
         text = messages[-1]["value"]
-        return Prepared(dataset, f"of {text}", {"prompt": text}, text, Sizes())
+        return Prepared(dataset, f"of {text}", {"prompt": text}, text)
 
     def generate(self, prepared: Prepared) -> Generation:
         self.asked.append(prepared.payload)

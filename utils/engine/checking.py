@@ -176,7 +176,7 @@ def ping(
     where = f"{asked.dataset}: ping"
     sample, began_s = asked.samples[0], time.monotonic()
     try:
-        _, prepared = _first_request(model, asked, sample)
+        prompt, prepared = _first_request(model, asked, sample)
         generation = model.generate(prepared)
     except CallError as error:
         reply = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
@@ -188,8 +188,8 @@ def ping(
     shown = f"  reply: {_shortened(repr(generation.text))}"
     if generation.postprocess_error:
         return [shown], [f"{where}: {generation.postprocess_error}"]
-    record = new_record(sample, sample.key, prepared, Status.OK)
-    record |= answer_fields(generation, record["sizes"])
+    record = new_record(sample, sample.key, prompt, prepared, Status.OK)
+    record |= answer_fields(generation, prompt, record["sizes"])
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
     sizes = [shown_wh(record["sizes"][stage]) for stage in SIZES]
     report = [

@@ -15,6 +15,7 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
            raw, reply                       what the model said; of local models also after
                                             postprocessing
            line, sizes                      truth and image sizes: all that scoring needs
+           image_sizes                      of all images of the prompt, where it has several
            prompt                           the messages as the model saw them, without images
            finish_reason, usage, reasoning, latency_s, attempts, asked_at
            runs_with                        device, dtype and attention of a local model
@@ -28,13 +29,15 @@ rank     opens the log of one rank of a group, until it is merged: rank; its seq
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from utils.contracts import (
     CallError,
     Generation,
     Prepared,
+    Prompt,
     Record,
     Sample,
     Sizes,
@@ -43,6 +46,7 @@ from utils.contracts import (
 )
 
 SIZES = ("file", "sent", "seen")  # of an image, in a record and in `Sizes`
+_IS_URL = ("data:", "http://", "https://")
 
 
 def run_record(*, seq: int, made_with: Mapping[str, Any], **fields: Any) -> Record:
@@ -55,11 +59,15 @@ def run_record(*, seq: int, made_with: Mapping[str, Any], **fields: Any) -> Reco
     return {"kind": "run", "seq": seq, "started_at": now(), **fields, **made_with}
 
 
-def new_record(sample: Sample, key: str, prepared: Prepared | None, status: Status) -> Record:
+def new_record(
+    sample: Sample, key: str, prompt: Prompt | None, prepared: Prepared | None, status: Status
+) -> Record:
     """A record as far as it is known before asking; `prepared` None: not even that succeeded."""
-    sizes = prepared.sizes if prepared else Sizes()
-    stages = {"file": sample.file_wh or sizes.file_wh, "sent": sizes.sent_wh, "seen": sizes.seen_wh}
-    return {
+    image_sizes = prepared.image_sizes if prepared else ()
+    sizes = _size_fields(_sizes_of_own_image(prompt, image_sizes))
+    if sample.file_wh:
+        sizes["file"] = list(sample.file_wh)
+    record = {
         "kind": "answer",
         "key": key,
         "trial": 0,
@@ -71,21 +79,49 @@ def new_record(sample: Sample, key: str, prepared: Prepared | None, status: Stat
         "reply": None,
         "line": sample.line,
         "prompt": list(prepared.prompt) if prepared else [],
-        "sizes": {stage: wh and list(wh) for stage, wh in stages.items()},
+        "sizes": sizes,
     }
+    if len(image_sizes) > 1:
+        record["image_sizes"] = [_size_fields(of_image) for of_image in image_sizes]
+    return record
+
+
+def _sizes_of_own_image(prompt: Prompt | None, image_sizes: Sequence[Sizes]) -> Sizes:
+    """Return the sizes of the image that an answer is about, of those of all images of a prompt."""
+    if not image_sizes:
+        return Sizes()
+    if prompt is not None and prompt.image is not None and len(image_sizes) > 1:
+        images = [message["value"] for message in prompt.messages if message["type"] == "image"]
+        own_image = os.path.realpath(prompt.image)
+        for image, sizes in zip(images, image_sizes, strict=False):
+            if not image.startswith(_IS_URL) and os.path.realpath(image) == own_image:
+                return sizes
+    return image_sizes[-1]
+
+
+def _size_fields(sizes: Sizes) -> dict[str, list[int] | None]:
+    stages = zip(SIZES, (sizes.file_wh, sizes.sent_wh, sizes.seen_wh), strict=True)
+    return {stage: list(wh) if wh else None for stage, wh in stages}
 
 
 def sizes_of(record: Record) -> Sizes:
-    """The sizes of the image of a record, as far as they are known."""
+    """The sizes of the image of a record that its answer is about, as far as they are known."""
     file, sent, seen = map(record["sizes"].get, SIZES)
     return Sizes(file and tuple(file), sent and tuple(sent), seen and tuple(seen))
 
 
-def answer_fields(generation: Generation, sizes: Mapping[str, Any]) -> Record:
-    """What an answer adds to a record; `sizes` are those known before."""
-    stages = {"sent": generation.sizes.sent_wh, "seen": generation.sizes.seen_wh}
-    known = {stage: list(wh) for stage, wh in stages.items() if wh}
-    extras = {"reasoning": generation.reasoning, "runs_with": dict(generation.runs_with or {})}
+def answer_fields(generation: Generation, prompt: Prompt, sizes: Mapping[str, Any]) -> Record:
+    """What an answer to `prompt` adds to a record; `sizes` are those known before."""
+    own_image = _size_fields(_sizes_of_own_image(prompt, generation.image_sizes))
+    known = {stage: wh for stage, wh in own_image.items() if wh and stage != "file"}
+    image_sizes = []
+    if len(generation.image_sizes) > 1:
+        image_sizes = [_size_fields(of_image) for of_image in generation.image_sizes]
+    extras = {
+        "image_sizes": image_sizes,
+        "reasoning": generation.reasoning,
+        "runs_with": dict(generation.runs_with or {}),
+    }
     return {
         "raw": generation.text,
         "reply": generation.reply,

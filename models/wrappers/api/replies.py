@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -30,7 +30,7 @@ def keep_small(response: Any) -> None:
     response._content = bytes(body)  # where `read` would leave it
 
 
-def read_reply(body: bytes, sizes: Sizes) -> Generation:
+def read_reply(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
     """The body of a 200 answer as a `Generation`.
 
     No text because the limit of tokens came first (a model that thinks before it answers) is what
@@ -72,7 +72,7 @@ def read_reply(body: bytes, sizes: Sizes) -> Generation:
         text=text or "",
         finish_reason=finish_reason,
         usage={name: count for name, count in counts if isinstance(count, int)},
-        sizes=sizes,
+        image_sizes=image_sizes,
         reasoning=message.get("reasoning_content") or message.get("reasoning"),
     )
 

@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,11 +27,11 @@ from models.wrappers.api.wire import (
     shown_messages,
     taken_apart,
 )
-from models.wrappers.defaults import WrapperDefaults
+from models.wrappers.defaults import WrapperDefaults, aligned
 from utils.config.endpoint import OPENAI_HOST, parse_endpoint, place_of_key, resolve_api_key
 from utils.config.secret_filter import is_secret_name
 from utils.config.text import key_path
-from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
+from utils.contracts import WH, Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.errors import StopRun
 from utils.functions.calling import call_user_function, one_at_a_time, private_copy
 from utils.functions.fingerprints import code_digest, digest
@@ -148,11 +148,7 @@ class APIModelWrapper(WrapperDefaults):
             "picture": digest(files),
             "settings": digest([*asked, style]),
         }
-        images = [Path(message["value"]) for message in messages if message["type"] == "image"]
-        try:
-            file_wh = read_header(images[0]).wh if images else None
-        except OSError:  # a custom preprocess may read pictures from anywhere, a URL for one
-            file_wh = None
+        images = [message["value"] for message in messages if message["type"] == "image"]
         timeout_s = parameters.get("timeout") or self.entry.kwargs.get(
             "timeout_s", DEFAULT_TIMEOUT_S
         )
@@ -161,7 +157,7 @@ class APIModelWrapper(WrapperDefaults):
             fingerprint=digest([asked, words, sent]),
             parts=parts,
             payload=ApiRequest(body, urls, headers, query, float(timeout_s)),
-            sizes=Sizes(file_wh=file_wh),
+            image_sizes=[Sizes(file_wh=_file_wh(image)) for image in images],
             prompt=shown_messages(body["messages"]),
         )
 
@@ -215,7 +211,8 @@ class APIModelWrapper(WrapperDefaults):
             "timeout": request.timeout_s,
         }
         body = encode_body(request.body)
-        sent = next((sent_wh(url) for url in request.urls), None)
+        image_sizes = prepared.image_sizes or [Sizes()] * len(request.urls)
+        sent = aligned([sent_wh(url) for url in request.urls], len(image_sizes))
         client, began_s = self._connected(), time.monotonic()
         try:
             with deadline(request.timeout_s):
@@ -225,8 +222,10 @@ class APIModelWrapper(WrapperDefaults):
         except Exception as error:
             key_place = place_of_key(self._endpoint, os.environ)
             raise as_call_error(error, time.monotonic() - began_s, key_place) from error
-        sizes = Sizes(file_wh=prepared.sizes.file_wh, sent_wh=sent)
-        return read_reply(response.content, sizes)
+        image_sizes = [
+            replace(sizes, sent_wh=wh) for sizes, wh in zip(image_sizes, sent, strict=True)
+        ]
+        return read_reply(response.content, image_sizes)
 
     def _connected(self) -> Any:
         """The one pooled client, made when the first request is due."""
@@ -270,6 +269,14 @@ class APIModelWrapper(WrapperDefaults):
         """
         with self._client_lock:
             self._client = None
+
+
+def _file_wh(image: str) -> WH | None:
+    """Return the size of an image file; None for what only a user's function reads, as a URL."""
+    try:
+        return read_header(Path(image)).wh
+    except (OSError, ValueError):
+        return None
 
 
 def _body_part(parameters: Mapping[str, Any]) -> dict[str, Any]:

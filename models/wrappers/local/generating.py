@@ -175,7 +175,7 @@ class LoadedModel:
             reply=reply,
             finish_reason=finish_reason,
             usage=usage,
-            sizes=encoded.sizes,
+            image_sizes=encoded.image_sizes,
             postprocess_error=problem,
             latency_s=latency_s,
             runs_with=held.runs_with,

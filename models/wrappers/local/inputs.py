@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from models.wrappers.defaults import local_file
+from models.wrappers.defaults import aligned, local_file
 from models.wrappers.local.batches import CannotCollate
 from models.wrappers.local.loading import Checkpoint
 from utils.contracts import Message, Prepared, Sizes
@@ -50,7 +50,7 @@ class Encoded:
     prepared: Prepared
     inputs: Mapping[str, Any]  # arguments of the generate method; tensors with batch size 1
     input_length: int  # prompt tokens, 0 where the inputs have no `input_ids`
-    sizes: Sizes  # of the first picture, now with the grid that the model works on
+    image_sizes: Sequence[Sizes]  # of its images, now with the grids that the model works on
     nbytes: int  # memory of the inputs
 
 
@@ -61,7 +61,7 @@ def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Enc
     if not isinstance(returned, Mapping):
         kind = type(returned).__name__
         raise TypeError(f"it returned {kind}; expected a dict or BatchFeature of model inputs")
-    inputs, sizes = dict(returned), prepared.sizes
+    inputs, image_sizes = dict(returned), list(prepared.image_sizes)
     ids, grid = inputs.get("input_ids"), inputs.get("image_grid_thw")
     if ids is not None:
         shape = tuple(ids.shape) if isinstance(ids, torch.Tensor) else type(ids).__name__
@@ -69,14 +69,19 @@ def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Enc
             raise TypeError(f"input_ids must be a tensor of shape (1, n) with n > 0, not {shape}")
     length = 0 if ids is None else int(ids.shape[1])
     if grid is not None and len(grid) and checkpoint.patch_size:
-        sizes = replace(sizes, seen_wh=seen_wh(grid, checkpoint.patch_size))
+        grids_wh = [seen_wh([row], checkpoint.patch_size) for row in grid]
+        image_sizes = image_sizes or [Sizes()] * len(grids_wh)
+        image_sizes = [
+            replace(sizes, seen_wh=grid_wh)
+            for sizes, grid_wh in zip(image_sizes, aligned(grids_wh, len(image_sizes)), strict=True)
+        ]
         takes_kinds = "mm_token_type_ids" in getattr(checkpoint.processor, "model_input_names", ())
         if ids is not None and takes_kinds and "mm_token_type_ids" not in inputs:
             # Without it transformers places image tokens like words, silently, and points are off.
             kinds = checkpoint.processor.create_mm_token_type_ids(ids.tolist())
             inputs["mm_token_type_ids"] = ids.new_tensor(kinds)
     nbytes = sum(int(getattr(value, "nbytes", 0)) for value in inputs.values())
-    return Encoded(prepared, inputs, length, sizes, nbytes)
+    return Encoded(prepared, inputs, length, image_sizes, nbytes)
 
 
 def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any]:
