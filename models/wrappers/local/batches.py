@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
+from models.wrappers.local.room import Room
 from models.wrappers.local.settings import ranks_here
 from utils.contracts import GENERATING, Abandoned, CallError, Generation
 
@@ -26,6 +27,10 @@ LARGEST_AUTO = 64
 LARGEST_AUTO_ON_CPU = 8  # there, memory that runs out ends the process instead of raising
 READY_BYTES = 4 * 1024**3  # of prepared inputs; pictures of 12 million pixels take 0.3 GB each
 SECONDS_TO_END = 2.0  # for the batch that is under way when all is over
+# Padded tokens at which a decoding step takes twice as long as without padding, where padding
+# makes attention copy keys and values for every query head. By arithmetic for a 7B model (28 query
+# heads on 4 key heads) on an H100; never measured.
+PADDING_DOUBLES_AT = 65_536
 GRACE_S = 0.02  # for requests that are just on their way, before a batch starts that is not full
 
 Group = list[tuple["Encoded", Future[Generation]]]
@@ -36,7 +41,11 @@ class OutOfMemory(Exception):
 
 
 class CannotCollate(Exception):
-    """Inputs that cannot be put together; says which and why."""
+    """These inputs cannot be put together; says which and why. Others of the model may."""
+
+
+class CannotSplit(Exception):
+    """What the model returned for a batch cannot be told apart; no batch of it ever can."""
 
 
 def largest(size: int | str, *, on_cpu: bool) -> int:
@@ -59,20 +68,41 @@ def most_ahead(size: int) -> int:
     return max(2, encoder_count()) if size == 1 else 2 * size + encoder_count()
 
 
-def chosen(tokens: Sequence[int], most: int, budget: int) -> list[int]:
-    """Places of the first request, which has waited longest, and of those that go with it.
+def chosen(
+    tokens: Sequence[int],
+    most: int,
+    tokens_for: Callable[[int], int],
+    *,
+    prefers_equal: bool = False,
+) -> list[int]:
+    """Return the places of the first request, which has waited longest, and of those to go with it.
 
-    As many as the budget of padded tokens has room for, and among these those that differ least.
+    As many as there is room for, and among these those that differ least in length.
+
+    Args:
+        tokens: lengths of the requests, in the order in which they came.
+        most: requests in a batch.
+        tokens_for: padded tokens that a batch may have, by the length of its longest request.
+        prefers_equal: take fewer, of one length, where padding would cost more than it brings.
     """
     by_length = sorted(range(len(tokens)), key=tokens.__getitem__)
     first = by_length.index(0)
+    similar = [0]
     for count in range(min(most, len(tokens)), 1, -1):
-        starts = range(max(0, first - count + 1), min(first, len(tokens) - count) + 1)
-        ends = {start: tokens[by_length[start + count - 1]] for start in starts}
-        if fitting := [start for start in starts if count * ends[start] <= budget]:
-            start = min(fitting, key=lambda start: ends[start] - tokens[by_length[start]])
-            return by_length[start : start + count]
-    return [0]
+        spreads = {}
+        for start in range(max(0, first - count + 1), min(first, len(tokens) - count) + 1):
+            longest = tokens[by_length[start + count - 1]]
+            if count * longest <= tokens_for(longest):
+                spreads[start] = longest - tokens[by_length[start]]
+        if spreads:
+            start = min(spreads, key=spreads.__getitem__)
+            similar = by_length[start : start + count]
+            break
+    padded = len(similar) * max(tokens[place] for place in similar)
+    equal = [place for place in similar if tokens[place] == tokens[0]]
+    if prefers_equal and len(equal) * (1 + padded / PADDING_DOUBLES_AT) >= len(similar):
+        return equal
+    return similar
 
 
 class Batcher:
@@ -82,6 +112,7 @@ class Batcher:
         run: generates for a batch of items; results in order.
         size: how many at once; "auto" starts with one and doubles until memory says no.
         reply_tokens: that a reply may have; they take memory like those of the prompt.
+        prefers_equal: whether padding makes the model's attention slower.
     """
 
     def __init__(
@@ -91,14 +122,16 @@ class Batcher:
         *,
         on_cpu: bool,
         reply_tokens: int = 0,
+        prefers_equal: bool = False,
     ) -> None:
         self._run, self._reply_tokens = run, reply_tokens
+        self._prefers_equal = prefers_equal
         self._most = largest(size, on_cpu=on_cpu)
-        # Padded tokens in a batch, and where they may grow to. Not requests: one long prompt that
-        # finds no room must not make all later batches small.
-        self._limit = sys.maxsize
-        self._budget = 0 if size == "auto" else self._limit
-        self._last_tokens = 1
+        # By length, in padded tokens: one long prompt that finds no room must not make all later
+        # batches small.
+        self._room = Room(grows=size == "auto")
+        self._warnings: set[str] = set()
+        self._shortest = sys.maxsize  # tokens of the shortest request that there was
         self._changed = threading.Condition()
         self._encoders = threading.Semaphore(encoder_count())
         self._waiting: Group = []
@@ -134,6 +167,7 @@ class Batcher:
                     self._preparing -= 1
                     if item is not None and not is_over():
                         self._waiting.append((item, future))
+                        self._shortest = min(self._shortest, self._tokens(item))
                     else:
                         future.set_exception(Abandoned())
                     self._changed.notify_all()
@@ -143,15 +177,23 @@ class Batcher:
         """Whether one more request may be prepared; what is ready takes up memory, too."""
         ready_bytes = sum(item.nbytes for item, _ in self._waiting)
         ahead = self._preparing + len(self._waiting)
-        return not ahead or (ahead < most_ahead(self._count()) and ready_bytes < READY_BYTES)
+        return not ahead or (
+            ahead < most_ahead(self._count(self._shortest)) and ready_bytes < READY_BYTES
+        )
 
     def _tokens(self, item: Encoded) -> int:
         return max(1, item.input_length + self._reply_tokens)
 
-    def _count(self) -> int:
-        """How many may go together with whoever has waited longest."""
-        first = self._tokens(self._waiting[0][0]) if self._waiting else self._last_tokens
-        return max(1, min(self._most, self._budget // first))
+    def _count(self, tokens: int) -> int:
+        """How many requests of that length may go together."""
+        return max(1, min(self._most, self._room.tokens_for(tokens) // tokens))
+
+    def _is_ready(self) -> bool:
+        """Whether there is a full batch for whoever has waited longest."""
+        if not self._waiting:
+            return False
+        first = self._tokens(self._waiting[0][0])
+        return len(self._waiting) >= self._count(first)
 
     def abandon(self) -> None:
         """Lets go of everyone who waits; what is being generated is finished."""
@@ -194,7 +236,7 @@ class Batcher:
         """Blocks until there is a full batch, or nothing more is on its way; None: closed."""
         began_s = time.monotonic()
         with self._changed:
-            while not (self._closed or len(self._waiting) >= self._count()):
+            while not (self._closed or self._is_ready()):
                 # Once nobody is preparing: somebody may be about to.
                 patience_s = GRACE_S if self._waiting and not self._preparing else None
                 if not self._changed.wait(patience_s) and not self._preparing:
@@ -204,51 +246,90 @@ class Batcher:
                 return None
             if self._batches:  # before the first batch nobody could be quicker
                 self._idle_s += time.monotonic() - began_s
-            tokens = [self._tokens(item) for item, _ in self._waiting]
-            self._last_tokens = tokens[0]
-            places = chosen(tokens, self._most, self._budget)
-            group = [self._waiting[place] for place in places]
-            self._waiting = [each for n, each in enumerate(self._waiting) if n not in places]
+            group = self._chosen_group()
+            taken = {future for _, future in group}
+            self._waiting = [entry for entry in self._waiting if entry[1] not in taken]
             self._changed.notify_all()  # there is room for others to prepare
             return group
 
+    def _chosen_group(self) -> Group:
+        """Of those that wait: the first one, and those whose inputs can be put together with it."""
+        form = self._waiting[0][0].form
+        alike = [entry for entry in self._waiting if entry[0].form == form]
+        tokens = [self._tokens(item) for item, _ in alike]
+        places = chosen(
+            tokens, self._most, self._room.tokens_for, prefers_equal=self._prefers_equal
+        )
+        return [alike[place] for place in places]
+
     def _answer(self, group: Group, *, is_retry: bool = False) -> None:
-        padded = len(group) * max(self._tokens(item) for item, _ in group)
-        began_s, failure = time.monotonic(), None
+        """Generates for a group and hands out what comes of it, to everyone in it."""
+        began_s = time.monotonic()
+        generations: Sequence[Generation] = ()
+        failure: BaseException | None = None
         try:
-            answered = list(zip(group, self._run([item for item, _ in group]), strict=True))
+            generations = self._run([item for item, _ in group])
+            if len(generations) != len(group):
+                raise RuntimeError(f"{len(generations)} answers for {len(group)} samples")
         except BaseException as error:  # noqa: BLE001 - the threads that wait must hear of it
             failure = error
-            if isinstance(error, OutOfMemory | CannotCollate | CallError):
+            if isinstance(error, OutOfMemory | CannotCollate | CannotSplit | CallError):
                 # Nobody reads where it came from, and its frames hold the tensors of what failed.
                 error.__traceback__ = error.__cause__ = error.__context__ = None
         if failure is None:
-            self._generating_s += time.monotonic() - began_s
-            self._batches, self._samples = self._batches + 1, self._samples + len(group)
-            self._largest = max(self._largest, len(group))
-            self._budget = max(self._budget, min(2 * padded, self._limit))
-            for (_, future), result in answered:
-                future.set_result(result)
-        elif isinstance(failure, OutOfMemory) and len(group) == 1 and not is_retry:
-            self._answer(group, is_retry=True)
-        elif isinstance(failure, CallError) and len(group) > 1:
-            for each in group:  # one of them is to blame; the others have an answer
-                self._answer([each])
-        elif isinstance(failure, CannotCollate) and len(group) > 1:
+            self._deliver(group, generations, time.monotonic() - began_s)
+        elif isinstance(failure, OutOfMemory):
+            self._without_room(group, failure, is_retry=is_retry)
+        elif len(group) > 1 and isinstance(failure, CallError | CannotCollate):
+            if isinstance(failure, CannotCollate):
+                self._warn("collate", f"{failure}; such samples are generated one at a time")
+            for entry in group:  # where one is to blame, the others have an answer
+                self._answer([entry])
+        elif len(group) > 1 and isinstance(failure, CannotSplit):
             self._most = 1
-            self._put_back(group, f"{failure}; continuing with one at a time")
-        elif isinstance(failure, OutOfMemory) and len(group) > 1:
-            self._budget = self._limit = padded // 2
-            what = f"out of memory with {len(group)} samples at once ({padded:,} tokens)"
-            self._put_back(group, f"{what}; continuing with at most {self._limit:,} tokens at once")
+            self._warn("split", f"{failure}; continuing with one sample at a time")
+            self._put_back(group)
         else:
-            said = str(failure)
-            no_room = isinstance(failure, OutOfMemory)
             for _, future in group:
-                future.set_exception(CallError("model", said, trace=said) if no_room else failure)
+                future.set_exception(failure)
 
-    def _put_back(self, group: Group, warning: str) -> None:
-        with contextlib.suppress(OSError):  # a closed pipe must not end the one thread
-            print(f"warning: {warning}", file=sys.stderr)
+    def _deliver(self, group: Group, generations: Sequence[Generation], seconds: float) -> None:
+        self._generating_s += seconds
+        self._batches += 1
+        self._samples += len(group)
+        self._largest = max(self._largest, len(group))
+        with self._changed:
+            self._room.has_fitted(len(group), self._longest(group))
+        for (_, future), generation in zip(group, generations, strict=True):
+            future.set_result(generation)
+
+    def _without_room(self, group: Group, failure: OutOfMemory, *, is_retry: bool) -> None:
+        if len(group) > 1:
+            longest = self._longest(group)
+            with self._changed:
+                limit = self._room.has_not_fitted(len(group), longest)
+            what = f"out of memory with {len(group)} samples at once"
+            size = f"{len(group) * longest:,} tokens"
+            lengths = f"at most {limit:,} tokens at once of samples as long as these"
+            self._warn(None, f"{what} ({size}); continuing with {lengths}")
+            self._put_back(group)
+        elif not is_retry:
+            self._answer(group, is_retry=True)
+        else:
+            reason = str(failure)
+            group[0][1].set_exception(CallError("model", reason, trace=reason))
+
+    def _longest(self, group: Group) -> int:
+        return max(self._tokens(item) for item, _ in group)
+
+    def _put_back(self, group: Group) -> None:
         with self._changed:
             self._waiting = [*group, *self._waiting]
+
+    def _warn(self, once: str | None, warning: str) -> None:
+        """Prints a warning; of the same kind `once` only the first."""
+        if once is not None and once in self._warnings:
+            return
+        self._warnings.add(once or "")
+        with contextlib.suppress(OSError):  # a closed pipe must not end the one thread
+            print(f"warning: {warning}", file=sys.stderr)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, cast
 
-from models.wrappers.local.batches import CannotCollate, OutOfMemory
+from models.wrappers.local.batches import CannotSplit, OutOfMemory
 from models.wrappers.local.defaults import default_postprocess_function, sequences_of
 from models.wrappers.local.inputs import (
     Encoded,
@@ -115,7 +115,7 @@ class LoadedModel:
     def _answer(self, batch: Sequence[Encoded]) -> list[Generation]:
         began_s, inputs = time.monotonic(), batch[0].inputs
         if len(batch) > 1:
-            inputs = collate([encoded.inputs for encoded in batch], self._pad_id)
+            inputs = collate([encoded.inputs for encoded in batch])
         outputs = self._generate(inputs)
         latency_s = time.monotonic() - began_s
         rows = [outputs] if len(batch) == 1 else self._rows(batch, inputs["input_ids"], outputs)
@@ -142,7 +142,7 @@ class LoadedModel:
         if ids is not outputs and self._postprocess is not None:
             # A user's function would miss what else the outputs hold.
             kind = type(outputs).__name__
-            raise CannotCollate(f"the postprocess function wants each {kind} of {self._name} whole")
+            raise CannotSplit(f"the postprocess function wants each {kind} of {self._name} whole")
         lengths = [encoded.input_length for encoded in batch]
         return list(rows_of(ids, prompt, lengths, self._ends, self._pad_id))
 

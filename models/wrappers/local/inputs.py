@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from models.wrappers.defaults import aligned, local_file
-from models.wrappers.local.batches import CannotCollate
+from models.wrappers.local.batches import CannotCollate, CannotSplit
 from models.wrappers.local.loading import Checkpoint
 from utils.contracts import Message, Prepared, Sizes
 from utils.coordinates import seen_wh
@@ -52,6 +53,7 @@ class Encoded:
     input_length: int  # prompt tokens, 0 where the inputs have no `input_ids`
     image_sizes: Sequence[Sizes]  # of its images, now with the grids that the model works on
     nbytes: int  # memory of the inputs
+    form: Hashable  # equal for requests whose inputs can be put together, see `form_of`
 
 
 def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Encoded:
@@ -81,16 +83,45 @@ def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Enc
             kinds = checkpoint.processor.create_mm_token_type_ids(ids.tolist())
             inputs["mm_token_type_ids"] = ids.new_tensor(kinds)
     nbytes = sum(int(getattr(value, "nbytes", 0)) for value in inputs.values())
-    return Encoded(prepared, inputs, length, image_sizes, nbytes)
+    return Encoded(prepared, inputs, length, image_sizes, nbytes, form_of(inputs))
 
 
-def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any]:
-    """Puts inputs of batch size 1 together.
+def form_of(inputs: Mapping[str, Any]) -> Hashable:
+    """Return what inputs of batch size 1 must have in common to be put together by `collate`.
+
+    Names, shapes but for their first dimension, types, and values of what is no tensor, as far as
+    they are plain data. `collate` may still refuse inputs of one form.
+    """
+    import torch
+
+    ids = inputs.get("input_ids")
+    row = tuple(ids.shape) if isinstance(ids, torch.Tensor) else None
+    form: list[Hashable] = []
+    for name, value in sorted(inputs.items()):
+        if not isinstance(value, torch.Tensor):
+            plain = json.dumps(value, sort_keys=True, skipkeys=True, default=_type_name)
+            form.append((name, _type_name(value), plain))
+        elif tuple(value.shape) == row:
+            form.append((name, "row", str(value.dtype)))
+        else:
+            form.append((name, *value.shape[1:], str(value.dtype), str(value.layout)))
+    return tuple(form)
+
+
+def _type_name(value: Any) -> str:
+    return type(value).__name__
+
+
+def collate(requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Put inputs of batch size 1 together.
 
     Token ids, and every tensor of shape (1, tokens) beside them, are padded on the left; other
     tensors (pictures as flat rows of patches, their grids) are joined along their first dimension,
-    in order; everything else must be equal in all requests. What pads is masked out. CannotCollate
-    names an input that fits none of these forms.
+    in order; everything else must be equal in all requests. What pads is masked out; as ids it is
+    the last one of the same prompt, because penalties for repeated ids look at masked ones, too.
+
+    Raises:
+        CannotCollate: an input fits none of these forms; it is named.
     """
     import torch
 
@@ -102,11 +133,20 @@ def collate(requests: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Any
     # What is padded must be told from what is not.
     whole = [{"attention_mask": torch.ones_like(each["input_ids"]), **each} for each in requests]
     lengths = [int(each["input_ids"].shape[1]) for each in whole]
-    pads = {"input_ids": pad_id}
-    return {n: _joined(n, [each[n] for each in whole], lengths, pads.get(n, 0)) for n in whole[0]}
+    last_ids = [int(each["input_ids"][0, -1]) for each in whole]
+    nothing = [0] * len(whole)
+    return {
+        name: _joined(
+            name,
+            [each[name] for each in whole],
+            lengths,
+            fills=last_ids if name == "input_ids" else nothing,
+        )
+        for name in whole[0]
+    }
 
 
-def _joined(name: str, values: list[Any], lengths: list[int], fill: int) -> Any:
+def _joined(name: str, values: list[Any], lengths: list[int], fills: list[int]) -> Any:
     import torch
 
     first = values[0]
@@ -118,9 +158,12 @@ def _joined(name: str, values: list[Any], lengths: list[int], fill: int) -> Any:
         raise CannotCollate(f"input {name} ({kind}) differs between samples, or cannot be compared")
     shapes = [tuple(value.shape) for value in values]
     if shapes == [(1, length) for length in lengths]:
-        missing = [(max(lengths) - length, 0) for length in lengths]
-        pad = torch.nn.functional.pad
-        return torch.cat([pad(v, n, value=fill) for v, n in zip(values, missing, strict=True)])
+        longest = max(lengths)
+        padded = [
+            torch.nn.functional.pad(value, (longest - length, 0), value=fill)
+            for value, length, fill in zip(values, lengths, fills, strict=True)
+        ]
+        return torch.cat(padded)
     if shapes[0] and len({(v.shape[1:], v.dtype, v.layout) for v in values}) == 1:
         return torch.cat(values)
     listed = ", ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
@@ -148,7 +191,7 @@ def rows_of(
     """
     if getattr(ids, "ndim", 0) != 2 or len(ids) != len(lengths):
         kind = type(ids).__name__
-        raise CannotCollate(f"the generate method returned {kind}, not a row for each sample")
+        raise CannotSplit(f"the generate method returned {kind}, not a row for each sample")
     longest = prompt.shape[1] if starts_with(ids, prompt) else 0
     for row, length in zip(ids, lengths, strict=True):
         completion = row[longest:].tolist()

@@ -175,6 +175,7 @@ class LocalModelWrapper(WrapperDefaults):
                         1 if model.must_be_alone else size,
                         on_cpu=not held.devices[0].startswith("cuda"),
                         reply_tokens=model.reply_tokens,
+                        prefers_equal=held.runs_with.get("attention") == "sdpa",
                     )
                 except UserError as error:
                     # Not the error itself: its frames hold half a model, on the GPU perhaps.

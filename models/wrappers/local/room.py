@@ -1,0 +1,79 @@
+"""How many samples of a length fit on the device: what has fitted, and what has not."""
+
+from __future__ import annotations
+
+import sys
+
+CLASSES = 32  # of lengths: number n holds those above 2 ** (n - 1) up to 2 ** n tokens
+PATIENCE = 8  # full batches after which a limit is tried again, with half as much again
+
+
+def length_class(tokens: int) -> int:
+    """Return the class of a length, 0 for a single token."""
+    return min(CLASSES - 1, (tokens - 1).bit_length())
+
+
+class Room:
+    """What fits at once in each class of lengths, in padded tokens (samples times the longest).
+
+    Memory grows somewhere between linearly and with the square of a length: the attention mask of
+    a padded batch has two sides of that length. So where a batch has fitted, as many tokens fit in
+    shorter samples, and half as many in samples of twice the length. Where one has not, no more
+    tokens fit in longer samples, but twice as many may fit in samples of half the length.
+
+    Not thread-safe.
+
+    Args:
+        grows: start with one sample and double; otherwise begin without a limit.
+    """
+
+    def __init__(self, *, grows: bool) -> None:
+        self._grows = grows
+        self._fitted = [0] * CLASSES
+        self._limits = [sys.maxsize] * CLASSES
+        self._full_batches = [0] * CLASSES  # since a limit was set or raised
+        self._patience = [PATIENCE] * CLASSES
+        self._is_raised = [False] * CLASSES  # and has not failed since
+
+    def tokens_for(self, length: int) -> int:
+        """Return how many padded tokens a batch may have whose longest sample has `length`."""
+        number = length_class(length)
+        if self._grows:
+            return min(2 * self._fitted[number], self._limits[number])
+        return self._limits[number]
+
+    def has_fitted(self, count: int, length: int) -> None:
+        """Learn from a batch of `count` samples, padded to `length`, that was generated."""
+        padded = count * length
+        number = length_class(length)
+        for shorter in range(number + 1):
+            self._fitted[shorter] = max(self._fitted[shorter], padded)
+        for longer in range(number + 1, CLASSES):
+            self._fitted[longer] = max(self._fitted[longer], padded >> (longer - number))
+        if padded + length <= self._limits[number]:
+            return  # the limit did not hold it back
+        self._full_batches[number] += 1
+        if self._full_batches[number] >= self._patience[number]:
+            # What was short of memory then may have gone: another process, fragments.
+            self._full_batches[number] = 0
+            self._limits[number] = max(self._limits[number] * 3 // 2, padded + length)
+            self._is_raised[number] = True
+
+    def has_not_fitted(self, count: int, length: int) -> int:
+        """Learn from a batch that ran out of memory; return the new limit for such lengths."""
+        padded = count * length
+        number = length_class(length)
+        limit = padded // 2
+        if limit < self._fitted[number] < padded:
+            limit = self._fitted[number]
+        for longer in range(number, CLASSES):
+            self._limits[longer] = min(self._limits[longer], limit)
+            self._fitted[longer] = min(self._fitted[longer], limit)
+        for shorter in range(number):
+            possible = max(self._fitted[shorter], limit << (number - shorter))
+            self._limits[shorter] = min(self._limits[shorter], possible)
+        self._full_batches[number] = 0
+        if self._is_raised[number]:
+            self._patience[number] *= 2
+            self._is_raised[number] = False
+        return limit
