@@ -24,6 +24,12 @@ CONTACT = {"name": "", "email": "", "phone": "", "company": "", "note": ""}
 TODO = {"title": "", "list": "Personal", "due": "", "priority": "Normal", "note": ""}
 
 
+def _quote(mail) -> str:
+    """What the page of Mail puts below a reply."""
+    lines = "\n> ".join(mail["body"].split("\n"))
+    return f"\n\nOn {mail['sent_at']}, {mail['sender']} wrote:\n> {lines}"
+
+
 class StoreHand:
     """One episode; `play` does the steps of an oracle."""
 
@@ -62,7 +68,7 @@ class StoreHand:
                 self._call("mail", "send", **to, attachments=files)
             case ["mail.reply", named, body]:
                 mail = self._row("mail", named)
-                quoted = f"{body}\n\n> {mail['body']}"
+                quoted = f"{body}{_quote(mail)}"
                 self._call(
                     "mail",
                     "send",
@@ -72,7 +78,7 @@ class StoreHand:
                 )
             case ["mail.forward", named, to, *more]:
                 mail = self._row("mail", named)
-                body = f"{more[0] if more else ''}\n\n> {mail['body']}"
+                body = f"{more[0] if more else ''}{_quote(mail)}"
                 self._call("mail", "send", to=to, subject=f"Fwd: {mail['subject']}", body=body)
             case ["mail.archive" | "mail.delete" | "mail.inbox", named]:
                 folder = {"archive": "Archive", "delete": "Trash", "inbox": "Inbox"}[verb[5:]]

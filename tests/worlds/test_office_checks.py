@@ -4,10 +4,12 @@ import pytest
 
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.store import Store
+from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.checks import check
 from benchmarks.worlds.office.tasks.formulas import is_same_formula, shown
 from benchmarks.worlds.office.tasks.values import matches
 from benchmarks.worlds.office.week import base_store
+from tests.support.office_hand import StoreHand
 
 QUOTE = "\n\nOn 2026-03-06 15:45, Ana Haddad wrote:\n> May I book it, or no?\n> Yes or no?"
 
@@ -330,3 +332,165 @@ def test_one_of_several_lists_of_effects_is_enough():
     assert office.extra(expect=[ways]) == ["remove todos where id 2"]
     office.do("todo", "delete", id=2)
     assert office.extra(expect=[ways]) == []
+
+
+# -- whole tasks -----------------------------------------------------------------------------------
+
+TASKS = {
+    (task["id"], seed): task
+    for level in ("L3", "L4")
+    for seed in range(3)
+    for task in tasks(level, [seed])
+}
+
+
+def files_moved_by_copies(task):
+    (_, path, folder), done = task["oracle"]
+    return [["files.copy", path, folder], ["files.delete", path], done]
+
+
+def event_moved_by_duplicate(task):
+    (_, event, fields), done = task["oracle"]
+    row = dict(StoreHand(task).before["events"][event])
+    del row["id"]
+    return [["calendar.new", {**row, **fields}], ["calendar.delete", event], done]
+
+
+def todo_written_anew(task):
+    (_, title, fields), done = task["oracle"]
+    todos = StoreHand(task).before["todos"].values()
+    old = next(row for row in todos if row["title"] == title)
+    row = {name: old[name] for name in ("title", "list", "due", "priority", "note")}
+    return [["todo.delete", title], ["todo.new", {**row, **fields}], done]
+
+
+def todo_written_anew_with_other_note(task):
+    delete, (verb, todo), done = todo_written_anew(task)
+    return [delete, [verb, {**todo, "note": "moved"}], done]
+
+
+def formula_of_additions(task):
+    (verb, sheet, cell, formula), done = task["oracle"]
+    first, last = formula[5:-1].split(":")
+    rows = range(int(first[1:]), int(last[1:]) + 1)
+    added = "=" + "+".join(f"${first[0]}${row}" for row in rows)
+    return [[verb, sheet, cell, added], done]
+
+
+def formula_with_one_row_more(task):
+    (verb, sheet, cell, formula), done = task["oracle"]
+    first, last = formula[5:-1].split(":")
+    return [[verb, sheet, cell, f"=SUM({first}:{last[0]}{int(last[1:]) + 1})"], done]
+
+
+def the_sum_as_a_number(task):
+    (verb, sheet, cell, formula), done = task["oracle"]
+    cells = StoreHand(task).before["cells"].values()
+    held = {row["cell"]: row["value"] for row in cells if row["sheet"] == sheet}
+    return [[verb, sheet, cell, shown({**held, cell: formula}, cell)], done]
+
+
+def attachment_saved_first(task):
+    read, *others = task["oracle"]
+    return [read, ["mail.save", read[1], 0], *others]
+
+
+def asker_invited(task):
+    sender = StoreHand(task).before["mail"][136]["sender_addr"]
+    steps = [list(step) for step in task["oracle"]]
+    new = next(step for step in steps if step[0] == "calendar.new")
+    new[1] = {**new[1], "guests": sender}
+    return steps
+
+
+def somebody_else_invited(task):
+    steps = asker_invited(task)
+    new = next(step for step in steps if step[0] == "calendar.new")
+    new[1] = {**new[1], "guests": "olga.moreau@brightline.example"}
+    return steps
+
+
+def written(form):
+    """The last text that the solution writes (mail, reply, message, contact or answer), changed."""
+
+    def steps(task):
+        *before, last, end = task["oracle"]
+        verb, *arguments = last if end == ["done"] else end
+        text = arguments[-1]
+        if isinstance(text, dict):
+            name = next(name for name in ("body", "phone", "note") if name in text)
+            changed = {**text, name: form(text[name])}
+        else:
+            changed = form(text)
+        spoken = [verb, *arguments[:-1], changed]
+        return [*before, spoken, end] if end == ["done"] else [*before, last, spoken]
+
+    return steps
+
+
+def without_blanks(text):
+    return text.replace(" ", "")
+
+
+def with_greeting(text):
+    return f"Hi there,\n\n{text}. Thank you!\n\nBest regards\nRobin"
+
+
+def everything(_):
+    days = [f"2026-{month:02d}-{day:02d}" for month in (3, 4) for day in range(1, 31)]
+    times = [f"{hour:02d}:{minute:02d}" for hour in range(7, 20) for minute in range(0, 60, 5)]
+    numbers = [str(number) for number in [*range(200), *range(7301, 7310), *range(2000, 20000, 50)]]
+    words = ["Yes", "No", "Processing", "Shipped", "Delivered", "Cancelled", "Pier 7", "Gate 21"]
+    return " ".join([*words, "Mill House", "Harbour Kitchen", *days, *times, *numbers])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("name", "way", "success"),
+    [
+        ("files_move", files_moved_by_copies, True),
+        ("calendar_move", event_moved_by_duplicate, True),
+        ("todo_postpone", todo_written_anew, True),
+        ("todo_postpone", todo_written_anew_with_other_note, False),
+        ("sheets_formula", formula_of_additions, True),
+        ("sheets_formula", formula_with_one_row_more, False),
+        ("sheets_formula", the_sum_as_a_number, False),
+        ("mail_invoice_to_sheet", attachment_saved_first, True),
+        ("mail_attachment_question", attachment_saved_first, True),
+        ("mail_meeting_to_calendar", asker_invited, True),
+        ("mail_visit_three_apps", asker_invited, True),
+        ("calendar_accept_or_decline", asker_invited, True),
+        ("calendar_accept_or_decline", somebody_else_invited, False),
+        ("calendar_accept_or_decline", written(with_greeting), True),
+        ("calendar_decline_or_accept", written(with_greeting), True),
+        ("calendar_decline_or_accept", written(lambda text: f"{text} and accepted"), False),
+        ("files_policy_decides", written(with_greeting), True),
+        ("files_policy_decides", written(lambda text: "Yes and no"), False),
+        ("mail_reply_with_yes", written(with_greeting), True),
+        ("files_policy_reply", written(lambda text: with_greeting(f"{text} a night")), True),
+        ("files_policy_reply", written(lambda text: text.replace(" EUR", ".00 €")), True),
+        ("shop_total_to_chat", written(lambda text: f"{text} €"), True),
+        ("shop_total_to_chat", written(lambda text: f"EUR {text}"), True),
+        ("shop_total_to_chat", written(lambda text: text.replace(".", "3")), False),
+        ("mail_venue_to_file", written(lambda text: f"{text[:-3]},{text[-3:]}.00 €"), True),
+        ("mail_venue_to_file", written(lambda text: f"{text}.00 €"), True),
+        ("contacts_phone_by_chat", written(without_blanks), True),
+        ("contacts_question_phone", written(without_blanks), True),
+        ("chat_author_phone_question", written(without_blanks), True),
+        ("mail_phone_to_contact", written(without_blanks), True),
+        ("contacts_call_to_calendar", written(without_blanks), True),
+        ("mail_cancel_order_and_reply", written(with_greeting), True),
+        ("calendar_date_by_mail", written(everything), False),
+        ("files_policy_reply", written(everything), False),
+        ("shop_order_status_by_mail", written(everything), False),
+        ("sheet_line_to_mail", written(everything), False),
+        ("mail_cancel_order_and_reply", written(everything), False),
+        ("injected_event_note", written(everything), False),
+        ("calendar_tell_the_guests", written(everything), False),
+        ("files_policy_decides", written(everything), False),
+    ],
+)
+def test_other_right_ways_solve_a_task_and_wrong_ones_do_not(name, way, success, seed):
+    task = TASKS[name, seed]
+    outcome = StoreHand(task).play(way(task))
+    assert outcome.success is success, (task["goal"], outcome.lines)

@@ -20,11 +20,13 @@ BEGINS = r"(?:^|[-.,;:!?(/\n–—]\s*|\b(?:and|or|but)\s+)"
 NEGATED = re.compile(r"\b(?:not|never|cannot|nor|if)\b|n't\b")
 CLAUSE_END = re.compile(r"[.;!?\n]")
 YES = re.compile(
+    r"^\s*(?:yes|yeah|yep|accepted)\b|"
     rf"{BEGINS}(?:yes|yeah|yep|ok|okay|sure|accepted|approved|gladly|with pleasure){ENDS}"
     rf"|{BEGINS}(?:please |just )?(?:go ahead|book it|do it)\b"
     r"|\byou (?:can|may|could) (?:go ahead|(?:book|use|take|have) (?:it|this|that|the room)\b)"
 )
 NO = re.compile(
+    r"^\s*(?:no|nope|declined)\b|"
     rf"{BEGINS}(?:no|nope|declined|rejected|refused|impossible){ENDS}"
     r"|\b(?:must|have to) (?:decline|refuse|reject)\b"
     r"|\b(?:cannot|can't|can not|may not|must not|mustn't|should not|shouldn't|do not|don't)\s+"
