@@ -251,6 +251,14 @@ def test_guests_and_recipients_are_compared_without_regard_to_order_and_case():
     assert len(office.extra(expect=[event, mail])) == 2
 
 
+def test_guests_written_in_another_order_and_case_are_no_effect():
+    office = Office({"add": {"events": [{**EVENT, "guests": GUESTS}]}})
+    guests = ", ".join(reversed(GUESTS.upper().split(", ")))
+    event = max(office.before["events"])
+    office.do("calendar", "save", event={**EVENT, "guests": guests}, id=event)
+    assert office.extra() == []
+
+
 @pytest.mark.parametrize("steps", ["deleted", "uninvited", "moved", "pinned"])
 def test_what_others_were_shown_counts_though_it_was_taken_back(steps):
     guest = {**EVENT, "guests": GUESTS}

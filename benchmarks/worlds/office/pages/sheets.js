@@ -19,6 +19,8 @@ function formula(text, value) {
     text
       .slice(1)
       .toUpperCase()
+      .replaceAll("$", "")
+      .replaceAll(";", ",")
       .match(/[A-J]\d{1,2}|[A-Z]+|\d+\.?\d*|\.\d+|[^\s]/g) || [];
   let at = 0;
   const take = (wanted) => {

@@ -90,10 +90,16 @@ def effects(before: Dump, after: Dump) -> list[Effect]:
             elif to := {
                 name: value
                 for name, value in new[id].items()
-                if value != old[id][name] and (table, name) not in NO_EFFECT_COLUMNS
+                if _is_changed(table, name, old[id][name], value)
             }:
                 found.append(Effect("change", table, id, old[id], to))
     return found
+
+
+def _is_changed(table: str, name: str, old: Any, new: Any) -> bool:
+    if (table, name) in ADDRESS_LISTS:
+        return not same_addresses(old, new)
+    return bool(old != new) and (table, name) not in NO_EFFECT_COLUMNS
 
 
 def check(
