@@ -227,12 +227,13 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
         has_own = asked.parse_function or any(
             each and name in each.parse_function for each in entries.values()
         )
-        circular = Circular(bool(has_own)) if asked.circular else None
+        rotations = Circular(bool(has_own))
+        circular = rotations if asked.circular else None
         parse: ParseFunction = benchmark.default_parse
         if asked.parse_function:
             function = resolve(asked.parse_function, role=f"data.{name}.parse_function")
             parse = parse_caller(function)
-        data[name] = DataSet(benchmark, asked.mode, parse, circular)
+        data[name] = DataSet(benchmark, asked.mode, parse, circular, rotations)
         if options.mode != "eval":
             try:
                 problems += [f"{name}: {problem}" for problem in benchmark.problems()]

@@ -272,6 +272,7 @@ class DataSet:
     mode: str
     parse: ParseFunction
     circular: Circular | None = None  # None: the questions alone
+    rotations: Circular | None = None  # for logs that have them, where this run asks none
     samples: Sequence[Sample] = ()  # in file order; none where only stored answers are scored
     bad: Sequence[str] = ()  # samples that are left out, one line each
     bad_grouped: Sequence[str] = ()  # one line for all samples on an image that is to blame

@@ -21,15 +21,16 @@ from utils.engine.ranks.group import SHARED_TYPES, Group, LateRank, NoGroup, Ran
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, counted, problem_report
 from utils.images import data_root, image_root
 from utils.inference_tools import Engine
-from utils.plan import Done, Plan, experiment_of, open_job, questions_of
+from utils.plan import Done, Plan, folder_of, open_job, questions_of, wanted_by
 from utils.protocol import official_figures
 from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run  # now: the program may be another by the end
-from utils.runs.finished import MANIFEST_NAME, read_json
-from utils.runs.folder import RunFolder, logs_by_age
-from utils.runs.log import RunLog
+from utils.runs.finished import MANIFEST_NAME, doubtful_order, read_json
+from utils.runs.folder import RunFolder, choosing, foreign_owner, logs_by_age
+from utils.runs.log import LoggedRun, RunLog
 from utils.runs.manifest import entry_of, manifest_of, scoring_of
 from utils.runs.records import end_record
+from utils.runs.seals import merged
 from utils.runs.view import LogView, fit
 from utils.scoring import console
 from utils.scoring.sheets import write_json
@@ -45,7 +46,7 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
         group = held.enter_context(joined(rank)) if rank is not None and shared else None
         if rank is not None and not rank.leads:
             return (follow(plan, group) if group is not None else DONE), []
-        held.callback(index_after_run, plan.options.work_dir, [*plan.models])  # when stopped, too
+        held.callback(index_after_run, plan.options.work_dir)  # when stopped, too
         console.show_left_out(plan.bad_samples, console.MOST_LEFT_OUT)
         done: list[Done] = []
         failed = []
@@ -107,10 +108,17 @@ def follow(plan: Plan, group: Group) -> int:
 
 def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Done]:
     """Asks one model all that has no answer yet (as leader of a group, if any), scores, writes."""
-    if plan.options.mode == "eval":
-        done = [_rescore(plan, name, dataset) for dataset in plan.data]
-    else:
-        done = _ask_and_score(plan, name, group)
+    with ExitStack() as held:
+        if plan.options.mode == "eval":
+            done = _rescore(plan, name, held)
+        else:
+            done = _ask_and_score(plan, name, group, held)
+        _finish_folders(plan, done)
+    return done
+
+
+def _finish_folders(plan: Plan, done: Sequence[Done]) -> None:
+    """Writes manifests and reports, and says where everything is."""
     for folder in dict.fromkeys(each.folder for each in done if each.folder is not None):
         here = [each for each in done if each.folder == folder]
         _write_manifest(plan, folder, here)
@@ -128,37 +136,29 @@ def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Do
             report_after_run(
                 folder, scored, work_dir=options.work_dir, small_images=options.small_images
             )
-    return done
 
 
-def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
-    with ExitStack() as held:
+def _ask_and_score(plan: Plan, name: str, group: Group | None, held: ExitStack) -> list[Done]:
+    """Asks and scores; `held` gets the lock on the files that come of it."""
+    with ExitStack() as logs:
         if group is not None:
-            held.enter_context(ranks.leading(group, name))
-        wanted, folder, why = experiment_of(plan, name)
-        print(f'\nmodel "{name}" → {folder.path}' + (f" ({why})" if why else ""))
-        opened = []
-        for dataset in plan.data:
-            log = RunLog(folder.log(dataset), clean=plan.secrets.clean_object)
-            held.enter_context(closing(log))
-            ranks.adopt(folder, dataset, log)
-            opened.append((questions_of(plan, name, dataset, folder), log))
-        newest = [run.seq for _, runs in logs_by_age(plan.options.work_dir, name) for run in runs]
-        seq = 1 + max(*newest, *(asked.answers.newest for asked, _ in opened), 0)
-        jobs = [open_job(plan, name, *each, wanted[each[0].dataset], seq) for each in opened]
+            logs.enter_context(ranks.leading(group, name))
+        folder, jobs = _open_jobs(plan, name, logs)
         if group is not None:
             ranks.begin(group, folder, jobs, _batch(plan, name))
         try:
             infer(plan, plan.models[name], jobs, group)
         except StopRun as stop:  # of the model; what it was asked stays
             ended = [Done(job.dataset, folder, SOME_FAILED, stop.problems) for job in jobs]
+            held.enter_context(folder.scoring())
             _write_manifest(plan, folder, ended)
             raise
         asked = [(job.dataset, job.stopped) for job in jobs]
         if name == [*plan.models][-1]:  # what was asked is large, and scoring reads the log
-            opened, jobs = [], []
+            jobs = []
             for data in plan.data.values():
                 data.samples = ()
+        held.enter_context(folder.scoring())
         return [
             plan.stop(dataset, folder, stopped.problems)
             if stopped
@@ -167,17 +167,53 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None) -> list[Done]:
         ]
 
 
-def _rescore(plan: Plan, name: str, dataset: str) -> Done:
-    """Scores what is in the logs (`--mode eval`)."""
+def _open_jobs(plan: Plan, name: str, logs: ExitStack) -> tuple[RunFolder, list[Job]]:
+    """Chooses the folder of a run and opens the run in its logs, which `logs` closes."""
+    work_dir = plan.options.work_dir
+    wanted = wanted_by(plan, name)
+    with choosing(work_dir, name):
+        folder, why = folder_of(plan, name, wanted)
+        print(f'\nmodel "{name}" → {folder.path}' + (f" ({why})" if why else ""))
+        opened = []
+        for dataset in plan.data:
+            log = RunLog(folder.log(dataset), clean=plan.secrets.clean_object)
+            logs.enter_context(closing(log))
+            ranks.adopt(folder, dataset, log)
+            opened.append((questions_of(plan, name, dataset, folder), log))
+        numbers = [run.seq for _, runs in logs_by_age(work_dir, name) for run in runs]
+        numbers += [questions.answers.newest for questions, _ in opened]
+        seq = 1 + max(numbers, default=0)
+        jobs = [
+            open_job(plan, name, questions, log, wanted[questions.dataset], seq)
+            for questions, log in opened
+        ]
+    return folder, jobs
+
+
+def _rescore(plan: Plan, name: str, held: ExitStack) -> list[Done]:
+    """Scores what is in the logs (`--mode eval`); `held` gets the locks on the files."""
+    work_dir = plan.options.work_dir
+    logs = {dataset: logs_by_age(work_dir, name, dataset) for dataset in plan.data}
+    folders = {log.parent for logs_of_set in logs.values() for log, _ in logs_of_set[:1]}
+    for folder in sorted(folders):  # in one order for all processes, or two wait for each other
+        held.enter_context(RunFolder(name, folder).scoring())
+    return [_rescore_data_set(plan, name, dataset, logs[dataset]) for dataset in plan.data]
+
+
+def _rescore_data_set(
+    plan: Plan, name: str, dataset: str, logs: Sequence[tuple[Path, Sequence[LoggedRun]]]
+) -> Done:
     options = plan.options
-    logs = logs_by_age(options.work_dir, name, dataset)
     if not logs:
         why = f'model "{name}", {dataset}: no log under {options.work_dir}; leave out --mode eval'
         return plan.stop(dataset, None, [why])
     path = logs[0][0]
+    problem = _doubt_about(name, dataset, logs)
+    if problem is not None:
+        return plan.stop(dataset, None, [problem])
     folder, least = RunFolder(name, path.parent), DONE
     wanted = plan.data[dataset].mode, options.limit
-    whole = [log for log, held in logs if any(all(fit(run, *wanted)) for run in held)]
+    whole = [log for log, runs in logs if any(all(fit(run, *wanted)) for run in runs)]
     if whole and path not in whole:
         least, other = SOME_FAILED, whole[0].parent.name
         print(
@@ -193,6 +229,22 @@ def _rescore(plan: Plan, name: str, dataset: str) -> Done:
         ranks.adopt(folder, dataset, log)  # several ranks may have been stopped
         done = _score(plan, name, folder, dataset)
         return replace(done, code=max(done.code, least))
+
+
+def _doubt_about(
+    name: str, dataset: str, logs: Sequence[tuple[Path, Sequence[LoggedRun]]]
+) -> str | None:
+    """Say why the newest log may not be the one to score, if that is so."""
+    path, runs = logs[0]
+    for run in runs[-1:]:
+        problem = foreign_owner(name, run, path.parent.parent)
+        if problem is not None:
+            return problem
+    problem = doubtful_order([log.parent for log, _ in logs])
+    if problem is None:
+        return None
+    advice = "move what is not to be scored out of the work-dir"
+    return f'model "{name}", {dataset}: {problem}; {advice}'
 
 
 def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
@@ -232,7 +284,7 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
         key = key_path("model", name, "parse_function", dataset)
         print(f"  (data.{dataset}.parse_function is for all models, {key} for this one)")
     code = DONE if scored.is_whole else SOME_FAILED
-    return Done(dataset, folder, code, is_scored=True, entry=found)
+    return Done(dataset, folder, code, is_scored=True, entry=found, checksums=scored.checksums)
 
 
 def _write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None:
@@ -255,7 +307,9 @@ def _write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None
     }
     path = folder.path / MANIFEST_NAME
     before = read_json(path, must_be_whole=False)
-    if manifest := manifest_of(folder.model, before, entries, scoring, places, stopped):
+    written = {name: sha256 for each in done for name, sha256 in each.checksums.items()}
+    files = merged(folder.path, before, written)
+    if manifest := manifest_of(folder.model, before, entries, scoring, places, stopped, files):
         # Of a full disk has been told where it stopped a data set.
         with suppress(StopRun) if stopped and not entries else nullcontext():
             write_json(path, plan.secrets.clean_object(manifest))
@@ -295,7 +349,7 @@ def check(plan: Plan) -> int:
     for name, model in plan.models.items():
         print(f'\nmodel "{name}"')
         print("".join(f"{note}\n" for note in model.notes_before()), end="")
-        _, folder, _ = experiment_of(plan, name)
+        folder, _ = folder_of(plan, name, wanted_by(plan, name))
         of_samples: dict[str, dict[str, list[Sample]]] = {}
         found: list[str] = []
         with closing(model), TemporaryDirectory() as shots:

@@ -348,11 +348,12 @@ def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
         "line": task.sample.line,
         "sizes": {**before["sizes"], "file": file_wh and list(file_wh)},
     }
-    # Each log is whole by itself, so that it can be copied and scored without the others.
+    # Each log is whole by itself, so that it can be copied and scored without the others. A record
+    # is as good as its copy; an older answer to the same request is not.
     job = task.job
-    is_new = any(before[k] != now[k] for k in now) or not job.answers.stands_in(
-        job.log.path, job.run.asking, before["key"], stored.fingerprint
-    )
+    own = job.answers.in_own_log(before["key"], job.run.asking)
+    is_there = own is not None and (own == stored or own.read() == before)
+    is_new = not is_there or any(before[name] != now[name] for name in now)
     return _Outcome(task, before | now, reused=True, is_new=is_new)
 
 

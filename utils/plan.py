@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,8 @@ class Done:
     problems: tuple[str, ...] = ()  # what ended it early
     is_scored: bool = False  # there are score files of this run
     entry: Entry | None = None  # what the manifest says of it; None: nothing new
+    # Of the files that were written, by name.
+    checksums: Mapping[str, str] = field(default_factory=dict)
 
 
 def questions_of(
@@ -109,7 +111,7 @@ def questions_of(
     Screenshots of its episodes go to the folder `shots`, else to one in the run's.
     """
     data = plan.data[dataset]
-    benchmark, (system_prompt, custom) = data.benchmark, _prompting(plan, name, dataset)
+    benchmark, (system_prompt, custom) = data.benchmark, prompting_of(plan, name, dataset)
     episode, worlds = benchmark.episode, None
     fingerprint = None
     if benchmark.acts:  # whole episodes are reused, not the answers to their prompts
@@ -145,15 +147,19 @@ def _of_episode(settings: Sequence[Any], sample: Sample) -> str:
     return digest([*settings, sample.key, sample.line])
 
 
-def experiment_of(plan: Plan, name: str) -> tuple[dict[str, Wanted], RunFolder, str | None]:
-    """What a model's run asks of each data set, where it goes on or begins, and why there."""
+def wanted_by(plan: Plan, name: str) -> dict[str, Wanted]:
+    """What a model's run asks of each data set."""
     limit, settings = plan.options.limit, plan.models[name].settings_digest()
-    wanted = {
-        dataset: wanted_of(data, limit, settings, *_prompting(plan, name, dataset))
+    return {
+        dataset: wanted_of(data, limit, settings, *prompting_of(plan, name, dataset))
         for dataset, data in plan.data.items()
     }
+
+
+def folder_of(plan: Plan, name: str, wanted: Mapping[str, Wanted]) -> tuple[RunFolder, str | None]:
+    """In which folder a model's run goes on or begins, and why it is not the plainly named one."""
     commit = git_state(PROJECT)["commit"]
-    return wanted, *RunFolder.of_experiment(plan.options.work_dir, name, commit, wanted)
+    return RunFolder.of_experiment(plan.options.work_dir, name, commit, wanted)
 
 
 def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wanted, seq: int) -> Job:
@@ -168,6 +174,7 @@ def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wante
         dataset=asked.dataset,
         mode=wanted.mode,
         limit=wanted.limit,
+        circular=wanted.is_circular,
         samples=chosen,
         turns=[turns[key] for key in chosen],
         bad=data.bad,
@@ -178,7 +185,9 @@ def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wante
     return Job(**vars(asked), log=log, run=LoggedRun(record, {}))
 
 
-def _prompting(plan: Plan, name: str, dataset: str) -> tuple[str | None, Callable[..., Any] | None]:
+def prompting_of(
+    plan: Plan, name: str, dataset: str
+) -> tuple[str | None, Callable[..., Any] | None]:
     """A model's system prompt, and the user's prompt function for a data set."""
     entry = plan.config.model[name]
     dotted, role = (entry.custom_prompt or {}).get(dataset), f'model."{name}".custom_prompt.'

@@ -18,6 +18,7 @@ from utils.protocol import SAMPLE_MD5
 from utils.report.all_runs import listed_runs, write_index
 from utils.report.data_files import value_of
 from utils.runs.finished import load_run
+from utils.runs.log import RunLog
 
 BAD = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\x1b[31m"
 HOUR_S = 3600
@@ -98,13 +99,44 @@ def test_runs_stand_with_the_newest_first_whatever_their_model_and_folder(tmp_pa
         ({"partial": True}, "partial"),
         ({"missing": 3, "partial": True}, "stopped"),
         ({"log_later_s": 60}, "stopped"),
-        ({"log_later_s": 1000 * HOUR_S - 9}, "running"),
+        ({"log_later_s": 1000 * HOUR_S - 9}, "stopped"),  # just now, but nobody writes it
     ],
 )
-def test_a_run_is_whole_partial_stopped_or_running(tmp_path, changes, state):
+def test_a_run_is_whole_partial_or_stopped(tmp_path, changes, state):
     run_at(tmp_path, "T20260101_Gaa", **changes)
     [run] = listed_runs(tmp_path)
     assert run.state == state
+
+
+def test_a_run_is_running_exactly_as_long_as_its_log_is_held(tmp_path):
+    folder = run_at(tmp_path, "T20260101_Gaa", log_later_s=60)
+    log = RunLog(folder / f"m_{L2}.jsonl")
+    [held] = listed_runs(tmp_path)
+    log.close()
+    [over] = listed_runs(tmp_path)
+    assert (held.state, over.state) == ("running", "stopped")
+
+
+def test_an_interrupted_run_is_not_running_in_the_lists_of_later_runs(tmp_path):
+    def answer(request):
+        if "Question 0 hard" in request.text and request.body["model"] == "mock":
+            os.kill(os.getpid(), signal.SIGINT)
+        return right_answers(request)
+
+    with MockServer(answer) as server:
+        stage = Stage.make(tmp_path, server)
+        assert stage.evaluate({"m": API}, data={L1: {"mode": "all"}}).code == 130
+        other = {**API, "model_path": API["model_path"].replace("=mock", "=other")}
+        assert stage.evaluate({"n": other}, "--no-report").code == 0
+    rows = Page((stage.work_dir / "index.html").read_text("utf-8")).rows[2:]
+    assert sorted(row[1] for row in rows) == ["stopped", "whole"]
+
+
+def test_a_model_folder_on_another_disk_is_listed(tmp_path):
+    run_at(tmp_path / "elsewhere", "T20260101_Gaa")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "m").symlink_to(tmp_path / "elsewhere" / "m")
+    assert [run.folder for run in listed_runs(tmp_path / "out")] == ["m/T20260101_Gaa"]
 
 
 def test_a_run_one_of_whose_data_sets_was_aborted_is_not_whole(tmp_path):
@@ -114,7 +146,7 @@ def test_a_run_one_of_whose_data_sets_was_aborted_is_not_whole(tmp_path):
         data = {L1: {"mode": "all"}, L2: {"mode": "all", "parse_function": "mymodel.parse"}}
         ended = stage.evaluate({"m": API}, data=data)
     assert ended.code == 1, ended.output
-    [run] = listed_runs(stage.work_dir, ended=["m"])
+    [run] = listed_runs(stage.work_dir)
     assert (run.state, *run.datasets) == ("stopped", L1)
     why = "after the first 20 answers the parse function mymodel.parse failed 10 times in a row: returned 0.5; expected (x, y) or None"
     assert run.why == f"{L2}: {why}"
@@ -134,7 +166,7 @@ def test_a_run_whose_server_is_away_says_so_until_all_is_answered(tmp_path):
         stage = Stage.make(tmp_path, server)
         away.append("yes")
         ended = stage.run("--retry", "0", "--no-report")
-        [run] = listed_runs(stage.work_dir, ended=["m"])
+        [run] = listed_runs(stage.work_dir)
         assert (ended.code, run.state) == (1, "stopped")
         assert f"{L1}: 5 samples in a row got HTTP 503: gone fishing" in run.why
         told = [cell for cell in page_of(stage.work_dir).rows[2] if "stopped: 5 samples" in cell]

@@ -2,14 +2,19 @@
 
 import errno
 import fcntl
+import json
 import subprocess
 import sys
+import threading
 from unittest import mock
 
 import pytest
 
+from tests.support.mock_server import MockServer
+from tests.support.stage import L1, L2, Stage, end_of, some_right
 from utils.errors import UserError
-from utils.runs.log import lock_or_refuse
+from utils.runs.folder import RunFolder, choosing
+from utils.runs.log import lock_or_refuse, runs_of
 
 HOLD = """
 import errno, fcntl, os, pathlib, sys
@@ -71,3 +76,51 @@ def test_a_lock_is_refused_to_others_until_it_is_released_or_its_process_has_die
 def test_of_processes_that_start_together_one_gets_in(hold):
     processes = [hold() for _ in range(3)]
     assert [process.stdout.readline() == "held\n" for process in processes].count(True) == 1
+
+
+def test_two_experiments_that_start_together_have_a_folder_each(tmp_path):
+    with MockServer(some_right) as server:
+        for attempt in range(3):
+            stage = Stage.make(tmp_path / str(attempt), server, pictures=2)
+            warm = {**stage.model["m"], "generate_cfg": {"max_tokens": 16, "temperature": 1}}
+            cold = {"model": stage.model, "data": {L1: {"mode": "all"}}}
+            configs = [
+                stage.config(cold, "cold.json"),
+                stage.config({"model": {"m": warm}, "data": {L2: {"mode": "all"}}}, "warm.json"),
+            ]
+            common = ("--work-dir", stage.work_dir, "--no-report")
+            runs = [stage.start("--config", config, *common) for config in configs]
+            assert [end_of(run)[0] for run in runs] == [0, 0]
+            folders = sorted((stage.work_dir / "m").glob("T*"))
+            manifests = [json.loads((each / "manifest.json").read_text()) for each in folders]
+            temperatures = {
+                tuple(manifest["datasets"]): manifest["config"]["model"]["m"]["generate_cfg"]
+                for manifest in manifests
+            }
+            assert temperatures == {
+                (L1,): {"max_tokens": 16, "temperature": 0},
+                (L2,): {"max_tokens": 16, "temperature": 1},
+            }
+            numbers = [
+                run.seq
+                for each in folders
+                for log in each.glob("m_*g.jsonl")
+                for run in runs_of(log)
+            ]
+            assert sorted(numbers) == [1, 2]
+
+
+def test_a_process_waits_until_another_one_has_begun_its_run(tmp_path):
+    folder = RunFolder("m", tmp_path / "out" / "m" / "T20260101_Gaa")
+    order = []
+
+    def wait():
+        with choosing(tmp_path / "out", "m"), folder.scoring():
+            order.append("second")
+
+    with choosing(tmp_path / "out", "m"), folder.scoring():
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        order.append("first")
+    waiting.join()
+    assert order == ["first", "second"]

@@ -10,6 +10,7 @@ from PIL import Image
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import FAILED_TEXT, L1, L2, SCORES, Stage, dataset_of, told
+from utils.runs.finished import load_run
 
 ALL, NOTHING = {L1: 9, L2: 6}, {L1: 0, L2: 0}
 MODEL_FILE = '''\
@@ -527,3 +528,21 @@ def test_what_is_refused_again_on_demand_stays_refused(staged):
     stage.data = {L1: {"mode": "all"}}
     asked = [len(stage.run(*arguments).requests) for arguments in ((), ("--retry-refused",), ())]
     assert asked == [9, 6, 0]
+
+
+def test_newer_answers_of_a_part_count_in_the_next_whole_run(tmp_path):
+    replies = ["(0.2, 0.15)"]
+    with MockServer(lambda _: Reply(replies[0])) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.data = {L2: {"mode": "all"}}
+        assert stage.run("--no-report").asked[L2] == 6
+        replies[0] = "(0.9, 0.9)"
+        assert stage.run("--fresh", "--limit", "4", "--no-report").asked[L2] == 4
+        ran = stage.run("--no-report")
+        assert (ran.code, ran.asked[L2]) == (0, 0)
+        assert load_run(stage.work_dir / "m").samples.hit.sum() == 2
+        again = stage.log(L2).stat().st_size
+        for limit in (["--limit", "4"], [], ["--limit", "4"], []):
+            assert stage.run("--no-report", *limit).asked[L2] == 0
+        grown = stage.folder() / f"m_{L2}.jsonl"
+        assert grown.stat().st_size - again < 3 * 10_000  # run records; answers are copied once

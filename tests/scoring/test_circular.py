@@ -10,6 +10,7 @@ import json
 import shutil
 import signal
 import threading
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -365,16 +366,46 @@ def test_after_a_plain_run_only_further_rotations_are_asked_and_its_files_stay(s
     assert f"reused {ROTATIONS}" in again.output
 
 
-def test_a_plain_run_after_a_circular_one_asks_nothing(base, stage):
+def test_a_plain_run_after_a_circular_one_asks_nothing_in_a_folder_of_its_own(base, stage):
     stage = base.copy_to(stage.home)
-    before = contents(stage, "_scores.json", "_samples.jsonl")
+    circular = stage.folder()
+    before = {path.name: path.read_bytes() for path in circular.glob("m_*.json*")}
+    scores = contents(stage, "_scores.json")
     stage.data = dict(PLAIN)
     ran = stage.run()
     assert (ran.code, ran.requests) == (0, [])
-    assert contents(stage, "_scores.json", "_samples.jsonl") == before
+    assert f"{circular.name}_2 ({circular.name} holds a run with circular eval" in ran.output
+    assert {path.name: path.read_bytes() for path in circular.glob("m_*.json*")} == before
+    assert stage.folder().name == f"{circular.name}_2"
+    assert contents(stage, "_scores.json") == scores
     assert "circular" not in analysis(stage)
-    assert not list(stage.folder().glob("*_rotations*"))  # of no run that the samples are of
-    assert "circular" not in ran.output
+    assert not list(stage.folder().glob("*_rotations*"))
+    stage.data = dict(CIRCULAR)
+    assert f"→ {circular}\n" in stage.run().output
+
+
+def test_scoring_a_circular_log_with_a_plain_config_keeps_the_rotations(base, stage):
+    stage = base.copy_to(stage.home)
+    kinds = ["_rotations.jsonl", "_samples.jsonl", "_analysis.json", "_scores.json"]
+    before = contents(stage, *kinds)
+    stage.data = dict(PLAIN)
+    ran = stage.run("--mode", "eval")
+    assert (ran.code, contents(stage, *kinds)) == (0, before), ran.output
+
+
+def test_a_plain_run_spares_the_rotations_of_an_older_versions_log(base, stage):
+    stage = base.copy_to(stage.home)
+    log = stage.log(L1)
+    first, *others = log.read_bytes().splitlines(keepends=True)
+    record = json.loads(first)
+    del record["crc"], record["circular"]
+    text = json.dumps(record, separators=(",", ":")).encode()
+    log.write_bytes(b"".join([text[:-1], b',"crc":"%08x"}\n' % zlib.crc32(text), *others]))
+    circular = stage.folder()
+    stage.data = dict(PLAIN)
+    assert stage.run().requests == []
+    assert stage.folder() != circular
+    assert list(circular.glob("*_rotations.jsonl"))
 
 
 def test_a_log_alone_gives_the_same_rotations_and_both_accuracies_side_by_side(base, tmp_path):

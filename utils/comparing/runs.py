@@ -98,7 +98,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
         found.append((name, Path(given), run))
     if problems:
         raise UserError(problems)
-    files = [finished.scored_files(run) for _, _, run in found]
+    files = [finished.whole_scorings(run) for _, _, run in found]
     models = [next(iter(each.values())).model for each in files]
     labels = _labels([name for name, _, _ in found], models, [run for _, _, run in found])
     return [

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from html import escape
@@ -26,13 +26,14 @@ from utils.errors import StopRun, counted, cut
 from utils.protocol import AVERAGE, OVERALL, noun_of, official_order, shown_accuracy, shown_range
 from utils.report.run_facts import SAMPLE, data_kind
 from utils.runs.finished import MANIFEST_NAME, NO_SCORE, read_json
-from utils.runs.folder import safe_name
+from utils.runs.log import is_locked
+from utils.runs.seals import STAMP, has_unfinished_scoring, stamp_of
 from utils.scoring.sheets import write_text
 
 INDEX = "index.html"
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
 RUNS_OF_COMPARISON = "comparison_files/runs.json"  # in the folder of each
-STILL_RUNNING_S = 600.0  # a log that was written to so lately belongs to a run that goes on
+STILL_RUNNING_S = 600.0  # where locks cannot be tried: so lately written, a log is of a run
 LOCK_WAIT_S = 60.0
 HERE = Path(__file__).parent
 LONGEST_WHY = 60
@@ -57,14 +58,14 @@ class ListedRun:
     comparisons: list[str] = field(default_factory=list)  # folders below the work-dir
 
 
-def index_after_run(work_dir: Path, models: Iterable[str]) -> None:
-    """Writes the page when a run over these models ends, whatever has ended it.
+def index_after_run(work_dir: Path) -> None:
+    """Writes the page when a run ends, whatever has ended it.
 
     All results are there already, so what goes wrong is one line of warning.
     """
     try:
         if work_dir.is_dir():
-            write_index(work_dir, ended=[safe_name(model) for model in models])
+            write_index(work_dir)
     except StopRun:  # as the run itself has said of its own files
         print(f"warning: {work_dir}: no list of all runs, for lack of space")
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
@@ -72,16 +73,14 @@ def index_after_run(work_dir: Path, models: Iterable[str]) -> None:
         print(f"warning: {work_dir}: no list of all runs ({why})")
 
 
-def write_index(work_dir: Path, *, ended: Collection[str] = ()) -> Path:
+def write_index(work_dir: Path) -> Path:
     """Writes the page and returns it; several runs may do so at once.
-
-    `ended`: folders of models none of whose runs is going on.
 
     Raises:
         StopRun: the folder cannot be written.
     """
     with _one_at_a_time(work_dir):  # the last one to look must be the last one to write
-        return write_text(work_dir / INDEX, render_index(listed_runs(work_dir, ended=ended)))
+        return write_text(work_dir / INDEX, render_index(listed_runs(work_dir)))
 
 
 @contextmanager
@@ -101,13 +100,13 @@ def _one_at_a_time(work_dir: Path) -> Iterator[None]:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def listed_runs(work_dir: Path, *, ended: Collection[str] = ()) -> list[ListedRun]:
+def listed_runs(work_dir: Path) -> list[ListedRun]:
     """All runs below a work-dir, the newest first."""
     found: dict[str, ListedRun] = {}
     for model in [*_entries(work_dir), *_linked_folders(work_dir)]:
         for folder in _entries(model.path):
             is_run = _RUN_FOLDER.fullmatch(folder.name)
-            if is_run and (run := _listed(Path(folder.path), is_over=model.name in ended)):
+            if is_run and (run := _listed(Path(folder.path))):
                 found[run.folder] = run
     for comparison in _entries(work_dir / COMPARISONS):
         for name in runs_compared(Path(comparison.path), work_dir):
@@ -133,7 +132,7 @@ def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _listed(folder: Path, *, is_over: bool) -> ListedRun | None:
+def _listed(folder: Path) -> ListedRun | None:
     """One run; None where a folder holds neither a log nor a manifest."""
     files = {entry.name: entry for entry in _entries(folder)}
     times = {}
@@ -147,8 +146,7 @@ def _listed(folder: Path, *, is_over: bool) -> ListedRun | None:
     manifest = read_json(folder / MANIFEST_NAME, must_be_whole=False) if written else {}
     logged = max(times.values(), default=0.0)
     datasets, stopped = (_section(manifest.get(each)) for each in ("datasets", "stopped"))
-    name, since_s = f"{folder.parent.name}/{folder.name}", time.time() - logged
-    is_running = not is_over and since_s < STILL_RUNNING_S
+    name = f"{folder.parent.name}/{folder.name}"
     of_log = {
         log: log.removeprefix(f"{folder.parent.name}_").removesuffix(".jsonl")
         for log in times
@@ -157,11 +155,39 @@ def _listed(folder: Path, *, is_over: bool) -> ListedRun | None:
     ended = dict.fromkeys(sorted({*of_log.values()} - datasets.keys()), "aborted")
     ended |= {name: str(each.get("why")) for name, each in stopped.items()}
     is_open = logged > written + 1.0
+    is_running = is_open and any(_is_being_written(folder / log, times[log]) for log in times)
+    if not is_open and written and _is_torn(folder, manifest):
+        ended["scores"] = "a scoring was interrupted; --mode eval does it again"
     unscored = [each for log, each in of_log.items() if times[log] > written + 1.0]
     state, why = _state(datasets, ended, is_open=is_open, is_running=is_running)
     at, model = _ended(manifest) or logged or written, manifest.get("model") or folder.parent.name
     known = datasets, stopped, unscored
-    return ListedRun(str(model), name, at, state, why, *known, "report" in files)
+    has_report = "report" in files and _is_of_this_scoring(folder / "report", manifest)
+    return ListedRun(str(model), name, at, state, why, *known, has_report)
+
+
+def _is_being_written(log: Path, written_at: float) -> bool:
+    """Whether a process holds a log; a guess by its age where its lock cannot be tried."""
+    if not log.with_name(f"{log.name}.lock").exists():
+        return False
+    try:
+        return is_locked(log)
+    except OSError:
+        return time.time() - written_at < STILL_RUNNING_S
+
+
+def _is_torn(folder: Path, manifest: Mapping[str, Any]) -> bool:
+    written_ns = (folder / MANIFEST_NAME).stat().st_mtime_ns
+    return has_unfinished_scoring(folder, written_ns, manifest)
+
+
+def _is_of_this_scoring(report: Path, manifest: Mapping[str, Any]) -> bool:
+    """Whether a report shows what the manifest tells of; those of older versions do not say."""
+    expected = stamp_of(manifest)
+    try:
+        return not expected or (report / STAMP).read_text("ascii") == expected
+    except (OSError, ValueError):
+        return False
 
 
 def _section(known: object) -> dict[str, dict[str, Any]]:

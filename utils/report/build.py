@@ -32,6 +32,7 @@ from utils.report.privacy import path_hider, without_absolute_paths
 from utils.report.run_facts import REPORT_FOLDER, is_whole, model_entry, run_facts, stops
 from utils.runs.finished import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
+from utils.runs.seals import STAMP, stamp_of
 from utils.runs.view import NOTICES
 
 ASSETS = Path(__file__).parent / "assets"
@@ -66,7 +67,7 @@ def report_after_run(
     if not scored and not (run.path / REPORT_FOLDER).exists():
         return
     try:
-        shown = scored_files(run.path)
+        shown = _shown_files(run.path)
         page = build_report(
             run.path,
             image_root=image_root(),
@@ -76,12 +77,16 @@ def report_after_run(
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         why = f"{type(error).__name__}: {error}".splitlines()[0]
         print(f"warning: {run.path}: no report ({why}); scores and all other files are complete")
+        if (run.path / REPORT_FOLDER).exists():
+            print(f"  {run.path / REPORT_FOLDER} is of an earlier scoring")
         return
     if not scored:  # the page from before is none of this run's, but says now why not
         return
     run.link_newest([page.parent], scored)
     if earlier := [name for name in shown if name not in scored]:
         print(f"The report shows an earlier scoring of {', '.join(earlier)}, not scored this time")
+    for problem in _left_out(run.path):
+        print(f"warning: not in the report: {problem}")
     written = scored_files(run.path, newest=True)
     if kept := [name for name in shown if name in scored and shown[name] != written[name]]:
         print(f"The report shows the full results of {', '.join(kept)}, which this run left alone")
@@ -110,6 +115,8 @@ def build_report(
         made = Pictures(image_root, cache, fresh, small=small_images)
         with closing(made) as pictures:
             _write_data(DataFiles(fresh / "data", to_json), pictures, run_folder)
+        manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
+        (fresh / STAMP).write_text(stamp_of(manifest), "ascii")
     return target / "index.html"
 
 
@@ -120,6 +127,20 @@ def pictures_of_report(report: Path) -> dict[str, dict[str, Any]]:
         return {known["name"]: known for known in summary["pictures"] if "view" in known}
     except (OSError, ValueError, LookupError, TypeError):
         return {}
+
+
+def _left_out(run_folder: Path) -> list[str]:
+    """Why the report does not show some data sets that were scored."""
+    manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
+    problems = [files.problem(manifest) for files in scored_files(run_folder).values()]
+    return [problem for problem in problems if problem is not None]
+
+
+def _shown_files(run_folder: Path) -> dict[str, ScoredFiles]:
+    """The data sets that a report shows: those whose files belong together."""
+    manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
+    files = scored_files(run_folder)
+    return {name: files[name] for name in files if files[name].problem(manifest) is None}
 
 
 class DataFiles:
@@ -176,7 +197,7 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
     }
     totals: Counter[str] = Counter()
     images: set[int] = set()
-    for scored in scored_files(run_folder).values():
+    for scored in _shown_files(run_folder).values():
         name, level = scored.dataset, scored.level
         analysis = without_absolute_paths(read_json(scored.beside("analysis"), must_be_whole=False))
         tally, units = _add_samples(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +29,7 @@ from utils.images import at_home
 from utils.protocol import noun_of, shown_accuracy, shown_range
 from utils.runs.log import runs_of
 from utils.runs.records import error_text
+from utils.runs.seals import file_of_another_scoring
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +83,7 @@ class ScoredFiles:
     model: str
     is_partial: bool
     samples: Path
+    is_sealed: bool = False  # the manifest has its checksum, and that of the files beside it
 
     @property
     def analysis(self) -> dict[str, Any]:
@@ -99,10 +101,39 @@ class ScoredFiles:
 
     def rotations(self) -> Iterator[list[Facts]]:
         """For each sample in file order its question in every rotation; nothing without them."""
-        before, _, after = self.samples.name.rpartition("_samples")
-        path = self.samples.with_name(f"{before}_rotations{after}")
+        path = self._rotations_file
         rows = islice(_lines(path), 1, None) if path.exists() else ()
         return (list(turns) for _, turns in groupby(rows, itemgetter("question")))
+
+    @property
+    def _rotations_file(self) -> Path:
+        before, _, after = self.samples.name.rpartition("_samples")
+        return self.samples.with_name(f"{before}_rotations{after}")
+
+    def problem(self, manifest: Mapping[str, Any]) -> str | None:
+        """Say why these files may not be read together, if that is so.
+
+        Args:
+            manifest: of their folder.
+        """
+        candidates = [
+            self.samples,
+            self.beside("analysis"),
+            self.beside("score"),
+            self.beside("scores"),
+            self._rotations_file,
+        ]
+        paths = [path for path in candidates if path.exists()]
+        try:
+            foreign = file_of_another_scoring(paths, manifest, is_sealed=self.is_sealed)
+        except OSError as error:
+            return f"{self.samples.parent}: {self.dataset} cannot be read: {error}"
+        if foreign is None:
+            return None
+        why = f"{foreign.name} is not the file that {MANIFEST_NAME} tells of"
+        what = f"a scoring of {self.dataset} was interrupted or is still going on ({why})"
+        cure = "run evaluate.py with the same --config, --work-dir and --mode eval"
+        return f"{self.samples.parent}: {what}; {cure}, which makes no requests"
 
     def beside(self, kind: str) -> Path:
         """The file of another kind ("analysis", "score") of the same samples."""
@@ -123,8 +154,24 @@ def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles
     for path in paths:
         head = next(_lines(path))
         dataset, level, model = (str(head[name]) for name in ("dataset", "level", "model"))
-        found.setdefault(dataset, ScoredFiles(dataset, level, model, bool(head["partial"]), path))
+        is_sealed = bool(head.get("sealed"))
+        files = ScoredFiles(dataset, level, model, bool(head["partial"]), path, is_sealed)
+        found.setdefault(dataset, files)
     return dict(sorted(found.items(), key=lambda item: item[1].level))
+
+
+def whole_scorings(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:
+    """The data sets as `scored_files` has them, none of which mixes two scorings.
+
+    Raises:
+        UserError: one does, because a scoring was interrupted or is still going on.
+    """
+    files = scored_files(folder, newest=newest)
+    manifest = read_json(folder / MANIFEST_NAME)
+    problems = [scored.problem(manifest) for scored in files.values()]
+    if any(problems):
+        raise UserError([problem for problem in problems if problem])
+    return files
 
 
 def _samples_in(folder: Path) -> list[Path]:
@@ -172,9 +219,12 @@ def find_run(path: Path) -> Path:
     Of those that have a part of their data sets the newest that has all of them stands in.
 
     Raises:
-        UserError: there is none, or nothing in it was scored.
+        UserError: there is none, nothing in it was scored, or which is the newest is not known.
     """
     if runs := scored_runs(path):  # before `path`: a model's folder links to the newest files
+        problem = doubtful_order(runs)
+        if problem is not None:
+            raise UserError(f"{path}: {problem}; name the folder of the run that you mean")
         names = [each.name.rpartition("_samples")[0] for each in _samples_in(runs[0])]
         return fuller_run(runs[0], names) or runs[0]
     if _samples_in(path):
@@ -199,6 +249,42 @@ def scored_runs(model_folder: Path) -> list[Path]:
     return sorted(runs, key=newest_start, reverse=True)
 
 
+def doubtful_order(folders: Sequence[Path]) -> str | None:
+    """Say why the first of some run folders may not be the newest, if that is so.
+
+    Runs are ordered by their numbers, whatever clocks say, and no two of a model share one. Two
+    that do show that a folder was away when a run began, or comes from another work-dir.
+
+    Args:
+        folders: of one model, the newest first.
+    """
+    if not folders:
+        return None
+    newest, *others = folders
+    starts = _starts(newest)
+    for other in others:
+        starts_of_other = _starts(other)
+        shared = starts.keys() & starts_of_other.keys()
+        if shared and max(starts_of_other.values()) > max(starts.values()):
+            return (
+                f"which run is the newest is not known: {newest.name} holds run {max(starts)}, "
+                f"but {other.name} was started later, and both hold a run {max(shared)}, as after "
+                "moving folders between work-dirs"
+            )
+    return None
+
+
+def _starts(folder: Path) -> dict[int, str]:
+    """When each run in a folder was started, by its number."""
+    runs = [run for log in _logs_in(folder) for run in runs_of(log)]
+    return {run.seq: run.begin["started_at"] for run in runs}
+
+
+def _logs_in(folder: Path) -> list[Path]:
+    # The folder of a model links to its newest logs.
+    return [log for log in folder.glob("*.jsonl") if not log.is_symlink()]
+
+
 def fuller_run(run: Path, stems: Collection[str]) -> Path | None:
     """The newest run of the same model with full results of data sets that `run` has less of.
 
@@ -215,9 +301,7 @@ def fuller_run(run: Path, stems: Collection[str]) -> Path | None:
 
 def newest_start(folder: Path) -> tuple[Any, ...]:
     """The place of the newest run in a folder among its model's; empty without a log."""
-    # The folder of a model links to its newest logs.
-    logs = (log for log in folder.glob("*.jsonl") if not log.is_symlink())
-    runs = [run for log in logs for run in runs_of(log)]
+    runs = [run for log in _logs_in(folder) for run in runs_of(log)]
     return max(((run.seq, run.begin["started_at"]) for run in runs), default=())
 
 
@@ -323,12 +407,12 @@ def load_run(folder: str | Path) -> RunResults:
         folder: of a run, or of a model: its newest run then. A `UserError` if nothing was scored.
     """
     path = find_run(at_home(folder))
-    return _results(path, scored_files(path))
+    return _results(path, whole_scorings(path))
 
 
 def results_written(folder: Path, model: str, datasets: Collection[str]) -> RunResults:
     """The results that a run has just written for some data sets; its folder may hold more."""
-    files = scored_files(folder, newest=True)
+    files = whole_scorings(folder, newest=True)
     return _results(folder, {name: files[name] for name in files if name in datasets}, model)
 
 

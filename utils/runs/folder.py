@@ -15,12 +15,13 @@ import os
 import re
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from utils.errors import UserError
 from utils.runs.finished import fuller_run
-from utils.runs.log import LoggedRun, runs_of
+from utils.runs.log import LoggedRun, doubled_problem, one_process_at_a_time, runs_of
 from utils.runs.provenance import Wanted
 
 LONGEST_NAME = 80  # file names add a data set and a suffix; most file systems end at 255 bytes
@@ -84,19 +85,33 @@ class RunFolder:
         held: dict[Path, dict[str, LoggedRun]] = {}  # the newest run of each log
         for log, runs in logs_by_age(work_dir, model):
             for run in runs[-1:]:
-                if (owner := run.begin.get("model", model)) != model:
-                    why = f'rename "{model}" or use another --work-dir'
-                    raise UserError(f'{home}: holds results of model "{owner}"; {why}')
+                problem = foreign_owner(model, run, home)
+                if problem is not None:
+                    raise UserError(problem)
                 held.setdefault(log.parent, {})[run.begin.get("dataset", "")] = run
         for folder, of_folder in held.items():  # the newest first
             if of_folder.keys() & wanted and not differences(of_folder, wanted):
-                return cls(model, folder), None
+                return cls(model, folder)._checked(wanted), None
         first = folder = home / f"T{datetime.datetime.now().astimezone():%Y%m%d}_G{commit[:8]}"
         numbers = itertools.count(2)
         while differences(held.get(folder, {}), wanted):
             folder = first.with_name(f"{first.name}_{next(numbers)}")
         apart = " and ".join(differences(held.get(first, {}), wanted))
-        return cls(model, folder), f"{first.name} holds a run with {apart}" if apart else None
+        return cls(model, folder)._checked(
+            wanted
+        ), f"{first.name} holds a run with {apart}" if apart else None
+
+    def _checked(self, datasets: Iterable[str]) -> RunFolder:
+        """Itself; a UserError where a log in it was put together from two."""
+        logs = [self.log(dataset) for dataset in datasets]
+        problems = [doubled_problem(log) for log in logs if log.exists()]
+        if any(problems):
+            raise UserError([problem for problem in problems if problem])
+        return self
+
+    def scoring(self) -> AbstractContextManager[None]:
+        """Held while the files derived from the logs, the manifest and the report are written."""
+        return one_process_at_a_time(self.path / ".scoring.lock", f"scoring {self.path}")
 
     def stem(self, dataset: str) -> str:
         """How the files of one data set begin."""
@@ -155,6 +170,23 @@ class RunFolder:
                 temporary.unlink(missing_ok=True)
 
 
+def foreign_owner(model: str, run: LoggedRun, home: Path) -> str | None:
+    """Say that a run in a model's folder is one of another model, if that is so."""
+    owner = run.begin.get("model", model)
+    if owner == model:
+        return None
+    return f'{home}: holds results of model "{owner}"; rename "{model}" or use another --work-dir'
+
+
+def choosing(work_dir: Path, model: str) -> AbstractContextManager[None]:
+    """Held from choosing a model's run folder until the records of its runs are written.
+
+    Another process that starts a run of the model meanwhile waits, and then sees them.
+    """
+    lock = work_dir / f".run-{safe_name(model)}.lock"
+    return one_process_at_a_time(lock, f'starting a run of model "{model}"')
+
+
 def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, Wanted]) -> list[str]:
     """In what a run asks otherwise than those that a folder holds, the newest of each data set."""
     found: dict[str, None] = {}
@@ -169,6 +201,8 @@ def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, Wanted]) -> 
             if each in compared and run.asking[each] != mine.asking.get(each)
         ]
         found |= {f"other {aspect}": None for aspect in apart}
+        if dataset in wanted and run.is_circular != mine.is_circular:
+            found["circular evaluation" if run.is_circular else "no circular evaluation"] = None
         if run.limit != mine.limit:
             found["no --limit" if run.limit is None else f"--limit {run.limit}"] = None
     return list(found)

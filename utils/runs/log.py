@@ -12,12 +12,15 @@ over, counted and named; its sample is simply asked again.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
+import re
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -35,6 +38,13 @@ _CRC = b',"crc":"%08x"}\n'
 _CRC_LENGTH = len(_CRC % 0)
 _OPEN_A_RUN = (b'{"kind":"run",', b'{"kind":"end",')
 OF_A_SAMPLE = ("answer", "episode")  # kinds of records
+LOCK_WAIT_S = 1800.0  # how long a scoring of somebody else's may take
+_STATUSES = {status.value.encode(): status for status in Status}
+# How `utils.runs.records.new_record` begins: taking whole answers apart costs ten times as much.
+_HEAD_OF_ANSWER = re.compile(
+    rb'\{"kind":"answer","seq":(\d+),"key":"([^"\\]*)","trial":\d+,"fingerprint":"([^"\\]*)",'
+    rb'"parts":(\{[^{}\\]*\}),"status":"(ok|refused|failed)"'
+)
 
 
 def lock_or_refuse(path: Path) -> BaseFileLock:
@@ -58,6 +68,51 @@ def lock_or_refuse(path: Path) -> BaseFileLock:
         what = "another process is writing this log. Wait for it, or use another --work-dir"
         raise UserError(f"{path}: {what}; {cure}") from None
     return lock
+
+
+@contextlib.contextmanager
+def one_process_at_a_time(path: Path, purpose: str) -> Iterator[None]:
+    """Holds a lock file, for which other processes wait.
+
+    Args:
+        path: the lock file; its folder is made.
+        purpose: what the other process is doing, for the line that a waiting one prints.
+
+    Raises:
+        UserError: the lock was not released in half an hour, or the folder cannot be written.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, thread_local=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=1)
+        except Timeout:
+            print(f"waiting for another process, which is {purpose}")
+            lock.acquire(timeout=LOCK_WAIT_S)
+    except Timeout:
+        advice = f"if it died on another machine, delete {path}"
+        raise UserError(f"{path.parent}: another process is {purpose}; {advice}") from None
+    except OSError as error:
+        raise UserError(f"{path.parent}: cannot write results there: {error}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_locked(log: Path) -> bool:
+    """Return whether a process is writing a log now."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(f"{log}.lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        return True
+    lock.release()
+    return False
 
 
 class RunLog:
@@ -128,11 +183,30 @@ class RunLog:
         self._lock.release()
 
 
+def _is_sound(line: bytes) -> bool:
+    content = zlib.crc32(b"}", zlib.crc32(line[:-_CRC_LENGTH]))
+    return line.endswith(_CRC % content)
+
+
 def _parsed(line: bytes) -> Record | None:
     """The record of a line; None if the line is damaged."""
-    content = line[:-_CRC_LENGTH] + b"}"
-    is_whole = line[-_CRC_LENGTH:] == _CRC % zlib.crc32(content)
-    return json.loads(content) if is_whole else None
+    if not _is_sound(line):
+        return None
+    record: Record = json.loads(line)
+    del record["crc"]
+    return record
+
+
+def _sound_lines(path: Path, damaged: list[int] | None) -> Iterator[tuple[int, bytes]]:
+    """Every sound line of a log with its byte offset; see `read_records`."""
+    with path.open("rb") as file:
+        offset = 0
+        for number, line in enumerate(file, 1):  # splits at \n only; all else is escaped
+            if _is_sound(line):
+                yield offset, line
+            elif damaged is not None and line.endswith(b"\n"):
+                damaged.append(number)
+            offset += len(line)
 
 
 def read_records(path: Path, damaged: list[int] | None = None) -> Iterator[tuple[int, Record]]:
@@ -141,15 +215,10 @@ def read_records(path: Path, damaged: list[int] | None = None) -> Iterator[tuple
     Args:
         damaged: gets the numbers of the other lines that are passed over.
     """
-    with path.open("rb") as file:
-        offset = 0
-        for number, line in enumerate(file, 1):  # splits at \n only; all else is escaped
-            record = _parsed(line)
-            if record is not None:
-                yield offset, record
-            elif damaged is not None and line.endswith(b"\n"):
-                damaged.append(number)
-            offset += len(line)
+    for offset, line in _sound_lines(path, damaged):
+        record = json.loads(line)
+        del record["crc"]
+        yield offset, record
 
 
 def record_at(file: IO[bytes], offset: int) -> Record:
@@ -187,6 +256,16 @@ class LoggedRun:
         return dict(self.begin["asking"])
 
     @property
+    def is_circular(self) -> bool:
+        """Whether it covers all rotations of its questions."""
+        if "circular" in self.begin:
+            return bool(self.begin["circular"])
+        # Records of older versions have it in their config alone.
+        data = (self.begin.get("config") or {}).get("data") or {}
+        entry = data.get(self.begin.get("dataset")) or {}
+        return bool(entry.get("circular"))
+
+    @property
     def limit(self) -> int | None:
         """How many samples of its data set it covers at most; None: all of its mode."""
         return self.begin.get("limit")
@@ -194,16 +273,50 @@ class LoggedRun:
 
 def runs_of(path: Path) -> list[LoggedRun]:
     """The runs of a log, oldest first. Quick: answers are not taken apart."""
+    return list(_runs_in(path, _state_of(path)).runs)
+
+
+def doubled_problem(path: Path) -> str | None:
+    """Say which two runs of a log share a number, if any: it was put together from two logs."""
+    doubled = _runs_in(path, _state_of(path)).doubled
+    if doubled is None:
+        return None
+    advice = "answers of one would count for the other. Take them apart: one log for each folder"
+    return f"{path}: was put together from two logs: it holds {doubled}; {advice}"
+
+
+@dataclass(frozen=True, slots=True)
+class _RunsInLog:
+    runs: tuple[LoggedRun, ...]
+    doubled: str | None
+
+
+def _state_of(path: Path) -> tuple[int, ...]:
+    now = path.stat()
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
+
+
+@functools.lru_cache(maxsize=4096)
+def _runs_in(path: Path, _state: tuple[int, ...]) -> _RunsInLog:
+    """The runs of a log; remembered while the file stays as it is."""
     runs: dict[int, LoggedRun] = {}
+    doubled: str | None = None
     with path.open("rb") as file:
         for line in file:
             record = _parsed(line) if line.startswith(_OPEN_A_RUN) else None
-            if record is not None and record["kind"] == "run":
+            if record is None:
+                continue
+            earlier = runs.get(record["seq"])
+            if record["kind"] == "run":
                 del record["samples"]
+                starts = [record["started_at"]]
+                if earlier is not None and earlier.begin["started_at"] not in starts:
+                    starts.insert(0, earlier.begin["started_at"])
+                    doubled = f"two runs number {record['seq']}, started {' and '.join(starts)}"
                 runs[record["seq"]] = LoggedRun(record, {})
-            elif record is not None and (run := runs.get(record["seq"])):
-                runs[run.seq] = replace(run, end=record)
-    return [runs[seq] for seq in sorted(runs)]
+            elif earlier is not None:
+                runs[earlier.seq] = replace(earlier, end=record)
+    return _RunsInLog(tuple(runs[seq] for seq in sorted(runs)), doubled)
 
 
 def _drop_torn_tail(path: Path) -> None:
@@ -222,9 +335,14 @@ class StoredAnswer:
     offset: int
     fingerprint: str
     status: Status
-    parts: Mapping[str, str]
+    parts_json: bytes
     seq: int  # of the run that wrote it
-    asking: Mapping[str, str] | None  # likewise; None where that run's own record is gone
+
+    @property
+    def parts(self) -> Mapping[str, str]:
+        """Of its request, by aspect."""
+        parts: dict[str, str] = json.loads(self.parts_json)
+        return parts
 
     def read(self) -> Record:
         """The record itself, as it may be written into another run."""
@@ -234,11 +352,16 @@ class StoredAnswer:
         return record
 
 
+_Place = tuple[int, bool, int, int]
+"""Of an answer among those of its sample, the newest has the highest: seq, whether it lies in our
+own log, which log it is in, which line of it."""
+
+
 class AnswerIndex:
     """Everything this model has answered for one data set, in whatever run folder.
 
     Look-ups go by key and fingerprint, those of whole episodes too; of equal records that of the
-    newest run counts.
+    newest run counts. Of older ones with the same fingerprint nothing is remembered.
 
     Args:
         own: our own log; of an answer and its copies the one in it counts.
@@ -248,33 +371,53 @@ class AnswerIndex:
     def __init__(self, paths: Iterable[Path], *, own: Path | None = None, since: int = 0) -> None:
         self.newest = 0  # the highest `seq` of a run
         self.notes: list[str] = []  # of damaged lines
-        self._by_key: dict[str, list[StoredAnswer]] = {}  # the newest last
-        found = [each for path in paths for each in self._read(path, since)]
-        # Stable: within a run and a log the order of the lines stays.
-        for key, stored in sorted(found, key=lambda each: (each[1].seq, each[1].path == own)):
-            self._by_key.setdefault(key, []).append(stored)
+        self.has_any = False  # whether there is an answer of any sample
+        self._by_key: dict[str, dict[str, tuple[_Place, StoredAnswer]]] = {}  # then by fingerprint
+        # By key and what its run asks: the record that a view of our own log comes upon.
+        self._in_own: dict[tuple[str, str], StoredAnswer] = {}
+        # The last one first: its name has the newest date, and what is older is passed over.
+        for number, path in reversed([*enumerate(paths)]):
+            self._read(path, number, since, is_own=path == own)
 
-    def _read(self, path: Path, since: int) -> Iterator[tuple[str, StoredAnswer]]:
-        runs: dict[int, Mapping[str, str]] = {}
+    def _read(self, path: Path, log_number: int, since: int, *, is_own: bool) -> None:
+        asking: dict[int, str] = {}
         damaged: list[int] = []
-        for offset, record in read_records(path, damaged):
-            seq = record["seq"]
-            self.newest = max(self.newest, seq)
-            if record["kind"] == "run":
-                runs[seq] = record["asking"]
-            elif record["kind"] in OF_A_SAMPLE and seq >= since:
-                yield (
-                    record["key"],
-                    StoredAnswer(
-                        path,
-                        offset,
-                        record["fingerprint"],
-                        Status(record["status"]),
-                        record["parts"],
-                        seq,
-                        runs.get(seq),
-                    ),
-                )
+        by_key = self._by_key
+        for order, (offset, line) in enumerate(_sound_lines(path, damaged)):
+            if head := _HEAD_OF_ANSWER.match(line):
+                seq_text, key_text, fingerprint_text, parts, status_text = head.groups()
+                seq, status = int(seq_text), _STATUSES[status_text]
+                key, fingerprint = key_text.decode(), fingerprint_text.decode()
+            else:
+                record = json.loads(line)
+                seq = record["seq"]
+                if record["kind"] == "run":
+                    asking[seq] = _canonical(record["asking"])
+                if record["kind"] not in OF_A_SAMPLE:
+                    self.newest = max(self.newest, seq)
+                    continue
+                key, fingerprint = record["key"], record["fingerprint"]
+                parts, status = _canonical(record["parts"]).encode(), Status(record["status"])
+            if seq > self.newest:
+                self.newest = seq
+            if seq < since:
+                continue
+            self.has_any = self.has_any or status is Status.OK
+            of_key = by_key.get(key)
+            if of_key is None:
+                of_key = by_key[key] = {}
+            place = (seq, is_own, log_number, order)
+            earlier = of_key.get(fingerprint)
+            is_newer = earlier is None or place > earlier[0]
+            if not is_newer and not is_own:
+                continue
+            answer = StoredAnswer(path, offset, fingerprint, status, parts, seq)
+            if is_newer:
+                of_key[fingerprint] = (place, answer)
+            if is_own and seq in asking:
+                in_own = self._in_own.get((key, asking[seq]))
+                if in_own is None or seq >= in_own.seq:
+                    self._in_own[key, asking[seq]] = answer
         self.notes += damage_notes(path, damaged)
 
     def look_up(
@@ -287,36 +430,36 @@ class AnswerIndex:
         """
         if options.fresh:
             return "--fresh"
-        newest_first = self._by_key.get(key, [])[::-1]
-        for found in newest_first:
-            if found.fingerprint == fingerprint:
-                stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
-                return found if stands.get(found.status, True) else f"{found.status} last time"
-        if not newest_first:
+        of_key = self._by_key.get(key, {})
+        if fingerprint in of_key:
+            _, answer = of_key[fingerprint]
+            stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
+            return answer if stands.get(answer.status, True) else f"{answer.status} last time"
+        if not of_key:
             return "new"
-        if not newest_first[0].fingerprint:  # not even the request could be made
+        newest_first = sorted(of_key.values(), key=itemgetter(0), reverse=True)
+        if not newest_first[0][1].fingerprint:  # not even the request could be made
             return "failed last time"
-        changes = (
-            [shown for part, shown in PARTS.items() if each.parts.get(part) != parts.get(part)]
-            for each in newest_first
-        )
+        changes: list[list[str]] = []
+        for _, answer in newest_first:
+            before = answer.parts
+            aspects = [PARTS[part] for part in PARTS if before.get(part) != parts.get(part)]
+            changes.append(aspects)
         changed = min(changes, key=len)  # of equally near ones the newest
         return " and ".join(changed or ["request"]) + " changed"
 
-    def stands_in(self, log: Path, asking: Mapping[str, str], key: str, fingerprint: str) -> bool:
-        """Whether a view of a run in `log` that asks so comes upon this answer by itself."""
-        same = [
-            each.fingerprint
-            for each in self._by_key.get(key, ())
-            if each.path == log and each.asking == asking
-        ]
-        return same[-1:] == [fingerprint]
+    def in_own_log(self, key: str, asking: Mapping[str, str]) -> StoredAnswer | None:
+        """Return the record that a view of our own log comes upon for a sample.
 
-    @property
-    def has_any(self) -> bool:
-        """Whether there is an answer of any sample."""
-        return any(each.status is Status.OK for found in self._by_key.values() for each in found)
+        Args:
+            asking: what the run depends on whose view it is.
+        """
+        return self._in_own.get((key, _canonical(asking)))
 
     def knows(self, key: str) -> bool:
         """Whether there is any record of this sample."""
         return key in self._by_key
+
+
+def _canonical(value: Mapping[str, str]) -> str:
+    return json.dumps(value, sort_keys=True)

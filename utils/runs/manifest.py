@@ -15,6 +15,8 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         runs_with (answers of local models by device, dtype, attention),
                         annotations {file, bytes, md5, sha256},
                         pictures {count, digest}: see `utils.runs.provenance.pictures_digest`
+files                   checksums (SHA-256) of the files that are read back, by name: see
+                        `utils.runs.seals`; those of formats 1 and 2 have none
 stopped                 by name: level, and why the data set was stopped, if it was and samples are
                         missing since
 
@@ -36,9 +38,10 @@ from utils.config.secret_filter import with_texts
 from utils.contracts import Record
 from utils.runs.provenance import environment, git_state
 from utils.runs.records import now
+from utils.runs.seals import CHECKSUMS
 from utils.runs.view import LogView
 
-FORMAT = 2
+FORMAT = 3
 HOME = "~"
 _OF_RUN = ("config_file", "git", "versions", "hardware", "environment")
 
@@ -86,10 +89,12 @@ def manifest_of(
     scoring: Mapping[str, Any] | None,
     places: Mapping[str, Path],
     stopped: Mapping[str, Mapping[str, str]],
+    files: Mapping[str, str],
 ) -> dict[str, Any]:
     """The manifest of a folder; what the one before says of other data sets stays.
 
-    Empty: nothing is new. `places` are those of `portable`; `stopped` is the section of this run.
+    Empty: nothing is new. `places` are those of `portable`; `stopped` is the section of this run,
+    `files` that of the folder.
     """
     kept = before.get("datasets") or {}
     new = {
@@ -100,9 +105,11 @@ def manifest_of(
     whole = [name for name, entry in new.items() if not entry.facts["missing"]]
     earlier = {k: v for k, v in (before.get("stopped") or {}).items() if k not in whole}
     ended = {"stopped": {**earlier, **portable(stopped, places)}} if earlier or stopped else {}
+    sealed = {CHECKSUMS: dict(files)} if files else {}
     if not new:
-        first = {"format": FORMAT, "model": model, "datasets": {}}
-        return {**first, **before, **ended} if stopped else {}
+        first = {"model": model, "datasets": {}}
+        is_new = bool(stopped) or files != before.get(CHECKSUMS, {})
+        return {**first, **before, "format": FORMAT, **ended, **sealed} if is_new else {}
     run = max((entry.run for entry in new.values()), key=lambda run: run.get("seq", 0))
     end = max((entry.end for entry in new.values()), key=lambda end: end.get("ended_at", ""))
     config = run.get("config") or {}
@@ -117,7 +124,7 @@ def manifest_of(
         is_same = scoring.get("config") == config
         manifest["scoring"] = {k: v for k, v in scoring.items() if k != "config" or not is_same}
     datasets = {**kept, **{name: entry.facts for name, entry in new.items()}}
-    return {**portable(manifest, places), "datasets": datasets, **ended}
+    return {**portable(manifest, places), "datasets": datasets, **ended, **sealed}
 
 
 def _command(arguments: Iterable[str]) -> str:

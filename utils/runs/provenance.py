@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from utils import PROJECT
-from utils.contracts import DataSet
+from utils.contracts import Benchmark, DataSet, Line
 from utils.functions.fingerprints import code_digest, code_text, digest
 from utils.functions.prompting import prompt_builder, shown
 from utils.images import content_digest
@@ -65,6 +65,7 @@ class Wanted:
 
     mode: str
     limit: int | None
+    is_circular: bool  # all rotations of its questions
     asking: Mapping[str, str]  # what its requests depend on, as one short hash for each aspect
     inputs: Mapping[str, Any]  # checksums of annotations and images
 
@@ -92,17 +93,39 @@ def wanted_of(
         {str(each.line["image_path"]): each.image for each in samples if each.image is not None}
     )
     annotations = {"file": name, "bytes": len(content), **hashes}
-    build = prompt_builder(data.benchmark, system_prompt=system_prompt, custom=None)
-    any_line = samples[0].line  # its question blanked: the wording is what is left
-    blank = {**any_line, "question": "", "instruction": "", "options": {"A": ""}, "hint": None}
     asking = {
-        "settings": settings,
-        "prompt": [shown(build(blank).messages), _code_and_environment(prompt_function)],
-        "annotations": hashes["sha256"],
-        "pictures": pictures["digest"],
+        "settings": _short(settings),
+        "prompt": prompt_digest(data.benchmark, samples[0].line, system_prompt, prompt_function),
+        "annotations": _short(hashes["sha256"]),
+        "pictures": _short(pictures["digest"]),
     }
-    short = {aspect: digest(value)[:16] for aspect, value in asking.items()}
-    return Wanted(data.mode, limit, short, {"annotations": annotations, "pictures": pictures})
+    inputs = {"annotations": annotations, "pictures": pictures}
+    return Wanted(data.mode, limit, data.circular is not None, asking, inputs)
+
+
+def prompt_digest(
+    benchmark: Benchmark,
+    line: Line,
+    system_prompt: str | None,
+    prompt_function: Callable[..., Any] | None,
+) -> str:
+    """Return a short hash of how questions are worded.
+
+    Args:
+        line: of the first sample; with its question blanked the wording is what is left.
+    """
+    build = prompt_builder(benchmark, system_prompt=system_prompt, custom=None)
+    blank = {**line, "question": "", "instruction": "", "options": {"A": ""}, "hint": None}
+    return _short([shown(build(blank).messages), _code_and_environment(prompt_function)])
+
+
+def settings_aspect(settings_digest: str) -> str:
+    """Return a model's settings as `asking` has them."""
+    return _short(settings_digest)
+
+
+def _short(value: Any) -> str:
+    return digest(value)[:16]
 
 
 def _code_and_environment(function: Callable[..., Any] | None) -> Any:

@@ -3,10 +3,11 @@
 Every record has `kind` and `seq`: the number of the run that wrote it. It only grows over all logs
 of a model, so that it orders runs and answers whatever clocks say. The log adds `crc`.
 
-run      opens a run: started_at, model, dataset, mode, limit; samples (keys of all that it covers,
-         in file order), turns (of each, see `utils.contracts.spread`), bad (left out, one line
-         each); asking (what its requests depend on, as short hashes: settings, prompt, annotations,
-         pictures; see `utils.runs.provenance`);
+run      opens a run: started_at, model, dataset, mode, limit, circular (whether all rotations of
+         the questions are asked; in older logs only the config says so); samples (keys of all that
+         it covers, in file order), turns (of each, see `utils.contracts.spread`), bad (left out,
+         one line each); asking (what its requests depend on, as short hashes: settings, prompt,
+         annotations, pictures; see `utils.runs.provenance`);
          annotations, pictures (checksums); config (resolved, without secrets), config_file,
          arguments, git, versions, hardware, environment
 answer   one request of one sample, a rotation or step of which has the key `<sample>~<number>`:

@@ -17,7 +17,14 @@ from typing import Any, NamedTuple
 
 from utils.contracts import TURN_MARK, Line, Record, Status
 from utils.errors import UserError
-from utils.runs.log import OF_A_SAMPLE, LoggedRun, damage_notes, read_records, record_at
+from utils.runs.log import (
+    OF_A_SAMPLE,
+    LoggedRun,
+    damage_notes,
+    doubled_problem,
+    read_records,
+    record_at,
+)
 
 EVERYTHING = "all"  # the mode that no other one reaches beyond
 TOKENS = "prompt_tokens", "completion_tokens"
@@ -62,10 +69,13 @@ class LogView:
         limit: how many of its samples are to be scored; None: all.
 
     Raises:
-        UserError: the log cannot be read.
+        UserError: the log cannot be read, or was put together from two logs.
     """
 
     def __init__(self, path: Path, mode: str | None = None, limit: int | None = None) -> None:
+        problem = doubled_problem(path) if path.exists() else None
+        if problem is not None:
+            raise UserError(problem)
         damaged: list[int] = []
         seen: list[_Seen] = []
         columns: dict[int, dict[str, None]] = {}  # by run
@@ -93,6 +103,7 @@ class LogView:
             seen = [each for each in seen if each.seq in same]
         # The records of the run that counts; empty where the log has none.
         self.run, self.end = (chosen.begin, chosen.end) if chosen else ({}, {})
+        self.is_circular = chosen is not None and chosen.is_circular
         own = self.run.get("seq", 0)
         seqs = {each.seq for each in seen}
         # Of the lines of its records, in order of first appearance.

@@ -21,7 +21,7 @@ from utils.contracts import Circular, Facts, turn_key
 from utils.runs.view import LogView
 from utils.scoring.samples import Clean, facts_of
 from utils.scoring.scorer import Scorer, reply_of
-from utils.scoring.sheets import open_lines, to_json
+from utils.scoring.sheets import Together, open_lines, to_json
 
 ROTATIONS_SUFFIX = "_rotations.jsonl"
 SECTION = "circular"
@@ -35,18 +35,20 @@ def write_rotations(
     view: LogView,
     scorer: Scorer,
     clean: Clean,
+    together: Together,
 ) -> tuple[SampleColumns, int]:
     """Writes the rotations file; returns what stands in it, and how many were not queried yet.
 
     Args:
         questions: the facts of the samples, which are the 0th rotations.
         scorer: one of its own, so that the official counts stay those of the questions.
+        together: the file appears with it.
 
     Raises:
         StopRun: a user's function failed ten times in a row, or the disk is full.
     """
     columns, missing = SampleColumns(), 0
-    with open_lines(path) as lines:
+    with open_lines(path, together) as lines:
         lines.write(to_json(head) + "\n")
         for question in questions:
             key, count = question["key"], circular.count(question)

@@ -33,7 +33,7 @@ from typing import Any
 from utils.contracts import Benchmark, Facts, Record
 from utils.runs.records import SIZES, user_error_fields
 from utils.scoring.scorer import ScoredSample
-from utils.scoring.sheets import open_lines, open_sheet, to_json
+from utils.scoring.sheets import Together, open_lines, open_sheet, to_json
 
 Clean = Callable[[Any], Any]
 """Removes secrets: a user's function may have put one into a reply."""
@@ -74,22 +74,23 @@ def result_files(
     samples: Path,
     head: Facts,
     clean: Clean,
+    together: Together,
 ) -> Iterator[Callable[[Record, ScoredSample], Facts]]:
     """Predictions, per-sample results and the samples file, written sample by sample.
 
-    Yields the function that takes a judged sample and returns its line of the samples file. All
-    files appear when the last sample has been added, or none.
+    Yields the function that takes a judged sample and returns its line of the samples file.
 
     Args:
         columns: of the data set's lines.
         sheets: the spreadsheets of predictions and of results.
+        together: all files appear with it, the samples file first.
     """
     with_line = [*columns, "prediction"]
     kept = with_line if benchmark.result_has_line else []
     with (
-        open_sheet(sheets[0], with_line) as add_prediction,
-        open_sheet(sheets[1], [*kept, *benchmark.result_columns]) as add_result,
-        open_lines(samples) as lines,
+        open_sheet(sheets[0], with_line, together) as add_prediction,
+        open_sheet(sheets[1], [*kept, *benchmark.result_columns], together) as add_result,
+        open_lines(samples, together) as lines,  # whole before the others
     ):
         lines.write(to_json(head) + "\n")
 

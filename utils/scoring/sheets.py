@@ -45,55 +45,102 @@ def to_json(value: Any) -> str:
         return json.dumps(finite(value), allow_nan=False, separators=(",", ":"))
 
 
-@contextmanager
-def whole_or_nothing(path: Path) -> Iterator[Path]:
-    """Yields a temporary path beside `path` that replaces it when all went well.
+class Together:
+    """Files that replace those from before when all of them are whole, in the order of writing.
+
+    Use as a context manager. A kill between two replacements is found by their checksums, see
+    `utils.runs.seals`; a full disk or a function that fails leaves all files from before.
 
     Raises:
-        StopRun: the folder cannot be written; what was there before stays.
+        StopRun: the folder cannot be written.
     """
-    # No process id in the name: the log's lock allows one writer, and what a kill left behind is
-    # overwritten by the next run.
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def __init__(self) -> None:
+        self._temporary: dict[Path, Path] = {}  # by the file that it will replace
+
+    def __enter__(self) -> Together:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._replace()
+        finally:
+            for temporary in self._temporary.values():
+                temporary.unlink(missing_ok=True)
+
+    def _replace(self) -> None:
+        for path, temporary in self._temporary.items():
+            try:
+                temporary.replace(path)
+            except OSError as error:
+                raise _cannot_write(path, error) from error
+
+    @contextmanager
+    def file(self, path: Path) -> Iterator[Path]:
+        """Yields the temporary path beside `path` to write to."""
+        # No process id in the name: a lock allows one writer, and what a kill left behind is
+        # overwritten by the next run.
+        temporary = path.with_name(f".{path.name}.tmp")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield temporary
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise _cannot_write(path, error) from error
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        self._temporary[path] = temporary
+
+
+def _cannot_write(path: Path, error: OSError) -> StopRun:
+    advice = f"The log is complete; {CURE}"
+    return StopRun(f"{path}: cannot write ({error.strerror or error}). {advice}")
+
+
+@contextmanager
+def _one_file(path: Path, together: Together | None) -> Iterator[Path]:
+    """Yields the temporary path of a file that appears with others, or as soon as it is whole."""
+    if together is not None:
+        with together.file(path) as temporary:
+            yield temporary
+        return
+    with Together() as alone, alone.file(path) as temporary:
         yield temporary
-        temporary.replace(path)
-    except OSError as error:
-        advice = f"The log is complete; {CURE}"
-        raise StopRun(f"{path}: cannot write ({error.strerror or error}). {advice}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
+def write_json(path: Path, value: Mapping[str, Any], together: Together | None = None) -> None:
     """A score file: indented, None as null; a `ValueError` for NaN and infinity (see `finite`)."""
-    write_text(path, json.dumps(value, indent=4, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(value, indent=4, ensure_ascii=False, allow_nan=False) + "\n"
+    write_text(path, text, together)
 
 
-def write_text(path: Path, text: str) -> Path:
+def write_text(path: Path, text: str, together: Together | None = None) -> Path:
     """A text file; half of a surrogate pair, which UTF-8 has no form for, as JSON's own escape."""
-    with whole_or_nothing(path) as temporary:
+    with _one_file(path, together) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     return path
 
 
 @contextmanager
-def open_lines(path: Path) -> Iterator[IO[str]]:
+def open_lines(path: Path, together: Together | None = None) -> Iterator[IO[str]]:
     """A text file that is written line by line."""
-    with whole_or_nothing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+    with _one_file(path, together) as temporary, temporary.open("w", encoding="utf-8") as file:
         yield file
 
 
 @contextmanager
-def open_sheet(path: Path, columns: Sequence[str]) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+def open_sheet(
+    path: Path, columns: Sequence[str], together: Together | None = None
+) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """A spreadsheet that is written row by row; yields the function that takes a row.
 
     Every text stays text (no formulas, no links); rows go to disk as they come.
     """
     import xlsxwriter
 
-    with whole_or_nothing(path) as temporary:
+    with _one_file(path, together) as temporary:
         # Packed in memory: on a full disk the library's own archive would print a traceback.
         packed = io.BytesIO()
         workbook = xlsxwriter.Workbook(packed, {"constant_memory": True})

@@ -18,11 +18,12 @@ from utils.errors import UserError
 from utils.protocol import has_score
 from utils.runs.finished import SAMPLES_FORMAT, SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
+from utils.runs.seals import checksums_of
 from utils.runs.view import COVERAGE, LogView, Selection
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, are_all_answered, write_rotations
 from utils.scoring.samples import Clean, result_files
 from utils.scoring.scorer import Scorer, reply_of, shown_reply
-from utils.scoring.sheets import finite, open_sheet, write_json
+from utils.scoring.sheets import Together, finite, open_sheet, write_json
 
 ANALYSIS_SUFFIX = "_analysis.json"
 
@@ -61,6 +62,7 @@ class Scored:
     missing: int  # samples of the run without an answer so far
     notes: list[str]  # what the score leaves out or rests on, one line each
     is_whole: bool  # all that was asked for was answered and scored
+    checksums: dict[str, str]  # of the files that were written, by name
     rotation_errors: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     """What went wrong in rotations beyond the questions themselves; as `Scorer.errors`."""
 
@@ -122,35 +124,43 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         "model": folder.model,
         "mode": data.mode,
         "partial": is_partial,
+        "sealed": True,
     }
     sheets = [name(".xlsx"), name(f"_{benchmark.result_suffix}.xlsx")]
     score_file, samples = name(f"_{benchmark.score_suffix}.json"), name(SAMPLES_SUFFIX)
-    with result_files(benchmark, view.columns, sheets, samples, head, task.clean) as add:
-        for record in records:
-            facts = add(record, scorer.judge(record))
-            columns.add(facts)
-            if data.circular is not None:
-                questions.append(facts)
-    sections = benchmark.sections(columns, os.environ)
-    analysis = {"head": head, **{title: finite(section) for title, section in sections.items()}}
-    if doubts := scorer.doubts():
-        analysis["replies"] = {"title": "Replies", "warnings": doubts}
-    is_whole = records.is_all() and not scorer.has_failures
-    rotation_errors: Mapping[str, tuple[int, str]] = {}
-    if data.circular is not None:
-        turns = task.scorer()
-        columns, missing = write_rotations(
-            name(ROTATIONS_SUFFIX), head, questions, data.circular, view, turns, task.clean
-        )
-        analysis[SECTION] = finite(data.circular.section(columns))
-        is_whole = is_whole and not (missing or turns.has_failures)
-        rotation_errors = turns.errors
-    else:  # those of an earlier circular run are out of date beside the new samples
-        name(ROTATIONS_SUFFIX).unlink(missing_ok=True)
-    analysis |= records.section()
-    write_json(score_file, scorer.scores(os.environ))
-    write_json(name(ANALYSIS_SUFFIX), analysis)
-    derived = [*sheets, score_file, samples, name(ROTATIONS_SUFFIX), name(ANALYSIS_SUFFIX)]
+    rotations = name(ROTATIONS_SUFFIX)
+    circular = data.circular
+    if circular is None and view.is_circular:  # --mode eval with a config that says otherwise
+        circular = data.rotations
+    with Together() as together:
+        with result_files(
+            benchmark, view.columns, sheets, samples, head, task.clean, together
+        ) as add:
+            for record in records:
+                facts = add(record, scorer.judge(record))
+                columns.add(facts)
+                if circular is not None:
+                    questions.append(facts)
+        sections = benchmark.sections(columns, os.environ)
+        analysis = {"head": head, **{title: finite(section) for title, section in sections.items()}}
+        if doubts := scorer.doubts():
+            analysis["replies"] = {"title": "Replies", "warnings": doubts}
+        is_whole = records.is_all() and not scorer.has_failures
+        rotation_errors: Mapping[str, tuple[int, str]] = {}
+        if circular is not None:
+            turns = task.scorer()
+            columns, missing = write_rotations(
+                rotations, head, questions, circular, view, turns, task.clean, together
+            )
+            analysis[SECTION] = finite(circular.section(columns))
+            is_whole = is_whole and not (missing or turns.has_failures)
+            rotation_errors = turns.errors
+        analysis |= records.section()
+        write_json(score_file, scorer.scores(os.environ), together)
+        write_json(name(ANALYSIS_SUFFIX), analysis, together)
+    if circular is None:  # those of an earlier version are out of date beside the new samples
+        rotations.unlink(missing_ok=True)
+    derived = [*sheets, score_file, samples, rotations, name(ANALYSIS_SUFFIX)]
     if not is_partial:  # those of an earlier --limit are out of date beside the full ones
         folder.drop_partial(task.name, [file.name for file in derived])
     folder.link_newest([*derived, folder.log(task.name)], [task.name])
@@ -161,4 +171,5 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         notes=[f"{task.name}: {warning}" for warning in records.warnings()],
         is_whole=is_whole,
         rotation_errors=rotation_errors,
+        checksums=checksums_of([samples, rotations, score_file, name(ANALYSIS_SUFFIX)]),
     )
