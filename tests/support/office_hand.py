@@ -24,6 +24,20 @@ CONTACT = {"name": "", "email": "", "phone": "", "company": "", "note": ""}
 TODO = {"title": "", "list": "Personal", "due": "", "priority": "Normal", "note": ""}
 
 
+LOOKING = (
+    "mail.view",
+    "calendar.show",
+    "chat.read",
+    "chat.pinned",
+    "sheets.read",
+    "shop.show",
+    "shop.category",
+    "shop.orders",
+    "shop.look",
+    "todo.show",
+)
+
+
 def _quote(mail) -> str:
     """What the page of Mail puts below a reply."""
     lines = "\n> ".join(mail["body"].split("\n"))
@@ -31,7 +45,7 @@ def _quote(mail) -> str:
 
 
 class StoreHand:
-    """One episode; `play` does the steps of an oracle."""
+    """One episode; `play` does the steps of an oracle. Another way of a step has the same effect."""
 
     def __init__(self, task, before=None):
         self.task = task
@@ -43,7 +57,7 @@ class StoreHand:
         for verb, *args in steps:
             if self.end:
                 break
-            self._do(verb, args)
+            self._do(verb.partition(" by ")[0], args)
         return check(self.task, self.before, self.store.dump(), self.end, self.answer)
 
     def _call(self, app: str, verb: str, **arguments: Any) -> Any:
@@ -76,6 +90,8 @@ class StoreHand:
                     subject=f"Re: {mail['subject']}",
                     body=quoted,
                 )
+            case ["mail.draft", {**fields}]:
+                self._call("mail", "keep", **{"to": "", "subject": "", "body": "", **fields})
             case ["mail.forward", named, to, *more]:
                 mail = self._row("mail", named)
                 body = f"{more[0] if more else ''}{_quote(mail)}"
@@ -100,6 +116,10 @@ class StoreHand:
                 row = self._row("events", named)
                 event = {name: row[name] for name in EVENT}
                 self._call("calendar", "save", event={**event, **fields}, id=row["id"])
+            case ["calendar.duplicate", named, {**fields}]:
+                row = self._row("events", named)
+                event = {name: row[name] for name in EVENT}
+                self._call("calendar", "save", event={**event, **fields})
             case ["contacts.change", named, {**fields}]:
                 row = self._row("contacts", named)
                 contact = {name: row[name] for name in CONTACT}
@@ -112,9 +132,7 @@ class StoreHand:
                 app = verb.split(".")[0]
                 table = {"calendar": "events", "todo": "todos"}.get(app, app)
                 self._call(app, "delete", id=self._row(table, named)["id"])
-            case ["calendar.show" | "chat.read" | "sheets.read" | "shop.search", _]:
-                pass
-            case ["shop.orders" | "todo.show"]:
+            case [looking, *_] if looking in LOOKING or looking.endswith(".search"):
                 pass
             case ["chat.post", channel, text]:
                 self._call("chat", "post", channel=channel, text=text)
@@ -134,6 +152,9 @@ class StoreHand:
                 self._call(
                     "files", "write", id=self._row("files", path)["id"], content=str(content)
                 )
+            case ["files.append", path, text]:
+                file = self._row("files", path)
+                self._call("files", "write", id=file["id"], content=f"{file['content']}\n{text}")
             case ["files.rename", path, name]:
                 self._call("files", "rename", id=self._row("files", path)["id"], name=name)
             case ["files.move" | "files.copy", path, folder]:
@@ -141,6 +162,13 @@ class StoreHand:
                 self._call("files", verb[6:], id=file["id"], parent=to["id"])
             case ["sheets.set", sheet, cell, value]:
                 self._call("sheets", "set", sheet=sheet, cell=cell, value=str(value))
+            case ["sheets.row" | "sheets.column", sheet, first, [*values]]:
+                for number, value in enumerate(values):
+                    right, down = (number, 0) if verb == "sheets.row" else (0, number)
+                    cell = f"{chr(ord(first[0]) + right)}{int(first[1:]) + down}"
+                    self._call("sheets", "set", sheet=sheet, cell=cell, value=str(value))
+            case ["shop.remove", product]:
+                self._call("shop", "set", id=self._row("products", product)["id"], qty=0)
             case ["shop.buy", product, qty]:
                 self._call("shop", "add", id=self._row("products", product)["id"], qty=qty)
             case ["shop.order", {**fields}]:

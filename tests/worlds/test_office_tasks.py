@@ -42,6 +42,24 @@ def test_an_oracle_solves_every_variant_of_its_task(level, number):
 
 
 @pytest.mark.parametrize(("level", "number"), ALL)
+def test_another_way_to_the_same_end_is_right_too(level, number):
+    for seed in (0, 1):
+        task = variants(level, seed)[number]
+        for steps in task["ways"]:
+            lines = outcome(task, steps).lines
+            assert [text for fits, text in lines if not fits] == [], (task["goal"], steps)
+
+
+def test_every_task_has_solutions_that_differ():
+    every = [[task["oracle"], *task["ways"]] for level in LEVELS for task in variants(level)]
+    assert all(len(solutions) > 1 for solutions in every)
+    assert all(
+        steps not in several[:number] for several in every for number, steps in enumerate(several)
+    )
+    assert sum(map(len, every)) > 302
+
+
+@pytest.mark.parametrize(("level", "number"), ALL)
 def test_an_agent_that_says_done_at_once_has_not_solved_it(level, number):
     task = variants(level)[number]
     assert not outcome(task, [["done"]]).success

@@ -2,6 +2,15 @@
 
 An oracle may look where an agent cannot: it finds its way by the names of elements (`data-t`) and
 by the store. What it does, it does through actions like everybody else.
+
+A step is a verb with arguments: ["mail.archive", "Keys"]. A verb may name its way, which is another
+one to the same end: ["mail.archive by checkbox", "Keys"]. Forms (events, contacts, to-dos) know
+
+    keys      from field to field with Tab, saved with Ctrl+Enter
+    picker    days are chosen in the small calendar
+    list      the row is looked for in the whole list, not searched for
+
+and the other ways are the methods whose names have `_by_`.
 """
 
 from __future__ import annotations
@@ -17,26 +26,31 @@ from benchmarks.worlds.office.world import OfficeWorld
 
 FORMS = {"calendar": "events", "contacts": "contacts", "todo": "todos"}  # applications with forms
 CHOICES = ("list", "priority")  # fields of forms with a drop-down list
+DAYS = ("date", "due")  # fields of forms with a small calendar
 FIELDS = {"company": "company-field", "list": "list-field"}  # whose name is not that of the column
 MOST_SCROLLS = 8
+MOST_TABS = 14
 FIND = """([name, key]) => {
   const isSeen = each => each.getClientRects().length > 0;
   const shade = [...document.querySelectorAll(".shade")].filter(isSeen).pop();
-  const root = shade && !/^(shell|menu|mail[.]person)/.test(name) ? shade : document;
+  const isAbove = /^(shell|menu|mail[.]person|date[.](day|prev|next))/.test(name);
+  const root = shade && !isAbove ? shade : document;
   const element = [...root.querySelectorAll(`[data-t="${name}"]`)]
     .find(each => isSeen(each) && (key === null || each.dataset.k === key));
   if (!element) return null;
   const box = element.getBoundingClientRect();
   const middle = (one, other, most) => (Math.max(0, one) + Math.min(most, other)) / 2;
   for (let pane = element.parentElement; pane; pane = pane.parentElement) {
-    if (!/auto|scroll/.test(getComputedStyle(pane).overflowY)) continue;
-    const frame = pane.getBoundingClientRect();
+    const style = getComputedStyle(pane), frame = pane.getBoundingClientRect();
+    const place = {x: middle(frame.left, frame.right, innerWidth) / innerWidth,
+                   y: middle(frame.top, frame.bottom, innerHeight) / innerHeight};
     const over = box.bottom - frame.bottom, under = frame.top - box.top;
-    if ((over > 1 || under > 1) && box.height < frame.height) {
-      return {scroll: over > 1 ? over + 20 : -under - 20,
-              x: middle(frame.left, frame.right, innerWidth) / innerWidth,
-              y: middle(frame.top, frame.bottom, innerHeight) / innerHeight};
-    }
+    const right = box.right - frame.right, left = frame.left - box.left;
+    if (/auto|scroll/.test(style.overflowY) && (over > 1 || under > 1) && box.height < frame.height)
+      return {...place, scroll: over > 1 ? over + 20 : under + 20, to: over > 1 ? "down" : "up"};
+    if (/auto|scroll/.test(style.overflowX) && (right > 1 || left > 1) && box.width < frame.width)
+      return {...place, scroll: right > 1 ? right + 20 : left + 20,
+              to: right > 1 ? "right" : "left"};
   }
   return {scroll: 0, text: element.value ?? "",
           x: (box.left + box.width / 2) / innerWidth, y: (box.top + box.height / 2) / innerHeight};
@@ -61,13 +75,19 @@ class Oracle:
             if verb in ("answer", "done", "fail"):
                 self._act(Action(verb, text=str(arguments[0]) if arguments else ""))
                 continue
-            app, _, what = verb.partition(".")
+            plain, _, way = verb.partition(" by ")
+            app, _, what = plain.partition(".")
             self._open(app)
-            if app in FORMS and what in ("new", "change", "delete"):
-                self._form(app, what, *arguments)
-            else:
-                step: Callable[..., None] = getattr(self, f"_{app}_{what}")
+            step: Callable[..., None] | None
+            step = getattr(self, f"_{app}_{what}_by_{way}" if way else f"_{app}_{what}", None)
+            if step is not None:
                 step(*arguments)
+            elif app in FORMS and what in ("new", "change", "delete"):
+                self._form(app, what, way, *arguments)
+            elif what == "search":
+                self._search(f"{app}.search", *arguments)
+            else:
+                raise LookupError(f"there is no step {verb!r}")
 
     # -- mouse and keyboard -----------------------------------------------------------------------
 
@@ -89,10 +109,9 @@ class Oracle:
                 break
             if not place["scroll"]:
                 return place
-            direction = "down" if place["scroll"] > 0 else "up"
-            notches = math.ceil(abs(place["scroll"]) / 100)
+            notches = math.ceil(place["scroll"] / 100)
             point = (place["x"], place["y"])
-            self._act(Action("scroll", point, direction=direction, amount=notches))
+            self._act(Action("scroll", point, direction=place["to"], amount=notches))
         raise LookupError(f"{name} {key or ''} is not to be seen")
 
     def _click(self, name: str, key: Any = None) -> Row:
@@ -107,12 +126,36 @@ class Oracle:
         self._act(Action("key", keys=keys))
 
     def _fill(self, name: str, text: Any) -> None:
-        if self._click(name)["text"]:
+        self._write(text, self._click(name)["text"])
+
+    def _write(self, text: Any, before: str) -> None:
+        """Writes into the field that has the focus, in place of what it holds."""
+        if before:
             self._key("ctrl", "a")
             if text == "":
                 self._key("delete")
         if text != "":
             self._type(text)
+
+    def _tab_to(self, name: str) -> None:
+        """Moves the focus to a field of the window, with the keyboard."""
+        for _ in range(MOST_TABS):
+            if self.world.tab.page.evaluate("document.activeElement.dataset.t") == name:
+                return
+            self._key("tab")
+        raise LookupError(f"the Tab key does not lead to {name}")
+
+    def _fill_by_keys(self, name: str, text: Any) -> None:
+        self._tab_to(name)
+        self._write(text, self.world.tab.page.evaluate("document.activeElement.value"))
+
+    def _pick(self, name: str, day: str, before: str) -> None:
+        """Chooses a day in the small calendar of a field that holds `before`."""
+        self._click("date.open", name)
+        turn = "date.prev" if before and day < before else "date.next"
+        while self._look("date.day", day) is None:
+            self._click(turn)
+        self._click("date.day", day)
 
     def _search(self, name: str, text: str) -> None:
         self._fill(name, text)
@@ -142,21 +185,35 @@ class Oracle:
 
     # -- forms ------------------------------------------------------------------------------------
 
-    def _form(self, app: str, what: str, *arguments: Any) -> None:
+    def _form(self, app: str, what: str, way: str, *arguments: Any) -> None:
         """Makes, changes or deletes an event, a contact or a to-do."""
         if what == "new":
             self._click(f"{app}.new")
         else:
             row = self._row(FORMS[app], arguments[0])
-            getattr(self, f"_{app}_found")(row["id"])
+            finding = "listed" if way == "list" else "found"
+            getattr(self, f"_{app}_{finding}")(row["id"])
             verb = "edit" if what == "change" else "delete"
             self._click(f"{app}.{verb}", row["id"] if app == "todo" else None)
         fields: Mapping[str, Any] = {} if what == "delete" else arguments[-1]
+        self._fields(app, way, fields)
+
+    def _fields(self, app: str, way: str, fields: Mapping[str, Any]) -> None:
+        """Fills in the form that is open, and saves it."""
         for name, value in fields.items():
-            (self._choose if name in CHOICES else self._fill)(
-                f"{app}.{FIELDS.get(name, name)}", value
-            )
-        self._ok()
+            field = f"{app}.{FIELDS.get(name, name)}"
+            if name in CHOICES:
+                self._choose(field, value)
+            elif way == "picker" and name in DAYS:
+                self._pick(name, value, self._at(field)["text"])
+            elif way == "keys":
+                self._fill_by_keys(field, value)
+            else:
+                self._fill(field, value)
+        if way == "keys":
+            self._key("ctrl", "enter")
+        else:
+            self._ok()
 
     def _calendar_found(self, named: Any) -> None:
         row = self._row("events", named)
@@ -167,8 +224,36 @@ class Oracle:
         self._calendar_found(named)
         self._click("dialog.cancel")
 
+    def _calendar_listed(self, named: Any) -> None:
+        row = self._row("events", named)
+        self._calendar_show(row["date"])
+        self._click("calendar.event", row["id"])
+
+    def _calendar_read_by_list(self, named: Any) -> None:
+        self._calendar_listed(named)
+        self._click("dialog.cancel")
+
+    def _calendar_duplicate(self, named: Any, fields: Mapping[str, Any]) -> None:
+        self._calendar_found(named)
+        self._click("calendar.duplicate")
+        self._fields("calendar", "", fields)
+
+    def _calendar_show_by_month(self, date: str) -> None:
+        self._calendar_turn("month", date)
+        self._click("calendar.number", date)
+
+    def _calendar_new_by_day(self, event: Mapping[str, Any]) -> None:
+        """From the day itself, whose date then stands in the form."""
+        self._calendar_show_by_month(event["date"])
+        self._click("calendar.new")
+        self._fields("calendar", "", {name: event[name] for name in event if name != "date"})
+
     def _calendar_show(self, date: str) -> None:
-        self._choose("calendar.view", "list")
+        self._calendar_turn("list", date)
+
+    def _calendar_turn(self, view: str, date: str) -> None:
+        """Shows the month of a day."""
+        self._choose("calendar.view", view)
         self._click("calendar.today")
         for _ in range(int(date[5:7]) - 3):  # months after March
             self._click("calendar.next")
@@ -181,6 +266,17 @@ class Oracle:
 
     _contacts_read = _contacts_found
 
+    def _contacts_listed(self, named: Any) -> None:
+        """Looks through the pages."""
+        row = self._row("contacts", named)
+        self._leave_detail("contacts")
+        self._fill("contacts.search", "")
+        while self._look("contacts.row", row["id"]) is None:
+            self._click("contacts.older")
+        self._click("contacts.row", row["id"])
+
+    _contacts_read_by_list = _contacts_listed
+
     def _todo_show(self) -> None:
         self._choose("todo.filter", "all")
 
@@ -189,6 +285,24 @@ class Oracle:
         if row["done"]:
             self._choose("todo.filter", "all")
         self._fill("todo.search", row["title"])
+
+    def _todo_listed(self, named: Any) -> None:
+        self._choose("todo.filter", "all")
+        self._choose("todo.sort", "title")
+        self._fill("todo.search", "")
+
+    def _todo_tick_by_list(self, named: Any) -> None:
+        self._todo_listed(named)
+        self._click("todo.done", self._row("todos", named)["id"])
+
+    def _todo_new_by_line(self, todo: Mapping[str, Any]) -> None:
+        """Through the line above the list; the form says the rest."""
+        self._click("todo.list", todo.get("list", "Personal"))
+        self._search("todo.quick", todo["title"])
+        rest = {name: todo[name] for name in todo if name not in ("title", "list")}
+        self._click("todo.list", "All")
+        if rest:
+            self._form("todo", "change", "", max(self.world.dump()["todos"]), rest)
 
     def _todo_tick(self, named: Any) -> None:
         self._todo_found(named)
@@ -224,20 +338,101 @@ class Oracle:
         self._mail_read(named)
         self._click("mail.save", number)
 
+    def _mail_read_by_search(self, named: Any) -> None:
+        row = self._row("mail", named)
+        self._click("mail.folder", row["folder"])
+        self._search("mail.search", f"{row['sender']} {row['subject']}")
+        self._click("mail.row", row["id"])
+
+    def _mail_star_by_opening(self, named: Any) -> None:
+        self._mail_read(named)
+        self._click("mail.star-open")
+
+    def _mail_archive_by_checkbox(self, named: Any, verb: str = "archive") -> None:
+        self._click("mail.check", self._mail_found(named)["id"])
+        self._click(f"mail.bulk-{verb}")
+
+    def _mail_delete_by_checkbox(self, named: Any) -> None:
+        self._mail_archive_by_checkbox(named, "delete")
+
+    def _mail_inbox_by_checkbox(self, named: Any) -> None:
+        self._mail_archive_by_checkbox(named, "inbox")
+
+    def _mail_view(self, named: Any, number: int) -> None:
+        self._mail_read(named)
+        self._click("mail.view", number)
+        self._click("dialog.cancel")
+
     def _mail_reply(self, named: Any, body: str) -> None:
+        self._mail_answer(named, body)
+        self._ok()
+
+    def _mail_reply_by_keys(self, named: Any, body: str) -> None:
+        self._mail_answer(named, body)
+        self._key("ctrl", "enter")
+
+    def _mail_answer(self, named: Any, body: str) -> None:
         self._mail_read(named)
         self._click("mail.reply")
         self._type(body)  # the caret stands at the beginning
-        self._ok()
 
-    def _mail_forward(self, named: Any, to: str) -> None:
+    def _mail_forward(self, named: Any, to: str, text: str = "") -> None:
         self._mail_read(named)
         self._click("mail.forward")
         self._address("to", to)
+        if text:
+            self._click("mail.body")
+            self._key("ctrl", "home")
+            self._type(text)
         self._ok()
 
     def _mail_send(self, mail: Mapping[str, Any]) -> None:
         self._click("mail.compose")
+        self._mail_fill(mail)
+        self._ok()
+
+    def _mail_send_by_draft(self, mail: Mapping[str, Any]) -> None:
+        """Written, closed, opened again among the drafts, sent."""
+        self._mail_draft(mail)
+        self._click("mail.folder", "Drafts")
+        self._click("mail.row")
+        self._ok()
+
+    def _mail_draft(self, mail: Mapping[str, Any]) -> None:
+        self._click("mail.compose")
+        self._mail_fill(mail)
+        self._click("dialog.cancel")
+
+    def _mail_send_by_contact(self, mail: Mapping[str, Any]) -> None:
+        """From the recipient's entry in the contacts."""
+        people = self.world.dump()["contacts"].values()
+        person = next(row for row in people if row["email"] == mail["to"])
+        self._open("contacts")
+        self._contacts_found(person["id"])
+        self._click("contacts.mail")
+        self._mail_fill({name: mail[name] for name in mail if name != "to"})
+        self._ok()
+
+    def _mail_send_by_suggestion(self, mail: Mapping[str, Any]) -> None:
+        """Recipients by their names, chosen from what is suggested."""
+        people = {row["email"]: row["name"] for row in self.world.dump()["contacts"].values()}
+        self._click("mail.compose")
+        self._click("mail.to")
+        for address in mail["to"].split(", "):
+            self._type(people[address])
+            self._click("mail.person", address)
+        self._mail_fill({name: mail[name] for name in mail if name != "to"})
+        self._ok()
+
+    def _mail_send_by_keys(self, mail: Mapping[str, Any]) -> None:
+        self._click("mail.compose")
+        for name in ("to", "cc", "subject", "body"):
+            if name in mail:
+                self._fill_by_keys(f"mail.{name}", mail[name])
+                self._drop_suggestions()
+        self._key("ctrl", "enter")
+
+    def _mail_fill(self, mail: Mapping[str, Any]) -> None:
         for name in ("to", "cc"):
             if name in mail:
                 self._address(name, mail[name])
@@ -246,16 +441,20 @@ class Oracle:
         for path in mail.get("files", ()):
             self._click("mail.attach")
             self._click("mail.attach-file", self._row("files", path)["id"])
-        self._ok()
 
     def _address(self, name: str, addresses: str) -> None:
         self._fill(f"mail.{name}", addresses)
+        self._drop_suggestions()
+
+    def _drop_suggestions(self) -> None:
         if self._look("mail.person") is not None:  # suggestions lie over the next field
             self._key("escape")
 
     # -- chat -------------------------------------------------------------------------------------
 
     def _chat_read(self, channel: str) -> None:
+        if self._look("chat.clear") is not None:
+            self._click("chat.clear")
         self._leave_detail("chat")
         self._click("chat.channel", channel)
 
@@ -263,6 +462,30 @@ class Oracle:
         self._chat_read(channel)
         self._fill("chat.text", text)
         self._click("chat.send")
+
+    def _chat_pinned(self, channel: str) -> None:
+        self._chat_read(channel)
+        self._click("chat.pins")
+        self._click("dialog.cancel")
+
+    def _chat_post_by_enter(self, channel: str, text: Any) -> None:
+        self._chat_read(channel)
+        self._search("chat.text", text)
+
+    def _chat_pin_by_search(self, named: Any, verb: str = "pin") -> None:
+        row = self._row("messages", named)
+        self._search("chat.search", row["text"])
+        self._click("chat.found", row["id"])
+        self._click(f"chat.{verb}", row["id"])
+
+    def _chat_edit_by_search(self, named: Any, text: str) -> None:
+        self._chat_pin_by_search(named, "edit")
+        self._fill("chat.edit-text", text)
+        self._ok()
+
+    def _chat_delete_by_search(self, named: Any) -> None:
+        self._chat_pin_by_search(named, "delete")
+        self._ok()
 
     def _chat_pin(self, named: Any, verb: str = "pin") -> None:
         row = self._row("messages", named)
@@ -285,12 +508,29 @@ class Oracle:
     def _files_go(self, path: str) -> None:
         """Shows a folder."""
         self._leave_detail("files")
+        if self._look("files.clear") is not None:
+            self._click("files.clear")
         self._click("files.crumb", 0)
         names = [name for name in path.split("/") if name]
         for depth in range(len(names)):
             self._click("files.row", self._row("files", "/".join(names[: depth + 1]))["id"])
 
     _files_read = _files_go
+
+    def _files_found(self, path: str) -> Row:
+        """Shows a file among the results of a search."""
+        row = self._row("files", path)
+        self._leave_detail("files")
+        self._search("files.search", row["name"])
+        return row
+
+    def _files_read_by_search(self, path: str) -> None:
+        self._click("files.row", self._files_found(path)["id"])
+
+    def _files_delete_by_search(self, path: str) -> None:
+        self._click("files.more", self._files_found(path)["id"])
+        self._click("menu.item", "delete")
+        self._ok()
 
     def _files_new(self, path: str, content: Any) -> None:
         self._files_make(path, "file")
@@ -310,6 +550,19 @@ class Oracle:
         self._files_go(path)
         self._files_text(content)
 
+    def _files_write_by_keys(self, path: str, content: Any) -> None:
+        self._files_read_by_search(path)
+        self._fill("files.text", content)
+        self._key("ctrl", "s")
+
+    def _files_append(self, path: str, text: str) -> None:
+        """Writes below what stands there."""
+        self._files_go(path)
+        self._click("files.text")
+        self._key("ctrl", "end")
+        self._type(f"\n{text}")
+        self._click("files.save")
+
     def _files_text(self, content: Any) -> None:
         self._fill("files.text", content)
         self._click("files.save")
@@ -320,13 +573,34 @@ class Oracle:
         self._click("files.more", row["id"])
         self._click("menu.item", entry)
 
+    def _files_right(self, path: str, entry: str) -> None:
+        """An entry of the menu under the right button."""
+        row = self._row("files", path)
+        self._files_go(path.rpartition("/")[0])
+        place = self._at("files.row", row["id"])
+        self._act(Action("right", (place["x"], place["y"])))
+        self._click("menu.item", entry)
+
     def _files_rename(self, path: str, name: str) -> None:
         self._files_menu(path, "rename")
         self._fill("files.name", name)
         self._ok()
 
-    def _files_move(self, path: str, folder: str) -> None:
-        self._files_menu(path, "move")
+    def _files_rename_by_right(self, path: str, name: str) -> None:
+        self._files_right(path, "rename")
+        self._fill("files.name", name)
+        self._key("enter")
+
+    def _files_move(self, path: str, folder: str, verb: str = "move") -> None:
+        self._files_menu(path, verb)
+        self._click("files.folder", self._row("files", folder)["id"])
+        self._ok()
+
+    def _files_copy(self, path: str, folder: str) -> None:
+        self._files_move(path, folder, "copy")
+
+    def _files_move_by_right(self, path: str, folder: str) -> None:
+        self._files_right(path, "move")
         self._click("files.folder", self._row("files", folder)["id"])
         self._ok()
 
@@ -339,6 +613,35 @@ class Oracle:
     def _sheets_read(self, sheet: str) -> None:
         self._click("sheets.tab", sheet)
 
+    def _sheets_set_by_click(self, sheet: str, cell: str, value: Any) -> None:
+        self._click("sheets.tab", sheet)
+        self._click("sheets.cell", cell)
+        if value == "":
+            self._key("delete")
+        else:
+            self._type(value)
+            self._key("tab")
+
+    def _sheets_set_by_field(self, sheet: str, cell: str, value: Any) -> None:
+        self._click("sheets.tab", sheet)
+        self._search("sheets.jump", cell)
+        self._fill("sheets.formula", value)
+        self._click("sheets.ok")
+
+    def _sheets_row(self, sheet: str, cell: str, values: Sequence[Any]) -> None:
+        """Side by side, from a cell on."""
+        self._click("sheets.tab", sheet)
+        self._search("sheets.jump", cell)
+        for value in values:
+            self._type(value)
+            self._key("tab")
+
+    def _sheets_column(self, sheet: str, cell: str, values: Sequence[Any]) -> None:
+        """One below the other, from a cell on, typed at one go."""
+        self._click("sheets.tab", sheet)
+        self._search("sheets.jump", cell)
+        self._type("".join(f"{value}\n" for value in values))
+
     def _sheets_set(self, sheet: str, cell: str, value: Any) -> None:
         self._click("sheets.tab", sheet)
         self._search("sheets.jump", cell)
@@ -348,15 +651,59 @@ class Oracle:
             self._type(value)
             self._key("enter")
 
-    def _shop_search(self, text: str) -> None:
-        self._search("shop.search", text)
+    def _shop_show(self, product: str) -> None:
+        self._search("shop.search", product)
+        self._click("shop.row", self._row("products", product)["id"])
+
+    def _shop_show_by_category(self, product: str) -> None:
+        """Looks through the pages of a category."""
+        row = self._row("products", product)
+        self._click("shop.cart")  # from wherever, to where the way back leads to the products
+        self._click("shop.back")
+        self._search("shop.search", "")
+        self._click("shop.category", row["category"])
+        while self._look("shop.row", row["id"]) is None:
+            self._click("shop.next")
+        self._click("shop.row", row["id"])
+
+    def _shop_category(self, name: str, order: str = "featured") -> None:
+        self._search("shop.search", "")
+        self._click("shop.category", name)
+        self._choose("shop.sort", order)
 
     def _shop_buy(self, product: str, pieces: int) -> None:
-        self._shop_search(product)
-        self._click("shop.row", self._row("products", product)["id"])
+        self._shop_show(product)
+        self._shop_add(pieces)
+
+    def _shop_buy_by_category(self, product: str, pieces: int) -> None:
+        self._shop_show_by_category(product)
+        self._shop_add(pieces)
+        self._click("shop.back")
+        self._click("shop.category", "")
+
+    def _shop_buy_by_cart(self, product: str, pieces: int) -> None:
+        """One piece first; the cart says how many."""
+        self._shop_show(product)
+        self._click("shop.add")
+        self._click("shop.cart")
+        place = self._click("shop.cart-qty", self._row("products", product)["id"])
+        self._write(pieces, place["text"])
+        self._key("enter")
+
+    def _shop_buy_by_clicks(self, product: str, pieces: int) -> None:
+        self._shop_show(product)
+        for _ in range(pieces):
+            self._click("shop.add")
+
+    def _shop_add(self, pieces: int) -> None:
         if pieces != 1:
             self._fill("shop.qty", pieces)
         self._click("shop.add")
+
+    def _shop_remove(self, product: str) -> None:
+        """Takes a product out of the cart."""
+        self._click("shop.cart")
+        self._click("shop.remove", self._row("products", product)["id"])
 
     def _shop_order(self, order: Mapping[str, Any]) -> None:
         self._click("shop.cart")
@@ -371,6 +718,11 @@ class Oracle:
 
     def _shop_orders(self) -> None:
         self._click("shop.orders")
+
+    def _shop_look(self, number: int) -> None:
+        """Opens an order."""
+        self._click("shop.orders")
+        self._click("shop.order", number)
 
     def _shop_cancel(self, number: int) -> None:
         self._click("shop.orders")

@@ -14,6 +14,8 @@ A task is an entry of a file in `l3/` or `l4/`:
     answer   what must be answered, where something is asked; `feasible = false`: only `fail` is
              right
     oracle   steps that solve it (see `oracle`); ["each", "list", step] repeats one
+    ways
+             a list of other solutions, each by another way to the same end
 
 Texts name variables as `{name}`, queries as `:name`; `{name|day}` is written by `FORMS`. A text
 that is one variable and nothing else becomes its value. Queries know the views below, too.
@@ -72,6 +74,9 @@ FORMS: Mapping[str, Callable[[Any], str]] = {
     "weekday": lambda value: f"{_date(value):%A}",
     "money": lambda cents: f"{cents / 100:.2f}",
     "lower": lambda text: str(text).lower(),
+    "upper": lambda text: str(text).upper(),
+    "joined": lambda text: "".join(str(text).split()),
+    "grouped": lambda number: f"{float(number):,.2f}" if "." in str(number) else f"{int(number):,}",
 }
 
 
@@ -109,6 +114,7 @@ def variant(task: Mapping[str, Any], seed: int) -> Row:
                 _with_folder(effect, store) for effect in _repeated(task.get("expect", []), known)
             ],
             "oracle": _repeated(task["oracle"], known),
+            "ways": [_repeated(steps, known) for steps in task.get("ways", ())],
         }
     except (KeyError, ValueError, TypeError) as error:
         raise ValueError(f"task {task.get('id')!r}, seed {seed}: {error}") from error
