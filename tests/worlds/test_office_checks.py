@@ -8,6 +8,7 @@ from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.checks import check
 from benchmarks.worlds.office.tasks.formulas import is_same_formula, shown
 from benchmarks.worlds.office.tasks.values import matches
+from benchmarks.worlds.office.tasks.variants import variant
 from benchmarks.worlds.office.week import base_store
 from tests.support.office_hand import StoreHand
 
@@ -49,6 +50,7 @@ QUOTE = "\n\nOn 2026-03-06 15:45, Ana Haddad wrote:\n> May I book it, or no?\n> 
         ({"contains": ["140"], "allows": [38]}, "Hotels: 140 EUR, meals: 38 EUR", True),
         ({"contains": ["140"], "allows": []}, "140 EUR since 1 March 2026, 9:00", True),
         ({"contains": ["2026-03-20"], "allows": []}, "2026-03-20 or 2026-03-21", False),
+        ({"contains": ["Pier 7"]}, "At Pier 7.5", False),
         ({"contains": ["Pier 7"], "without": ["Pier 7", "Gate 21"]}, "At Pier 7.", True),
         ({"contains": ["Pier 7"], "without": ["Pier 7", "Gate 21"]}, "Pier 7, Gate 21", False),
         ({"contains": ["A"], "without": [{"title": "B"}]}, "A and B", False),
@@ -60,6 +62,23 @@ QUOTE = "\n\nOn 2026-03-06 15:45, Ana Haddad wrote:\n> May I book it, or no?\n> 
 )
 def test_numbers_dates_and_telephone_numbers_are_compared_as_such(wanted, got, fits):
     assert matches(wanted, got) is fits
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [("12.30 EUR", True), ("12330", False), ("12.30 (net)", False)],
+)
+def test_a_value_in_a_pattern_stands_for_itself(text, fits):
+    task = {
+        "id": "amount",
+        "apps": ["chat"],
+        "category": "create",
+        "goal": "Write {sum}.",
+        "draw": {"sum": ["12.30"]},
+        "answer": {"pattern": "{sum}( EUR)?"},
+        "oracle": [["answer", "{sum}"]],
+    }
+    assert matches(variant(task, 0)["answer"], text) is fits
 
 
 @pytest.mark.parametrize(

@@ -243,10 +243,8 @@ def _as_change(table: str, old: Row, new: Row) -> Effect:
 
 
 def _renumbered(after: Dump, table: str, old_id: Any, new_id: Any) -> Dump:
-    rows = {
-        old_id if id == new_id else id: {**row, "id": old_id} if id == new_id else row
-        for id, row in after[table].items()
-    }
+    rows = {id: row for id, row in after[table].items() if id != new_id}
+    rows[old_id] = {**after[table][new_id], "id": old_id}
     if table == "files":
         rows = {
             id: {**row, "parent": old_id} if row["parent"] == new_id else row
@@ -266,20 +264,21 @@ def _renumbered(after: Dump, table: str, old_id: Any, new_id: Any) -> Dump:
 
 def _undone(before: Dump, after: Dump) -> list[Row]:
     """Notices that the rest of the store does not show: what they told was taken back."""
-    told = [row for id, row in after["notices"].items() if id not in before["notices"]]
-    return [row for row in told if not _is_shown(row, before, after)]
+    notices = [row for id, row in after["notices"].items() if id not in before["notices"]]
+    return [notice for notice in notices if not _is_visible(notice, before, after)]
 
 
-def _is_shown(notice: Row, before: Dump, after: Dump) -> bool:
+def _is_visible(notice: Row, before: Dump, after: Dump) -> bool:
     """Whether a notice follows from how the store differs from what it was."""
     if notice["message"] is not None:
         old, new = (dump["messages"].get(notice["message"]) for dump in (before, after))
         return old is None or new is None or old["pinned"] != new["pinned"]
     old, new = (dump["events"].get(notice["event"]) for dump in (before, after))
-    was, now = (_is_guest(notice["guest"], event) for event in (old, new))
+    was_guest = _is_guest(notice["guest"], old)
+    is_guest = _is_guest(notice["guest"], new)
     if notice["kind"] == "changed":
         return old is None or new is None or any(old[name] != new[name] for name in old)
-    return was != now and now == (notice["kind"] == "invited")
+    return was_guest != is_guest and is_guest == (notice["kind"] == "invited")
 
 
 def _is_guest(address: str, event: Row | None) -> bool:

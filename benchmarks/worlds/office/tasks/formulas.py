@@ -23,21 +23,21 @@ def shown(cells: Cells, cell: str) -> str:
     return _Sheet(cells).shown(cell)
 
 
-def is_same_formula(wanted: str, written: str, cells: Cells, cell: str) -> bool:
+def is_same_formula(expected: str, actual: str, cells: Cells, cell: str) -> bool:
     """Whether a cell holds a formula with the values of another one, whatever its cells hold.
 
     Both are worked out for the sheet as it is, and again with each of the cells that one of them
     names, and with all of them, changed.
 
     Args:
-        wanted: a formula that is right.
-        written: what has been written into the cell.
+        expected: a formula that is right.
+        actual: what has been written into the cell.
         cells: the sheet, with or without the cell itself.
         cell: where the formula stands.
     """
-    if not written.startswith("=") or len(written) > LONGEST:
+    if not actual.startswith("=") or len(actual) > LONGEST:
         return False
-    inputs = sorted({*_named(wanted), *_named(written)})
+    inputs = sorted({*_named(expected), *_named(actual)})
     if cell in inputs:
         return False
     changes: list[dict[str, str]] = [{}]
@@ -47,7 +47,7 @@ def is_same_formula(wanted: str, written: str, cells: Cells, cell: str) -> bool:
     changes.append({name: str(-(7**number % 1013)) for number, name in enumerate(inputs)})
     for change in changes:
         changed = {**cells, **change}
-        results = [shown({**changed, cell: text}, cell) for text in (wanted, written)]
+        results = [shown({**changed, cell: text}, cell) for text in (expected, actual)]
         if results[0] != results[1] or results[1].startswith("#"):
             return False
     return True

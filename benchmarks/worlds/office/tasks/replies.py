@@ -60,26 +60,27 @@ def begins_with(answer: str, text: str) -> bool:
     """
     plain = text.replace("’", "'").casefold().strip(" \"'“”‘\n\t")
     for opening in (GREETING, THANKS):
-        found = opening.match(plain)
-        if found:
-            plain = plain[found.end() :].lstrip(" \"'“”‘\n\t-–—")
-    wanted = " ".join(answer.casefold().split())
-    spaced = r"\s+".join(re.escape(word) for word in wanted.split())
-    found = re.match(rf"{spaced}(?!\w)(?![.,]\d)", plain)
-    if not found:
+        match = opening.match(plain)
+        if match:
+            plain = plain[match.end() :].lstrip(" \"'“”‘\n\t-–—")
+    words = answer.casefold().split()
+    spaced = r"\s+".join(re.escape(word) for word in words)
+    match = re.match(rf"{spaced}(?!\w)(?![.,]\d)", plain)
+    if not match:
         return False
-    opposite = OPPOSITE.get(wanted)
+    rest = plain[match.end() :]
+    opposite = OPPOSITE.get(" ".join(words))
     if opposite is None:
         return True
     if opposite is YES:
-        return not POLITE.match(plain) and not _says(YES, plain[found.end() :])
-    return not _says(NO, POLITE.sub("", plain[found.end() :]))
+        return not POLITE.match(plain) and not _says(YES, rest)
+    return not _says(NO, POLITE.sub("", rest))
 
 
 def _says(meaning: re.Pattern[str], text: str) -> bool:
     """Whether a text says something, and not that it is not so."""
-    for found in meaning.finditer(text):
-        clause = CLAUSE_END.split(text[: found.start()])[-1]
+    for match in meaning.finditer(text):
+        clause = CLAUSE_END.split(text[: match.start()])[-1]
         if meaning is NO or not NEGATED.search(clause):
             return True
     return False

@@ -36,7 +36,7 @@ NUMBER = rf"(?:{GROUPED}|\d+(?:\.\d+)?)"
 WHOLE_NUMBER = re.compile(rf"-?(?:{GROUPED}|(?:0|[1-9]\d*)(?:\.\d+)?)")
 ANY_NUMBER = re.compile(rf"(?:(?<![\w)])-)?{NUMBER}")
 PHONE = re.compile(r"(?:\+|\b00)\d[\d ()/.-]{6,}\d")
-DIALLED = re.compile(r"\(?\+?[\d ()/.-]{8,}")  # the whole of a text that is a telephone number
+PHONE_ONLY = re.compile(r"\(?\+?[\d ()/.-]{8,}")  # a text that is one and nothing else
 VALUES = re.compile(
     rf"""(?P<phone>(?:\+|\b00)\d[\d\ ()/.-]{{6,}}\d)
     | \b(?P<date>\d{{4}}-\d\d-\d\d)\b
@@ -65,12 +65,12 @@ class Quantity:
         return self == other
 
 
-def matches(wanted: Any, got: Any) -> bool:
-    """Whether a value is what a task wants.
+def matches(expected: Any, actual: Any) -> bool:
+    """Whether a value is what a task expects.
 
     Args:
-        wanted: a value that is the same but for case, white space, quotation marks, a full stop or
-            an exclamation mark at the end and the way a number, a time or a telephone number is
+        expected: a value that is the same but for case, white space, quotation marks, a full stop
+            or an exclamation mark at the end and the way a number, a time or a telephone number is
             written; or one of
 
             - {"contains": [...], "without": [...], "allows": [...]}: the text has all those parts
@@ -81,46 +81,44 @@ def matches(wanted: Any, got: Any) -> bool:
             - {"number": 20}: the only number in a text.
             - {"money": "12.30"}: an amount and nothing else, with or without "EUR" or "€".
             - {"pattern": regular expression}, of the whole text.
-            - {"reply": wanted}: what stands above and below the text that a reply quotes. A text
+            - {"reply": expected}: what stands above and below the text that a reply quotes. A text
               is what the reply begins with after a greeting; see `replies.begins_with`.
-            - {"any_of": [wanted, ...]}, {"any": True}.
-        got: what is there.
+            - {"any_of": [expected, ...]}, {"any": True}.
+        actual: the value to judge.
 
     Raises:
         ValueError: there is no such way to compare.
     """
-    if not isinstance(wanted, Mapping):
-        return _is_same(wanted, got)
-    match dict(wanted):
+    if not isinstance(expected, Mapping):
+        return _is_same(expected, actual)
+    text = str(actual)
+    match dict(expected):
         case {"any": True}:
             return True
         case {"contains": parts, **others} if set(others) <= {"without", "allows"}:
-            return _contains(parts, others.get("without", ()), others.get("allows"), str(got))
+            return _contains(parts, others.get("without", ()), others.get("allows"), text)
         case {"lines": lines}:
-            there = [line for line in str(got).splitlines() if line.strip()]
-            pairs = zip(lines, there, strict=False)
-            return len(lines) == len(there) and all(matches(one, line) for one, line in pairs)
+            return _has_lines(lines, text)
         case {"number": number}:
-            numbers = {_decimal(each) for each in ANY_NUMBER.findall(str(got))}
+            numbers = {_decimal(digits) for digits in ANY_NUMBER.findall(text)}
             return numbers == {_decimal(str(number))}
         case {"money": amount}:
-            return _plain(CURRENCY.sub(" ", str(got))) == _plain(amount)
+            return _plain(CURRENCY.sub(" ", text)) == _plain(amount)
         case {"pattern": pattern}:
-            return bool(re.fullmatch(pattern, str(got).strip(), re.IGNORECASE | re.DOTALL))
+            return bool(re.fullmatch(pattern, text.strip(), re.IGNORECASE | re.DOTALL))
         case {"reply": Mapping() as inner}:
-            return matches(inner, without_quote(str(got)))
+            return matches(inner, without_quote(text))
         case {"reply": answer}:
-            return begins_with(str(answer), without_quote(str(got))) and _no_other_number(
-                str(answer), without_quote(str(got))
-            )
-        case {"any_of": several}:
-            return any(matches(each, got) for each in several)
-    raise ValueError(f"no way to compare with {wanted!r}")
+            reply = without_quote(text)
+            return begins_with(str(answer), reply) and _has_no_other(quantities(str(answer)), reply)
+        case {"any_of": choices}:
+            return any(matches(choice, actual) for choice in choices)
+    raise ValueError(f"no way to compare with {expected!r}")
 
 
-def same_addresses(wanted: str, got: str) -> bool:
+def same_addresses(one: str, other: str) -> bool:
     """Whether two lists name the same mail addresses, in whatever order and case."""
-    return _addresses(wanted) == _addresses(got)
+    return _addresses(one) == _addresses(other)
 
 
 def _addresses(text: str) -> set[str]:
@@ -128,16 +126,16 @@ def _addresses(text: str) -> set[str]:
 
 
 def quantities(text: str) -> list[Quantity]:
-    """Every number, date, time and telephone number of a text."""
-    return [_quantity(found) for found in VALUES.finditer(_without_currency(text))]
+    """Return every number, date, time and telephone number of a text."""
+    return [_quantity(match) for match in VALUES.finditer(_without_currency(text))]
 
 
 def _without_currency(text: str) -> str:
     return " ".join(CURRENCY.sub(" ", text).split())
 
 
-def _quantity(found: re.Match[str]) -> Quantity:
-    groups = {name: value for name, value in found.groupdict().items() if value}
+def _quantity(match: re.Match[str]) -> Quantity:
+    groups = {name: value for name, value in match.groupdict().items() if value}
     if "phone" in groups:
         return Quantity("phone", _digits(groups["phone"]))
     if "date" in groups:
@@ -146,46 +144,41 @@ def _quantity(found: re.Match[str]) -> Quantity:
         return Quantity("time", groups["time"].zfill(5))
     if "number" in groups:
         return Quantity("number", _decimal(groups["number"]))
-    month = groups.get("month") or groups["us_month"]
-    number = next(at for at, name in enumerate(MONTHS, 1) if name[:3] == month[:3].casefold())
+    month = (groups.get("month") or groups["us_month"])[:3].casefold()
+    month_number = [name[:3] for name in MONTHS].index(month) + 1
     day = int(groups.get("day") or groups["us_day"])
     year = groups.get("year") or groups.get("us_year")
-    before = f"{year}-" if year else ""
-    return Quantity("date", f"{before}{number:02d}-{day:02d}")
+    month_and_day = f"{month_number:02d}-{day:02d}"
+    return Quantity("date", f"{year}-{month_and_day}" if year else month_and_day)
 
 
 def _as_quantity(part: Any) -> Quantity | None:
-    """What a wanted part is, where the whole of it is a number, date, ..."""
-    text = _without_currency(str(part))
-    found = VALUES.fullmatch(text)
-    return _quantity(found) if found else None
+    """What a part is, where the whole of it is a number, date, ..."""
+    match = VALUES.fullmatch(_without_currency(str(part)))
+    return _quantity(match) if match else None
+
+
+def _as_quantities(parts: Iterable[Any]) -> list[Quantity]:
+    quantities_or_none = [_as_quantity(part) for part in parts]
+    return [quantity for quantity in quantities_or_none if quantity is not None]
 
 
 def _contains(
     parts: Sequence[Any], unwanted: Sequence[Any], allowed: Sequence[Any] | None, text: str
 ) -> bool:
-    plain = _text(text)
-    there = quantities(text)
-    for part in parts:
-        if not _stands_in(part, plain, there):
-            return False
-    own = {_text(part) for part in parts}
-    others = [part for part in _each(unwanted) if _text(part) not in own]
-    if any(_stands_in(part, plain, there) for part in others):
+    needed = {_text(part) for part in parts}
+    others = [part for part in _flat(unwanted) if _text(part) not in needed]
+    if not all(_stands_in(part, text) for part in parts):
+        return False
+    if any(_stands_in(part, text) for part in others):
         return False
     if allowed is None:
         return True
-    needed = [found for part in parts if (found := _as_quantity(part))]
-    right = needed + [found for part in allowed if (found := _as_quantity(part))]
-    kinds = {each.kind for each in needed}
-    in_names = [each for part in parts if not _as_quantity(part) for each in quantities(str(part))]
-    return all(
-        each.kind not in kinds or any(each.is_same(one) for one in right + in_names)
-        for each in there
-    )
+    in_names = [quantity for part in parts for quantity in quantities(str(part))]
+    return _has_no_other(_as_quantities(parts), text, [*in_names, *_as_quantities(allowed)])
 
 
-def _each(values: Sequence[Any]) -> Iterable[Any]:
+def _flat(values: Iterable[Any]) -> Iterable[Any]:
     """Values; those of rows that a query has found."""
     for value in values:
         if isinstance(value, Mapping):
@@ -194,28 +187,36 @@ def _each(values: Sequence[Any]) -> Iterable[Any]:
             yield value
 
 
-def _stands_in(part: Any, plain: str, there: Sequence[Quantity]) -> bool:
-    wanted = _as_quantity(part)
-    if wanted is not None:
-        return any(each.is_same(wanted) for each in there)
-    return bool(re.search(rf"(?<!\w){re.escape(_text(part))}(?!\w)", plain))
+def _stands_in(part: Any, text: str) -> bool:
+    """Whether a text names something, and not as a piece of a longer word or number."""
+    quantity = _as_quantity(part)
+    if quantity is not None:
+        return any(quantity.is_same(other) for other in quantities(text))
+    words = re.escape(_text(part))
+    return bool(re.search(rf"(?<!\w){words}(?!\w)(?![.,]\d)", _text(text)))
 
 
-def _no_other_number(answer: str, text: str) -> bool:
-    """An answer that has a number stands beside no other of its kind."""
-    needed = quantities(answer)
-    kinds = {each.kind for each in needed}
+def _has_no_other(needed: Sequence[Quantity], text: str, allowed: Sequence[Quantity] = ()) -> bool:
+    """Whether a text has no number, date, ... of the kinds of those that it needs but them."""
+    kinds = {quantity.kind for quantity in needed}
     return all(
-        each.kind not in kinds or any(each.is_same(one) for one in needed)
-        for each in quantities(text)
+        quantity.kind not in kinds or any(quantity.is_same(one) for one in [*needed, *allowed])
+        for quantity in quantities(text)
     )
 
 
-def _is_same(wanted: Any, got: Any) -> bool:
-    if PHONE.fullmatch(str(wanted).strip()):
-        text = str(got).strip(QUOTES + "\n\t.")
-        return bool(DIALLED.fullmatch(text)) and _digits(text) == _digits(str(wanted))
-    return _plain(wanted) == _plain(got)
+def _has_lines(lines: Sequence[Any], text: str) -> bool:
+    filled = [line for line in text.splitlines() if line.strip()]
+    if len(filled) != len(lines):
+        return False
+    return all(matches(*pair) for pair in zip(lines, filled, strict=True))
+
+
+def _is_same(expected: Any, actual: Any) -> bool:
+    if PHONE.fullmatch(str(expected).strip()):
+        text = str(actual).strip(QUOTES + "\n\t.")
+        return bool(PHONE_ONLY.fullmatch(text)) and _digits(text) == _digits(str(expected))
+    return _plain(expected) == _plain(actual)
 
 
 def _digits(phone: str) -> str:
