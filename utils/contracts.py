@@ -133,7 +133,8 @@ class CallError(Exception):
     """One attempt to get an answer failed; `retry_policy` decides what follows."""
 
     # "http" (an error status), "timeout", "connection", "dns", "refused_connection", "unreachable",
-    # "bad_body" (no usable answer), "content_filter", "refusal" (the model's own), "model" (raised)
+    # "bad_body" (no usable answer), "tool_calls" (native ones in place of a text),
+    # "content_filter", "refusal" (the model's own), "model" (raised)
     kind: str
     message: str
     status_code: int | None = None  # the HTTP status, or None
@@ -167,6 +168,16 @@ class Judgement:
     columns: Mapping[str, Any]  # the columns of the per-sample file
     facts: Mapping[str, Any]  # what reports and comparisons show beyond the line's columns
     error: UserFunctionError | None = None  # why the parse function gave nothing usable
+    better_parser: str = ""  # the program's own parse function that reads what this one could not
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReply:
+    """What one reply of an episode asks for."""
+
+    actions: Sequence[str] = ()  # in the default prompt's words
+    problem: str = ""  # why there are none
+    better_parser: str = ""  # the program's own parse function that reads some
 
 
 # The prompts of one sample, each sent what the model said; returns what `judge` gets (L3, L4).
@@ -230,6 +241,11 @@ class Benchmark(Protocol):
 
     def open_world(self, shots: Path) -> World:
         """A new world that saves screenshots in the folder `shots`; only where it `acts`."""
+
+    def read_reply(
+        self, reading: Reading, sample: Sample, prompt: Prompt, generation: Generation
+    ) -> ReadReply:
+        """What the reply to an episode's first prompt asks for; only where it `acts`."""
 
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether a row belongs to `mode`."""

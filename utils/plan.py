@@ -112,7 +112,7 @@ def questions_of(
     """
     data = plan.data[dataset]
     benchmark, (system_prompt, custom) = data.benchmark, prompting_of(plan, name, dataset)
-    episode, worlds = benchmark.episode, None
+    episode, worlds, read_reply = benchmark.episode, None, None
     fingerprint = None
     if benchmark.acts:  # whole episodes are reused, not the answers to their prompts
         dotted, key = plan.config.parser_of(name, dataset)  # decides how an episode goes on
@@ -131,6 +131,7 @@ def questions_of(
             {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs},
         )
         episode = partial(episode, reading=reading)
+        read_reply = partial(benchmark.read_reply, reading)
     prompt_of = prompt_builder(benchmark, system_prompt=system_prompt, custom=custom)
     return Questions(
         dataset=dataset,
@@ -139,6 +140,7 @@ def questions_of(
         answers=AnswerIndex(folder.logs_of_model(dataset), own=folder.log(dataset)),
         worlds=worlds,
         fingerprint=fingerprint,
+        read_reply=read_reply,
     )
 
 

@@ -18,7 +18,9 @@ import json
 import re
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -30,6 +32,7 @@ from benchmarks.worlds.actions import (
     POINTING,
     Action,
     NoAction,
+    read_actions,
     read_keys,
 )
 from utils.contracts import ParseFunction, Point
@@ -508,6 +511,20 @@ def parser(dialect: str, frame: Frame | None = None) -> ParseFunction:
     parse.__name__ = parse.__qualname__ = name
     parse.__doc__ = f"The actions of a reply {words}, points in {counted or 'fractions or pixels'}."
     return parse
+
+
+def better_parser(replies: Sequence[str]) -> str:
+    """Return the parse function that reads actions in most of these replies; "" if none does."""
+    screen_wh = (1000, 1000)  # any: what is looked for are words that have a meaning
+    meta = {"image_size": list(screen_wh)}
+    counts: Counter[str] = Counter()
+    for dialect in _DIALECTS:
+        parse = parser(dialect)
+        for reply in replies:
+            with suppress(NoAction, ValueError):
+                if read_actions(parse(reply, meta), screen_wh):
+                    counts[f"{__name__}.{parse.__name__}"] += 1
+    return max(counts, key=counts.__getitem__, default="")
 
 
 parse_actions = parser("actions")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from benchmarks.worlds.actions import ENDS, Action, Observation
@@ -62,8 +63,7 @@ def play(
     while len(steps) < max_steps:
         screen_wh = read_header(seen.image).wh
         here = {"image_path": str(seen.image), "image_size": list(screen_wh)}
-        now = {"step": len(steps) + 1, "max_steps": max_steps, "history": list(map(_told, steps))}
-        told = {**line, **here, **now}
+        told = state_of(line, seen.image, screen_wh, steps, max_steps)
         said = yield replace(prompt_of(told), image=seen.image)
         found = read(said, told, screen_wh)
         steps.append(
@@ -90,6 +90,20 @@ def play(
                 ended = action.kind if action.kind in ENDS else "world"
                 return Played(ended, steps, seen)
     return Played("budget", steps, seen)
+
+
+def state_of(
+    line: Line, screen: Path, screen_wh: WH, steps: Sequence[dict[str, Any]], max_steps: int
+) -> Line:
+    """Return what prompt and parse functions get: the task's line with the state of its episode."""
+    return {
+        **line,
+        "image_path": str(screen),
+        "image_size": list(screen_wh),
+        "step": len(steps) + 1,
+        "max_steps": max_steps,
+        "history": [_told(step) for step in steps],
+    }
 
 
 def _told(step: dict[str, Any]) -> dict[str, Any]:

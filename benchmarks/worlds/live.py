@@ -14,8 +14,8 @@ from benchmarks.base import BadSample, Benchmark, meta_of
 from benchmarks.figures import episode_sections
 from benchmarks.matrics import Scores, TaskResult, score_episodes
 from benchmarks.worlds.actions import NoAction, Outcome, read_actions
-from benchmarks.worlds.dialects import parse_actions
-from benchmarks.worlds.episode import Read, history_text, play
+from benchmarks.worlds.dialects import better_parser, parse_actions
+from benchmarks.worlds.episode import Read, history_text, play, state_of
 from benchmarks.worlds.suites import AnyWorld, Suite, Task, problems_of, suites_of, tasks_of
 from utils.analysis.columns import SampleColumns
 from utils.contracts import (
@@ -25,8 +25,10 @@ from utils.contracts import (
     Judgement,
     Line,
     ParseFunction,
+    Prompt,
     PromptOf,
     Reading,
+    ReadReply,
     Sample,
     Sizes,
     UserFunctionError,
@@ -35,6 +37,7 @@ from utils.contracts import (
 )
 from utils.errors import UserError, cut, did_you_mean
 from utils.functions.fingerprints import digest
+from utils.images import read_header
 
 SYSTEM_PROMPT = """You operate a computer. You are given a task and a screenshot of the screen as it is now, and you say what to do next. The next screenshot shows what came of it.
 
@@ -227,6 +230,20 @@ class LiveBenchmark(Benchmark):
             **({"error": [error.stage, error.summary, error.trace]} if error else {}),
         }
 
+    def read_reply(
+        self, reading: Reading, sample: Sample, prompt: Prompt, generation: Generation
+    ) -> ReadReply:
+        """What the reply to an episode's first prompt asks for."""
+        assert prompt.image is not None
+        screen_wh = read_header(prompt.image).wh
+        state = state_of(sample.line, prompt.image, screen_wh, [], sample.line["max_steps"])
+        read = _read(reading, generation, state, screen_wh)
+        if read.actions:
+            return ReadReply([str(action) for action in read.actions])
+        text = generation.text if generation.reply is None else generation.reply
+        problem = str(read.error) if read.error else read.why
+        return ReadReply(problem=problem, better_parser=better_parser([text]))
+
     # -- judging ----------------------------------------------------------------------------------
 
     def accept(self, parsed: Any) -> Any:
@@ -286,7 +303,12 @@ class LiveBenchmark(Benchmark):
             "last_image": came.get("last_image"),
         }
         error = UserFunctionError(*came["error"]) if came.get("error") else None
-        return Judgement(None if parsed is None else verdict, counted, columns, facts, error)
+        better = ""
+        if verdict is Verdict.UNPARSED:
+            unread = [step["reply"] for step in came["trajectory"] if not step["actions"]]
+            better = better_parser(unread)
+        verdict_or_none = None if parsed is None else verdict
+        return Judgement(verdict_or_none, counted, columns, facts, error, better)
 
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:
         """Success rate and efficiency at each budget, in all and by platform."""

@@ -208,7 +208,7 @@ CHECK, PING = ("--check",), ("--check", "--ping", "--data", "L2")
             {},
             PING,
             0,
-            f"warning: {L2}: ping: the reply could not be read by mine.never\n\nNo problems, 1 warning.",
+            f"warning: {L2}: ping: the reply could not be read by mine.never; read as fractions",
             1,
             id="a reply that is not read",
         ),

@@ -116,6 +116,35 @@ def test_every_transient_error_is_followed_by_the_answer(stage_for):
     assert ran.code == 0, ran.output
 
 
+CALL = {"id": "c", "type": "function", "function": {"name": "computer_use", "arguments": "{}"}}
+TOOL_CALL = completion({"content": None, "tool_calls": [CALL]}, finish_reason="tool_calls")
+
+
+def test_native_tool_calls_are_named_once_and_stop_the_run(stage_for):
+    stage = stage_for(lambda request: TOOL_CALL, pictures=12)
+    ran = stage.run("--api-nproc", "1")
+    assert ran.code == 1, ran.output
+    asked = [number_of(request) for request in ran.requests]
+    assert len(asked) == len(set(asked)) <= 6, asked  # of 36: none was sent twice
+    assert ran.stdout.count("start the server without its tool-call parser") == 1
+    assert "5 samples in a row got the server sent a native tool call and no text" in ran.stderr
+    assert {record["status"] for record in by_number(stage).values()} == {"failed"}
+
+
+def test_a_native_tool_call_among_answers_is_a_failure_that_is_not_tried_again(stage_for):
+    stage = stage_for(lambda request: TOOL_CALL if number_of(request) == 4 else Reply("B"))
+    ran = stage.run()
+    asked, records = [number_of(request) for request in ran.requests], by_number(stage)
+    assert (ran.code, sorted(asked)) == (1, list(range(9))), ran.output
+    assert records.pop(4)["error"]["class"] == "tool_calls"
+    assert {record["status"] for record in records.values()} == {"ok"}
+
+
+def test_an_empty_list_of_tool_calls_beside_a_text_is_an_answer(stage_for):
+    stage = stage_for(lambda request: completion({"content": "B", "tool_calls": []}))
+    assert stage.run().code == 0
+
+
 DIARY = """
 import pathlib
 def parse(response):

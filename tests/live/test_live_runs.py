@@ -230,9 +230,45 @@ def test_a_check_begins_one_task_and_asks_nothing(bench):
 def test_a_ping_shows_one_reply_to_a_task_that_was_begun(bench):
     ran = bench(saying("Action: wait(0)")).run("--check", "--ping")
     assert (ran.code, len(ran.requests)) == (0, 1), ran.output
-    assert "reply: 'Action: wait(0)'" in ran.output
+    assert "reply: 'Action: wait(0)'\n  read as: wait(0)\n" in ran.output
     assert f"image: file {WH[0]}x{WH[1]}" in ran.output
     assert Boxes.made["opened"] == Boxes.made["closed"] == 2
+
+
+TOOL = '<tool_call>{"name": "computer_use", "arguments": {"action": "key", "keys": ["enter"]}}'
+COMPUTER_USE = "benchmarks.worlds.dialects.parse_computer_use"
+USE_IT = f'set data.{L3}.parse_function: "{COMPUTER_USE}", which reads'
+
+
+@pytest.mark.parametrize(
+    ("reply", "parser", "why"),
+    [
+        (TOOL, "actions", f"no action could be read by {{}}; {USE_IT} 1 of them"),
+        ("Action: done()", "uitars", "by {}: unknown action 'done'"),
+        ("Action: done()", "uitars", 'dialects.parse_actions", which reads 1 of them'),
+        ("I cannot see it.", "actions", f"ask for another form, or set data.{L3}.parse_function"),
+    ],
+)
+def test_a_ping_in_which_no_action_can_be_read_is_a_problem(bench, reply, parser, why):
+    function = f"benchmarks.worlds.dialects.parse_{parser}"
+    ran = bench(saying(reply), parse_function=function).run("--check", "--ping")
+    assert ran.code == 2, ran.output
+    assert why.format(function) in ran.stderr
+    assert "1 problem." in ran.stderr
+
+
+def test_a_ping_reads_actions_as_the_config_says(bench):
+    ran = bench(saying(TOOL), parse_function=COMPUTER_USE).run("--check", "--ping")
+    assert (ran.code, '  read as: press("enter")\n' in ran.output) == (0, True), ran.output
+
+
+def test_replies_of_a_computer_tool_under_another_parser_name_its_own(bench):
+    made = bench(saying(TOOL))
+    ran = made.run()
+    assert f"{USE_IT} {TASKS} of them" in ran.output
+    analysis = json.loads((made.folder() / f"m_{L3}_analysis.json").read_text())
+    [warning] = analysis["replies"]["warnings"]
+    assert COMPUTER_USE in warning
 
 
 def test_a_check_says_once_that_a_prompt_function_fails(bench):

@@ -71,6 +71,32 @@ def test_a_ping_shows_what_came_back_and_how_it_is_read(answer, code, printed, s
     assert code or len(stage.server.requests) == 2
 
 
+@pytest.mark.parametrize(
+    ("reply", "function", "hints"),
+    [
+        (
+            "(250, 150)",
+            "parse_fractions",
+            [
+                "read as: [250.0, 150.0], wanted: [0.1, 0.1, 0.3, 0.2], verdict: miss",
+                "the point lies outside the image (both are in fractions of it)",
+                "read as per mille, this reply would hit: "
+                f'set data.{L2}.parse_function: "utils.coordinates.parse_per_mille"',
+                "No problems, 1 warning.",
+            ],
+        ),
+        ("(900, 900)", "parse_per_mille", ["verdict: miss\n\nNo problems."]),
+        ("(250, 150)", "parse_per_mille", ["verdict: hit\n\nNo problems."]),
+    ],
+)
+def test_a_ping_names_the_frame_in_which_a_click_would_hit(stage, reply, function, hints):
+    stage.server.answer = lambda request: Reply(reply)
+    data = {L2: {"mode": "all", "parse_function": f"utils.coordinates.{function}"}}
+    run = stage.evaluate({"m": API}, *PING, data=data)
+    assert run.code == 0, run.output
+    assert [hint for hint in hints if hint not in run.output] == []
+
+
 def test_a_ping_reads_the_reply_with_the_sizes_and_limits_that_the_run_has(stage):
     stage.module(
         "def parse(response, meta):\n"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share, table
 from utils.analysis.paired import holm
+from utils.contracts import Facts
 from utils.coordinates import (
     OF_THE_IMAGE_SENT,
     Frame,
@@ -150,6 +151,21 @@ class _Replies:
             off_px = np.abs(np.stack([points, points.clip(0, 1)]) - self.given) * self.file_wh
         found: Mask = np.any(np.all(off_px <= SAME_PX, axis=2), axis=0)
         return found
+
+
+def readings_on_target(facts: Facts) -> list[Reading]:
+    """Return the readings in which the reply of one sample is on its target, the plainest first.
+
+    Args:
+        facts: the sample's line of the samples file.
+    """
+    columns = SampleColumns()
+    columns.add(facts)
+    replies = _Replies(columns, [numbers_of_reply(facts["prediction"])])
+    readings = READINGS
+    if facts.get("grid_wh") is None:
+        readings = tuple(each for each in READINGS if each.frame is not Frame.GRID_PIXELS)
+    return [reading for reading in readings if replies.on_target(reading).any()]
 
 
 def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:

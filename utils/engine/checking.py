@@ -23,10 +23,13 @@ from utils.contracts import (
     ParseFunction,
     Prepared,
     Prompt,
+    ReadReply,
+    Record,
     Sample,
     Sizes,
     Status,
     UserFunctionError,
+    Verdict,
     WorldError,
 )
 from utils.coordinates import shown_wh
@@ -37,7 +40,8 @@ from utils.errors import UserError
 from utils.images import opened, read_header
 from utils.runs.log import StoredAnswer
 from utils.runs.records import SIZES, answer_fields, new_record
-from utils.scoring.scorer import Scorer
+from utils.scoring.samples import facts_of
+from utils.scoring.scorer import ScoredSample, Scorer
 
 LONGEST_SHOWN_TEXT = 2000
 MADE_UP = ("A", "(0.4, 0.3)", "I cannot see that.")  # replies, to try parse functions
@@ -199,23 +203,59 @@ def ping(
     ]
     if generation.reasoning:
         report.append(f"  reasoning: {_shortened(repr(generation.reasoning))}")
-    if asked.worlds is not None:  # an episode is judged by what became of its world
-        return [*report, shown], []
+    is_spent = generation.finish_reason == "length" and not generation.text
+    if is_spent:
+        why = "the model used all its tokens before it answered"
+        report.append(f"warning: {where}: {why}; raise {scorer.token_limit}")
+    report.append(shown)
+    if asked.read_reply is not None:  # an episode is judged by what became of its world
+        read = asked.read_reply(sample, prompt, generation)
+        if read.actions:
+            return [*report, f"  read as: {'; '.join(read.actions)}"], []
+        return report, [] if is_spent else [f"{where}: {_unread(read, scorer)}"]
     scored = scorer.judge(record)  # as the run will judge it
     columns = scored.judgement.columns
     read_as = columns.get("parsed_prediction", columns.get("pred_bbox"))
     if isinstance(read_as, list):
         read_as = [round(number, 4) for number in read_as]
-    wanted = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))
+    expected = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))
     verdict = scored.judgement.verdict or "postprocessing failed"
-    report += [shown, f"  read as: {read_as}, wanted: {wanted}, verdict: {verdict}"]
-    if scorer.counts["spent"]:
-        why = "the model used all its tokens before it answered"
-        report.append(f"warning: {where}: {why}; raise {scorer.token_limit}")
-    elif verdict == "unparsed" and not scorer.errors:
+    report.append(f"  read as: {read_as}, wanted: {expected}, verdict: {verdict}")
+    hints = []
+    if verdict == Verdict.UNPARSED and not scorer.errors and not is_spent:
         by = scorer.functions.get("parse", "the default parser")
-        report.append(f"warning: {where}: the reply could not be read by {by}")
+        hints.append(f"the reply could not be read by {by}")
+    if verdict in (Verdict.MISS, Verdict.UNPARSED) and "box_frac" in scored.judgement.facts:
+        hints += _frame_hints(record, scored, asked)
+    if hints:
+        report.append(f"warning: {where}: {'; '.join(hints)}")
     return report, [f"{where}: {kind}" for kind in scorer.errors]
+
+
+def _unread(read: ReadReply, scorer: Scorer) -> str:
+    """Say that no action could be read in a reply, why, and what to do."""
+    by = scorer.functions.get("parse", "the default parser")
+    why = f": {read.problem}" if read.problem else ""
+    if read.better_parser:
+        scorer.better_parsers[read.better_parser] += 1
+    return f"no action could be read by {by}{why}; {scorer.parser_advice()}"
+
+
+def _frame_hints(record: Record, scored: ScoredSample, asked: Questions) -> list[str]:
+    """Return what is odd about a click that missed: outside the image, or in another frame."""
+    from utils.analysis.coordinate_audit import readings_on_target  # numpy, for few
+
+    hints = []
+    point_frac = scored.judgement.facts["point_frac"]
+    if point_frac and not all(0 <= coordinate <= 1 for coordinate in point_frac):
+        hints.append("the point lies outside the image (both are in fractions of it)")
+    readings = readings_on_target(facts_of(record, scored))
+    if readings:
+        names = " or ".join(reading.name for reading in readings[:3])
+        key = f"data.{asked.dataset}.parse_function"
+        function = readings[0].parse_function
+        hints.append(f'read as {names}, this reply would hit: set {key}: "{function}"')
+    return hints
 
 
 def _tokens_text(usage: Mapping[str, Any]) -> str:

@@ -5,6 +5,8 @@ eight thousand:
 
 - the first 20 requests are all refused: the run stops, and these samples count as failed;
 - 403, 404 or a redirect 10 times in a row, or nobody was ever there: the run stops;
+- native tool calls in place of text: a warning at the first, and the run stops after 5 in a row,
+  or 10 where there were answers;
 - one of the user's functions, or the model's own, fails 10 times in a row: its data set stops;
 - the first 20 answers are unreadable, empty or cut off, or the first 20 fail alike, or there is
   no image in the first prompt: a warning.
@@ -38,6 +40,7 @@ class Watcher:
         self._model, self._to_go_on, self._skip_errors = model, to_go_on, skip_errors
         self._refused: list[tuple[Job, Record]] | None = []  # None once one was not
         self._has_answers, self._for_no_sample = False, 0  # failures in a row that are no sample's
+        self._has_seen_tool_calls = False
         self._first: dict[str, tuple[list[Record], list[Record]]] = {}  # answers, failures
 
     def see(self, job: Job, record: Record, reason: str | None, *, reused: bool) -> None:
@@ -88,7 +91,12 @@ class Watcher:
         code, kind = error.get("status_code"), error.get("class")
         self._has_answers |= record.get("raw") is not None or bool(record.get("turns"))
         is_away = code in AWAY_STATUS or kind in AWAY_KINDS or kind == "timeout"
-        is_for_no_sample = code in MISPLACED_STATUS or (is_away and not self._has_answers)
+        is_tool_calls = kind == "tool_calls"
+        if is_tool_calls and not self._has_seen_tool_calls:
+            self._has_seen_tool_calls = True
+            self._warn(job, error["message"])
+        is_misplaced = code in MISPLACED_STATUS or is_tool_calls
+        is_for_no_sample = is_misplaced or (is_away and not self._has_answers)
         self._for_no_sample = self._for_no_sample + 1 if is_for_no_sample else 0
         if self._for_no_sample >= (FAILURES_IN_A_ROW if self._has_answers else NEVER_THERE):
             what = f"{self._for_no_sample} samples in a row got {error['message']}"
@@ -148,7 +156,10 @@ class Watcher:
         ):
             odd = [each.prediction for each in samples if str(each.judgement.verdict) == verdict]
             if count > ENOUGH / 2:
-                self._warn(job, f"{what}; one of them: {odd[0][:200]!r}")
+                advice = ""
+                if verdict == "unparsed" and scorer.better_parsers:
+                    advice = f"; {scorer.parser_advice()}"
+                self._warn(job, f"{what}; one of them: {odd[0][:200]!r}{advice}")
 
     def _warn(self, job: Job, text: str) -> None:
         print(f"warning: {self._model}, {job.dataset}: {text}", flush=True)

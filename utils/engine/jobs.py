@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from utils.contracts import Episode, Sample
+from utils.contracts import Episode, Generation, Prompt, ReadReply, Sample
 from utils.engine.ranks.shares import Share
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun
@@ -27,6 +27,8 @@ class Questions:
     # Of a whole episode (task and settings), where no single answer can be reused; None: each
     # sample has one prompt, whose answer can.
     fingerprint: Callable[[Sample], str] | None = None
+    # Of an episode's first prompt: what a reply to it asks for; None: there are no actions.
+    read_reply: Callable[[Sample, Prompt, Generation], ReadReply] | None = None
 
 
 @dataclass(kw_only=True)

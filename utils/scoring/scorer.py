@@ -57,6 +57,7 @@ class Scorer:
     # What went wrong, by kind: how often, and one traceback ("" where there is none).
     errors: dict[str, tuple[int, str]] = field(default_factory=dict)
     unparsed: list[str] = field(default_factory=list)  # the first few replies without an answer
+    better_parsers: Counter[str] = field(default_factory=Counter)  # that read what is unparsed
     _counted: list[Any] = field(default_factory=list)
     _kinds: dict[Any, Any] = field(default_factory=dict)  # of equal ones one is kept
     _failures_in_a_row: Counter[str] = field(default_factory=Counter)  # by function
@@ -77,6 +78,8 @@ class Scorer:
         if error or record.get("error") or self._failures_in_a_row:
             self._note(record, error)
         self._count(record, reply, judged, error)
+        if judged.better_parser:
+            self.better_parsers[judged.better_parser] += 1
         self._counted.append(self._kinds.setdefault(judged.counted, judged.counted))
         shown = reply if isinstance(reply, str) else shown_reply(record, error)
         if judged.verdict == Verdict.UNPARSED and shown not in self.unparsed[:MOST_EXAMPLES]:
@@ -125,19 +128,30 @@ class Scorer:
         counts["size_differs"] += bool(sent and sent != record["sizes"]["file"])
 
     def doubts(self) -> list[str]:
-        """Warnings of replies that say nothing of the model, where nearly all are such."""
-        answered, limit, name = self.counts["answered"], self.token_limit, self.benchmark.name
-        for kind, text in (
-            ("cut_off", f"were cut off at the token limit; raise {limit}"),
-            (
-                "unparsed",
-                "are unparsed, so the score says little about the model; ask for "
-                f"another form, or set data.{name}.parse_function",
-            ),
-        ):
-            if answered and (count := self.counts[kind]) >= NEARLY_ALL * answered:
-                return [f"{count} of {answered} replies {text}"]
+        """Warnings where nearly all replies say nothing of the model, or another parser fits."""
+        answered, cut_off, unparsed = (
+            self.counts[kind] for kind in ("answered", "cut_off", "unparsed")
+        )
+        if not answered:
+            return []
+        if cut_off >= NEARLY_ALL * answered:
+            limit = f"raise {self.token_limit}"
+            return [f"{cut_off} of {answered} replies were cut off at the token limit; {limit}"]
+        if unparsed >= NEARLY_ALL * answered:
+            what = f"{unparsed} of {answered} replies are unparsed"
+            return [f"{what}, so the score says little about the model; {self.parser_advice()}"]
+        if self.better_parsers:
+            return [f"{unparsed} of {answered} replies are unparsed; {self.parser_advice()}"]
         return []
+
+    def parser_advice(self) -> str:
+        """What to do about replies that the parse function could not read."""
+        key = f"data.{self.benchmark.name}.parse_function"
+        if not self.better_parsers:
+            return f"ask for another form, or set {key}"
+        [(name, count)] = self.better_parsers.most_common(1)
+        frames = "or its sister for the frame of the points (docs/agents.md)"
+        return f'set {key}: "{name}", which reads {count} of them, {frames}'
 
     @property
     def has_failures(self) -> bool:

@@ -13,6 +13,11 @@ from utils.contracts import CallError, Generation, Sizes
 
 LONGEST_ERROR_BODY = 64 * 1024
 UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN}
+TOOL_CALLS = (
+    "the server sent a native tool call and no text, and only text is read: start the server "
+    "without its tool-call parser (vLLM without --enable-auto-tool-choice and --tool-call-parser, "
+    "SGLang without --tool-call-parser), so that the call stays in the text, and send no tools"
+)
 LARGEST_REPLY = 64 * 1024 * 1024  # unpacked: 2 MB may be packed so that they take gigabytes
 
 
@@ -38,8 +43,8 @@ def read_reply(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
 
     Raises:
         CallError: no JSON, no choices, no text for another reason, withheld by a content filter,
-            or refused by the model in the field that the API has for that; or the error that a
-            router learned of after it had begun a 200 answer.
+            or refused by the model in the field that the API has for that; a native tool call in
+            place of a text; or the error that a router learned of after it had begun a 200 answer.
     """
     try:
         answer = json.loads(body)
@@ -57,6 +62,8 @@ def read_reply(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         why = "the server's answer is not a chat completion (does the base URL end in /v1?)"
         raise CallError("bad_body", f"{why}: {_excerpt(body)}") from None
+    if not text and message.get("tool_calls"):
+        raise CallError("tool_calls", TOOL_CALLS, reply=_excerpt(body))
     finish_reason, usage = choice.get("finish_reason"), answer.get("usage")
     refusal = message.get("refusal")
     is_broken_off = finish_reason in ("error", "abort")  # as routers have it, and servers
