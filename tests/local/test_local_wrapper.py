@@ -1,6 +1,7 @@
 """A checkpoint as a model: prompts, images, replies, fingerprints. On tiny real checkpoints."""
 
 import gc
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from PIL import Image
 
 from models import local_aguvis, local_uitars
 from models.base import default_preprocess_function
+from models.wrappers.local.inputs import ShrunkPictures
 from tests.local.conftest import messages_of, of, without_cuda
 from tests.support import tiny_checkpoint
 from tests.support.stage import L1, L2
@@ -158,6 +160,64 @@ def test_every_image_of_a_prompt_has_its_own_sizes(function, seen_wh, make, tmp_
     answer = wrapper.generate(wrapper.request(messages, L2))
     assert [sizes.file_wh for sizes in answer.image_sizes] == sizes_wh
     assert [sizes.seen_wh for sizes in answer.image_sizes] == seen_wh
+
+
+def test_a_screenshot_with_several_questions_is_decoded_once(make, picture, monkeypatch):
+    decoded = []
+    open_image = Image.open
+    monkeypatch.setattr(Image, "open", lambda path: decoded.append(path) or open_image(path))
+    wrapper = make()
+    requests = [wrapper.request(messages_of(picture, text), L2) for text in ("a", "b", "c")]
+    decoded.clear()  # headers were read
+    first, *others = [wrapper.model().encode(request) for request in requests]
+    assert len(decoded) == 1
+    for other in others:
+        assert other.inputs["pixel_values"].equal(first.inputs["pixel_values"])
+    Image.new("RGB", (300, 200), "red").save(picture)
+    changed = wrapper.model().encode(wrapper.request(messages_of(picture), L2))
+    assert not changed.inputs["pixel_values"].equal(first.inputs["pixel_values"])
+
+
+@pytest.mark.parametrize("family", ["qwen2_5_vl", "llava"])
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+def test_what_is_transparent_is_white_for_every_family(mode, family, make, encode, llava, tmp_path):
+    colours = {"RGBA": (0, 0, 0, 0), "LA": (0, 0), "P": 0}
+    clear = Image.new(mode, (112, 112), colours[mode])
+    options = {"transparency": 0} if mode == "P" else {}
+    clear.save(path := tmp_path / "clear.png", **options)
+    Image.new("RGB", (112, 112), "white").save(white := tmp_path / "white.png")
+    wrapper = make(folder=llava) if family == "llava" else make(family)
+    one, other = encode(wrapper, path), encode(wrapper, white)
+    assert one.inputs["pixel_values"].equal(other.inputs["pixel_values"])
+
+
+def test_a_prompt_beyond_the_models_context_is_a_failed_sample(folders, copy_of, make, encode):
+    text = json.loads((folders["qwen2_5_vl"] / "config.json").read_text())["text_config"]
+    short = {"text_config": {**text, "max_position_embeddings": 64}}
+    wrapper = make(folder=copy_of(folders["qwen2_5_vl"], config=short))
+    with pytest.raises(CallError, match=r"prompt has \d+ tokens, and the model takes 64; lower"):
+        encode(wrapper)
+
+
+def test_a_shrunk_image_is_made_once_and_exists_as_long_as_it_is_used_or_there_is_room(tmp_path):
+    shrunk = ShrunkPictures(64)
+    folder = Path(shrunk.folder.name)
+    files = []
+    for number in range(3):
+        Image.new("RGB", (200, 100 + number), "white").save(file := tmp_path / f"{number}.png")
+        files.append(file)
+    copies = [shrunk.apply(messages_of(file)) for file in files]
+    again = shrunk.apply(messages_of(files[0]))
+    assert again == copies[0] and len(list(folder.iterdir())) == 3
+    shrunk.folder.cleanup()
+    crowded = ShrunkPictures(64, idle_bytes=1)
+    [copy] = crowded.apply(messages_of(files[0]))
+    path = copy.path
+    crowded.apply(messages_of(files[1]))
+    assert path.exists()
+    del copy
+    assert list(Path(crowded.folder.name).iterdir()) == []
+    crowded.folder.cleanup()
 
 
 def test_an_image_is_shrunk_before_anything_sees_it(make, encode, tmp_path):

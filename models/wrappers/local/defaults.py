@@ -10,12 +10,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
+from models.wrappers.defaults import local_file
 from utils.contracts import Message
 from utils.coordinates import PIXEL_LIMITS
+from utils.images import opened, remembered
 
-DEFAULTS_VERSION = 3
+CACHED_BYTES = 256 * 1024**2  # of decoded and resized images; one has three bytes a pixel
+DEFAULTS_VERSION = 4
 """Raise it when the functions below make other inputs or replies: older answers count no more."""
 
 
@@ -145,7 +149,7 @@ def model_inputs(
         # its own: other pixels and another frame for coordinates.
         options["do_resize"] = False
     else:
-        images = [_opened(part["image"]) for part in pictures]
+        images = [_decoded(Path(part["image"].removeprefix("file://"))) for part in pictures]
     texts = [text] if isinstance(text, str) else text
     begin = getattr(getattr(processor, "tokenizer", processor), "bos_token", None)
     if begin and texts[0].startswith(begin):  # the tokenizer would put another one in front of it
@@ -185,20 +189,55 @@ def _edge(image_processor: Any, name: str) -> Any:
 
 
 def _resized(pictures: list[dict[str, Any]], image_processor: Any, settings: Any) -> list[Any]:
+    limits = pixel_limits(image_processor, settings)
+    images = []
+    for part in pictures:
+        file = local_file(part["image"])
+        if file is None:
+            images.append(_fitted(part["image"], image_processor.patch_size, *limits))
+        else:
+            images.append(_fitted_file(file, image_processor.patch_size, *limits))
+    return images
+
+
+def _bytes_of(image: Any) -> int:
+    return 3 * int(image.width) * int(image.height)
+
+
+@remembered(CACHED_BYTES, weigh=_bytes_of)
+def _fitted_file(file: Path, patch_size: int, least: int, most: int) -> Any:
+    """The image of a file on the model's grid: a screenshot with several questions is made once."""
+    return _fitted(_on_white(file), patch_size, least, most)
+
+
+@remembered(CACHED_BYTES, weigh=_bytes_of)
+def _decoded(file: Path) -> Any:
+    return _on_white(file)
+
+
+def _fitted(image: Any, patch_size: int, least: int, most: int) -> Any:
+    """An image, or the URL of one, resized to multiples of two patches within areas in pixels."""
     from qwen_vl_utils import process_vision_info
 
-    least, most = pixel_limits(image_processor, settings)
-    items = [{**part, "min_pixels": least, "max_pixels": most} for part in pictures]
+    part = {"type": "image", "image": image, "min_pixels": least, "max_pixels": most}
     # The default of the patch size is 14; the grid of Qwen3-VL would be missed.
-    turns, patch_size = [{"role": "user", "content": items}], image_processor.patch_size
-    return list(process_vision_info(turns, image_patch_size=patch_size)[0])
+    images, _ = process_vision_info(
+        [{"role": "user", "content": [part]}], image_patch_size=patch_size
+    )
+    return images[0]
 
 
-def _opened(path: str) -> Any:
+def _on_white(file: Path) -> Any:
+    """A file as RGB; what is transparent shows white, as a viewer has it."""
     from PIL import Image
 
-    with Image.open(path.removeprefix("file://")) as picture:
-        return picture.convert("RGB")
+    with opened(file) as picture:
+        if not picture.has_transparency_data:
+            return picture.convert("RGB")
+        with_alpha = picture.convert("RGBA")
+        white = Image.new("RGB", picture.size, "white")
+        white.paste(with_alpha, mask=with_alpha.getchannel("A"))
+        return white
 
 
 # Neither keeps state, so several threads may run them at once.

@@ -12,12 +12,14 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from models.wrappers.local.batches import CannotSplit, OutOfMemory
 from models.wrappers.local.defaults import default_postprocess_function, sequences_of
 from models.wrappers.local.inputs import (
     Encoded,
+    ShrunkCopy,
     ShrunkPictures,
     collate,
     completion_end,
@@ -86,9 +88,10 @@ class LoadedModel:
     def encode(self, prepared: Prepared) -> Encoded:
         """Runs the preprocess function; may be called from a thread beside `answer`."""
         messages = private_copy(prepared.payload)
+        copies: Sequence[ShrunkCopy] = ()
         try:
             if self.pictures is not None:
-                self.pictures.apply(messages)
+                copies = self.pictures.apply(messages)
         except OSError as error:  # it was readable when the request was made
             raise CallError("model", f"image: {error}") from error
 
@@ -96,7 +99,19 @@ class LoadedModel:
             return encoded_of(self._preprocess(*args, **kwargs), prepared, self.checkpoint)
 
         with on_device_of(self.checkpoint):
-            return cast("Encoded", self._call("preprocess", encoded, messages, prepared))
+            request = cast("Encoded", self._call("preprocess", encoded, messages, prepared))
+        self._refuse_too_long(request)
+        return replace(request, copies=copies)
+
+    def _refuse_too_long(self, request: Encoded) -> None:
+        """CallError where a prompt exceeds the context: the library would answer, with rubbish."""
+        context = self.checkpoint.context_tokens
+        if context is not None and request.input_length > context:
+            what = (
+                f"the prompt has {request.input_length:,} tokens, and the model takes {context:,}"
+            )
+            cure = "lower kwargs.max_pixels, or send fewer images or less text"
+            raise CallError("model", f"{what}; {cure}")
 
     def answer(self, batch: Sequence[Encoded]) -> list[Generation]:
         """Generates for all of `batch` at once; OutOfMemory, CannotCollate, or what is final."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
-import threading
+import weakref
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,32 +17,55 @@ from models.wrappers.local.batches import CannotCollate, CannotSplit
 from models.wrappers.local.loading import Checkpoint
 from utils.contracts import Message, Prepared, Sizes
 from utils.coordinates import seen_wh
-from utils.images import content_digest, encode, opened, read_header, shrink
+from utils.images import encode, opened, read_header, remembered, shrink
+
+COPIES_BYTES = 512 * 1024**2  # of files that nobody is using
+
+
+class ShrunkCopy:
+    """A file that exists as long as somebody holds this."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.nbytes = path.stat().st_size
+        weakref.finalize(self, path.unlink, missing_ok=True)
 
 
 class ShrunkPictures:
     """Replaces the pictures of messages by copies that fit a square; usable from many threads.
 
     The copies are files, because preprocess functions take paths; PNG, so that nothing else about
-    the pixels changes. They are made once per picture and go with `folder`.
+    the pixels changes. A picture with several questions is shrunk once, as long as its copy is
+    among the last ones used; several pictures are shrunk at once. All go with `folder`.
     """
 
-    def __init__(self, img_size: int) -> None:
-        self._img_size, self._lock = img_size, threading.Lock()
+    def __init__(self, img_size: int, idle_bytes: int = COPIES_BYTES) -> None:
+        self._img_size = img_size
+        self._numbers = itertools.count()
         self.folder = tempfile.TemporaryDirectory(prefix="mmbench_gui_")
+        self._copy_of = remembered(idle_bytes, weigh=lambda copy: copy.nbytes)(self._shrunk)
 
-    def apply(self, messages: list[Message]) -> None:
-        """Changes the image values of `messages` in place; `OSError` where one cannot be read."""
+    def apply(self, messages: list[Message]) -> list[ShrunkCopy]:
+        """Change the image values of `messages` in place; return what to hold while they are used.
+
+        Raises:
+            OSError: an image cannot be read.
+        """
+        copies = []
         for message in messages:
             file = local_file(message["value"]) if message["type"] == "image" else None
             if file is None or max(read_header(file).wh) <= self._img_size:
                 continue
-            target = Path(self.folder.name) / f"{content_digest(file)}.png"
-            with self._lock:
-                if not target.exists():
-                    with opened(file) as picture:
-                        target.write_bytes(encode(shrink(picture, self._img_size), "PNG"))
-            message["value"] = str(target)
+            copy = self._copy_of(file)
+            copies.append(copy)
+            message["value"] = str(copy.path)
+        return copies
+
+    def _shrunk(self, file: Path) -> ShrunkCopy:
+        target = Path(self.folder.name) / f"{next(self._numbers)}.png"
+        with opened(file) as picture:
+            target.write_bytes(encode(shrink(picture, self._img_size), "PNG"))
+        return ShrunkCopy(target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +78,7 @@ class Encoded:
     image_sizes: Sequence[Sizes]  # of its images, now with the grids that the model works on
     nbytes: int  # memory of the inputs
     form: Hashable  # equal for requests whose inputs can be put together, see `form_of`
+    copies: Sequence[ShrunkCopy] = ()  # files that the generate method may want to read
 
 
 def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Encoded:

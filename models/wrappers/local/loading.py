@@ -29,6 +29,7 @@ class Checkpoint:
     model: Any  # the transformers model, in eval mode
     processor: Any  # pads on the left
     patch_size: int | None = None  # side of a vision patch in pixels; None where there is none
+    context_tokens: int | None = None  # that a prompt may have; None where the config does not say
     # settings of its own that its generate method works with
     generation: Mapping[str, Any] = field(default_factory=dict)
     # all that hold a part of it, CUDA's first; inputs go to the first one
@@ -102,10 +103,23 @@ def load(entry: Local) -> Checkpoint:
         model.eval(),
         processor,
         patch_size if isinstance(patch_size, int) else None,
+        _context_tokens(config),
         {k: v for k, v in (held.to_dict() if held else {}).items() if v is not None},
         tuple(in_order),
         {"device": ", ".join(named), "dtype": dtype, "attention": attention},
     )
+
+
+def _context_tokens(config: Any) -> int | None:
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    positions = getattr(text, "max_position_embeddings", None)
+    if type(positions) is not int or positions < 1:
+        return None
+    rope = getattr(text, "rope_parameters", None) or {}
+    factor = rope.get("factor") if isinstance(rope, Mapping) else None
+    if isinstance(factor, int | float) and factor > 1:  # may be counted in already: a lax limit
+        return int(positions * factor)
+    return positions
 
 
 def _prepare(processor: Any, kwargs: Mapping[str, Any]) -> None:
