@@ -38,7 +38,15 @@ from benchmarks.base import fill
 from benchmarks.circular import Circular
 from models import argument_findings, build_model
 from utils.config.environment import load_dotenv_files, odd_settings
-from utils.config.options import Options, options_of, parse_arguments, unknown_names
+from utils.config.options import (
+    HelpShown,
+    Options,
+    UsageError,
+    names_of_levels,
+    options_of,
+    parse_arguments,
+    unknown_names,
+)
 from utils.config.read import ConfigReading, read_config
 from utils.config.secret_filter import SecretFilter, mask_config, protect_output, secrets_in
 from utils.config.text import key_path
@@ -48,10 +56,10 @@ from utils.engine.interrupt import end_like_ctrl_c, leave
 from utils.engine.ranks.group import SHARED_TYPES, Rank, rank_of
 from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
-from utils.evaluation import check, run_plan
+from utils.evaluation import check, has_answers, run_plan
 from utils.functions.signatures import parse_caller
 from utils.images import data_root, image_root
-from utils.import_utils import check_reference, resolve
+from utils.import_utils import check_reference, resolve, search_beside
 from utils.inference_tools import Interrupted
 from utils.plan import Plan
 from utils.runs.finished import RunResults, errors_for_callers, load_run, results_written
@@ -61,7 +69,7 @@ __all__ = ["load_run", "main", "run"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit code."""
+    """Run the command line and return its exit code, also for `--help` and bad arguments."""
     protect_output()
     given = [*map(str, sys.argv[1:] if arguments is None else arguments)]
     compared = [each.removeprefix("--compare=") for each in given if each != "--compare"]
@@ -82,6 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return DONE
             speak_of_errors_only(rank)
         plan, *others = plans_of(options, rank)
+    except HelpShown:
+        return DONE
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return NOTHING_RUN
     except UserError as error:
         if not rank_0_speaks(rank):
             print(problem_report(error.problems), file=sys.stderr)
@@ -95,7 +108,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return compare_paths([plan, *others])
         return run_plan(plan, rank)[0]
     except (Interrupted, KeyboardInterrupt):
-        print(f"Interrupted. All answers are kept: {options.to_go_on}; --mode eval scores them.")
+        kept = "There is no answer yet: the same command begins again."
+        if any(has_answers(each) for each in (plan, *others)):
+            kept = f"All answers are kept: {options.to_go_on}; --mode eval scores them."
+        print(f"Interrupted. {kept}")
         return INTERRUPTED
     except UserError as error:
         print(problem_report(error.problems, ran=not options.check), file=sys.stderr)
@@ -127,7 +143,7 @@ def run(config: str | Path, **options: Any) -> list[RunResults]:
         folders = list(dict.fromkeys(each.folder for each in done if each.folder is not None))
         stopped = [problem for each in done for problem in each.problems]
         if stopped:  # all else was written and can be loaded
-            kept = [str(folder.path) for folder in folders if folder.path.exists()]
+            kept = [str(folder.path) for folder in folders if folder.has_answers]
             where = f"All answers are kept: {', '.join(kept)}" if kept else ""
             raise UserError([*stopped, *filter(None, [where])])
         scored = [(each.folder, each.dataset) for each in done if each.is_scored]
@@ -182,8 +198,9 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
     Raises:
         UserError: anything that stands in the way, one line each.
     """
-    levels = {benchmark.level: name for name, benchmark in BENCHMARK.items()}
-    options = replace(options, data=tuple(levels.get(name.upper(), name) for name in options.data))
+    levels = [(benchmark.level, name) for name, benchmark in BENCHMARK.items()]
+    options = replace(options, data=names_of_levels(options.data, levels))
+    search_beside(options.config)
     reading = _reading(options)
     secrets = SecretFilter(secrets_in(reading.texts, os.environ))
     protect_output(secrets.clean)

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from utils import contracts
+from utils import PROJECT, contracts
 from utils.contracts import (
     WH,
     DataSet,
@@ -237,7 +237,7 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
         problem = "expected a list of annotations, and at least one"
     except FileNotFoundError:
         folder = f"the folder that holds {path.parent.name}/"
-        trial = "to try the program without it, set LMUData=sample_data"
+        trial = f"to try the program without it, set LMUData={PROJECT / 'sample_data'}"
         problem = f"no such annotation file. Set LMUData to {folder}, or {fetch}; {trial}"
         root = path.parents[1]
         if root.name == path.parent.name and (root / path.name).is_file():

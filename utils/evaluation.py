@@ -27,7 +27,7 @@ from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run  # now: the program may be another by the end
 from utils.runs.finished import MANIFEST_NAME, doubtful_order, read_json
 from utils.runs.folder import RunFolder, choosing, foreign_owner, logs_by_age
-from utils.runs.log import LoggedRun, RunLog
+from utils.runs.log import LoggedRun, RunLog, has_answer
 from utils.runs.manifest import entry_of, manifest_of, scoring_of
 from utils.runs.records import end_record
 from utils.runs.seals import merged
@@ -61,6 +61,9 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
                 model.close()
             done += came
             failed += [name] if any(each.problems for each in came) else []
+        problems = [problem for each in done for problem in each.problems]
+        if problems and not plan.is_quiet:  # each was printed when it ended its data set
+            print(f"{counted(len(problems), 'problem')}.", file=sys.stderr)
         if failed and len(plan.models) > 1 and not plan.is_quiet:
             what = f"{len(failed)} of {len(plan.models)} models failed: {', '.join(failed)}"
             print(what, file=sys.stderr)
@@ -75,6 +78,16 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
         lost = group is not None and bool(group.failed | group.given_up)
         code = SOME_FAILED if plan.bad_samples or lost else DONE
         return max([code, *(each.code for each in done)]), done
+
+
+def has_answers(plan: Plan) -> bool:
+    """Return whether any model of a plan has an answer to any of its data sets in the work-dir."""
+    return any(
+        has_answer(log)
+        for name in plan.models
+        for dataset in plan.data
+        for log, _ in logs_by_age(plan.options.work_dir, name, dataset)
+    )
 
 
 def show_index(work_dir: Path) -> None:

@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +21,8 @@ from utils.errors import UserError, did_you_mean, likeness, listed
 from utils.functions.signatures import FunctionRef, signature_problem
 
 EXAMPLE = 'like "models.local_uitars.build_custom_prompt"'
+_added: set[Path] = set()  # folders that `search_beside` has added to the search path
+_searched: list[Path] = []  # those of its last call: the current one, then that of the config
 LIBRARY = Path(traceback.__file__).parent
 
 
@@ -30,13 +33,30 @@ def resolve(dotted: str, *, role: str) -> Callable[..., Any]:
     """
     if problem := path_problem(dotted):
         raise UserError(f"{role}: {problem}")
-    if str(PROJECT) not in sys.path:  # the program may be started from any folder
-        sys.path.insert(0, str(PROJECT))
+    _search_in_project()
     importlib.invalidate_caches()
     try:
         return _callable_at(dotted.split("."))
     except UserError as error:
         raise UserError(f"{role}: {error}") from None
+
+
+def search_beside(config: Path) -> None:
+    """Let dotted paths name modules in the current folder and beside a config.
+
+    These folders come last, so that no file in them hides a module of the program or of a package.
+    """
+    _search_in_project()
+    _searched[:] = [Path.cwd(), config.absolute().parent]
+    for folder in _searched:
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
+            _added.add(folder)
+
+
+def _search_in_project() -> None:
+    if str(PROJECT) not in sys.path:  # the program may be started from any folder
+        sys.path.insert(0, str(PROJECT))
 
 
 @contextmanager
@@ -101,14 +121,36 @@ def _callable_at(parts: list[str]) -> Callable[..., Any]:
 def _imported(parts: list[str]) -> ModuleType:
     name = ".".join(parts)
     if name not in sys.modules and importlib.util.find_spec(name) is None:
-        known = [info.name for info in pkgutil.iter_modules([str(PROJECT)])]
-        raise UserError(f'there is no module "{name}"{did_you_mean(name, known)}')
+        folders = [str(PROJECT), *map(str, _searched)]
+        known = [info.name for info in pkgutil.iter_modules(folders)]
+        where = ", ".join(dict.fromkeys(folders))
+        hint = did_you_mean(name, known)
+        raise UserError(f'there is no module "{name}"{hint} (looked for in {where}, PYTHONPATH)')
+    if len(parts) == 1:
+        _refuse_namesake(name)
     try:
         return importlib.import_module(name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a module may do anything, sys.exit() too
         raise UserError(f"{name} cannot be imported: {_one_line(error)}") from None
+
+
+def _refuse_namesake(name: str) -> None:
+    """Raises a UserError where the module beside this config is not the one that would be used.
+
+    Python knows one module of a name: with two configs, each beside a file of the same name, both
+    would get the functions of the first.
+    """
+    own = PathFinder.find_spec(name, [str(folder) for folder in _searched[-1:]])
+    loaded = sys.modules.get(name)
+    used = loaded.__spec__ if loaded is not None else importlib.util.find_spec(name)
+    if own is None or used is None or own.origin is None or used.origin is None:
+        return
+    is_of_another_config = not _added.isdisjoint(Path(used.origin).parents)
+    if own.origin != used.origin and is_of_another_config:
+        both = f"{used.origin} and {own.origin}"
+        raise UserError(f'there are two modules "{name}", {both}; rename one of them')
 
 
 def _what_else(owner: Any, wanted: str, *, is_last: bool = True) -> str:

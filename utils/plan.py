@@ -20,7 +20,7 @@ from utils.contracts import DataSet, ModelWrapper, ParseFunction, Reading, Sampl
 from utils.coordinates import PIXEL_LIMITS
 from utils.engine.jobs import Job, Questions
 from utils.engine.worlds import Worlds
-from utils.errors import SOME_FAILED, problem_report
+from utils.errors import SOME_FAILED
 from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import code_digest, digest
 from utils.functions.prompting import prompt_builder
@@ -85,7 +85,7 @@ class Plan:
     def stop(self, dataset: str, folder: RunFolder | None, problems: Sequence[str]) -> Done:
         """Prints why a model or data set cannot go on; the others do."""
         if not self.is_quiet:
-            print(problem_report(problems, ran=True), file=sys.stderr)
+            print(*problems, sep="\n", file=sys.stderr)
         return Done(dataset, folder, SOME_FAILED, tuple(problems))
 
 

@@ -12,10 +12,11 @@ import sys
 
 import pytest
 
+from evaluate import main
 from tests.support.runs import PICTURES, PROJECT
 from tests.support.stage import API, BOTH, L1, L2
-from utils.config.options import options_of, parse_arguments
-from utils.errors import DISTRIBUTIONS
+from utils.config.options import names_of_levels, options_of, parse_arguments
+from utils.errors import DISTRIBUTIONS, UserError
 from utils.runs.folder import safe_name
 
 NOWHERE = "/nowhere/at/all"
@@ -372,13 +373,45 @@ def test_what_a_program_needs_is_listed_in_the_core_requirements():
     ],
 )
 def test_a_command_line_that_is_off_gets_one_line_that_names_the_option(arguments, message, capsys):
-    with pytest.raises(SystemExit) as ended:
-        parse_arguments(arguments.split())
+    assert main(arguments.split()) == 2
     shown = capsys.readouterr().err
-    assert ended.value.code == 2
     assert shown.startswith(f"evaluate.py: {message}")
     assert shown.endswith("; see --help. Nothing was run.\n") and shown.count("\n") == 1
     assert "sk-123456" not in shown
+
+
+def test_help_is_no_error_and_leaves_the_callers_process_alone(capsys):
+    assert main(["--help"]) == 0
+    assert "--wait-for-server" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"retry": False}, "run(): retry=False: retry takes a value, or None for its default"),
+        ({"retry": True}, "run(): retry=True: retry takes a value, or None for its default"),
+        ({"limit": True}, "run(): limit=True: limit takes a value, or None for its default"),
+        ({"outage": False}, "run(): outage=False: outage takes a value, or None for its default"),
+        ({"data": True}, "run(): data=True: data takes a value, or None for its default"),
+    ],
+)
+def test_a_switch_in_the_place_of_a_value_is_an_error(given, problem):
+    with pytest.raises(UserError) as raised:
+        options_of("x", given)
+    assert raised.value.problems == (problem,)
+
+
+def test_a_level_that_two_data_sets_claim_chooses_neither():
+    levels = [("L1", "GUIContentUnderstanding"), ("L2", "GUIElementGrounding"), ("L2", "MyClicks")]
+    assert names_of_levels(["l1", "MyClicks", "odd"], levels) == (
+        "GUIContentUnderstanding",
+        "MyClicks",
+        "odd",
+    )
+    with pytest.raises(UserError) as raised:
+        names_of_levels(["L1", "l2"], levels)
+    problem = '--data l2: means each of "GUIElementGrounding", "MyClicks"; name one of them'
+    assert raised.value.problems == (problem,)
 
 
 def test_python_takes_the_options_of_the_command_line(monkeypatch):

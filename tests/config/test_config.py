@@ -109,6 +109,12 @@ def test_the_kind_of_model_is_known_and_a_url_is_always_an_api_model(tmp_path, e
     assert [what in warning for warning in reading.warnings] == [True] * odd
 
 
+@pytest.mark.parametrize("name", ["", "  "])
+def test_a_model_has_a_name(tmp_path, name):
+    [problem] = read(tmp_path, {"model": {name: API}, "data": {L1: {"mode": "all"}}}).problems
+    assert f'model."{name}": a name is missing between the quotes' in problem
+
+
 @pytest.mark.parametrize("entry", [LOCAL, VLLM], ids=["local", "vllm"])
 def test_code_of_a_checkpoint_is_trusted_only_where_a_config_says_so(tmp_path, entry):
     for given in ({"trust_remote_code": True}, {"trust_remote_code": False}, {}):
@@ -232,6 +238,7 @@ def test_an_unset_name_is_one_error_with_its_key_path(tmp_path, environ, state):
             {"model": {"m": "x", "": LOCAL}, "data": {L2: None}},
             [
                 'model."m": must be an object { }, not "x"',
+                'model."": a name is missing between the quotes; results go to a folder of that name',
                 f"data.{L2}: must be an object {{ }}, not null",
             ],
         ),

@@ -104,6 +104,8 @@ def test_waits_double_up_to_a_limit_and_jitter_shortens_them_by_up_to_half():
         (http(429, retry_after_s=7.5), History(failures=3), 7.5),
         (http(503, retry_after_s=7.5), NEW, 7.5),
         (http(429, retry_after_s=0.0), NEW, 0.0),
+        (http(500, retry_after_s=0.0), NEW, 0.5),  # "at once" five times is no retry
+        (http(500, retry_after_s=-3.0), History(failures=3), 4.0),
         (http(429, retry_after_s=0.0), History(limited_s=60), 6.0),
         (http(429, retry_after_s=math.inf), NEW, 900.0),
         (http(429, retry_after_s=999_999.0), History(limited_s=895), 5.0),  # to --outage

@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import L1, L2, Stage, end_of, read_log_lines, some_right
+from utils.errors import StopRun
+from utils.scoring.sheets import Together
 
 HIDDEN = (".view_images", ".index.html.lock")
 IN_FLIGHT, SAMPLES = 64, 75
@@ -217,3 +219,53 @@ def test_a_kill_before_a_derived_file_gets_its_name_is_made_good(where, staged, 
     assert (len(answers(stage)), len(half_written(stage))) == (SAMPLES, 1)
     goes_on(stage)  # with nothing asked
     assert half_written(stage) == []
+
+
+def test_an_interrupted_run_speaks_of_kept_answers_only_where_there_are_some(staged):
+    asked, let_go = threading.Event(), threading.Event()
+
+    def answer(request):
+        asked.set()
+        let_go.wait(PATIENCE_S)
+        return Reply(status=418)
+
+    stage = staged(answer=answer, pictures=1)
+    process = stage.start("--api-nproc", "1")
+    asked.wait(PATIENCE_S)
+    process.send_signal(signal.SIGINT)
+    let_go.set()
+    code, output = end_of(process, PATIENCE_S)
+    assert (code, "kept" in output) == (130, False)
+    assert "Interrupted. There is no answer yet: the same command begins again." in output
+
+
+@pytest.mark.parametrize(
+    ("number", "cure"),
+    [
+        (errno.ENOSPC, "free some space and run the same command again"),
+        (errno.EDQUOT, "free some space and run the same command again"),
+        (errno.EIO, "mend that and run the same command again"),
+        (errno.EACCES, "mend that and run the same command again"),
+    ],
+)
+def test_only_a_full_disk_is_cured_by_space(number, cure, tmp_path):
+    with (
+        pytest.raises(StopRun) as stopped,
+        Together() as together,
+        together.file(tmp_path / "a.json"),
+    ):
+        raise OSError(number, os.strerror(number))
+    expected = f"a.json: cannot write ({os.strerror(number)}). The log is complete; {cure}"
+    assert str(stopped.value).endswith(expected)
+
+
+def test_a_file_that_is_missing_for_another_one_is_named(tmp_path):
+    with (
+        pytest.raises(StopRun) as stopped,
+        Together() as together,
+        together.file(tmp_path / "a.json"),
+    ):
+        (tmp_path / "log.jsonl").read_bytes()
+    text = str(stopped.value)
+    expected = f"a.json: not written: {tmp_path / 'log.jsonl'}: No such file or directory. "
+    assert expected in text and "space" not in text

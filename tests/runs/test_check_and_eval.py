@@ -116,3 +116,9 @@ def test_a_data_set_without_a_single_image_stops_the_run_and_spares_earlier_scor
     assert f"{L1}: none of its samples can be used" in run.stderr
     assert "2 problems. Nothing was run." in run.stderr  # one for each data set
     assert (stage.scores(L1), len(stage.server.requests)) == (before, asked)
+
+
+def test_problems_of_several_data_sets_are_counted_together(stage):
+    ran = stage.run("--mode", "eval")
+    assert ran.stderr.count("no log under") == 2
+    assert ran.stderr.rstrip().endswith("2 problems.") and "1 problem" not in ran.output

@@ -205,3 +205,15 @@ def test_paths_are_rewritten_whole_and_the_nearest_place_wins(tmp_path, monkeypa
     assert portable(texts, {"$LMUData": tmp_path / "jo" / "data"}) == {
         "~/x": ["--at=$LMUData/L1.json", f"{home}hn/x", "in ~"]
     }
+
+
+def test_one_damaged_record_of_a_run_does_not_hide_when_it_was_asked(stage):
+    stage.run("--no-report")
+    started_at = manifest_of(stage)["asking"]["started_at"]
+    log = stage.log(L2)
+    lines = log.read_bytes().split(b"\n")
+    log.write_bytes(b"\n".join([b"x" + lines[0], *lines[1:]]))
+    (stage.folder() / "manifest.json").unlink()
+    stage.run("--mode", "eval", "--no-report")
+    asking = manifest_of(stage)["asking"]
+    assert started_at and asking["started_at"][:16] == started_at[:16]

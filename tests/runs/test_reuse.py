@@ -189,7 +189,7 @@ CHANGES = {
         {L1: 0, L2: 6},
         "prompt changed",
         True,
-        "prompt",
+        None,  # nothing guesses what a function reads; its requests tell
         lambda stage: stage.env.update(TONE="Now. "),
     ),
     # without effect where a function makes the prompt

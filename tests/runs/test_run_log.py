@@ -4,12 +4,14 @@ import json
 import re
 import signal
 import threading
+import tracemalloc
 from concurrent.futures import Future
 
 import pytest
 
 from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import L1, L2, Stage, end_of, some_right
+from utils.runs.log import RunLog
 
 SAMPLES = 15
 
@@ -245,3 +247,24 @@ def test_spreadsheets_hold_no_formula_and_no_link_and_pandas_reads_them_after_ev
     before = hostile.both_scores()
     ran = hostile.run("--mode", "eval")
     assert (ran.code, ran.requests, hostile.both_scores()) == (0, [], before), ran.output
+
+
+def test_of_a_long_log_only_the_end_is_read_before_it_is_written_on(tmp_path):
+    path = tmp_path / "m_L2.jsonl"
+    line = b'{"kind":"other","text":"' + b"x" * 10_000 + b'"}\n'
+    whole = line * 2_000
+    path.write_bytes(whole + b'{"kind":"answer","torn' + b"y" * 200_000)
+    tracemalloc.start()
+    RunLog(path).close()
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert path.read_bytes() == whole
+    assert peak_bytes < 2_000_000
+
+
+@pytest.mark.parametrize("content", [b"", b"torn", b"\n", b"a\n" + b"y" * 65_536, b"y" * 65_536])
+def test_what_follows_the_last_line_break_is_cut_off(tmp_path, content):
+    path = tmp_path / "m_L2.jsonl"
+    path.write_bytes(content)
+    RunLog(path).close()
+    assert path.read_bytes() == content[: content.rfind(b"\n") + 1]

@@ -1,6 +1,10 @@
 """What a run says of its pace where no bar can be drawn."""
 
+import os
+import pty
 import re
+import sys
+import termios
 
 import pytest
 
@@ -50,3 +54,39 @@ def test_three_replies_without_an_answer_are_shown_each_once(staged):
     assert ran.output.count("    such as 'I see target") == 3
     assert len(set(re.findall("such as .*", ran.output))) == 3
     assert max(len(line) for line in ran.output.splitlines() if "such as" in line) <= 104
+
+
+class Terminal:
+    """A pseudo-terminal of so many columns in the place of stderr; `shown` is what it was sent."""
+
+    def __init__(self, columns):
+        self._reader, writer = pty.openpty()
+        termios.tcsetwinsize(writer, (24, columns))
+        self.stream = os.fdopen(writer, "w", encoding="utf-8")
+
+    def shown(self):
+        """The states of the bar, one after the other."""
+        print("THE END", file=self.stream, flush=True)
+        text = b""
+        while b"THE END" not in text:
+            text += os.read(self._reader, 1 << 20)
+        states = re.split(r"[\r\n]+", text.decode().partition("THE END")[0])
+        return [state for state in states if state.strip()]
+
+
+@pytest.mark.parametrize(
+    ("columns", "label", "has_counts"),
+    [(0, "m", True), (120, "m", True), (60, "m", False), (80, "a-very-long-name" * 4, False)],
+)
+def test_a_bar_fits_its_terminal_and_cuts_no_number(columns, label, has_counts, monkeypatch):
+    terminal = Terminal(columns)
+    monkeypatch.setattr(sys, "stderr", terminal.stream)
+    progress = ConsoleProgress(54, label)
+    for number in range(54):
+        progress.advance("ok" if number % 2 else "failed", reused=False)
+    progress.close()
+    states = terminal.shown()
+    assert max(map(len, states)) <= (columns or 80)
+    assert "54/54" in states[-1]
+    counts = re.findall("answered=.*|failed=.*", states[-1])
+    assert counts == (["answered=27, failed=27]"] if has_counts else [])

@@ -25,14 +25,26 @@ def read_text(file: Path) -> str:
         raise UserError(f"{file}: cannot be read: {error.strerror}") from None
 
 
+FOLDERS = ("LMUData", "IMAGE_ROOT_DIR", "EVAL_WORK_DIR")
+"""Variables whose relative paths count from the `.env` that sets them."""
+
+
 def load_dotenv_files() -> None:
-    """`.env` beside `evaluate.py`, then in the current folder; what is set already wins."""
+    """Set variables from `.env` beside `evaluate.py`, then from that in the current folder.
+
+    What is set already wins. Relative paths of `FOLDERS` count from the folder of their `.env`.
+    """
     from dotenv import load_dotenv
 
     for file in (PROJECT / ".env", Path.cwd() / ".env"):
+        set_before = {*os.environ}
         with suppress(FileNotFoundError):
             if not file.is_dir():  # many a virtual environment is called so
                 load_dotenv(stream=io.StringIO(read_text(file)), override=False)
+        for name in FOLDERS:
+            value = os.environ.get(name)
+            if value and name not in set_before:
+                os.environ[name] = str(file.parent / at_home(value))
 
 
 def is_set(name: str) -> bool:

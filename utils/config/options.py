@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from utils.errors import NOTHING_RUN, UserError, did_you_mean
+from utils.errors import UserError, did_you_mean, listed
 from utils.images import at_home
 
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
@@ -102,20 +101,40 @@ class Options:
         return "the same command" + " without --fresh" * self.fresh + " continues from here"
 
 
+_WITH_VALUE = {
+    option.name.removesuffix("_s") for option in fields(Options) if "metavar" in option.metadata
+} | {"data", "model", "mode"}
+
+
+class UsageError(UserError):
+    """A command line that cannot be read; one line says what is wrong and how to get help."""
+
+
+class HelpShown(Exception):
+    """`--help` was printed, so there is nothing left to do."""
+
+
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, without the usage text."""
+    """Says what is wrong in one line, without the usage text, and never ends the process."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{self.prog}: {message}")
 
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise HelpShown
+
 
 def parse_arguments(arguments: Sequence[str]) -> Options:
-    """Reads the command line; exits with code 2 and one line if it is off."""
+    """Return the options of a command line.
+
+    Raises:
+        UsageError: it is off.
+        HelpShown: it asked for help, which has been printed.
+    """
     try:
         return _options(arguments)
     except UserError as error:
-        sys.stderr.write(f"{error}; see --help. Nothing was run.\n")
-        sys.exit(NOTHING_RUN)
+        raise UsageError(f"{error}; see --help. Nothing was run.") from None
 
 
 def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
@@ -128,6 +147,10 @@ def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
     for name, value in given.items():
         if name in ("check", "ping", "parity", "compare"):
             raise UserError(f"run(): {name} produces no results; use the command line")
+        takes_value = name in _WITH_VALUE
+        if isinstance(value, bool) and takes_value:
+            shown = f"{name}={value}"
+            raise UserError(f"run(): {shown}: {name} takes a value, or None for its default")
         if isinstance(value, bool):
             typed += [_flag(name)] if value is not (name == "report") else []
         elif value is not None:
@@ -178,6 +201,29 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         if is_wrong:
             parser.error(why)
     return o
+
+
+def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return data sets by their full names where `--data` named a level, like `L2`.
+
+    Args:
+        requested: what `--data` says.
+        levels: level and name of each known data set.
+
+    Raises:
+        UserError: a level is that of several data sets.
+    """
+    by_level: dict[str, list[str]] = {}
+    for level, name in levels:
+        by_level.setdefault(level, []).append(name)
+    problems = [
+        f"--data {name}: means each of {listed(by_level[name.upper()])}; name one of them"
+        for name in requested
+        if len(by_level.get(name.upper(), ())) > 1
+    ]
+    if problems:
+        raise UserError(problems)
+    return tuple(by_level.get(name.upper(), [name])[0] for name in requested)
 
 
 def unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object]) -> list[str]:

@@ -105,6 +105,9 @@ class _Reader:
             return {}
         found: dict[str, Any] = {}
         for key, raw in entries.items():
+            if name == "model" and not key.strip():
+                what = "a name is missing between the quotes; results go to a folder of that name"
+                self._problem((name, key), what)
             findings: list[Finding] = [((), f"must be an object {{ }}, not {shown(raw)}")]
             found[key], findings = read(key, raw) if isinstance(raw, dict) else (None, findings)
             for path, what in findings:

@@ -129,9 +129,11 @@ def _asked_for(retry_after_s: float | None) -> float:
 
 
 def _wait_s(error: CallError, history: History, jitter: float) -> float:
-    if error.retry_after_s is not None:
+    if asked_s := _asked_for(error.retry_after_s):
+        return asked_s
+    if error.retry_after_s is not None and error.status_code == 429:
         # A server that says "at once" for minutes is asked less and less often.
-        return _asked_for(error.retry_after_s) or min(history.limited_s / 10, LONGEST_WAIT_S)
+        return min(history.limited_s / 10, LONGEST_WAIT_S)
     doubled = FIRST_WAIT_S * 2.0 ** min(history.failures, 16)
     # Rate limits use up no retry, so what doubles is the time already waited for them.
     patience_s: float = min(max(doubled, history.rate_limited_s), LONGEST_WAIT_S)

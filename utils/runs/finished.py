@@ -181,18 +181,24 @@ def _samples_in(folder: Path) -> list[Path]:
 
 def _lines(path: Path) -> Iterator[Facts]:
     """The head of a samples file, then its samples."""
+    line_number = 0
+    cure = "run --mode eval again"
     try:
         with path.open("rb") as file:  # split at \n only; all else is escaped
-            head = json.loads(file.readline())
-            if not isinstance(head, dict) or head.get("format") != SAMPLES_FORMAT:
-                raise ValueError
-            yield head
-            yield from map(json.loads, file)
+            for line_number, line in enumerate(file, start=1):
+                values = json.loads(line)
+                if line_number == 1 and (
+                    not isinstance(values, dict) or values.get("format") != SAMPLES_FORMAT
+                ):
+                    raise UserError(f"{path}: is not a samples file of this version; {cure}")
+                yield values
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ValueError:
-        why = "is not a samples file of this version; run --mode eval again"
-        raise UserError(f"{path}: {why}") from None
+        what = f"line {line_number} is cut off or damaged"
+        raise UserError(f"{path}: {what}; {cure}") from None
+    if line_number == 0:
+        raise UserError(f"{path}: is empty; {cure}")
 
 
 def read_json(path: Path, *, must_be_whole: bool = True) -> dict[str, Any]:

@@ -21,7 +21,13 @@ from pathlib import Path
 
 from utils.errors import UserError
 from utils.runs.finished import fuller_run
-from utils.runs.log import LoggedRun, doubled_problem, one_process_at_a_time, runs_of
+from utils.runs.log import (
+    LoggedRun,
+    doubled_problem,
+    has_answer,
+    one_process_at_a_time,
+    runs_of,
+)
 from utils.runs.provenance import Wanted
 
 LONGEST_NAME = 80  # file names add a data set and a suffix; most file systems end at 255 bytes
@@ -116,6 +122,11 @@ class RunFolder:
     def stem(self, dataset: str) -> str:
         """How the files of one data set begin."""
         return f"{safe_name(self.model)}_{dataset}"
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether there is an answer in any of its logs."""
+        return any(has_answer(log) for log in self.path.glob("*.jsonl"))
 
     def log(self, dataset: str) -> Path:
         """The run's log."""

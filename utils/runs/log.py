@@ -12,6 +12,7 @@ over, counted and named; its sample is simply asked again.
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import json
 import os
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
 
 PARTS = {"prompt": "prompt", "picture": "image", "settings": "settings"}  # of a request, as shown
 SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost
-CURE = "free some space and run the same command again"
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+TAIL_BLOCK_BYTES = 1 << 16
 _CRC = b',"crc":"%08x"}\n'
 _CRC_LENGTH = len(_CRC % 0)
+_OK = b'"status":"ok"'
 _OPEN_A_RUN = (b'{"kind":"run",', b'{"kind":"end",')
 OF_A_SAMPLE = ("answer", "episode")  # kinds of records
 LOCK_WAIT_S = 1800.0  # how long a scoring of somebody else's may take
@@ -45,6 +48,12 @@ _HEAD_OF_ANSWER = re.compile(
     rb'\{"kind":"answer","seq":(\d+),"key":"([^"\\]*)","trial":\d+,"fingerprint":"([^"\\]*)",'
     rb'"parts":(\{[^{}\\]*\}),"status":"(ok|refused|failed)"'
 )
+
+
+def cure_of(error: OSError) -> str:
+    """Return what to do about a file that could not be written; space helps a full disk alone."""
+    again = "run the same command again"
+    return f"free some space and {again}" if error.errno in DISK_FULL else f"mend that and {again}"
 
 
 def lock_or_refuse(path: Path) -> BaseFileLock:
@@ -165,7 +174,7 @@ class RunLog:
             with contextlib.suppress(OSError):  # half a record at the end would be repaired anyway
                 self._file.truncate(self._whole_bytes)
             what = f"cannot write ({error.strerror}). All answers before this one are kept"
-            raise StopRun(f"{self._file_path}: {what}; {CURE}") from error
+            raise StopRun(f"{self._file_path}: {what}; {cure_of(error)}") from error
         self._whole_bytes += len(line)
 
     def sync(self) -> None:
@@ -173,7 +182,8 @@ class RunLog:
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise StopRun(f"{self._file_path}: cannot write ({error.strerror}); {CURE}") from error
+            what = f"cannot write ({error.strerror}); {cure_of(error)}"
+            raise StopRun(f"{self._file_path}: {what}") from error
 
     def close(self) -> None:
         """Brings everything to disk and lets the next process in."""
@@ -319,12 +329,32 @@ def _runs_in(path: Path, _state: tuple[int, ...]) -> _RunsInLog:
     return _RunsInLog(tuple(runs[seq] for seq in sorted(runs)), doubled)
 
 
+def has_answer(path: Path) -> bool:
+    """Return whether a log holds an answer, or any turn of an episode."""
+    with path.open("rb") as file:
+        return any(line.startswith(b'{"kind":"answer"') and _OK in line for line in file)
+
+
 def _drop_torn_tail(path: Path) -> None:
-    """Cuts off what a kill or a power cut left behind the last whole line."""
-    content = path.read_bytes() if path.exists() else b""
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        os.truncate(path, whole)
+    """Cuts off what a kill or a power cut left behind the last whole line.
+
+    Reads from the end, block by block: a log may hold more than memory does.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        size_bytes = file.seek(0, os.SEEK_END)
+        whole_bytes = 0  # up to the end of the last whole line
+        block_end = size_bytes
+        while block_end > 0 and whole_bytes == 0:
+            block_start = max(0, block_end - TAIL_BLOCK_BYTES)
+            file.seek(block_start)
+            line_end = file.read(block_end - block_start).rfind(b"\n")
+            if line_end >= 0:
+                whole_bytes = block_start + line_end + 1
+            block_end = block_start
+    if whole_bytes < size_bytes:
+        os.truncate(path, whole_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,8 +113,9 @@ def manifest_of(
     run = max((entry.run for entry in new.values()), key=lambda run: run.get("seq", 0))
     end = max((entry.end for entry in new.values()), key=lambda end: end.get("ended_at", ""))
     config = run.get("config") or {}
+    starts = [entry.run["started_at"] for entry in new.values() if entry.run.get("started_at")]
     asking = {
-        "started_at": min(entry.run.get("started_at", "") for entry in new.values()),
+        "started_at": min(starts, default=""),  # the record of a run may be damaged
         **{name: end.get(name) for name in ("ended_at", "wall_s", "cpu_s")},
         "command": _command(run.get("arguments") or ()),
         **{name: run[name] for name in _OF_RUN if name in run},

@@ -23,7 +23,7 @@ from typing import Any
 
 from utils import PROJECT
 from utils.contracts import Benchmark, DataSet, Line
-from utils.functions.fingerprints import code_digest, code_text, digest
+from utils.functions.fingerprints import code_digest, digest
 from utils.functions.prompting import prompt_builder, shown
 from utils.images import content_digest
 
@@ -116,7 +116,7 @@ def prompt_digest(
     """
     build = prompt_builder(benchmark, system_prompt=system_prompt, custom=None)
     blank = {**line, "question": "", "instruction": "", "options": {"A": ""}, "hint": None}
-    return _short([shown(build(blank).messages), _code_and_environment(prompt_function)])
+    return _short([shown(build(blank).messages), code_digest(prompt_function)])
 
 
 def settings_aspect(settings_digest: str) -> str:
@@ -126,14 +126,6 @@ def settings_aspect(settings_digest: str) -> str:
 
 def _short(value: Any) -> str:
     return digest(value)[:16]
-
-
-def _code_and_environment(function: Callable[..., Any] | None) -> Any:
-    """A function's code, with the values of the environment variables that it names."""
-    if function is None:
-        return None
-    named = set(re.findall(r"""['"]([A-Za-z_]\w+)['"]""", code_text(function)))
-    return [code_digest(function), {each: os.environ[each] for each in named & {*os.environ}}]
 
 
 def pictures_digest(pictures: Mapping[str, Path]) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TextIO
 
 from utils.analysis.intervals import FEWEST_PICTURES
 from utils.config.options import Options
@@ -23,6 +25,8 @@ from utils.protocol import (
 from utils.scoring.write import Scored
 
 SECONDS_BETWEEN_LINES = 30.0
+USUAL_COLUMNS = 80  # some terminals (of `script`, ssh -tt, CI) report none
+NARROWEST_BAR = 5  # columns
 MOST_LEFT_OUT = 20  # lines
 MOST_ERRORS = 10  # kinds shown in a summary
 SUMMARY = {  # what is counted, and what is said of it
@@ -50,7 +54,8 @@ class ConsoleProgress:
         if sys.stderr.isatty():
             from tqdm import tqdm
 
-            self._bar = tqdm(total=total, desc=label, unit="sample", dynamic_ncols=True)
+            columns = columns_of(sys.stderr)
+            self._bar = tqdm(total=total, desc=label, unit="sample", ncols=columns)
 
     def advance(self, status: str, *, reused: bool) -> None:
         """One sample is finished."""
@@ -58,7 +63,7 @@ class ConsoleProgress:
         names = ("reused", "answered") if status == "ok" else (f"{status} before", str(status))
         self._counts[names[not reused]] += 1
         if self._bar is not None:
-            self._bar.set_postfix(dict(sorted(self._counts.items())), refresh=False)
+            self._fit_bar()
             self._bar.update()
         elif self._counts.total() < self._total and time.monotonic() >= self._next_line_s:
             self._next_line_s = time.monotonic() + SECONDS_BETWEEN_LINES
@@ -70,7 +75,8 @@ class ConsoleProgress:
         self._counts["failed"] += count
         self._counts = +self._counts
         if self._bar is not None:
-            self._bar.set_postfix(dict(sorted(self._counts.items())))
+            self._fit_bar()
+            self._bar.refresh()
 
     def close(self) -> None:
         """Leaves the finished bar on the screen, or the last line."""
@@ -82,12 +88,37 @@ class ConsoleProgress:
             answered = sum(self._counts[each] for each in ("answered", "reused", "by other ranks"))
             print(f"{self._label}: {answered} of {self._total} answered", file=sys.stderr)
 
+    def _fit_bar(self) -> None:
+        """Counts behind the bar, if there is room for all of them; else the label is shortened."""
+        columns = columns_of(sys.stderr)
+        self._bar.ncols = columns
+        self._bar.set_description(self._label, refresh=False)
+        self._bar.set_postfix(dict(sorted(self._counts.items())), refresh=False)
+        if self._width_without_bar() > columns - NARROWEST_BAR:
+            self._bar.set_postfix_str("", refresh=False)
+        too_long = self._width_without_bar() - (columns - NARROWEST_BAR)
+        if too_long > 0:
+            kept = max(1, len(self._label) - too_long - 1)
+            self._bar.set_description(f"{self._label[:kept]}…", refresh=False)
+
+    def _width_without_bar(self) -> int:
+        texts = self._bar.format_dict | {"ncols": None, "bar_format": "{l_bar}{r_bar}"}
+        return len(self._bar.format_meter(**texts))
+
     def _print_line(self) -> None:
         parts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
         took_s, done = time.monotonic() - self._began_s, self._counts.total()
         speed = pace(self._queried, took_s, self._total - done)
         line = f"{self._label}: {done}/{self._total} ({parts}){speed}"
         print(line, file=sys.stderr, flush=True)
+
+
+def columns_of(terminal: TextIO) -> int:
+    """Return the width of a terminal; `USUAL_COLUMNS` where it does not know it."""
+    columns = 0
+    with suppress(OSError, ValueError):
+        columns = os.get_terminal_size(terminal.fileno()).columns
+    return columns or USUAL_COLUMNS
 
 
 def pace(done: int, took_s: float, left: int) -> str:

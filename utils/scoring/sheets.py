@@ -5,18 +5,20 @@ Each is written under a temporary name and renamed, so that a file is whole or n
 
 from __future__ import annotations
 
+import errno
 import io
 import itertools
 import json
 import math
 import re
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from utils.errors import StopRun
-from utils.runs.log import CURE
+from utils.runs.log import cure_of
 
 CELL_LIMIT = 32_767  # characters, fixed by the format
 CUT_MARK = " [cut here: {length} characters in all, the log has the whole text]"
@@ -52,7 +54,7 @@ class Together:
     `utils.runs.seals`; a full disk or a function that fails leaves all files from before.
 
     Raises:
-        StopRun: the folder cannot be written.
+        StopRun: a file cannot be written, or another one that it needs cannot be read.
     """
 
     def __init__(self) -> None:
@@ -79,9 +81,7 @@ class Together:
     @contextmanager
     def file(self, path: Path) -> Iterator[Path]:
         """Yields the temporary path beside `path` to write to."""
-        # No process id in the name: a lock allows one writer, and what a kill left behind is
-        # overwritten by the next run.
-        temporary = path.with_name(f".{path.name}.tmp")
+        temporary = _temporary_of(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             yield temporary
@@ -95,8 +95,17 @@ class Together:
 
 
 def _cannot_write(path: Path, error: OSError) -> StopRun:
-    advice = f"The log is complete; {CURE}"
-    return StopRun(f"{path}: cannot write ({error.strerror or error}). {advice}")
+    reason = error.strerror or error
+    culprit = Path(str(error.filename or path))
+    is_target = culprit in (path, _temporary_of(path), *path.parents)
+    what = f"cannot write ({reason})" if is_target else f"not written: {culprit}: {reason}"
+    return StopRun(f"{path}: {what}. The log is complete; {cure_of(error)}")
+
+
+def _temporary_of(path: Path) -> Path:
+    # No process id in the name: a lock allows one writer, and what a kill left behind is
+    # overwritten by the next run.
+    return path.with_name(f".{path.name}.tmp")
 
 
 @contextmanager
@@ -141,6 +150,10 @@ def open_sheet(
     import xlsxwriter
 
     with _one_file(path, together) as temporary:
+        try:
+            tempfile.gettempdir()  # where rows wait
+        except FileNotFoundError as error:  # all are full: that is what it has tried
+            raise OSError(errno.ENOSPC, error.strerror) from error
         # Packed in memory: on a full disk the library's own archive would print a traceback.
         packed = io.BytesIO()
         workbook = xlsxwriter.Workbook(packed, {"constant_memory": True})
@@ -168,8 +181,16 @@ def open_sheet(
             try:
                 workbook.close()
             except xlsxwriter.exceptions.FileCreateError as error:
-                raise OSError(str(error)) from error
+                raise _why_no_archive(error) from error
         temporary.write_bytes(packed.getbuffer())
+
+
+def _why_no_archive(error: Exception) -> OSError:
+    """What kept the library from writing, with its number; a new error, which holds no archive."""
+    cause = error.args[0] if error.args else error
+    if isinstance(cause, OSError):
+        return OSError(cause.errno, cause.strerror)
+    return OSError(str(error))
 
 
 def cell_text(text: str) -> str:
