@@ -2,7 +2,10 @@
 
 import http.client
 import json
+import socket
 import threading
+import time
+from contextlib import ExitStack
 
 import pytest
 
@@ -80,6 +83,75 @@ def test_what_is_no_business_of_its_page_is_refused(office, more, method, body, 
 def test_without_the_address_of_an_episode_there_is_nothing(office, path):
     office.new_episode({})
     assert ask(office, path)[0] == 404
+
+
+def speak(office, text, *, patience_s=60.0):
+    """What comes back to bytes that no browser would send, until the office hangs up."""
+    port = int(office.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=patience_s) as connection:
+        connection.sendall(text.encode())
+        read = b""
+        while part := connection.recv(65536):
+            read += part
+        return read.decode()
+
+
+def head(office, path, length):
+    home = office.url.removeprefix("http://")
+    return f"POST {path} HTTP/1.1\r\nHost: {home}\r\nContent-Length: {length}\r\n\r\n"
+
+
+@pytest.mark.parametrize("length", [10**6, 10**12, -1])
+def test_a_stranger_is_refused_before_a_body_is_read(office, length):
+    reply = speak(office, head(office, "/e/0123456789abcdef/web/home/api/todo/list", length))
+    assert reply.startswith("HTTP/1.1 404 ")
+
+
+@pytest.mark.parametrize("length", ["-1", "1e3", "x", "", "1, 2"])
+def test_a_length_that_is_none_is_refused(office, length):
+    episode = office.new_episode({})
+    path = path_of(office, episode, "api/todo/list")
+    assert speak(office, head(office, path, length)).startswith("HTTP/1.1 400 ")
+    assert episode.dump() == episode.before
+
+
+def test_a_body_that_does_not_come_is_not_waited_for():
+    with Office(idle_s=0.5) as office:
+        episode = office.new_episode({})
+        speak(office, head(office, path_of(office, episode, "api/todo/list"), 10))
+        assert episode.dump() == episode.before
+
+
+def test_strangers_who_say_nothing_are_sent_away_and_the_page_is_still_served(office):
+    episode = office.new_episode({"apps": ["todo"]})
+    port = int(office.url.rpartition(":")[2])
+    with ExitStack() as opened:
+        strangers = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+            for _ in range(200)
+        ]
+        assert ask(office, path_of(office, episode))[0] == 200
+        ends_s = time.monotonic() + 60
+        while handlers() > 70 and time.monotonic() < ends_s:
+            threading.Event().wait(0.02)
+        assert handlers() <= 70
+        assert strangers[0].recv(1) == b""
+
+
+def handlers():
+    """How many connections are being served."""
+    return sum("process_request" in thread.name for thread in threading.enumerate())
+
+
+def test_a_text_of_a_million_characters_is_refused_with_a_reason(office):
+    episode = office.new_episode({})
+    todo = {"title": "x" * 30_000, "list": "Work", "due": "", "priority": "Normal", "note": ""}
+    body = json.dumps({"todo": todo})
+    status, _, reply = ask(
+        office, path_of(office, episode, "api/todo/save"), method="POST", body=body
+    )
+    assert (status, json.loads(reply)["error"]) == (409, "A text takes 20,000 characters at most.")
+    assert episode.dump() == episode.before
 
 
 def test_an_episode_that_has_ended_is_no_more(office):

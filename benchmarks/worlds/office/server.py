@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import json
 import secrets
+import socket
 import sqlite3
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +23,11 @@ PAGES = Path(__file__).parent / "pages"
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"  # noqa: E501
 LARGEST_REQUEST = 1_000_000  # bytes
+LARGEST_SKIPPED = 16_000_000  # bytes of a longer one that are read
+LONGEST_TEXT = 20_000  # characters; the fields of the pages refuse more by themselves
+STRANGER_S = 10.0  # for a connection to show a token
+MOST_STRANGERS = 64  # connections that have not shown one; beyond that the oldest has to go
+IDLE_S = 300.0  # between two requests of an episode's page, and for what is left of one
 WRONG_REQUEST = (TypeError, KeyError, ValueError, IndexError, RecursionError, sqlite3.Error)
 
 
@@ -53,6 +60,8 @@ class EpisodeStore:
 
     def answer(self, app: str, verb: str, arguments: Mapping[str, Any]) -> Any:
         """What an application says to its page."""
+        if _longest_text(arguments) > LONGEST_TEXT:
+            raise Refused(f"A text takes {LONGEST_TEXT:,} characters at most.")
         return self._store.call(APPS[app][verb], arguments)
 
     def close(self) -> None:
@@ -60,10 +69,23 @@ class EpisodeStore:
         self._store.close()
 
 
+def _longest_text(value: Any) -> int:
+    """The length of the longest text within JSON."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return max(map(_longest_text, value.values()), default=0)
+    if isinstance(value, list):
+        return max(map(_longest_text, value), default=0)
+    return 0
+
+
 class Office:
     """The server, as a context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, idle_s: float = IDLE_S) -> None:
+        """Makes a server that hangs up when an episode's page says nothing for so long."""
+        self.idle_s = idle_s
         self.episodes: dict[str, EpisodeStore] = {}
         self._server = _Server(self)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -120,7 +142,31 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, office: Office) -> None:
         self.office = office
+        self._lock = threading.Lock()
+        self._strangers: dict[socket.socket, None] = {}  # oldest first
         super().__init__(("127.0.0.1", 0), _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serves a connection in a thread; of too many strangers the oldest is cut off."""
+        with self._lock:
+            self._strangers[request] = None
+            oldest = next(iter(self._strangers)) if len(self._strangers) > MOST_STRANGERS else None
+            if oldest is not None:
+                del self._strangers[oldest]
+        if oldest is not None:
+            with suppress(OSError):  # it has gone by itself
+                oldest.shutdown(socket.SHUT_RDWR)  # its thread reads an end
+        super().process_request(request, client_address)
+
+    def greet(self, request: Any) -> None:
+        """Says that a connection has shown a token."""
+        with self._lock:
+            self._strangers.pop(request, None)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Closes a connection."""
+        self.greet(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that hangs up in the middle is nobody's news."""
@@ -129,6 +175,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    timeout = STRANGER_S  # until a token has been shown
     server: _Server
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -142,18 +189,30 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(200, page.encode(), ".html")
             case [_, look, _, name] if look in LOOKS and name in _files():
                 self._send(200, _files()[name], Path(name).suffix)
-            case _:
+            case asked:
+                self.close_connection = not asked
                 self._refuse(404, "Not found.")
 
     def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
+        asked = self._asked()
+        if not asked:
+            self.close_connection = True  # what else it sends is not read
+            self._refuse(404, "Not found.")
+            return
+        length = self._body_length()
+        if length is None:
+            self.close_connection = True
+            self._refuse(400, "Say in Content-Length how long the request is.")
+            return
         if length > LARGEST_REQUEST:
-            while length > 0 and (part := self.rfile.read(min(length, LARGEST_REQUEST))):
-                length -= len(part)  # a refusal is only heard once all has been said
+            self._skip(length)
             self._refuse(413, "This is too long.")
             return
         body = self.rfile.read(length)
-        match self._asked():
+        if len(body) < length:
+            self.close_connection = True
+            return
+        match asked:
             case [token, _, _, "api", app, verb] if verb in APPS.get(app, {}):
                 try:
                     arguments = json.loads(body or b"{}")
@@ -166,6 +225,22 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 self._refuse(404, "Not found.")
 
+    def _body_length(self) -> int | None:
+        """How many bytes follow the headers; None: they do not say it."""
+        text = self.headers.get("Content-Length", "0").strip()
+        has_length = text.isascii() and text.isdecimal() and "Transfer-Encoding" not in self.headers
+        return int(text) if has_length else None
+
+    def _skip(self, length: int) -> None:
+        """Reads a body that is too long: a refusal is only heard once all has been said."""
+        left = min(length, LARGEST_SKIPPED)
+        self.close_connection = left < length
+        while left > 0:
+            part = self.rfile.read(min(left, LARGEST_REQUEST))
+            if not part:
+                return
+            left -= len(part)
+
     def _asked(self) -> list[str]:
         """Token and path behind it; nothing if the request is not of an episode's own page."""
         home = self.server.office.url
@@ -175,6 +250,8 @@ class _Handler(BaseHTTPRequestHandler):
             return []
         match self.path.partition("?")[0].split("/"):
             case ["", "e", token, *rest] if token in self.server.office.episodes:
+                self.server.greet(self.request)
+                self.connection.settimeout(self.server.office.idle_s)
                 return [token, *rest]
             case _:
                 return []
