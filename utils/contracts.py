@@ -150,8 +150,14 @@ class CallError(Exception):
 class WorldError(Exception):
     """A world failed (a crash, a page that hangs); that is not the model's fault."""
 
-    def __init__(self, summary: str, trace: str) -> None:
-        self.trace = trace
+    def __init__(self, summary: str, trace: str, *, by_action: bool = False) -> None:
+        """Says what failed.
+
+        Args:
+            by_action: it happened while the world did what the model asked for.
+        """
+        self.trace, self.by_action = trace, by_action
+        self.deaths = 0  # how often the world of this episode has failed by an action so far
         super().__init__(summary)
 
 

@@ -8,9 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.worlds.actions import ENDS, Action, Observation
-from utils.contracts import WH, Generation, Line, Prompt, PromptOf, UserFunctionError, World
+from utils.contracts import (
+    WH,
+    Generation,
+    Line,
+    Prompt,
+    PromptOf,
+    UserFunctionError,
+    World,
+    WorldError,
+)
 from utils.images import read_header
 
+DEATHS = 2  # of an episode's world by an action of the model: then it is the model's doing
 UNREAD_IN_A_ROW = 3  # replies without an action: then the episode is over
 LONGEST_REPLY = 4000  # characters that are shown to people, and to the model as its own words
 NO_ACTION = "No action could be read in this reply"
@@ -32,7 +42,9 @@ ReadActions = Callable[[Generation, Line, WH], Read]
 class Played:
     """What came of an episode until it was over."""
 
-    ended: str  # "done", "answer", "fail", "budget", "unread", or "world": that ended it itself
+    # "done", "answer", "fail", "budget", "unread", "world" (which ended it itself), or "crash" (it
+    # has failed by an action of the model, twice)
+    ended: str
     steps: list[dict[str, Any]] = field(default_factory=list)
     last: Observation | None = None  # what there was to see in the end
     error: UserFunctionError | None = None  # why replies could not be read
@@ -84,7 +96,13 @@ def play(
             continue
         unread = 0
         for action in found.actions:
-            seen = world.step(action)
+            try:
+                seen = world.step(action)
+            except WorldError as error:
+                if error.deaths < DEATHS:
+                    raise
+                steps[-1] |= {"note": f"The world failed by this: {error}", "settled": False}
+                return Played("crash", steps, seen)
             steps[-1] |= {"note": seen.note, "settled": seen.state_ok}
             if action.kind in ENDS or seen.has_ended:
                 ended = action.kind if action.kind in ENDS else "world"

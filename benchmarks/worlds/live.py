@@ -215,7 +215,11 @@ class LiveBenchmark(Benchmark):
         first = world.reset(self._tasks[line["task_id"], line["seed"]])
         read = partial(_read, reading)
         played = yield from play(line, first, world, prompt_of, read, line["max_steps"])
-        outcome: Outcome = world.evaluate()
+        outcome: Outcome
+        if played.ended == "crash":
+            outcome = Outcome(False, [(False, "the world goes on: an action made it fail, twice")])
+        else:
+            outcome = world.evaluate()
         steps = [{**step, "image_path": Path(step["image_path"]).name} for step in played.steps]
         last = None if played.last is None else played.last.image.name
         error = played.error

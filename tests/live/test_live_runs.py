@@ -20,6 +20,7 @@ from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.comparing.words import as_text
+from utils.contracts import WorldError
 from utils.report.data_files import value_of
 
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
@@ -315,6 +316,30 @@ def test_a_world_that_crashes_costs_one_try_and_twice_is_a_failure_of_the_world(
     assert "1 x world: step: RuntimeError: the page crashed" in ran.output
     assert scores_of(made)["Max step 50"]["Correct num"] == TASKS - 1
     assert episodes_of(made)["one"]["status"] == "failed"
+
+
+def test_a_world_that_fails_twice_by_an_action_ends_the_episode_as_a_miss(bench, monkeypatch):
+    failure = WorldError("the page hangs", "", by_action=True)
+    monkeypatch.setattr(Boxes, "failure", failure)
+    Boxes.fails = staticmethod(lambda task, attempt: task.endswith("/one"))
+    made = bench()
+    ran = made.run()
+    assert ran.code == 0
+    assert scores_of(made)["Max step 50"]["Correct num"] == TASKS - 1
+    record = episodes_of(made)["one"]
+    returned = record["returned"]
+    assert (record["status"], returned["ended"], returned["success"]) == ("ok", "crash", False)
+    assert returned["trajectory"][-1]["note"].startswith("The world failed by this: ")
+    assert made.run().requests == []  # and it is over for good
+
+
+def test_a_world_that_fails_by_an_action_once_is_played_again(bench, monkeypatch):
+    failure = WorldError("the page hangs", "", by_action=True)
+    monkeypatch.setattr(Boxes, "failure", failure)
+    Boxes.fails = staticmethod(lambda task, attempt: task.endswith("/one") and attempt == 1)
+    made = bench()
+    assert made.run().code == 0
+    assert scores_of(made)["Max step 50"]["SR"] == 100
 
 
 # -- the user's functions -------------------------------------------------------------------------

@@ -29,6 +29,7 @@ class Boxes:
 
     made: ClassVar[Counter[str]] = Counter()  # worlds "opened" and "closed", tasks begun by id
     fails: ClassVar[Callable[[str, int], bool]] = lambda task, attempt: False
+    failure: ClassVar[Exception] = RuntimeError("the page crashed")
     _lock = threading.Lock()
 
     def __init__(self, shots: Path) -> None:
@@ -87,7 +88,7 @@ class Boxes:
     def step(self, action: Action) -> Observation:
         begun = self.made[str(self._task["id"])]
         if type(self).fails(self._task["id"], begun):
-            raise RuntimeError("the page crashed")
+            raise type(self).failure
         if action.kind == "click" and action.point is not None:
             x, y = action.point
             self._clicked += [

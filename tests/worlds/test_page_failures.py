@@ -53,6 +53,21 @@ def test_a_page_that_crashes_costs_the_try_and_nothing_more(world):
         assert begun(world, server).state_ok
 
 
+@pytest.mark.parametrize("world", [{"patience_s": 2.0}], indirect=True)
+def test_a_page_that_an_action_kills_says_so_and_the_browser_is_made_anew(world):
+    work = "onclick = () => { while (true); };"
+    with Pages({"/": f"{STYLE}<script>{work}</script>"}) as server:
+        world.home_url = server.url
+        begun(world, server)
+        with pytest.raises(WorldError) as failure:
+            clicked_thrice(world)
+        assert failure.value.by_action
+        world.close()
+        with pytest.raises(WorldError) as failure:
+            world.observe()
+        assert not failure.value.by_action
+
+
 def clicked_thrice(world):
     for _ in range(3):
         world.step(Action("click", (0.5, 0.5)))

@@ -60,6 +60,8 @@ class _LentWorld:
 
     def __init__(self, make: Callable[[], World]) -> None:
         self._make, self._lock, self._is_closed = make, threading.Lock(), False
+        self._task: Any = None  # of the last reset; once more for another try of its episode
+        self._deaths = 0  # in that task's tries, by actions
         self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()  # name, arguments, what came
         self.thread = threading.Thread(target=self._live, daemon=True)
         self.thread.start()
@@ -88,18 +90,28 @@ class _LentWorld:
                 rest()
         return self._calls.get()
 
+    def _failure(self, name: str, error: BaseException) -> WorldError:
+        """What is raised where the world is used, in place of what it has raised."""
+        trace = "".join(traceback.format_exception(error))
+        by_action = getattr(error, "by_action", False)
+        self._deaths += by_action
+        failure = WorldError(f"{name}: {type(error).__name__}: {error}", trace, by_action=by_action)
+        failure.deaths = self._deaths
+        return failure
+
     def _live(self) -> None:
         world: World | None = None
         while (call := self._next_call(world)) is not None:
             name, arguments, came = call
             try:
                 world = world or self._make()
+                if name == "reset" and arguments[0] != self._task:
+                    self._task, self._deaths = arguments[0], 0
                 came.set_result(getattr(world, name)(*arguments))
             except BaseException as error:  # noqa: BLE001 - a world may raise anything
                 _close(world)
                 world = None
-                summary = f"{name}: {type(error).__name__}: {error}"
-                came.set_exception(WorldError(summary, "".join(traceback.format_exception(error))))
+                came.set_exception(self._failure(name, error))
         _close(world)
 
 

@@ -78,10 +78,17 @@ class PageWorld(ABC):
             return self._seen(tab)
 
     def step(self, action: Action) -> Observation:
-        """Acts, waits until the page is quiet, and says what there is to see."""
-        with self._watched(str(action)[:80]) as tab:
-            note = self._act(tab, action)
-            return self._seen(tab, note)
+        """Acts, waits until the page is quiet, and says what there is to see.
+
+        Raises:
+            WorldError: the page hangs or is gone.
+        """
+        try:
+            with self._watched(str(action)[:80]) as tab:
+                note = self._act(tab, action)
+                return self._seen(tab, note)
+        except WorldError as error:
+            raise WorldError(str(error), error.trace, by_action=True) from error
 
     def rest(self) -> None:
         """Nobody waits for it: the page of the next episode is made ready."""
