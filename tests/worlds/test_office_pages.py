@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 import benchmarks.worlds.office.server
+from benchmarks.worlds.actions import Action
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.server import LOOKS, Office
 from benchmarks.worlds.pages.browser import Chromium
+from benchmarks.worlds.pages.gestures import perform
 from tests.support.browser import need_browser
 
 PAGES = Path(benchmarks.worlds.office.server.__file__).parent / "pages"
@@ -41,6 +43,14 @@ class Desk:
         for key in keys:
             self.tab.page.keyboard.press(key)
             self.tab.settle()
+
+    def types(self, text):
+        """As an agent's `type` does."""
+        perform(self.tab.page, Action("type", text=text), self.tab.viewport_wh, self.tab.settle)
+        self.tab.settle()
+
+    def focus(self):
+        return self.tab.page.evaluate("document.activeElement.dataset.t ?? null")
 
     def changed(self):
         before, after = self.episode.before, self.episode.dump()
@@ -298,6 +308,318 @@ def test_a_sheet_is_written_with_the_keyboard_alone(desk):
         "Expenses!F4": "=F2+F3",
     }
     assert sheets.find("sheets.cell", "F4").inner_text() == "7"
+
+
+def cells(sheets):
+    return {key.partition("!")[2]: row["value"] for (_, key), row in sheets.changed().items()}
+
+
+LONG = "A note that is a good deal longer than forty characters are"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2380\n990\n=F2+F3\n", {"F2": "2380", "F3": "990", "F4": "=F2+F3"}),
+        ("7\t8\t9\n", {"F2": "7", "G2": "8", "H2": "9"}),
+        (f"{LONG}\n5\n", {"F2": LONG, "F3": "5"}),
+        (
+            "\n".join(f"v{number}" for number in range(1, 13)),
+            {f"F{number + 1}": f"v{number}" for number in range(1, 12)},
+        ),
+    ],
+)
+def test_cells_that_are_typed_below_or_beside_each_other_are_all_stored(desk, text, expected):
+    sheets = desk("sheets")
+    sheets.click("sheets.cell", "F2")
+    sheets.types(text)
+    assert cells(sheets) == expected
+
+
+def test_typing_goes_on_while_a_sheet_is_stored(desk):
+    sheets = desk("sheets")
+    sheets.click("sheets.cell", "F2")
+    for key in ("1", "Enter", "2", "Enter", "3", "Enter"):
+        sheets.tab.page.keyboard.press(key)  # nothing is waited for
+    sheets.tab.settle()
+    assert cells(sheets) == {"F2": "1", "F3": "2", "F4": "3"}
+
+
+def test_cells_are_copied_pasted_emptied_and_brought_back(desk):
+    sheets = desk("sheets")
+    sheets.click("sheets.cell", "F2")
+    sheets.types("1\t2\n3\n")  # F2, G2, G3
+    sheets.click("sheets.cell", "F2")
+    sheets.press("Shift+ArrowRight", "Control+c")
+    sheets.click("sheets.cell", "F5")
+    sheets.press("Control+v")
+    assert cells(sheets) == {"F2": "1", "G2": "2", "G3": "3", "F5": "1", "G5": "2"}
+    sheets.press("Control+z", "Control+z")
+    assert cells(sheets) == {"F2": "1", "G2": "2"}
+
+
+def test_a_long_chain_of_formulas_is_worked_out_at_once(desk):
+    sheets = desk("sheets")
+    sheets.click("sheets.cell", "I1")
+    sheets.types("1\n" + "".join(f"=I{row}+I{row}\n" for row in range(1, 41)))
+    assert sheets.find("sheets.cell", "I41").inner_text() == str(2**40)
+    sheets.click("sheets.cell", "J1")
+    sheets.types("=J2\n=J1\n=$I$2+SUM(I1;I2)\n")
+    shown = [sheets.find("sheets.cell", cell).inner_text() for cell in ("J1", "J2", "J3")]
+    assert shown == ["#CIRCLE!", "#CIRCLE!", "5"]
+
+
+# -- texts ----------------------------------------------------------------------------------------
+
+
+def test_messages_and_tasks_that_are_typed_one_after_the_other_all_arrive(desk):
+    chat, todo = desk("chat"), desk("todo")
+    chat.types("one\ntwo\nthree\n")
+    assert [row["text"] for row in chat.changed().values()] == ["one", "two", "three"]
+    todo.click("todo.quick")
+    for text in ("one", "two"):  # nothing is waited for
+        todo.tab.page.keyboard.type(text + "\n")
+    todo.tab.settle()
+    todo.types("three\n")
+    assert [row["title"] for row in todo.changed().values()] == ["one", "two", "three"]
+
+
+def test_the_place_where_a_text_goes_can_be_seen(desk):
+    for look in LOOKS:
+        todo = desk("todo", look=look)
+        blank = todo.tab.screenshot()
+        todo.click("todo.new")
+        todo.write("todo.note", "One line")
+        todo.find("todo.note").focus()
+        pictures = []
+        for key in ("Home", "End"):
+            todo.press(key)
+            pictures.append(todo.tab.screenshot())
+            assert todo.tab.screenshot() == pictures[-1]
+        assert blank != pictures[0] != pictures[1]
+
+
+@pytest.mark.parametrize(("app", "field", "most"), [("sheets", None, 500), ("chat", None, 20_000)])
+def test_a_text_that_is_too_long_is_refused_where_it_is_written(desk, app, field, most):
+    page = desk(app)
+    page.press("x")
+    page.tab.page.keyboard.insert_text("y" * (most - 1))
+    page.tab.page.keyboard.insert_text("z")
+    page.tab.settle()
+    assert page.shows(f"this field takes {most:,} characters at most")
+    page.press("Enter")
+    [row] = page.changed().values()
+    assert (row.get("value") or row["text"]) == "x" + "y" * (most - 1)
+
+
+# -- drop-downs, menus, double clicks -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (("ArrowDown", "Enter"), "High"),
+        (("ArrowUp", "Enter"), "Low"),
+        (("Enter",), "Normal"),
+        (("h", "Enter"), "High"),
+        (("n", "Space"), "Normal"),
+        (("End", "Home", "Enter"), "Low"),
+        (("ArrowDown", "Escape"), "Normal"),
+        (("ArrowDown", "Tab"), "Normal"),
+    ],
+)
+@pytest.mark.parametrize("opened_by", ["click", "Enter", "h"])
+def test_a_drop_down_begins_at_what_is_chosen(desk, keys, expected, opened_by):
+    todo = desk("todo")
+    todo.click("todo.new")
+    todo.write("todo.title", "Stamps")
+    if opened_by == "click":
+        todo.click("todo.priority")
+    else:
+        todo.find("todo.priority").focus()
+        todo.press("Enter")
+    if opened_by == "h" and keys[0] == "h":
+        keys = keys[1:]
+        todo.press("h")
+    todo.press(*keys)
+    assert todo.find("menu.item").count() == 0
+    assert todo.focus() == "todo.priority"
+    todo.click("dialog.ok")
+    [row] = todo.changed().values()
+    assert row["priority"] == expected
+
+
+def test_a_drop_down_that_is_closed_goes_to_the_next_entry_by_one_arrow_and_leaves_no_listener(
+    desk,
+):
+    todo = desk("todo")
+    todo.find("todo.sort").focus()
+    for _ in range(2):
+        todo.press("ArrowDown", "Enter")
+    assert todo.find("todo.sort").inner_text() == "By title"
+    todo.click("todo.sort")
+    todo.tab.page.evaluate("office.home()")
+    todo.click("shell.app", "todo")
+    todo.click("todo.quick")
+    todo.types("down")
+    todo.press("ArrowLeft", "x", "Enter")
+    assert [row["title"] for row in todo.changed().values()] == ["dowxn"]
+
+
+def test_letters_that_are_typed_into_an_open_list_are_no_shortcuts(desk):
+    mail = desk("mail")
+    mail.tab.page.locator('[data-t="mail.row"]').first.click()
+    mail.tab.settle()
+    mail.click("mail.filter")
+    mail.types("fe#c")
+    assert mail.find("menu.item").count() > 0
+    assert mail.find("mail.to").count() == 0
+    assert {key: row for key, row in mail.changed().items() if row["folder"] != "Inbox"} == {}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_second_press_of_a_double_click_does_not_fall_into_what_the_first_has_opened(
+    desk, look
+):
+    calendar = desk("calendar", look=look)
+    calendar.tab.page.evaluate("office.home()")
+    calendar.find("shell.app", "calendar").dblclick()
+    calendar.tab.settle()
+    if look != "phone":
+        calendar.find("calendar.day", "2026-03-17").dblclick(position={"x": 40, "y": 50})
+    else:
+        calendar.find("calendar.new").dblclick()
+    calendar.tab.settle()
+    assert calendar.focus() == "calendar.title"
+    calendar.types("Dry run\n")
+    [row] = calendar.changed().values()
+    assert row["title"] == "Dry run"
+
+
+MENUS = [
+    ("files", "files.row", ["open", "rename", "move", "delete"]),
+    ("mail", "mail.row", ["open", "reply", "star", "unread", "archive", "delete"]),
+    ("contacts", "contacts.row", ["open", "edit", "mail", "delete"]),
+    ("calendar", "calendar.event", ["open", "edit", "duplicate", "delete"]),
+    ("todo", "todo.row", ["edit", "tick", "delete"]),
+    ("chat", "chat.message", ["pin"]),
+    ("sheets", "sheets.cell", ["edit", "copy", "paste", "clear"]),
+]
+
+
+@pytest.mark.parametrize(("app", "name", "entries"), MENUS)
+@pytest.mark.parametrize("look", ["web", "phone"])
+def test_the_right_button_or_a_long_press_opens_a_menu_at_the_pointer(
+    desk, look, app, name, entries
+):
+    page = desk(app, look=look)
+    if (app, look) == ("chat", "phone"):
+        page.click("chat.channel", "#general")
+    row = page.tab.page.locator(f'[data-t="{name}"]').locator("visible=true").first
+    row.scroll_into_view_if_needed()
+    box = row.bounding_box()
+    at = {"x": min(60, box["width"] / 2), "y": min(12, box["height"] / 2)}
+    if look == "phone":
+        row.click(position=at, delay=600)
+    else:
+        row.click(position=at, button="right")
+    page.tab.settle()
+    items = page.tab.page.locator('[data-t="menu.item"]')
+    keys = [item.get_attribute("data-k") for item in items.all()]
+    assert keys[: len(entries)] == entries
+    place = page.tab.page.locator(".menu").bounding_box()
+    x, y = box["x"] + at["x"], box["y"] + at["y"]
+    assert place["x"] - 5 <= x <= place["x"] + place["width"] + 5
+    assert min(abs(place["y"] - y), abs(place["y"] + place["height"] - y)) < 5
+    page.press("Escape")
+    assert page.changed() == {}
+
+
+def test_the_delete_key_asks_and_says_which_button_enter_presses(desk):
+    contacts, calendar = desk("contacts"), desk("calendar")
+    contacts.tab.page.locator('[data-t="contacts.row"]').first.click()
+    contacts.tab.settle()
+    contacts.press("Delete")
+    assert contacts.focus() == "dialog.ok"
+    ring = contacts.find("dialog.ok").evaluate("each => getComputedStyle(each).outlineStyle")
+    assert ring == "solid"
+    contacts.press("Enter")
+    assert list(contacts.changed().values()) == [None]
+    calendar.click("calendar.event", text="Budget call")
+    calendar.press("Delete", "Enter")
+    assert list(calendar.changed().values()) == [None]
+
+
+# -- mail -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("key", "folder"), [("e", "Archive"), ("#", "Trash"), ("Delete", "Trash")])
+@pytest.mark.parametrize("undo", ["toast.undo", "Control+z"])
+def test_what_a_key_has_done_to_a_mail_is_taken_back(desk, key, folder, undo):
+    mail = desk("mail")
+    unread = mail.tab.page.locator('[data-t="mail.row"]:not(.unread)').first
+    unread.click()
+    mail.tab.settle()
+    mail.press(key)
+    assert [row["folder"] for row in mail.changed().values()] == [folder]
+    assert mail.shows(f"Moved to {folder}.")
+    if undo == "toast.undo":
+        mail.click("toast.undo")
+    else:
+        mail.press(undo)
+    assert mail.changed() == {}
+    mail.press("?")
+    assert mail.shows("Archive the message")
+
+
+def test_a_click_into_a_reply_writes_above_the_quoted_text(desk):
+    mail = desk("mail")
+    mail.tab.page.locator('[data-t="mail.row"]').first.click()
+    mail.tab.settle()
+    quoted = mail.tab.page.locator(".message .text").inner_text()
+    mail.click("mail.reply")
+    mail.click("mail.body")
+    mail.types("Yes")
+    mail.click("dialog.ok")
+    [body] = [row["body"] for row in mail.changed().values() if row["folder"] == "Sent"]
+    assert body.startswith("Yes\n\nOn ")
+    assert quoted.split("\n")[0] in body
+
+
+def test_a_search_of_mail_goes_through_all_folders_and_says_where_each_message_is(desk):
+    mail = desk("mail")
+    mail.click("mail.folder", "Sent")
+    subject = mail.tab.page.locator(".subject").first.inner_text()
+    mail.click("mail.folder", "Inbox")
+    mail.click("mail.search")
+    mail.types(subject)
+    assert mail.shows("in all folders")
+    assert mail.find("mail.row", text=subject).locator(".tag").inner_text() == "Sent"
+
+
+# -- the desk -------------------------------------------------------------------------------------
+
+
+def test_the_address_says_where_one_is_and_leads_elsewhere(desk):
+    mail = desk("mail")
+    assert mail.find("shell.address").input_value() == "northwind.example/mail/inbox"
+    mail.click("shell.address")
+    mail.types("northwind.example/shop\n")
+    assert mail.tab.page.evaluate("office.current()") == "shop"
+    mail.click("shell.address")
+    mail.types("example.org\n")
+    assert mail.shows("There is no page “example.org”")
+
+
+def test_what_is_marked_in_one_application_is_not_marked_in_the_next(desk):
+    mail = desk("mail")
+    mail.tab.page.locator('[data-t="mail.row"]').first.click()
+    mail.tab.settle()
+    mail.press("Control+a")
+    assert mail.tab.page.evaluate("getSelection().toString().length") > 20
+    mail.tab.page.evaluate("office.open('chat')")
+    mail.tab.settle()
+    assert mail.tab.page.evaluate("getSelection().toString()") == ""
 
 
 # -- the same again -------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ def between(store: Store, first: str, last: str) -> list[Row]:
 
 
 def find(store: Store, q: str) -> list[Row]:
-    """Events by title, place or guest."""
+    """Events by title, place, guest or note."""
     return store.rows(
-        """SELECT * FROM events WHERE title || char(10) || place || char(10) || guests
-        LIKE ? ESCAPE '!' ORDER BY date, start, id LIMIT 60""",
+        """SELECT * FROM events WHERE title || char(10) || place || char(10) || guests || char(10)
+        || note LIKE ? ESCAPE '!' ORDER BY date, start, id LIMIT 60""",
         pattern(q),
     )
 

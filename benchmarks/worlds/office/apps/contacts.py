@@ -14,7 +14,8 @@ PAGE = 20
 def list_(store: Store, q: str = "", company: str = "", page: int = 0) -> Row:
     """One page of the people that fit."""
     where = (
-        "name || char(10) || company || char(10) || email || char(10) || phone LIKE ? ESCAPE '!'"
+        "name || char(10) || company || char(10) || email || char(10) || phone || char(10) || note"
+        " LIKE ? ESCAPE '!'"
     )
     values = [pattern(q)]
     if company:

@@ -14,6 +14,7 @@ WHERE = {
     **{name: f"folder = '{name}'" for name in ("Inbox", "Sent", "Archive", "Trash")},
     "Starred": "starred = 1 AND folder NOT IN ('Trash', 'Deleted')",
 }
+EVERYWHERE = "folder <> 'Deleted'"
 FILTERS = {
     "all": "1",
     "unread": "is_read = 0",
@@ -26,7 +27,7 @@ HEAD = """SELECT id, folder, sender, recipients, subject, substr(body, 1, 140) A
 
 
 def list_(store: Store, folder: str, q: str = "", show: str = "all", page: int = 0) -> Row:
-    """One page of a folder, and what the side bar says."""
+    """One page of a folder, or of what a search finds in all; and what the side bar says."""
     unread = store.one("SELECT count(*) n FROM mail WHERE folder = 'Inbox' AND is_read = 0")["n"]
     drafts = store.rows(
         """SELECT id, recipients, subject, substr(body, 1, 140) AS head, ? AS sent_at, 1 AS is_read,
@@ -34,9 +35,9 @@ def list_(store: Store, folder: str, q: str = "", show: str = "all", page: int =
         NOW,
     )
     side = {"unread": unread, "drafts": len(drafts), "size": PAGE}
-    if folder == "Drafts":
+    if folder == "Drafts" and not q:
         return {**side, "rows": drafts, "count": len(drafts), "page": 0, "pages": 1}
-    where, values = f"{WHERE[folder]} AND {FILTERS[show]}", []
+    where, values = f"{EVERYWHERE if q else WHERE[folder]} AND {FILTERS[show]}", []
     for word in q.split():  # all of them, in whatever order and place
         where += f" AND ({' || char(10) || '.join(SEARCHED)}) LIKE ? ESCAPE '!'"
         values.append(pattern(word))
@@ -116,10 +117,12 @@ def discard(store: Store, draft: int | None) -> None:
 
 def move(store: Store, ids: Sequence[int], folder: str) -> None:
     """Moves messages; from the trash they are deleted for good ("Deleted")."""
-    need(folder in ("Inbox", "Archive", "Trash", "Deleted"), "There is no such folder.")
+    need(folder in ("Inbox", "Sent", "Archive", "Trash", "Deleted"), "There is no such folder.")
     for id in ids:
-        now = store.one("SELECT folder FROM mail WHERE id = ?", id)["folder"]
-        need(folder != "Deleted" or now == "Trash", "Only from the trash.")
+        row = store.one("SELECT folder, sender_addr FROM mail WHERE id = ?", id)
+        need(row["folder"] != "Deleted", "This message does not exist any more.")
+        need(folder != "Deleted" or row["folder"] == "Trash", "Only from the trash.")
+        need(folder != "Sent" or row["sender_addr"] == ADDRESS, "You have not sent this message.")
         store.run("UPDATE mail SET folder = ? WHERE id = ?", folder, id)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.worlds.office.rules import need
 from benchmarks.worlds.office.store import Store
 
+LONGEST = 500  # characters of a cell
 CELL = re.compile(r"[A-J]([1-9]|[1-5]\d|60)")
 
 
@@ -25,6 +26,7 @@ def cells(store: Store, sheet: str) -> dict[str, str]:
 def set_(store: Store, sheet: str, cell: str, value: str) -> None:
     """Writes into a cell, or empties it."""
     need(CELL.fullmatch(cell), "There is no such cell.")
+    need(len(value) <= LONGEST, f"A cell takes {LONGEST} characters at most.")
     value, id = value.strip(), f"{sheet}!{cell}"
     if not value:
         store.run("DELETE FROM cells WHERE id = ?", id)

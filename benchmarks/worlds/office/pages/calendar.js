@@ -53,7 +53,7 @@ office.apps.calendar = (root) => {
   };
   const clear = () => {
     state.q = "";
-    search.querySelector("input").value = "";
+    search.clear();
     return draw();
   };
   root.append(
@@ -75,8 +75,11 @@ office.apps.calendar = (root) => {
     pane,
   );
 
+  let turn = 0;
   async function draw() {
-    const month = state.day.slice(0, 7),
+    turn += 1;
+    const mine = turn,
+      month = state.day.slice(0, 7),
       monday = shift(state.day, -weekday(state.day));
     const days =
       state.view === "month"
@@ -89,8 +92,10 @@ office.apps.calendar = (root) => {
     const events = state.q
       ? await ask("calendar", "find", { q: state.q })
       : await ask("calendar", "between", { first: days[0], last: days[days.length - 1] });
+    if (mine !== turn) return;
+    office.at("calendar", state.q ? "search" : state.view, state.q ? "" : state.view === "month" ? month : state.day);
     title.textContent = state.q
-      ? `Results for “${state.q}”`
+      ? `“${state.q}” in all months`
       : state.view === "day"
         ? longDay(state.day)
         : state.view === "week"
@@ -117,12 +122,39 @@ office.apps.calendar = (root) => {
         draggable: "true",
         ondragstart: (drag) => drag.dataTransfer.setData("event", event.id),
         title: `${event.start}–${event.end} ${event.title}`,
+        oncontextmenu: (asked) => eventMenu(asked, event),
+        onkeydown: (key) => {
+          if (key.key === "Delete") remove(event);
+        },
         onclick: (click) => {
           click.stopPropagation();
           open(event);
         },
       },
       h("span", { class: "cut" }, h("b", {}, event.start), ` ${event.title}`),
+    );
+  const copyOf = (event) => ({ ...event, id: undefined });
+  const remove = (event) =>
+    sure("Delete event?", `“${event.title}” on ${longDay(event.date)} will be deleted.`, "Delete", async () => {
+      await ask("calendar", "delete", { id: event.id });
+      toast("Event deleted.");
+      draw();
+    });
+  const eventMenu = (asked, event) =>
+    contextMenu(
+      asked,
+      [
+        ["open", "Open", "calendar"],
+        ["edit", "Edit", "edit"],
+        ["duplicate", "Duplicate", "plus"],
+        ["delete", "Delete", "trash"],
+      ],
+      (what) => {
+        if (what === "open") open(event);
+        else if (what === "edit") edit(event);
+        else if (what === "duplicate") edit(copyOf(event));
+        else remove(event);
+      },
     );
   const goTo = (day) => {
     state.day = day;
@@ -257,7 +289,14 @@ office.apps.calendar = (root) => {
                 .map((event) =>
                   h(
                     "button",
-                    { type: "button", t: "calendar.event", k: event.id, class: "item", onclick: () => open(event) },
+                    {
+                      type: "button",
+                      t: "calendar.event",
+                      k: event.id,
+                      class: "item",
+                      onclick: () => open(event),
+                      oncontextmenu: (asked) => eventMenu(asked, event),
+                    },
                     h("i", { class: `dot ${colour(event)}` }),
                     h("span", { class: "hour" }, `${event.start}–${event.end}`),
                     h(
@@ -270,7 +309,12 @@ office.apps.calendar = (root) => {
                 ),
             ),
           )
-        : empty("calendar", state.q ? "No event fits your search." : "No events in this month."),
+        : empty(
+            "calendar",
+            state.q
+              ? `No event of any month has “${state.q}” in its title, place, guests or note.`
+              : "No events in this month.",
+          ),
     );
     const next = days.findIndex((day) => day >= TODAY);
     pane.scrollTop =
@@ -306,26 +350,16 @@ office.apps.calendar = (root) => {
           "div",
           { class: "line acts" },
           act("edit", "edit", "Edit", () => edit(event)),
-          act("duplicate", "plus", "Duplicate", () => edit({ ...event, id: undefined })),
-          act(
-            "delete",
-            "trash",
-            "Delete",
-            () =>
-              sure(
-                "Delete event?",
-                `“${event.title}” on ${longDay(event.date)} will be deleted.`,
-                "Delete",
-                async () => {
-                  await ask("calendar", "delete", { id: event.id });
-                  toast("Event deleted.");
-                  draw();
-                },
-              ),
-            { class: "danger" },
-          ),
+          act("duplicate", "plus", "Duplicate", () => edit(copyOf(event))),
+          act("delete", "trash", "Delete", () => remove(event), { class: "danger" }),
         ),
       ],
+      keys: ({ key }) => {
+        if (key !== "Delete") return false;
+        shade.close();
+        remove(event);
+        return true;
+      },
     });
   }
 
@@ -392,6 +426,14 @@ office.apps.calendar = (root) => {
   return {
     show: draw,
     keys,
+    shortcuts: [
+      ["n", "New event"],
+      ["t", "Today"],
+      ["Left, Right", "Before, after"],
+      ["m, w, d, l", "Month, week, day, list"],
+      ["/", "Search"],
+      ["Delete", "Delete the event that is open"],
+    ],
     back: () => {
       if (!state.q) return false;
       clear();

@@ -25,7 +25,7 @@ office.apps.chat = (root) => {
     side = h("nav", { class: "side" }, rows),
     pane = h("div", { class: "pane conversation" }),
     columns = h("div", { class: "columns split" }, side, pane);
-  const search = searchField("chat.search", "Search messages", (q) => {
+  const search = searchField("chat.search", "Search all messages", (q) => {
     state.q = q;
     if (q) find();
     else draw();
@@ -34,7 +34,7 @@ office.apps.chat = (root) => {
 
   const clear = () => {
     state.q = "";
-    search.querySelector("input").value = "";
+    search.clear();
   };
   const choose = (channel) => {
     keep();
@@ -75,6 +75,7 @@ office.apps.chat = (root) => {
   async function draw(toEnd) {
     await sidebar();
     columns.classList.toggle("detail", state.channel !== null);
+    office.at("chat", state.channel ?? "");
     if (state.channel === null) return;
     const got = await ask("chat", "messages", { channel: state.channel, most: state.most });
     const text = h("textarea", {
@@ -89,11 +90,20 @@ office.apps.chat = (root) => {
       },
     });
     text.value = state.drafts[state.channel] || "";
+    /** The field is empty at once, for the next message; what is refused comes back. */
     const post = () =>
       guard(async () => {
-        await ask("chat", "post", { channel: state.channel, text: text.value });
-        state.drafts[state.channel] = text.value = "";
-        await draw(true);
+        const { channel } = state,
+          said = text.value;
+        state.drafts[channel] = text.value = "";
+        try {
+          await ask("chat", "post", { channel, text: said });
+        } catch (error) {
+          const field = pane.querySelector("[data-t='chat.text']");
+          if (state.channel === channel && field?.value === "") field.value = said;
+          throw error;
+        }
+        if (state.channel === channel && !state.q) await draw(true);
       });
     let day = "";
     const talk = h(
@@ -120,7 +130,10 @@ office.apps.chat = (root) => {
           })
         : empty("chat", "No messages yet. Write the first one."),
     );
-    const scroll = pane.querySelector(".talk")?.scrollTop ?? null;
+    const scroll = pane.querySelector(".talk")?.scrollTop ?? null,
+      written = pane.querySelector("[data-t='chat.text']"); // what came while the server was asked
+    if (written && pane.dataset.channel === state.channel) text.value = written.value;
+    pane.dataset.channel = state.channel;
     put(
       pane,
       h(
@@ -131,12 +144,7 @@ office.apps.chat = (root) => {
         got.pinned.length > 0 && button("chat.pins", "pin", `${got.pinned.length} pinned`, () => pins(got.pinned)),
       ),
       talk,
-      h(
-        "div",
-        { class: "bar composer" },
-        text,
-        button("chat.send", "send", PHONE ? "" : "Send", post, { class: "main", title: "Send" }),
-      ),
+      h("div", { class: "bar composer" }, text, button("chat.send", "send", "Send", post, { class: "main" })),
     );
     talk.scrollTop = toEnd || scroll === null ? talk.scrollHeight : scroll;
     if (toEnd) text.focus();
@@ -156,9 +164,38 @@ office.apps.chat = (root) => {
         face(message.author),
         h("i", {}, "This message was deleted."),
       );
+    const isMine = message.author === ME;
+    const acts = {
+      pin: redo(() => ask("chat", "pin", { id: message.id, on: !message.pinned })),
+      edit: () => {
+        keep();
+        edit(message);
+      },
+      delete: () => {
+        keep();
+        sure("Delete message?", `“${oneLine(message.text)}” will be deleted for everyone.`, "Delete", async () => {
+          await ask("chat", "delete", { id: message.id });
+          draw();
+        });
+      },
+    };
+    const entries = [
+      ["pin", message.pinned ? "Unpin" : "Pin", "pin"],
+      ...(isMine
+        ? [
+            ["edit", "Edit", "edit"],
+            ["delete", "Delete", "trash"],
+          ]
+        : []),
+    ];
     return h(
       "div",
-      { class: message.pinned ? "bubble pinned" : "bubble", t: "chat.message", k: message.id },
+      {
+        class: message.pinned ? "bubble pinned" : "bubble",
+        t: "chat.message",
+        k: message.id,
+        oncontextmenu: (event) => contextMenu(event, entries, (what) => acts[what]()),
+      },
       face(message.author),
       h(
         "div",
@@ -174,47 +211,19 @@ office.apps.chat = (root) => {
       h(
         "div",
         { class: "tools" },
-        button(
-          "chat.pin",
-          "pin",
-          "",
-          redo(() => ask("chat", "pin", { id: message.id, on: !message.pinned })),
-          {
+        button("chat.pin", "pin", PHONE ? (message.pinned ? "Unpin" : "Pin") : "", acts.pin, {
+          k: message.id,
+          title: message.pinned ? "Unpin" : "Pin",
+          class: message.pinned ? "plain set" : "plain",
+          filled: !!message.pinned,
+        }),
+        isMine && [
+          button("chat.edit", "edit", PHONE ? "Edit" : "", acts.edit, { k: message.id, class: "plain", title: "Edit" }),
+          button("chat.delete", "trash", PHONE ? "Delete" : "", acts.delete, {
             k: message.id,
-            title: message.pinned ? "Unpin" : "Pin",
-            class: message.pinned ? "plain set" : "plain",
-            filled: !!message.pinned,
-          },
-        ),
-        message.author === ME && [
-          button(
-            "chat.edit",
-            "edit",
-            "",
-            () => {
-              keep();
-              edit(message);
-            },
-            { k: message.id, class: "plain", title: "Edit" },
-          ),
-          button(
-            "chat.delete",
-            "trash",
-            "",
-            () => {
-              keep();
-              sure(
-                "Delete message?",
-                `“${oneLine(message.text)}” will be deleted for everyone.`,
-                "Delete",
-                async () => {
-                  await ask("chat", "delete", { id: message.id });
-                  draw();
-                },
-              );
-            },
-            { k: message.id, class: "plain", title: "Delete" },
-          ),
+            class: "plain",
+            title: "Delete",
+          }),
         ],
       ),
     );
@@ -238,7 +247,7 @@ office.apps.chat = (root) => {
           "p",
           { class: "pre" },
           h("b", {}, message.author),
-          h("span", { class: "muted small" }, `  ${message.sent_at}`),
+          h("span", { class: "muted small" }, `  ${stamp(message.sent_at)}`),
           `\n${message.text}\n\n`,
         ),
       ),
@@ -246,14 +255,17 @@ office.apps.chat = (root) => {
 
   async function find() {
     keep();
-    const found = await ask("chat", "find", { q: state.q });
+    const { q } = state,
+      found = await ask("chat", "find", { q });
+    if (q !== state.q) return;
+    delete pane.dataset.channel;
     columns.classList.add("detail");
     put(
       pane,
       h(
         "div",
         { class: "bar" },
-        h("b", { class: "grow cut" }, `${count(found.length, "result")} for “${state.q}”`),
+        h("b", { class: "grow cut" }, `${count(found.length, "result")} for “${state.q}” in all conversations`),
         button(
           "chat.clear",
           "close",
@@ -288,11 +300,11 @@ office.apps.chat = (root) => {
                   },
                 },
                 h("b", {}, message.channel),
-                h("span", { class: "muted small" }, `  ${message.author}, ${message.sent_at}`),
+                h("span", { class: "muted small" }, `  ${message.author}, ${stamp(message.sent_at)}`),
                 h("div", {}, message.text),
               ),
             )
-          : empty("search", "No message fits your search."),
+          : empty("search", `No message or author of any conversation has “${state.q}”.`),
       ),
     );
   }
@@ -320,5 +332,9 @@ office.apps.chat = (root) => {
       search.querySelector("input").focus();
       return true;
     },
+    shortcuts: [
+      ["Enter", "Send; Shift+Enter begins a line"],
+      ["/", "Search"],
+    ],
   };
 };

@@ -4,7 +4,7 @@
  *
  * data-t            data-k       what
  * contacts.new                   a new contact
- * contacts.search                field; searches while it is written into
+ * contacts.search                field; searches names, companies, addresses, telephone numbers and notes
  * contacts.company               choice: all, or one company
  * contacts.row      id           a person of the list
  * contacts.newer, contacts.older pages
@@ -26,16 +26,11 @@ office.apps.contacts = (root) => {
     state.page = 0;
     list();
   });
-  const search = searchField(
-    "contacts.search",
-    "Search contacts",
-    (q) => {
-      state.q = q;
-      state.page = 0;
-      list();
-    },
-    { live: true },
-  );
+  const search = searchField("contacts.search", "Search contacts", (q) => {
+    state.q = q;
+    state.page = 0;
+    list();
+  });
   root.append(
     h(
       "header",
@@ -55,6 +50,7 @@ office.apps.contacts = (root) => {
       got = await ask("contacts", "list", { q: state.q, company: state.company, page: state.page });
     if (mine !== turn) return;
     state.page = got.page;
+    office.at("contacts", state.open ?? "");
     company.options(["", ...got.companies].map((name) => [name, name || "All companies"]));
     put(
       rows,
@@ -72,6 +68,22 @@ office.apps.contacts = (root) => {
                   columns.classList.add("detail");
                   list();
                 },
+                oncontextmenu: (event) =>
+                  contextMenu(
+                    event,
+                    [
+                      ["open", "Open", "contacts"],
+                      ["edit", "Edit", "edit"],
+                      ...(person.email ? [["mail", "Write a mail", "mail"]] : []),
+                      ["delete", "Delete", "trash"],
+                    ],
+                    (what) => {
+                      if (what === "edit") edit(person);
+                      else if (what === "mail") write(person);
+                      else if (what === "delete") remove(person);
+                      else event.target.closest("button").click();
+                    },
+                  ),
               },
               face(person.name),
               h(
@@ -82,7 +94,10 @@ office.apps.contacts = (root) => {
               ),
             ),
           )
-        : empty("contacts", "No contact fits your search."),
+        : empty(
+            "contacts",
+            `No contact${state.company ? ` of ${state.company}` : ""} has “${state.q}” in name, company, mail address, telephone number or note.`,
+          ),
     );
     put(
       foot,
@@ -100,8 +115,18 @@ office.apps.contacts = (root) => {
     );
     await show();
   }
+  const write = (person) => office.open("mail").compose({ to: `${person.email}, ` });
+  const remove = (person) =>
+    sure("Delete contact?", `${person.name} will be deleted from your contacts.`, "Delete", async () => {
+      await ask("contacts", "delete", { id: person.id });
+      toast("Contact deleted.");
+      if (state.open === person.id) state.open = null;
+      list();
+    });
+  let shown = null; // the person on the right
   async function show() {
     const person = state.open && (await ask("contacts", "get", { id: state.open }).catch(() => null));
+    shown = person;
     if (!person) {
       state.open = null;
       columns.classList.remove("detail");
@@ -133,28 +158,10 @@ office.apps.contacts = (root) => {
           "div",
           { class: "line acts" },
           button("contacts.edit", "edit", "Edit", () => edit(person)),
-          button(
-            "contacts.mail",
-            "mail",
-            "Write a mail",
-            () => office.open("mail").compose({ to: `${person.email}, ` }),
-            {
-              disabled: !person.email,
-            },
-          ),
-          button(
-            "contacts.delete",
-            "trash",
-            "Delete",
-            () =>
-              sure("Delete contact?", `${person.name} will be deleted from your contacts.`, "Delete", async () => {
-                await ask("contacts", "delete", { id: person.id });
-                toast("Contact deleted.");
-                state.open = null;
-                list();
-              }),
-            { class: "danger" },
-          ),
+          button("contacts.mail", "mail", "Write a mail", () => write(person), {
+            disabled: !person.email,
+          }),
+          button("contacts.delete", "trash", "Delete", () => remove(person), { class: "danger" }),
         ),
       ),
     );
@@ -196,8 +203,14 @@ office.apps.contacts = (root) => {
       if (event.ctrlKey) return false;
       if (event.key === "n") edit({});
       else if (event.key === "/") search.querySelector("input").focus();
+      else if (event.key === "Delete" && shown) remove(shown);
       else return false;
       return true;
     },
+    shortcuts: [
+      ["n", "New contact"],
+      ["/", "Search"],
+      ["Delete", "Delete the contact that is open"],
+    ],
   };
 };

@@ -22,10 +22,15 @@ const weekday = (text) => (dayOf(text).getUTCDay() + 6) % 7; // 0: Monday
 const longDay = (text) =>
   `${DAYS[weekday(text)]}, ${+text.slice(8)} ${MONTHS[+text.slice(5, 7) - 1]} ${text.slice(0, 4)}`;
 const shortDay = (text) => `${+text.slice(8)} ${MONTHS[+text.slice(5, 7) - 1].slice(0, 3)}`;
+/** "6 Mar", in another year "6 Mar 2027": where days stand below each other. */
+const dayText = (text) =>
+  text.slice(0, 4) === TODAY.slice(0, 4) ? shortDay(text) : `${shortDay(text)} ${text.slice(0, 4)}`;
+/** "6 Mar 2026, 08:46": where one thing is shown with its time. */
+const stamp = (text) => `${shortDay(text.slice(0, 10))} ${text.slice(0, 4)}, ${text.slice(11)}`;
 const isDay = (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && !isNaN(dayOf(text));
 
 /** "08:46" for today, else "6 Mar". */
-const moment = (text) => (text.slice(0, 10) === TODAY ? text.slice(11) : shortDay(text.slice(0, 10)));
+const moment = (text) => (text.slice(0, 10) === TODAY ? text.slice(11) : dayText(text.slice(0, 10)));
 
 /** Days of the weeks that a month touches. */
 function monthDays(month) {
@@ -42,9 +47,20 @@ function datePicker(input) {
   const opening = button("date.open", "calendar", "", null, { title: "Choose a day", k: input.name });
   return opener(opening, () => {
     let month = (isDay(input.value) ? input.value : TODAY).slice(0, 7);
-    const close = menu(opening, [], null, () => {});
-    const box = document.querySelector(".menu");
-    box.classList.add("days");
+    const box = h("div", { class: "menu days" });
+    const all = () => [...box.querySelectorAll("button")];
+    /** Arrows go from day to day; Enter and the space bar press what is in focus, as everywhere. */
+    const keys = (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 }[event.key],
+        at = all().indexOf(document.activeElement);
+      if (by === undefined) {
+        if (event.key === "Enter" && at >= 0) all()[at].click();
+        return event.key === "Enter";
+      }
+      const next = all()[at + by];
+      if (next?.dataset.t === "date.day") next.focus();
+      return true;
+    };
     const draw = () =>
       put(
         box,
@@ -86,6 +102,7 @@ function datePicker(input) {
                 input.value = day;
                 close();
                 input.focus();
+                input.setSelectionRange(day.length, day.length);
               },
               {
                 k: day,
@@ -96,9 +113,11 @@ function datePicker(input) {
         ),
       );
     draw();
-    const place = opening.getBoundingClientRect();
+    const place = opening.getBoundingClientRect(),
+      close = popup(box, opening, place, keys);
     box.style.left = `${Math.max(4, Math.min(place.right - box.offsetWidth, innerWidth - box.offsetWidth - 4))}px`;
     box.style.top = `${Math.min(place.bottom + 2, innerHeight - box.offsetHeight - 4)}px`;
     box.style.maxHeight = "none";
+    (box.querySelector(".on") || box.querySelector(".today") || box.querySelector(".grid button")).focus();
   });
 }

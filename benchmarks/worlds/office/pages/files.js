@@ -4,11 +4,11 @@
  *
  * data-t            data-k       what
  * files.new-file, files.new-folder
- * files.search                   field; Enter searches by name in all folders
+ * files.search                   field; searches by name in all folders
  * files.clear                    ends the search
  * files.sort                     choice: name, kind, size
  * files.crumb       id           a folder of the path (0: Home)
- * files.row         id           a file or a folder: one click opens it, the right button its menu;
+ * files.row         id           a file or a folder: one click opens it, the right button its menu (open, ...);
  *                                can be dragged onto a folder
  * files.more        id           its menu: rename, move, copy, delete (menu.item)
  * files.name                     field of the windows New and Rename
@@ -20,11 +20,15 @@
 office.apps.files = (root) => {
   const state = { folder: 0, q: "", sort: "name", file: null };
   const pane = h("div", { class: "pane" });
-  const search = searchField("files.search", "Search all files by name", (q) =>
-    leave(() => {
-      state.q = q;
-      list();
-    }),
+  const search = searchField(
+    "files.search",
+    "Search all files by name",
+    (q) =>
+      leave(() => {
+        state.q = q;
+        list();
+      }),
+    { waits: () => state.file?.changed() }, // the question what becomes of it would catch what is written
   );
   root.append(
     h(
@@ -56,7 +60,7 @@ office.apps.files = (root) => {
 
   const clear = () => {
     state.q = "";
-    search.querySelector("input").value = "";
+    search.clear();
   };
   const go = (folder) =>
     leave(() => {
@@ -71,14 +75,19 @@ office.apps.files = (root) => {
   };
   const ORDER = { name: () => 0, kind: (a, b) => a.kind.localeCompare(b.kind), size: (a, b) => b.size - a.size };
 
+  let turn = 0;
   async function list() {
     state.file = null;
+    turn += 1;
+    const mine = turn;
     const got = state.q
       ? { rows: await ask("files", "find", { q: state.q }) }
       : await ask("files", "list", { parent: state.folder }).catch(() => {
           state.folder = 0;
           return ask("files", "list");
         });
+    if (mine !== turn) return;
+    office.at("files", ...(state.q ? ["search"] : got.path.slice(1).map((each) => each.name)));
     const rows = got.rows.sort((a, b) => ORDER[state.sort](a, b) || a.name.localeCompare(b.name));
     put(
       pane,
@@ -87,7 +96,7 @@ office.apps.files = (root) => {
         { class: "bar crumbs" },
         state.q
           ? [
-              h("b", { class: "grow" }, `${count(rows.length, "result")} for “${state.q}”`),
+              h("b", { class: "grow" }, `${count(rows.length, "result")} for “${state.q}” in the names of all folders`),
               button("files.clear", "close", "", () => go(state.folder), { class: "plain", title: "End the search" }),
             ]
           : got.path.map((each, number) => [
@@ -111,7 +120,12 @@ office.apps.files = (root) => {
             ),
             rows.map(row),
           )
-        : empty(state.q ? "search" : "files", state.q ? "No file has such a name." : "This folder is empty."),
+        : empty(
+            state.q ? "search" : "files",
+            state.q
+              ? `No file or folder has “${state.q}” in its name. Texts of files are not searched.`
+              : "This folder is empty.",
+          ),
     );
     pane.scrollTop = 0;
   }
@@ -119,20 +133,18 @@ office.apps.files = (root) => {
     const folder = file.kind === "folder",
       sign = icon(folder ? "files" : "text");
     if (folder) sign.classList.add("folder-icon");
+    const entries = [
+      ["open", "Open", folder ? "files" : "text"],
+      ["rename", "Rename…", "edit"],
+      ["move", "Move to…", "forward"],
+      ...(folder ? [] : [["copy", "Copy to…", "plus"]]),
+      ["delete", "Delete", "trash"],
+    ];
+    const pickAct = (what) => (what === "open" ? show() : act(what, file));
+    const show = () => (folder ? go(file.id) : open(file.id));
     const more = opener(
       button("files.more", "more", "", null, { k: file.id, class: "plain", title: `More for ${file.name}` }),
-      () =>
-        menu(
-          more,
-          [
-            ["rename", "Rename…", "edit"],
-            ["move", "Move to…", "forward"],
-            ...(folder ? [] : [["copy", "Copy to…", "plus"]]),
-            ["delete", "Delete", "trash"],
-          ],
-          null,
-          (what) => act(what, file),
-        ),
+      () => menu(more, entries, null, pickAct),
     );
     return h(
       "tr",
@@ -143,8 +155,11 @@ office.apps.files = (root) => {
         role: "button",
         tabindex: 0,
         draggable: "true",
-        onclick: () => (folder ? go(file.id) : open(file.id)),
-        oncontextmenu: () => more.click(),
+        onclick: show,
+        oncontextmenu: (event) => contextMenu(event, entries, pickAct),
+        onkeydown: (event) => {
+          if (event.key === "Delete") act("delete", file);
+        },
         ondragstart: (event) => event.dataTransfer.setData("file", file.id),
         ondragover: (event) => {
           if (folder) event.preventDefault();
@@ -250,6 +265,7 @@ office.apps.files = (root) => {
       });
     }
     text.addEventListener("input", mark);
+    office.at("files", file.name);
     state.file = { name: file.name, changed, save };
     put(
       pane,
@@ -310,5 +326,10 @@ office.apps.files = (root) => {
     return event.key === "Backspace" && back();
   }
   list();
-  return { show: () => (state.file ? null : list()), back, keys };
+  const shortcuts = [
+    ["Ctrl+S", "Save the text that is open"],
+    ["/", "Search"],
+    ["Backspace", "Back"],
+  ];
+  return { show: () => (state.file ? null : list()), back, keys, shortcuts };
 };

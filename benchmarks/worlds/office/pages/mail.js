@@ -5,7 +5,7 @@
  * data-t            data-k       what
  * mail.folder       folder       Inbox, Starred, Drafts, Sent, Archive, Trash
  * mail.compose                   a new message
- * mail.search                    field; Enter searches in the folder, Escape clears
+ * mail.search                    field; searches in all folders, Escape clears
  * mail.clear                     ends the search
  * mail.filter                    choice: all, unread, starred, files
  * mail.newer, mail.older         pages
@@ -16,7 +16,9 @@
  * mail.bulk-archive, mail.bulk-delete, mail.bulk-inbox, mail.bulk-read, mail.bulk-unread
  *                                shown once something is checked
  *
- * Keys: c compose, / search, r reply, f forward, e archive, # delete, Ctrl+Enter send.
+ * A message of the list has a menu (menu.item): open, reply, star, unread, archive or inbox, delete.
+ *
+ * Keys: c compose, / search, r reply, f forward, e archive, # delete, Ctrl+Enter send, Ctrl+Z back.
  */
 
 office.apps.mail = (root) => {
@@ -31,7 +33,7 @@ office.apps.mail = (root) => {
   const state = { folder: "Inbox", q: "", show: "all", page: 0, open: null, checked: new Set(), got: null };
   const side = h("nav", { class: "side" }),
     pane = h("div", { class: "pane" });
-  const search = searchField("mail.search", "Search mail", (q) => {
+  const search = searchField("mail.search", "Search all mail", (q) => {
     state.q = q;
     state.page = 0;
     state.open = null;
@@ -40,7 +42,7 @@ office.apps.mail = (root) => {
   const filter = choice(
     "mail.filter",
     [
-      ["all", "All mail"],
+      ["all", "No filter"],
       ["unread", "Unread"],
       ["starred", "Starred"],
       ["files", "With attachment"],
@@ -68,18 +70,23 @@ office.apps.mail = (root) => {
 
   const go = (folder) => {
     Object.assign(state, { folder, q: "", show: "all", page: 0, open: null });
-    search.querySelector("input").value = "";
+    search.clear();
     filter.set("all");
     list();
   };
 
+  let turn = 0;
   async function list() {
-    const got = (state.got = await ask("mail", "list", {
+    turn += 1;
+    const mine = turn;
+    const got = await ask("mail", "list", {
       folder: state.folder,
       q: state.q,
       show: state.show,
       page: state.page,
-    }));
+    });
+    if (mine !== turn) return;
+    state.got = got;
     state.page = got.page;
     state.checked.clear();
     put(
@@ -92,7 +99,7 @@ office.apps.mail = (root) => {
             type: "button",
             t: "mail.folder",
             k: name,
-            class: name === state.folder ? "on" : "",
+            class: name === state.folder && !state.q ? "on" : "",
             onclick: () => go(name),
           },
           icon(sign),
@@ -105,9 +112,10 @@ office.apps.mail = (root) => {
   }
 
   function draw() {
-    const { got, folder, checked } = state,
-      drafts = folder === "Drafts",
+    const { got, folder, checked, q } = state,
+      drafts = folder === "Drafts" && !q,
       ids = () => [...checked];
+    office.at("mail", q ? "search" : folder);
     const bulk = (name, sign, label, work) =>
       button(`mail.bulk-${name}`, sign, label, () =>
         guard(async () => {
@@ -131,10 +139,10 @@ office.apps.mail = (root) => {
     const tools = checked.size
       ? [
           h("span", { class: "small" }, `${checked.size} checked`),
-          folder !== "Archive" &&
-            folder !== "Trash" &&
+          (q || !["Archive", "Trash"].includes(folder)) &&
             bulk("archive", "archive", "Archive", () => move(ids(), "Archive")),
-          ["Archive", "Trash"].includes(folder) && bulk("inbox", "inbox", "Move to Inbox", () => move(ids(), "Inbox")),
+          (q || ["Archive", "Trash"].includes(folder)) &&
+            bulk("inbox", "inbox", "Move to Inbox", () => move(ids(), "Inbox")),
           bulk("delete", "trash", "Delete", () => remove(ids())),
           bulk("read", null, "Mark as read", () => ask("mail", "mark", { ids: ids(), column: "is_read", on: true })),
           bulk("unread", null, "Mark as unread", () =>
@@ -142,8 +150,12 @@ office.apps.mail = (root) => {
           ),
         ]
       : [
-          h("b", { class: "cut" }, state.q ? `Results for “${state.q}” in ${folder}` : folder),
-          state.q && button("mail.clear", "close", "", () => go(folder), { class: "plain", title: "End the search" }),
+          h(
+            "b",
+            { class: "cut" },
+            q ? (PHONE ? `All folders: “${q}”` : `Results for “${q}” in all folders but Drafts`) : folder,
+          ),
+          q && button("mail.clear", "close", "", () => go(folder), { class: "plain", title: "End the search" }),
         ];
     put(
       pane,
@@ -166,9 +178,9 @@ office.apps.mail = (root) => {
       got.rows.length
         ? h("div", { class: "mails" }, got.rows.map(row))
         : empty(
-            state.q ? "search" : "inbox",
-            state.q
-              ? "No message fits your search."
+            q ? "search" : "inbox",
+            q
+              ? `No message of any folder but Drafts has “${q}” in its subject, text, sender or recipients${state.show === "all" ? "" : ", and fits the filter"}.`
               : state.show === "all"
                 ? `Nothing in ${folder}.`
                 : "No message fits this filter.",
@@ -178,10 +190,10 @@ office.apps.mail = (root) => {
   }
 
   function row(mail) {
-    const drafts = state.folder === "Drafts",
+    const drafts = state.folder === "Drafts" && !state.q,
       who = drafts
         ? mail.recipients || "(no recipient)"
-        : state.folder === "Sent"
+        : mail.folder === "Sent"
           ? `To: ${mail.recipients}`
           : mail.sender;
     const check = h("input", {
@@ -196,16 +208,18 @@ office.apps.mail = (root) => {
         draw();
       },
     });
+    const mark = (column, on) =>
+      guard(async () => {
+        await ask("mail", "mark", { ids: [mail.id], column, on });
+        list();
+      });
     const star = button(
       "mail.star",
       "star",
       "",
       (event) => {
         event.stopPropagation();
-        guard(async () => {
-          await ask("mail", "mark", { ids: [mail.id], column: "starred", on: !mail.starred });
-          list();
-        });
+        mark("starred", !mail.starred);
       },
       {
         k: mail.id,
@@ -214,6 +228,30 @@ office.apps.mail = (root) => {
         filled: !!mail.starred,
       },
     );
+    const isPut = ["Archive", "Trash"].includes(mail.folder);
+    const open = () => (drafts ? resume(mail.id) : view(mail.id));
+    const acts = {
+      open,
+      reply: async () => {
+        await view(mail.id);
+        state.acts?.reply();
+      },
+      star: () => mark("starred", !mail.starred),
+      unread: () => mark("is_read", !mail.is_read),
+      archive: () => guard(() => move([mail.id], "Archive")).then(list),
+      inbox: () => guard(() => move([mail.id], "Inbox")).then(list),
+      delete: () => guard(() => remove([mail.id])).then(list),
+    };
+    const entries = drafts
+      ? [["open", "Open", "edit"]]
+      : [
+          ["open", "Open", "mail"],
+          ["reply", "Reply", "reply"],
+          ["star", mail.starred ? "Remove the star" : "Star", "star"],
+          ["unread", mail.is_read ? "Mark unread" : "Mark as read", "inbox"],
+          isPut ? ["inbox", "Move to Inbox", "inbox"] : ["archive", "Archive", "archive"],
+          ["delete", "Delete", "trash"],
+        ];
     return h(
       "div",
       {
@@ -222,7 +260,8 @@ office.apps.mail = (root) => {
         k: mail.id,
         role: "button",
         tabindex: 0,
-        onclick: () => (drafts ? resume(mail.id) : view(mail.id)),
+        onclick: open,
+        oncontextmenu: (event) => contextMenu(event, entries, (what) => acts[what]()),
       },
       !drafts && check,
       !drafts && star,
@@ -233,17 +272,35 @@ office.apps.mail = (root) => {
         h("span", { class: "subject" }, mail.subject || "(no subject)"),
         h("span", { class: "muted" }, ` – ${oneLine(mail.head)}`),
       ),
+      state.q && h("span", { class: "tag" }, mail.folder),
       mail.attached ? icon("clip") : null,
       h("span", { class: "when small" }, moment(mail.sent_at)),
     );
   }
 
+  const folderOf = (id) =>
+    state.open?.id === id ? state.open.folder : state.got.rows.find((each) => each.id === id)?.folder;
   const move = async (ids, folder) => {
+    const before = new Map(ids.map((id) => [id, folderOf(id)]));
     await ask("mail", "move", { ids, folder });
-    toast(ids.length === 1 ? `Moved to ${folder}.` : `${ids.length} messages moved to ${folder}.`);
+    toast(
+      ids.length === 1 ? `Moved to ${folder}.` : `${ids.length} messages moved to ${folder}.`,
+      false,
+      folder === "Deleted"
+        ? null
+        : async () => {
+            for (const [id, from] of before) await ask("mail", "move", { ids: [id], folder: from });
+            toast(ids.length === 1 ? "Moved back." : `${ids.length} messages moved back.`);
+            list();
+          },
+    );
   };
   function remove(ids) {
-    if (state.folder !== "Trash") return move(ids, "Trash");
+    if (ids.some((id) => folderOf(id) !== "Trash"))
+      return move(
+        ids.filter((id) => folderOf(id) !== "Trash"),
+        "Trash",
+      );
     sure(
       "Delete for good?",
       `${count(ids.length, "message")} will be deleted for good. This cannot be taken back.`,
@@ -262,10 +319,11 @@ office.apps.mail = (root) => {
     const mail = await guard(() => ask("mail", "get", { id }));
     if (!mail) return list();
     state.open = mail;
+    office.at("mail", mail.folder, id);
     const leave = async (work) =>
       guard(async () => {
         await work();
-        if (state.folder !== "Trash" || !pane.closest(".window").querySelector(".shade")) {
+        if (mail.folder !== "Trash" || !pane.closest(".window").querySelector(".shade")) {
           state.open = null;
           list();
         }
@@ -329,5 +387,15 @@ office.apps.mail = (root) => {
     return true;
   }
   list();
-  return { show: list, back, keys, compose };
+  const shortcuts = [
+    ["c", "Write a message"],
+    ["/", "Search"],
+    ["r", "Reply to the message that is open"],
+    ["f", "Forward it"],
+    ["e", "Archive the message that is open"],
+    ["# or Delete", "Delete the message that is open"],
+    ["Escape", "Back to the list"],
+    ["Ctrl+Enter", "Send what is being written"],
+  ];
+  return { show: list, back, keys, compose, shortcuts };
 };

@@ -5,6 +5,7 @@
  * data-t            data-k       what
  * mail.to, mail.cc, mail.subject, mail.body    fields of a new message
  * mail.person       address      a suggestion below To or Cc
+ * mail.quote                     shows the text that is answered to or forwarded, to be changed
  * mail.attach                    window: choose a file (mail.attach-file, data-k: id)
  * mail.find-file                 field of that window: only files with such a name
  * mail.detach       id           takes an attachment away again
@@ -24,8 +25,37 @@ function composeMail(start, title, { sent, changed }) {
   const [to, toLine] = line("to", "To", start.to),
     [cc, ccLine] = line("cc", "Cc", start.cc),
     [subject, subjectLine] = line("subject", "Subject", start.subject);
-  const body = h("textarea", { name: "body", t: "mail.body", rows: PHONE ? 9 : 11, "aria-label": "Message" });
+  const body = h("textarea", {
+    name: "body",
+    t: "mail.body",
+    rows: start.quote || PHONE ? 9 : 11,
+    "aria-label": "Message",
+  });
   body.value = start.body || "";
+  let quote = start.quote || ""; // goes below what is written, and is not in the way of it
+  const quoted = h("div", { class: "quoted" });
+  const showQuote = () =>
+    put(
+      quoted,
+      quote && [
+        button(
+          "mail.quote",
+          "more",
+          "",
+          () => {
+            const at = body.value.length;
+            body.value += quote;
+            quote = "";
+            showQuote();
+            body.focus();
+            body.setSelectionRange(at, at);
+          },
+          { title: "Show the quoted text and change it", class: "plain" },
+        ),
+        h("span", { class: "muted small cut" }, `The quoted text goes below: ${oneLine(quote)}`),
+      ],
+    );
+  showQuote();
   const chips = h("div", { class: "grow" });
   const showFiles = () =>
     put(
@@ -53,7 +83,7 @@ function composeMail(start, title, { sent, changed }) {
     to: to.value,
     cc: cc.value,
     subject: subject.value,
-    body: body.value,
+    body: body.value + quote,
     attachments: attached.map((file) => file.id),
     draft: start.draft ?? null,
   });
@@ -71,6 +101,7 @@ function composeMail(start, title, { sent, changed }) {
       ccLine,
       subjectLine,
       body,
+      quoted,
       h(
         "div",
         { class: "line" },
@@ -105,14 +136,19 @@ function composeMail(start, title, { sent, changed }) {
   return shade;
 }
 
-/** People whose name or address begins like what is being written. */
+/** People whose name or address begins like what is being written; Enter takes the one that is marked. */
 function suggestPeople(input) {
   let turn = 0,
-    box = null;
+    box = null,
+    at = 0;
   const drop = () => {
     box?.remove();
     box = null;
     turn += 1;
+  };
+  const mark = (number) => {
+    at = (number + box.children.length) % box.children.length;
+    for (const [place, item] of [...box.children].entries()) item.classList.toggle("on", place === at);
   };
   input.addEventListener("input", async () => {
     const parts = input.value.split(/[,;]/),
@@ -123,26 +159,18 @@ function suggestPeople(input) {
       people = await ask("mail", "people", { q });
     if (mine !== turn || !people.length || document.activeElement !== input) return;
     const place = input.getBoundingClientRect();
-    box = h(
-      "div",
-      { class: "menu people" },
-      people.map((person) =>
-        button(
-          "mail.person",
-          null,
-          "",
-          () => {
-            input.value = [...parts.slice(0, -1).map((part) => part.trim()), person.email].join(", ") + ", ";
-            drop();
-            input.focus();
-          },
-          { k: person.email, title: person.name },
-        ),
-      ),
-    );
-    people.forEach((person, number) =>
-      put(box.children[number], h("b", {}, person.name), h("span", { class: "muted" }, person.email)),
-    );
+    const take = (person) => {
+      input.value = [...parts.slice(0, -1).map((part) => part.trim()), person.email].join(", ") + ", ";
+      drop();
+      input.focus();
+    };
+    const item = (person) => {
+      const element = button("mail.person", null, "", () => take(person), { k: person.email, title: person.name });
+      put(element, h("b", {}, person.name), h("span", { class: "muted" }, person.email));
+      return element;
+    };
+    box = h("div", { class: "menu people" }, people.map(item));
+    mark(0);
     document.body.append(box);
     box.style.left = `${place.left}px`;
     box.style.top = `${place.bottom + 2}px`;
@@ -150,17 +178,13 @@ function suggestPeople(input) {
   });
   input.addEventListener("keydown", (event) => {
     if (!box) return;
-    if (event.key === "Escape") {
-      drop();
-      event.stopPropagation();
-    } else if (event.key === "ArrowDown") {
-      box.firstChild.focus();
-      event.preventDefault();
-    } else if (event.key === "Enter") {
-      box.firstChild.click();
-      event.stopPropagation();
-      event.preventDefault();
-    }
+    if (event.key === "Escape") drop();
+    else if (event.key === "ArrowDown") mark(at + 1);
+    else if (event.key === "ArrowUp") mark(at - 1);
+    else if (event.key === "Enter") box.children[at].click();
+    else return;
+    event.stopPropagation();
+    event.preventDefault();
   });
   input.addEventListener("blur", (event) => {
     if (!box?.contains(event.relatedTarget)) drop();
@@ -194,7 +218,7 @@ async function attachFile(attached, done) {
   const shade = dialog({
     title: "Attach a file",
     cancel: "Cancel",
-    body: [searchField("mail.find-file", "Search by name", redraw, { live: true }), rows],
+    body: [searchField("mail.find-file", "Search by name", redraw), rows],
   });
   function redraw(q) {
     draw(q);

@@ -23,14 +23,14 @@ function answersTo(mail) {
     to: mail.sender_addr === OWN_ADDRESS ? mail.recipients : mail.sender_addr,
     cc: "",
     subject,
-    body: quote,
+    quote,
   };
   return {
     reply,
     replyAll: others && { ...reply, cc: others },
     forward: {
       subject: `Fwd: ${mail.subject}`,
-      body: `\n\n---------- Forwarded message ----------\nFrom: ${mail.sender} <${mail.sender_addr}>\nDate: ${mail.sent_at}\nSubject: ${mail.subject}\n\n${mail.body}`,
+      quote: `\n\n---------- Forwarded message ----------\nFrom: ${mail.sender} <${mail.sender_addr}>\nDate: ${mail.sent_at}\nSubject: ${mail.subject}\n\n${mail.body}`,
     },
   };
 }
@@ -43,13 +43,13 @@ function messageBar(mail, acts) {
     { class: "bar message-bar" },
     button("mail.back", "back", "Back", acts.back),
     button("mail.reply", "reply", "Reply", acts.reply),
-    acts.replyAll && button("mail.reply-all", "reply", "Reply to all", acts.replyAll),
+    acts.replyAll && button("mail.reply-all", "replyAll", PHONE ? "All" : "Reply to all", acts.replyAll),
     button("mail.forward", "forward", "Forward", acts.forward),
     ["Inbox", "Sent"].includes(mail.folder)
       ? button("mail.archive", "archive", "Archive", acts.archive)
-      : button("mail.inbox", "inbox", "Move to Inbox", acts.inbox),
+      : button("mail.inbox", "inbox", PHONE ? "Inbox" : "Move to Inbox", acts.inbox),
     button("mail.delete", "trash", "Delete", acts.remove),
-    button("mail.unread", "mail", "Mark unread", acts.unread),
+    button("mail.unread", "mail", PHONE ? "Unread" : "Mark unread", acts.unread),
     h("i", { class: "grow" }),
     button("mail.previous", "left", "", acts.previous, {
       class: "plain",
@@ -85,7 +85,7 @@ function messageArticle(mail, acts) {
         h("div", {}, h("b", {}, mail.sender), h("span", { class: "muted mailbox" }, ` <${mail.sender_addr}>`)),
         h("div", { class: "muted small" }, `to ${mail.recipients}${mail.cc ? `, copy to ${mail.cc}` : ""}`),
       ),
-      h("span", { class: "muted small" }, mail.sent_at),
+      h("span", { class: "muted small" }, stamp(mail.sent_at)),
     ),
     h("p", { class: "pre text" }, mail.body),
     mail.attachments.length > 0 &&

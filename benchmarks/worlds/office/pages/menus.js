@@ -1,64 +1,112 @@
 "use strict";
 /*
- * Lists that open where they were asked for.
+ * Lists that open where they were asked for. One is open at a time; while it is, the keyboard is its own.
  *
  * data-t          data-k         what
  * menu.item       value          an entry of an open choice or menu
+ *
+ * Keys: arrows, Home, End, the first letters of an entry, Enter or the space bar picks, Escape or Tab closes.
  */
 
-/** A list that opens where it was asked for; `entries`: [value, label, sign]. */
-function menu(anchor, entries, chosen, pick) {
-  document.querySelector(".menu")?.remove();
-  const place = anchor.getBoundingClientRect();
-  const box = h(
-    "div",
-    { class: "menu", role: "menu" },
-    entries.map(([value, label, sign]) =>
-      button(
-        "menu.item",
-        sign,
-        label,
-        () => {
-          close();
-          pick(value);
-        },
-        { k: value, class: value === chosen ? "on" : "" },
-      ),
-    ),
-  );
+let openMenu = null; // {box, close}
+
+/** Closes what is open; true: something was. */
+function closeMenu() {
+  openMenu?.close();
+  for (const box of document.querySelectorAll(".menu")) box.remove();
+}
+
+/**
+ * A box below an element, or at a point of the screen. `keys(event)` says whether it has done something with a key; no
+ * key reaches what lies under the box.
+ */
+function popup(box, anchor, place, keys) {
+  closeMenu();
   const close = () => {
+    openMenu = null;
     box.remove();
-    removeEventListener("pointerdown", away, true);
-    removeEventListener("keydown", keys, true);
+    removeEventListener("mousedown", away, true);
+    removeEventListener("keydown", onKey, true);
   };
   const away = (event) => {
-    if (!box.contains(event.target)) {
+    if (box.contains(event.target)) return;
+    close();
+    if (anchor?.contains(event.target)) anchor.dataset.closed = "1";
+  };
+  const onKey = (event) => {
+    event.stopImmediatePropagation();
+    if (["Shift", "Control", "Alt", "Meta"].includes(event.key)) return;
+    if (event.key === "Escape" || event.key === "Tab") {
+      event.preventDefault();
       close();
-      if (anchor.contains(event.target)) anchor.dataset.closed = "1";
-    }
+      anchor?.focus();
+    } else if (keys(event)) event.preventDefault();
   };
-  const keys = (event) => {
-    const all = [...box.children],
-      at = all.indexOf(document.activeElement);
-    if (event.key === "Escape") close();
-    else if (event.key === "ArrowDown") all[(at + 1) % all.length].focus();
-    else if (event.key === "ArrowUp") all[(at + all.length - 1) % all.length].focus();
-    else if (event.key !== "Enter" || at < 0) return;
-    event.stopPropagation();
-    if (event.key !== "Enter") event.preventDefault();
-    if (event.key === "Escape") anchor.focus();
-  };
+  openMenu = { box, close };
   document.body.append(box);
   const below = innerHeight - place.bottom - 8,
-    above = place.top - 8;
-  const up = box.offsetHeight > below && above > below;
-  box.style.minWidth = `${place.width}px`;
+    above = place.top - 8,
+    up = box.offsetHeight > below && above > below;
+  box.style.minWidth = `${place.right - place.left}px`;
   box.style.maxHeight = `${up ? above : below}px`;
   box.style.left = `${Math.max(4, Math.min(place.left, innerWidth - box.offsetWidth - 4))}px`;
   box.style.top = `${up ? place.top - Math.min(box.offsetHeight, above) - 2 : place.bottom + 2}px`;
-  addEventListener("pointerdown", away, true);
-  addEventListener("keydown", keys, true);
+  addEventListener("mousedown", away, true);
+  addEventListener("keydown", onKey, true);
   return close;
+}
+
+/** A list of entries, [value, label, sign], the chosen one in focus; `first`: the key that has opened it. */
+function menu(anchor, entries, chosen, pick, { place = anchor.getBoundingClientRect(), first } = {}) {
+  const take = (value) => {
+    close();
+    anchor?.focus();
+    pick(value);
+  };
+  const items = entries.map(([value, label, sign]) =>
+    button("menu.item", sign, label, () => take(value), { k: value, class: value === chosen ? "on" : "" }),
+  );
+  const box = h("div", { class: "menu", role: "menu" }, items);
+  const current = () => items.indexOf(document.activeElement);
+  const go = (number) => items[(number + items.length) % items.length].focus();
+  let begun = "";
+  /** Goes to the entry that begins with the letters written so far, or to the next one with the same letter. */
+  const goByLetters = (letter) => {
+    const find = (letters, start) => {
+      const fits = (number) => entries[number % entries.length][1].toLowerCase().startsWith(letters);
+      const step = entries.findIndex((_, number) => fits(start + number));
+      return step < 0 ? null : start + step;
+    };
+    const longer = begun && find(begun + letter, Math.max(0, current()));
+    begun = typeof longer === "number" ? begun + letter : letter;
+    const number = typeof longer === "number" ? longer : find(letter, current() + 1);
+    if (number !== null) go(number);
+  };
+  const keys = (event) => {
+    const { key } = event;
+    if (key.length > 1) begun = "";
+    if (key === "ArrowDown") go(current() + 1);
+    else if (key === "ArrowUp") go(current() < 0 ? -1 : current() - 1);
+    else if (key === "Home") go(0);
+    else if (key === "End") go(-1);
+    else if (key === "Enter" || key === " ") {
+      if (current() >= 0) take(entries[current()][0]);
+    } else if (key.length === 1 && !event.ctrlKey) goByLetters(key.toLowerCase());
+    else return false;
+    return true;
+  };
+  const close = popup(box, anchor, place, keys);
+  const at = entries.findIndex(([value]) => value === chosen);
+  go(Math.max(0, at));
+  if (first) keys(first);
+}
+
+/** A menu at the pointer: what the right button opens, and on the phone a long press. */
+function contextMenu(event, entries, pick) {
+  event.preventDefault();
+  event.stopPropagation();
+  const { clientX: x, clientY: y } = event;
+  menu(null, entries, null, pick, { place: { left: x, right: x, top: y, bottom: y } });
 }
 
 /** A button that opens a menu, unless the click has just closed it. */
@@ -81,6 +129,17 @@ function choice(t, entries, value, changed, more = {}) {
     element.value = chosen;
     show();
   };
+  const open = (first) =>
+    menu(
+      element,
+      options,
+      element.value,
+      (chosen) => {
+        set(chosen);
+        changed?.(chosen);
+      },
+      { first },
+    );
   Object.defineProperty(element, "value", {
     writable: true,
     value: options.some(([each]) => each === value) ? value : options[0]?.[0],
@@ -91,16 +150,12 @@ function choice(t, entries, value, changed, more = {}) {
     show();
   };
   element.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown") {
-      event.preventDefault();
-      element.click();
-    }
+    const opens = ["ArrowDown", "ArrowUp"].includes(event.key) || /^[\p{L}\p{N}]$/u.test(event.key);
+    if (!opens || event.ctrlKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    open(event);
   });
   show();
-  return opener(element, () =>
-    menu(element, options, element.value, (chosen) => {
-      set(chosen);
-      changed?.(chosen);
-    }),
-  );
+  return opener(element, () => open());
 }

@@ -9,8 +9,9 @@
  * sheets.ok, sheets.undo         ✓ stores, ✗ takes the text back
  * sheets.clear                   empties the chosen cell
  * sheets.jump                    field: Enter goes to the cell that is written there
+ * sheets.catch                   field that nobody sees: has the focus where a cell is chosen, takes what is written
  *
- * Keys: arrows, Tab, Enter, Delete, F2; letters and digits begin to write into the cell.
+ * Keys: arrows, Tab, Enter, Delete, F2, Ctrl+C, Ctrl+V, Ctrl+Z; whatever else is written goes into the cell.
  */
 
 /** The value of a formula; `value(cell)` gives what another cell shows. Throws what to show instead. */
@@ -118,7 +119,11 @@ function between(one, other) {
 office.apps.sheets = (root) => {
   const COLUMNS = [..."ABCDEFGHIJ"],
     ROWS = 60;
-  const state = { sheet: null, cells: {}, at: "A1", to: "A1", copied: null };
+  const state = { sheet: null, cells: {}, at: "A1", to: "A1", before: [] }; // before: what Ctrl+Z brings back
+  const MOST_READS = 200_000; // of cells by formulas, each time the sheet is worked out
+  const MOST_BEFORE = 50;
+  let values = new Map(), // what cells show, worked out once
+    reads = 0;
   const jump = h("input", {
     t: "sheets.jump",
     "aria-label": "Go to cell",
@@ -127,7 +132,7 @@ office.apps.sheets = (root) => {
     onkeydown: (event) => {
       if (event.key !== "Enter") return;
       const cell = jump.value.trim().toUpperCase();
-      if (/^[A-J]([1-9]|[1-5]\d|60)$/.test(cell)) choose(cell);
+      if (/^[A-J]([1-9]|[1-5]\d|60)$/.test(cell)) leave(cell);
       else toast("Enter a cell from A1 to J60.", true);
     },
   });
@@ -139,22 +144,65 @@ office.apps.sheets = (root) => {
     oninput: () => {
       const cell = cellOf(state.at);
       cell.textContent = field.value;
+      cell.classList.add("writing");
     },
     onkeydown: (event) => {
       if (event.key === "Enter") {
         event.preventDefault();
-        store(0, event.shiftKey ? -1 : 1);
+        step(0, event.shiftKey ? -1 : 1);
       } else if (event.key === "Tab") {
         event.preventDefault();
-        store(event.shiftKey ? -1 : 1, 0);
+        step(event.shiftKey ? -1 : 1, 0);
       } else if (event.key === "Escape") {
         event.preventDefault();
         choose(state.at);
       }
     },
   });
-  const table = h("table", { class: "cells" }),
-    pane = h("div", { class: "pane grid-pane", tabindex: -1 }, table),
+  const catcher = h("input", {
+    t: "sheets.catch",
+    class: "catcher",
+    "aria-label": "Write into the cell",
+    autocomplete: "off",
+    oninput: () => {
+      field.value = catcher.value;
+      catcher.value = "";
+      write();
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    },
+    onkeydown: (event) => {
+      if (keys(event)) event.preventDefault();
+    },
+    oncopy: (event) => {
+      event.preventDefault();
+      event.clipboardData.setData("text/plain", chosenText());
+      toast("Copied.");
+    },
+    onpaste: (event) => {
+      event.preventDefault();
+      paste(event.clipboardData.getData("text/plain"));
+    },
+  });
+  const table = h("table", {
+      class: "cells",
+      onmousedown: (event) => event.preventDefault(), // the focus stays where writing goes
+      oncontextmenu: (event) => {
+        const cell = event.target.closest("td");
+        if (!cell) return;
+        if (!between(state.at, state.to).includes(cell.dataset.k)) leave(cell.dataset.k);
+        contextMenu(
+          event,
+          [
+            ["edit", "Edit", "edit"],
+            ["copy", "Copy", "sheets"],
+            ["paste", "Paste", "text"],
+            ["clear", "Clear", "trash"],
+          ],
+          actOnCells,
+        );
+      },
+    }),
+    pane = h("div", { class: "pane grid-pane", tabindex: -1 }, table, catcher),
     tabs = h("span", { class: "grow" }),
     status = h("span", { class: "muted small" });
   root.append(
@@ -163,9 +211,9 @@ office.apps.sheets = (root) => {
       { class: "bar formula" },
       jump,
       field,
-      button("sheets.ok", "check", "", () => store(0, 0), { title: "Store" }),
+      button("sheets.ok", "check", "", () => step(0, 0), { title: "Store" }),
       button("sheets.undo", "close", "", () => choose(state.at), { title: "Take back" }),
-      button("sheets.clear", "trash", PHONE ? "" : "Clear", () => empties(), { title: "Empty the cell" }),
+      button("sheets.clear", "trash", "Clear", () => empties(), { title: "Empty the cell" }),
     ),
     pane,
     h("footer", { class: "bar tabs-bar" }, tabs, status),
@@ -198,10 +246,7 @@ office.apps.sheets = (root) => {
             onpointerenter: (event) => {
               if (event.buttons === 1 && state.to !== name) extend(name);
             },
-            ondblclick: () => {
-              field.focus();
-              field.setSelectionRange(field.value.length, field.value.length);
-            },
+            ondblclick: () => write(),
           });
           return made[name];
         }),
@@ -209,12 +254,23 @@ office.apps.sheets = (root) => {
     ),
   );
 
-  function shown(name, seen = []) {
-    const text = state.cells[name] ?? "";
+  /** What a cell shows; each is worked out once, whatever the formulas that need it. */
+  function shown(name) {
+    if (!values.has(name)) {
+      values.set(name, "#CIRCLE!"); // for who asks again before it is known
+      values.set(name, worked(state.cells[name] ?? ""));
+    }
+    return values.get(name);
+  }
+  function worked(text) {
     if (text[0] !== "=") return text;
-    if (seen.includes(name)) return "#CIRCLE!";
     try {
-      return String(+formula(text, (other) => shown(other, [...seen, name])).toFixed(6));
+      const result = formula(text, (other) => {
+        reads += 1;
+        if (reads > MOST_READS) throw new Error("#LIMIT!");
+        return shown(other);
+      });
+      return String(+result.toFixed(6));
     } catch (error) {
       return error.message.startsWith("#") ? error.message : "#ERROR!";
     }
@@ -232,7 +288,7 @@ office.apps.sheets = (root) => {
           name,
           () => {
             keep();
-            Object.assign(state, { sheet: name, at: "A1", to: "A1" });
+            Object.assign(state, { sheet: name, at: "A1", to: "A1", before: [] });
             pane.scrollTo(0, 0);
             load();
           },
@@ -240,12 +296,18 @@ office.apps.sheets = (root) => {
         ),
       ),
     );
+    show();
+    mark();
+  }
+  /** Works the sheet out anew. */
+  function show() {
+    values = new Map();
+    reads = 0;
     for (const [name, cell] of Object.entries(made)) {
       const text = shown(name);
       cell.textContent = text;
       cell.className = `${text !== "" && !isNaN(text) ? "number" : ""} ${text[0] === "#" ? "bad" : ""} ${name.slice(1) === "1" ? "head" : ""}`;
     }
-    mark();
   }
   /** Shows what is chosen, and sums it up. */
   function mark() {
@@ -256,6 +318,7 @@ office.apps.sheets = (root) => {
     table.rows[0].cells[COLUMNS.indexOf(state.at[0]) + 1].classList.add("on");
     table.rows[+state.at.slice(1)].cells[0].classList.add("on");
     jump.value = state.at;
+    office.at("sheets", state.sheet, state.at);
     field.value = state.cells[state.at] ?? "";
     const numbers = chosen
         .map((name) => shown(name))
@@ -269,6 +332,7 @@ office.apps.sheets = (root) => {
   }
   function choose(name) {
     made[state.at].textContent = shown(state.at);
+    made[state.at].classList.remove("writing");
     state.at = state.to = name;
     mark();
     const cell = made[name],
@@ -280,61 +344,94 @@ office.apps.sheets = (root) => {
     if (left < pane.scrollLeft) pane.scrollLeft = left;
     else if (cell.offsetLeft + cell.offsetWidth > pane.scrollLeft + pane.clientWidth)
       pane.scrollLeft = cell.offsetLeft + cell.offsetWidth + 4 - pane.clientWidth;
-    if (document.activeElement !== pane) pane.focus({ preventScroll: true });
+    catcher.focus({ preventScroll: true });
+  }
+  /** Writes on in the chosen cell, behind what is there. */
+  function write() {
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
   }
   const extend = (name) => {
     state.to = name;
     mark();
   };
   const changed = () => field.value.trim() !== (state.cells[state.at] ?? "");
-  const set = (cell, value) => ask("sheets", "set", { sheet: state.sheet, cell, value });
+  /** Stores the contents of cells; shown at once, before the server has answered. */
+  function store(contents, isUndo = false) {
+    const { sheet } = state,
+      before = Object.entries(contents).map(([name]) => [name, state.cells[name] ?? ""]);
+    if (!isUndo) state.before = [...state.before, Object.fromEntries(before)].slice(-MOST_BEFORE);
+    for (const [name, value] of Object.entries(contents))
+      if (value === "") delete state.cells[name];
+      else state.cells[name] = value;
+    show();
+    mark();
+    return guard(async () => {
+      for (const [cell, value] of Object.entries(contents))
+        await ask("sheets", "set", { sheet, cell, value }).catch(async (error) => {
+          await load();
+          throw error;
+        });
+    });
+  }
   /** What was begun is stored where one goes elsewhere, as one is used to. */
-  const keep = () => (changed() ? guard(() => set(state.at, field.value)) : null);
-  async function leave(name) {
-    const kept = keep();
+  function keep() {
+    if (changed()) store({ [state.at]: field.value.trim() });
+  }
+  function leave(name) {
+    keep();
     choose(name);
-    if (kept) {
-      await kept;
-      await load();
-    }
   }
-  async function store(right, down) {
-    const next = beside(right, down);
-    if (changed()) {
-      await guard(() => set(state.at, field.value));
-      await load();
-    }
-    choose(next);
-  }
+  const step = (right, down) => leave(beside(right, down));
   const beside = (right, down, from = state.at) =>
     COLUMNS[Math.max(0, Math.min(COLUMNS.length - 1, COLUMNS.indexOf(from[0]) + right))] +
     Math.max(1, Math.min(ROWS, +from.slice(1) + down));
-  async function empties() {
-    await guard(async () => {
-      for (const name of between(state.at, state.to)) if (state.cells[name] !== undefined) await set(name, "");
-    });
-    await load();
-    pane.focus({ preventScroll: true });
+  function empties() {
+    const filled = between(state.at, state.to).filter((name) => state.cells[name] !== undefined);
+    field.value = state.cells[state.at] ?? "";
+    store(Object.fromEntries(filled.map((name) => [name, ""])));
+    catcher.focus({ preventScroll: true });
   }
-  const copy = () => {
-    const all = between(state.at, state.to);
-    state.copied = {
-      rows: [...new Set(all.map((name) => name.slice(1)))].map((row) =>
-        all.filter((name) => name.slice(1) === row).map((name) => shown(name)),
-      ),
-    };
-    toast("Copied.");
-  };
-  async function paste() {
-    const { at } = state,
-      { rows } = state.copied;
-    await guard(async () => {
-      for (const [down, row] of rows.entries())
-        for (const [right, text] of row.entries())
-          if (COLUMNS.indexOf(at[0]) + right < COLUMNS.length && +at.slice(1) + down <= ROWS)
-            await set(beside(right, down, at), text);
-    });
-    await load();
+  /** What the chosen cells show, as other applications take it. */
+  function chosenText() {
+    const all = between(state.at, state.to),
+      rows = [...new Set(all.map((name) => name.slice(1)))];
+    return rows
+      .map((row) =>
+        all
+          .filter((name) => name.slice(1) === row)
+          .map(shown)
+          .join("\t"),
+      )
+      .join("\n");
+  }
+  /** A text with a line for each row, its cells apart by tabs. */
+  function paste(text) {
+    const contents = {};
+    for (const [down, row] of text
+      .replace(/\r?\n$/, "")
+      .split(/\r?\n/)
+      .entries())
+      for (const [right, cell] of row.split("\t").entries()) {
+        const fits = COLUMNS.indexOf(state.at[0]) + right < COLUMNS.length && +state.at.slice(1) + down <= ROWS;
+        if (fits) contents[beside(right, down)] = cell.trim();
+      }
+    store(contents);
+  }
+  function undo() {
+    const before = state.before.pop();
+    if (before) store(before, true);
+    else toast("There is nothing to take back.");
+  }
+  async function actOnCells(what) {
+    catcher.focus({ preventScroll: true });
+    if (what === "edit") write();
+    else if (what === "clear") empties();
+    else if (what === "paste") paste(await navigator.clipboard.readText());
+    else {
+      await navigator.clipboard.writeText(chosenText());
+      toast("Copied.");
+    }
   }
   function keys(event) {
     const { key } = event,
@@ -347,10 +444,10 @@ office.apps.sheets = (root) => {
         Enter: [0, event.shiftKey ? -1 : 1],
       };
     if (event.target.closest("button")) return false;
+    if (document.activeElement !== catcher) catcher.focus({ preventScroll: true });
     if (event.ctrlKey) {
-      if (key === "c") copy();
-      else if (key === "v" && state.copied) paste();
-      else if (key === "Home") choose("A1");
+      if (key === "Home") choose("A1");
+      else if (key === "z") undo();
       else return false;
       return true;
     }
@@ -358,17 +455,25 @@ office.apps.sheets = (root) => {
       if (event.shiftKey && key.startsWith("Arrow")) extend(beside(...arrows[key], state.to));
       else choose(beside(...arrows[key]));
     } else if (key === "Delete" || key === "Backspace") empties();
-    else if (key === "F2") {
-      field.focus();
-      field.setSelectionRange(field.value.length, field.value.length);
-    } else if (key === "Home") choose(`A${state.at.slice(1)}`);
-    else if (key.length === 1) {
-      field.value = key;
-      field.focus();
-      made[state.at].textContent = key;
-    } else return false;
+    else if (key === "F2") write();
+    else if (key === "Home") choose(`A${state.at.slice(1)}`);
+    else return false;
     return true;
   }
-  load();
-  return { show: () => (changed() ? null : load()), keys };
+  load().then(() => catcher.focus({ preventScroll: true }));
+  return {
+    show: async () => {
+      if (changed()) return write();
+      await load();
+      return catcher.focus({ preventScroll: true });
+    },
+    keys,
+    shortcuts: [
+      ["Arrows, Tab, Enter", "To another cell; with Shift, arrows choose several"],
+      ["F2", "Write on in the cell"],
+      ["Delete", "Empty the chosen cells"],
+      ["Ctrl+C, Ctrl+V", "Copy, paste"],
+      ["Ctrl+Home", "To A1"],
+    ],
+  };
 };

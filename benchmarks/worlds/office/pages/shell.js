@@ -9,9 +9,12 @@
  * shell.close     application    closes its window or tab
  * shell.minimise  application    hides its window
  * shell.back                     the back button of the phone and of the web look
+ * shell.address                  the web look: where one is; Enter opens what is written there
+ * shell.keys                     window: the keys of the application in front
  *
  * For programs: office.open("mail"), office.home(), office.back(), office.current(), office.quiet().
- * The browser's own "back" does what office.back() does.
+ * The browser's own "back" does what office.back() does. An application says where it is with office.at("mail", "inbox"),
+ * and its keys in `shortcuts`: [[key, what it does]].
  */
 
 const APPS = [
@@ -25,9 +28,11 @@ const APPS = [
   ["todo", "To-do"],
 ];
 const TITLE = Object.fromEntries(APPS);
+const SITE = "northwind.example";
 
 (() => {
   const windows = {}; // by application: {frame, app}
+  const places = {}; // by application: where in it one is
   let current = null;
   const stage = h("main", { id: "stage" }),
     desk = h("div", { id: "desk" }),
@@ -45,6 +50,7 @@ const TITLE = Object.fromEntries(APPS);
         class: name === current ? "on" : windows[name] ? "running" : "",
         title: TITLE[name],
         onclick: () => office.open(name),
+        oncontextmenu: (event) => contextMenu(event, [["open", "Open", null]], () => office.open(name)),
       },
       tile(name),
       title && h("span", {}, TITLE[name]),
@@ -69,10 +75,44 @@ const TITLE = Object.fromEntries(APPS);
       "span",
       { class: "clock" },
       h("b", {}, CLOCK),
-      LOOK === "windows" ? h("span", {}, "09/03/2026") : LOOK === "macos" ? " Mon 9 Mar" : "",
+      LOOK === "windows" ? h("span", {}, "9 Mar 2026") : LOOK === "macos" ? " Mon 9 Mar" : "",
     );
 
+  const address = h("input", {
+    t: "shell.address",
+    class: "pill",
+    "aria-label": "Address",
+    placeholder: `Write an address, such as ${SITE}/mail, or choose an application`,
+    autocomplete: "off",
+    spellcheck: "false",
+    onfocus: () => address.select(),
+    onkeydown: (event) => {
+      if (event.key === "Escape") showAddress();
+      else if (event.key === "Enter") visit(address.value);
+    },
+  });
+  const showAddress = () => {
+    address.value = current ? [SITE, current, ...(places[current] ?? [])].join("/") : "";
+  };
+  /** Opens the application that an address names. */
+  function visit(text) {
+    const [site, name] = text
+      .trim()
+      .toLowerCase()
+      .replace(/^https?:\/\//, "")
+      .split("/");
+    const found = [name, site].find((each) => each in TITLE);
+    if (found && (found === site || site === SITE)) office.open(found);
+    else
+      toast(
+        `There is no page “${text.trim()}”. There are ${APPS.map(([each]) => `${SITE}/${each}`).join(", ")}.`,
+        true,
+      );
+    showAddress();
+  }
+
   function draw() {
+    showAddress();
     put(
       desk,
       h(
@@ -126,7 +166,7 @@ const TITLE = Object.fromEntries(APPS);
           "div",
           { class: "address" },
           button("shell.back", "back", "", () => office.back(), { class: "plain", title: "Back" }),
-          h("span", { class: "pill" }, current ? `northwind.example/${current}` : "New tab"),
+          address,
           h("span", { class: "muted" }, `${CLOCK}, Mon 9 Mar 2026`),
         ),
         h(
@@ -139,8 +179,8 @@ const TITLE = Object.fromEntries(APPS);
       put(top, clock(), h("i", { class: "grow" }), "Mon 9 Mar");
       put(
         bottom,
-        button("shell.back", "back", "", () => office.back(), { title: "Back" }),
-        button("shell.home", "home", "", () => office.home(), { title: "Home" }),
+        button("shell.back", "back", "Back", () => office.back()),
+        button("shell.home", "home", "Home", () => office.home()),
       );
     }
   }
@@ -155,7 +195,7 @@ const TITLE = Object.fromEntries(APPS);
   /** Opens an application, or brings it to the front. */
   office.open = (name) => {
     if (!office.apps[name]) throw new Error(`There is no application ${name}.`);
-    document.querySelector(".menu")?.remove();
+    leaveText();
     const isNew = !windows[name];
     current = name;
     if (isNew) {
@@ -175,7 +215,14 @@ const TITLE = Object.fromEntries(APPS);
       );
       windows[name] = { frame, app: {} };
       stage.append(frame);
-      windows[name].app = office.apps[name](root) || {};
+      const app = (windows[name].app = office.apps[name](root) || {});
+      if (app.shortcuts && !PHONE)
+        root.querySelector(".bar").append(
+          button("shell.keys", "keyboard", "Keys", () => showKeys(), {
+            class: "plain",
+            title: "Keyboard shortcuts (?)",
+          }),
+        );
     }
     draw();
     if (!isNew && !windows[name].frame.querySelector(".shade")) windows[name].app.show?.();
@@ -183,26 +230,77 @@ const TITLE = Object.fromEntries(APPS);
   };
   /** Back to the desk; what is open stays as it is. */
   office.home = () => {
-    document.querySelector(".menu")?.remove();
+    leaveText();
     current = null;
     draw();
   };
   /** One step back: a menu, a window, a detail, the application. */
   office.back = () => {
-    const menuOpen = document.querySelector(".menu"),
-      shades = current ? windows[current].frame.querySelectorAll(".shade") : [];
-    if (menuOpen) menuOpen.remove();
+    const shades = current ? windows[current].frame.querySelectorAll(".shade") : [];
+    if (document.querySelector(".menu")) closeMenu();
     else if (shades.length) shades[shades.length - 1].dismiss();
     else if (current && !windows[current].app.back?.()) office.home();
   };
   office.current = () => current;
+  /** Says where in an application one is, for the address. */
+  office.at = (name, ...place) => {
+    places[name] = place
+      .filter((part) => part !== "")
+      .map((part) =>
+        String(part)
+          .toLowerCase()
+          .replace(/[\s/#]+/g, "-")
+          .replace(/^-/, ""),
+      );
+    if (name === current && document.activeElement !== address) showAddress();
+  };
+  /** What is marked or open in one application is nothing to the next one. */
+  function leaveText() {
+    closeMenu();
+    getSelection().removeAllRanges();
+    document.activeElement?.blur();
+  }
+  const showKeys = () =>
+    dialog({
+      title: `Keys of ${TITLE[current]}`,
+      cancel: "Close",
+      body: h(
+        "table",
+        { class: "keys" },
+        [...windows[current].app.shortcuts, ["Ctrl+Z", "Take back what was done last"], ["?", "This window"]].map(
+          ([key, what]) => h("tr", {}, h("td", {}, h("b", {}, key)), h("td", {}, what)),
+        ),
+      ),
+    });
   /** Where windows over the application belong. */
   office.window = () => (current ? windows[current].frame : stage);
+
+  /** All that is in front, not what lies under it or in other applications. */
+  function selectAll() {
+    const frame = office.window();
+    getSelection().selectAllChildren(
+      [...frame.querySelectorAll(".shade .content")].pop() || frame.querySelector(".pane") || frame,
+    );
+  }
 
   addEventListener("keydown", (event) => {
     const writing = event.target.closest?.("input, textarea, .shade, .menu");
     const app = current && windows[current].app;
     if (event.key === "Enter" && event.target.matches?.("[role=button]")) event.target.click();
+    if (event.ctrlKey && event.key === "a" && !event.target.matches?.("input, textarea")) {
+      event.preventDefault();
+      selectAll();
+      return;
+    }
+    if (event.ctrlKey && event.key === "z" && !event.target.matches?.("input, textarea") && undoNow()) {
+      event.preventDefault();
+      return;
+    }
+    if (event.key === "?" && app?.shortcuts && !writing) {
+      event.preventDefault();
+      showKeys();
+      return;
+    }
     if (!app?.keys || (writing && !(event.ctrlKey && event.key === "s")) || event.altKey || event.metaKey) return;
     if (windows[current].frame.querySelector(".shade")) return;
     if (app.keys(event)) event.preventDefault();

@@ -3,7 +3,7 @@
  * Shop: its products, one of them, and the way to cart and orders.
  *
  * data-t            data-k       what
- * shop.search                    field; Enter searches
+ * shop.search                    field; searches the names of products
  * shop.category     name         "" for all
  * shop.sort                      choice: featured, price_up, price_down, rating
  * shop.in-stock                  checkbox: only what is in stock
@@ -77,7 +77,7 @@ office.apps.shop = (root) => {
       ? h(
           "span",
           { class: product.stock < 5 ? "tag warn" : "tag good" },
-          product.stock < 5 ? `Only ${product.stock} left` : "In stock",
+          product.stock < 5 ? `Only ${product.stock} left` : `${product.stock} in stock`,
         )
       : h("span", { class: "tag bad" }, "Out of stock");
   const days = (product) => `Ships in ${count(product.ship_days, "day")}`;
@@ -85,8 +85,11 @@ office.apps.shop = (root) => {
   const cart = shopCart(shop),
     orders = shopOrders(shop);
 
+  let turn = 0;
   async function list() {
     state.view = list;
+    turn += 1;
+    const mine = turn;
     const got = await ask("shop", "list", {
       category: state.category,
       q: state.q,
@@ -94,6 +97,8 @@ office.apps.shop = (root) => {
       in_stock: state.inStock,
       page: state.page,
     });
+    if (mine !== turn || state.view !== list) return;
+    office.at("shop", state.q ? "search" : state.category);
     state.page = got.page;
     number(got.in_cart);
     put(
@@ -167,13 +172,20 @@ office.apps.shop = (root) => {
               ),
             ),
           )
-        : empty("search", "No product fits your search."),
+        : empty("search", nothing()),
     );
     pane.scrollTop = 0;
   }
 
+  /** Why no product is shown. */
+  function nothing() {
+    const what = [state.category && `of ${state.category}`, state.inStock && "in stock"].filter(Boolean).join(" ");
+    return `No product ${what} has “${state.q}” in its name.`.replace("  ", " ");
+  }
+
   async function view(id) {
     state.view = () => view(id);
+    office.at("shop", "product", id);
     const product = await guard(() => ask("shop", "get", { id }));
     if (!product) return list();
     number(product.in_cart);
@@ -237,5 +249,6 @@ office.apps.shop = (root) => {
       search.querySelector("input").focus();
       return true;
     },
+    shortcuts: [["/", "Search"]],
   };
 };

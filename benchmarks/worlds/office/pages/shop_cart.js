@@ -19,6 +19,7 @@ function shopCart({ state, pane, number, list, orders }) {
 
   async function cart() {
     state.view = cart;
+    office.at("shop", "cart");
     const held = await ask("shop", "cart");
     number(held.rows.reduce((sum, row) => sum + row.qty, 0));
     if (!held.rows.length)
@@ -84,7 +85,12 @@ function shopCart({ state, pane, number, list, orders }) {
         h(
           "div",
           { class: "line acts" },
-          h("span", { class: "sum grow" }, `Total ${euro(held.total)}`),
+          h(
+            "span",
+            { class: "grow" },
+            h("span", { class: "sum" }, `Total ${euro(held.total)}`),
+            h("span", { class: "muted" }, `  and delivery: standard free, express ${euro(held.express)}`),
+          ),
           button("shop.checkout", "right", "Checkout", () => checkout(), { class: "main" }),
         ),
       ),
@@ -93,6 +99,7 @@ function shopCart({ state, pane, number, list, orders }) {
 
   async function checkout() {
     state.view = checkout;
+    office.at("shop", "checkout");
     const held = await ask("shop", "cart"),
       chosen = form;
     if (!held.rows.length) return cart();
@@ -129,7 +136,8 @@ function shopCart({ state, pane, number, list, orders }) {
         chosen.address = picked === "" ? null : picked;
       },
     );
-    const total = held.total + (chosen.delivery === "Express" ? held.express : 0);
+    const fee = chosen.delivery === "Express" ? held.express : 0,
+      total = held.total + fee;
     const place = () => {
       if (chosen.address === null) return toast("Choose an address.", true);
       return dialog({
@@ -164,6 +172,12 @@ function shopCart({ state, pane, number, list, orders }) {
             h("span", { class: "grow" }, `${row.qty} × ${row.name}`),
             euro(row.price * row.qty),
           ),
+        ),
+        h(
+          "div",
+          { class: "line" },
+          h("span", { class: "grow" }, `${chosen.delivery} delivery`),
+          fee ? euro(fee) : "free",
         ),
         h("div", { class: "field" }, h("label", {}, "Address"), address),
         h(

@@ -15,10 +15,12 @@ function shopOrders({ state, pane, number, list }) {
       { class: `tag ${{ Delivered: "good", Cancelled: "bad", Placed: "warn", Processing: "warn" }[text] || ""}` },
       text,
     );
+  const fee = (order) => order.total - order.items.reduce((sum, item) => sum + item.price * item.qty, 0);
   async function orders(open = null) {
     state.view = () => orders(open);
     const { rows, in_cart: pieces } = await ask("shop", "orders"),
       order = rows.find((each) => each.id === open);
+    office.at("shop", "orders", open ?? "");
     number(pieces);
     pane.scrollTop = 0;
     if (!order)
@@ -52,7 +54,7 @@ function shopOrders({ state, pane, number, list }) {
                   onclick: () => orders(each.id),
                 },
                 h("td", {}, h("b", {}, each.id)),
-                h("td", { class: "wide" }, each.placed_at.slice(0, 10)),
+                h("td", { class: "wide" }, dayText(each.placed_at.slice(0, 10))),
                 h(
                   "td",
                   {},
@@ -76,7 +78,7 @@ function shopOrders({ state, pane, number, list }) {
         "div",
         { class: "pad narrow facts" },
         line("Status", status(order.status)),
-        line("Placed", order.placed_at),
+        line("Placed", stamp(order.placed_at)),
         line("Address", order.address),
         line("Delivery", order.delivery),
         order.note && line("Note", order.note),
@@ -91,6 +93,12 @@ function shopOrders({ state, pane, number, list }) {
               h("td", { class: "right" }, euro(item.price * item.qty)),
             ),
           ),
+          h(
+            "tr",
+            {},
+            h("td", {}, `${order.delivery} delivery`),
+            h("td", { class: "right" }, fee(order) ? euro(fee(order)) : "free"),
+          ),
         ),
         h(
           "div",
@@ -101,11 +109,17 @@ function shopOrders({ state, pane, number, list }) {
             "close",
             "Cancel order",
             () =>
-              sure("Cancel order?", `Order ${order.id} will be cancelled.`, "Cancel order", async () => {
-                await ask("shop", "cancel", { id: order.id });
-                toast(`Order ${order.id} has been cancelled.`);
-                orders(order.id);
-              }),
+              sure(
+                "Cancel order?",
+                `Order ${order.id} will be cancelled.`,
+                "Cancel order",
+                async () => {
+                  await ask("shop", "cancel", { id: order.id });
+                  toast(`Order ${order.id} has been cancelled.`);
+                  orders(order.id);
+                },
+                "Keep order",
+              ),
             { k: order.id, class: "danger" },
           ),
         ),

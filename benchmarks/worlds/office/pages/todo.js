@@ -5,7 +5,8 @@
  * data-t            data-k       what
  * todo.list         name         All, Work, Personal
  * todo.filter                    choice: open, today, overdue, done, all
- * todo.search                    field; searches while it is written into
+ * todo.search                    field; searches titles and notes of what list and filter show
+ * todo.everywhere                searches in all lists, done or not
  * todo.sort                      choice: due, priority, title
  * todo.quick                     field: Enter adds a task to the list that is shown
  * todo.new                       window: a new task
@@ -28,21 +29,35 @@ office.apps.todo = (root) => {
     autocomplete: "off",
     onkeydown: (event) => {
       if (event.key !== "Enter" || !quick.value.trim()) return;
+      const title = quick.value;
+      quick.value = ""; // for the next one; what is refused comes back
       guard(async () => {
-        await ask("todo", "save", {
-          todo: {
-            title: quick.value,
-            list: state.list === "Work" ? "Work" : "Personal",
-            due: "",
-            priority: "Normal",
-            note: "",
-          },
-        });
-        quick.value = "";
+        const list = state.list === "Work" ? "Work" : "Personal";
+        try {
+          await ask("todo", "save", { todo: { title, list, due: "", priority: "Normal", note: "" } });
+        } catch (error) {
+          if (!quick.value) quick.value = title;
+          throw error;
+        }
         draw();
       });
     },
   });
+  const filter = choice(
+    "todo.filter",
+    [
+      ["open", "Open"],
+      ["today", "Due today"],
+      ["overdue", "Overdue"],
+      ["done", "Completed"],
+      ["all", "All tasks"],
+    ],
+    state.show,
+    (show) => {
+      state.show = show;
+      draw();
+    },
+  );
   root.append(
     h(
       "header",
@@ -50,30 +65,11 @@ office.apps.todo = (root) => {
       h("h1", {}, "To-do"),
       button("todo.new", "plus", "New task", () => edit({}), { class: "main" }),
       h("i", { class: "grow" }),
-      searchField(
-        "todo.search",
-        "Search tasks",
-        (q) => {
-          state.q = q;
-          draw();
-        },
-        { live: true },
-      ),
-      choice(
-        "todo.filter",
-        [
-          ["open", "Open"],
-          ["today", "Due today"],
-          ["overdue", "Overdue"],
-          ["done", "Completed"],
-          ["all", "All tasks"],
-        ],
-        state.show,
-        (show) => {
-          state.show = show;
-          draw();
-        },
-      ),
+      searchField("todo.search", "Search tasks", (q) => {
+        state.q = q;
+        draw();
+      }),
+      filter,
       choice(
         "todo.sort",
         [
@@ -108,9 +104,14 @@ office.apps.todo = (root) => {
     priority: (a, b) => RANK[a.priority] - RANK[b.priority],
     title: (a, b) => a.title.localeCompare(b.title),
   };
+  let turn = 0;
   async function draw() {
-    const all = await ask("todo", "list"),
+    turn += 1;
+    const mine = turn,
+      all = await ask("todo", "list"),
       fits = (name) => (each) => name === "All" || each.list === name;
+    if (mine !== turn) return;
+    office.at("todo", state.list);
     put(
       side,
       ["All", "Work", "Personal"].map((name) =>
@@ -132,33 +133,72 @@ office.apps.todo = (root) => {
         ),
       ),
     );
-    const shown = all
+    const found = all.filter((each) => `${each.title} ${each.note}`.toLowerCase().includes(state.q.toLowerCase()));
+    const shown = found
       .filter(fits(state.list))
       .filter(FITS[state.show])
-      .filter((each) => `${each.title} ${each.note}`.toLowerCase().includes(state.q.toLowerCase()))
       .sort((a, b) => a.done - b.done || ORDER[state.sort](a, b) || a.id - b.id);
+    const hidden = state.q ? found.length - shown.length : 0;
     put(
       pane,
-      shown.length ? shown.map(row) : empty("todo", state.q ? "No task fits your search." : "Nothing to do here."),
+      shown.length
+        ? shown.map(row)
+        : empty("todo", state.q ? `No task shown here has “${state.q}” in its title or note.` : "Nothing to do here."),
+      hidden > 0 &&
+        h(
+          "div",
+          { class: "bar hidden-tasks" },
+          h(
+            "span",
+            { class: "grow muted" },
+            `${count(hidden, "more task fits", "more tasks fit")}, hidden by list or filter.`,
+          ),
+          button("todo.everywhere", null, "Show all that fit", () => {
+            state.list = "All";
+            state.show = "all";
+            filter.set("all");
+            draw();
+          }),
+        ),
     );
   }
   function row(todo) {
     const late = !todo.done && todo.due && todo.due < TODAY;
+    const acts = {
+      edit: () => edit(todo),
+      tick: () =>
+        guard(async () => {
+          await ask("todo", "tick", { id: todo.id, on: !todo.done });
+          toast(todo.done ? "Open again." : "Completed.");
+          draw();
+        }),
+      delete: () =>
+        sure("Delete task?", `“${todo.title}” will be deleted.`, "Delete", async () => {
+          await ask("todo", "delete", { id: todo.id });
+          toast("Task deleted.");
+          draw();
+        }),
+    };
+    const entries = [
+      ["edit", "Open", "edit"],
+      ["tick", todo.done ? "Mark as not done" : "Mark as done", "check"],
+      ["delete", "Delete", "trash"],
+    ];
     return h(
       "div",
-      { class: todo.done ? "task done" : "task", t: "todo.row", k: todo.id },
+      {
+        class: todo.done ? "task done" : "task",
+        t: "todo.row",
+        k: todo.id,
+        oncontextmenu: (event) => contextMenu(event, entries, (what) => acts[what]()),
+      },
       h("input", {
         type: "checkbox",
         t: "todo.done",
         k: todo.id,
         "aria-label": `Done: ${todo.title}`,
         checked: !!todo.done,
-        onclick: () =>
-          guard(async () => {
-            await ask("todo", "tick", { id: todo.id, on: !todo.done });
-            toast(todo.done ? "Open again." : "Completed.");
-            draw();
-          }),
+        onclick: acts.tick,
       }),
       h(
         "div",
@@ -168,20 +208,17 @@ office.apps.todo = (root) => {
       ),
       todo.priority !== "Normal" && h("span", { class: todo.priority === "High" ? "tag bad" : "tag" }, todo.priority),
       h("span", { class: "tag list" }, todo.list),
-      h("span", { class: late ? "due late" : "due" }, todo.due ? (todo.due === TODAY ? "Today" : todo.due) : "No date"),
-      button("todo.edit", "edit", "", () => edit(todo), { k: todo.id, class: "plain", title: "Edit" }),
-      button(
-        "todo.delete",
-        "trash",
-        "",
-        () =>
-          sure("Delete task?", `“${todo.title}” will be deleted.`, "Delete", async () => {
-            await ask("todo", "delete", { id: todo.id });
-            toast("Task deleted.");
-            draw();
-          }),
-        { k: todo.id, class: "plain", title: "Delete" },
+      h(
+        "span",
+        { class: late ? "due late" : "due" },
+        todo.due ? (todo.due === TODAY ? "Today" : dayText(todo.due)) : "No date",
       ),
+      button("todo.edit", "edit", PHONE ? "Edit" : "", acts.edit, { k: todo.id, class: "plain", title: "Edit" }),
+      button("todo.delete", "trash", PHONE ? "Delete" : "", acts.delete, {
+        k: todo.id,
+        class: "plain",
+        title: "Delete",
+      }),
     );
   }
   function edit(todo) {
@@ -226,5 +263,9 @@ office.apps.todo = (root) => {
       else return false;
       return true;
     },
+    shortcuts: [
+      ["n", "New task"],
+      ["/", "Search"],
+    ],
   };
 };

@@ -7,21 +7,42 @@
  * dialog.cancel                  the left button: Cancel, Close
  * dialog.ok                      the right button: Save, Send, Delete, ...
  * dialog.other                   a third one: Don't save
- * toast                          the note at the bottom (text only)
+ * toast                          the note at the bottom
+ * toast.undo                     takes back what it tells of; so does Ctrl+Z
  */
 
-/** A note at the bottom, until the next click. */
-function toast(text, bad) {
+let undoLast = null; // what takes back what was done last
+
+/** A note at the bottom, until the next click elsewhere; `undo` takes back what it tells of. */
+function toast(text, bad, undo = null) {
   document.querySelector(".toast")?.remove();
-  document.body.append(h("div", { class: bad ? "toast bad" : "toast", t: "toast", role: "status" }, text));
+  undoLast = undo;
+  const takeBack = undo && button("toast.undo", null, "Undo", () => undoNow());
+  const note = h("div", { class: bad ? "toast bad" : "toast", t: "toast", role: "status" }, text, takeBack);
+  document.body.append(note);
 }
-addEventListener("pointerdown", () => document.querySelector(".toast")?.remove(), true);
+/** Takes back what was done last; false: there is nothing to take back. */
+function undoNow() {
+  const undo = undoLast;
+  undoLast = null;
+  document.querySelector(".toast")?.remove();
+  if (undo) guard(undo);
+  return undo !== null;
+}
+addEventListener(
+  "mousedown",
+  (event) => {
+    if (!event.target.closest(".toast")) document.querySelector(".toast")?.remove();
+  },
+  true,
+);
 
 /**
  * A window over the application. `ok` may refuse by throwing (its text is shown) or by returning
- * false; `other` is a third button; `onclose` runs where it is closed otherwise than by `ok`.
+ * false; `other` is a third button; `onclose` runs where it is closed otherwise than by `ok`; `keys(event)` says whether
+ * it has done something with a key.
  */
-function dialog({ title, body, ok, cancel = "Cancel", other, danger, onclose, wide, label = "OK" }) {
+function dialog({ title, body, ok, cancel = "Cancel", other, danger, onclose, wide, keys, label = "OK" }) {
   const host = office.window();
   const problem = h("div", { class: "problem", role: "alert" });
   const before = document.activeElement;
@@ -79,20 +100,22 @@ function dialog({ title, body, ok, cancel = "Cancel", other, danger, onclose, wi
   shade.close = close;
   shade.addEventListener("keydown", (event) => {
     event.stopPropagation();
-    if (event.key === "Escape" && !document.querySelector(".menu")) dismiss();
+    if (event.key === "Escape") dismiss();
+    else if (!event.target.matches("input, textarea") && keys?.(event)) event.preventDefault();
     else if (event.key === "Enter" && ok && (event.ctrlKey || event.target.matches("input, .dialog"))) {
       event.preventDefault();
       act(ok);
     }
   });
   host.append(shade);
-  (shade.querySelector("input:not([type=checkbox]), textarea") || shade.querySelector(".dialog")).focus();
+  const first = danger ? '[data-t="dialog.ok"]' : "input:not([type=checkbox]), textarea";
+  (shade.querySelector(first) || shade.querySelector(".dialog")).focus();
   return shade;
 }
 
-/** Asks before something is done that cannot be taken back. */
-function sure(title, text, label, work) {
-  return dialog({ title, body: h("p", {}, text), label, ok: work, danger: true });
+/** Asks before something is done that cannot be taken back; Enter does it, as the ring around the button says. */
+function sure(title, text, label, work, cancel = "Cancel") {
+  return dialog({ title, body: h("p", {}, text), label, cancel, ok: work, danger: true });
 }
 
 /** A form; `fields`: {name, t, label, value, kind, options, hint}; `save` gets their values. */
