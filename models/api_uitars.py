@@ -28,6 +28,8 @@ from models.base import (
     px_to_frac,
 )
 
+CALL_USER = "call_user() # End the task here if it cannot be completed."
+"""What the authors' prompts for agents have no word for; some tasks can only be ended so."""
 EARLIER_IMAGES = 4  # with the screen now the model sees five, as many as it was trained with
 
 
@@ -73,7 +75,8 @@ def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | 
 def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both alike
     """3. L3 and L4: the model's own prompt for agents, and the episode so far as a conversation.
 
-    What it says is read by a ready-made function: `benchmarks.worlds.dialects.parse_uitars`.
+    One line is added to the prompt: how to say that a task cannot be done (`CALL_USER`). What it
+    says is read by a ready-made function: `benchmarks.worlds.dialects.parse_uitars`.
 
     Args:
         line: the task, e.g. `line["instruction"]`, `line["platform"]`; `image_path` is the screen
@@ -88,7 +91,11 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
         ) from error
     is_phone = line["platform"] in ("os_android", "os_ios")
     text = MOBILE_USE_DOUBAO if is_phone else COMPUTER_USE_DOUBAO
-    text = text.replace("{language}", "English").replace("{instruction}", line["instruction"])
+    text = (
+        _with_call_user(text)
+        .replace("{language}", "English")
+        .replace("{instruction}", line["instruction"])
+    )
     messages = [{"role": "user", "type": "text", "value": text}]
     for number, step in enumerate(line["history"]):
         if number >= len(line["history"]) - EARLIER_IMAGES:
@@ -97,6 +104,15 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
         if step["note"]:  # what went wrong; the model knows no words for it, but reads them
             messages.append({"role": "user", "type": "text", "value": step["note"]})
     return [*messages, {"role": "user", "type": "image", "value": image_path_of(line)}]
+
+
+def _with_call_user(prompt: str) -> str:
+    """The prompt with one action more, after that which ends a task as completed."""
+    lines = prompt.split("\n")
+    ends = [number for number, line in enumerate(lines) if line.startswith("finished(")]
+    if ends and "call_user(" not in prompt:
+        lines.insert(ends[-1] + 1, CALL_USER)
+    return "\n".join(lines)
 
 
 parse_understanding_response = parser_answers_into_option  # the default parser will do

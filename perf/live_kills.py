@@ -29,6 +29,7 @@ import psutil
 
 from benchmarks.worlds.actions import Action
 from benchmarks.worlds.office import suite
+from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.oracle import Oracle
 from tests.support.mock_server import MockServer, Reply, Request
 from tests.support.runs import api_model
@@ -42,7 +43,7 @@ SUBREAPER = 36  # for prctl: what a killed run leaves behind becomes a child of 
 def scripts_of(level: str, shots: Path) -> tuple[list[str], dict[str, list[Action]]]:
     """The tasks of a level with the shortest oracles, and what to do in each, by its goal."""
     able = sorted(
-        (task for task in suite.tasks(level, [0]) if task["expect"]),
+        (task for task in tasks(level, [0]) if task["expect"]),
         key=lambda task: len(str(task["oracle"])),
     )[:EPISODES]
     scripts, world = {}, suite.open_world(shots)

@@ -245,6 +245,9 @@ class Benchmark(Protocol):
     ) -> Episode:
         """The questions that one sample asks, one after the other."""
 
+    def rules_digest(self) -> str:
+        """Hash of how every episode goes, besides its task and the model; only where it `acts`."""
+
     def open_world(self, shots: Path) -> World:
         """A new world that saves screenshots in the folder `shots`; only where it `acts`."""
 

@@ -22,8 +22,8 @@ from utils.engine.jobs import Job, Questions
 from utils.engine.worlds import Worlds
 from utils.errors import SOME_FAILED
 from utils.functions.calling import one_at_a_time
-from utils.functions.fingerprints import code_digest, digest
-from utils.functions.prompting import prompt_builder
+from utils.functions.fingerprints import READING, code_digest, digest
+from utils.functions.prompting import prompt_builder, shown
 from utils.functions.signatures import parse_caller
 from utils.import_utils import resolve
 from utils.runs.folder import RunFolder
@@ -115,20 +115,15 @@ def questions_of(
     episode, worlds, read_reply = benchmark.episode, None, None
     fingerprint = None
     if benchmark.acts:  # whole episodes are reused, not the answers to their prompts
-        dotted, key = plan.config.parser_of(name, dataset)  # decides how an episode goes on
-        parse = resolve(dotted, role=key) if dotted else None
-        codes = [code_digest(custom), code_digest(parse)]
-        settings = [plan.models[name].settings_digest(), system_prompt, *codes]
-        fingerprint = partial(_of_episode, settings)
+        fingerprint = partial(_of_episode, settings_of(plan, name, dataset), code_digest(custom))
         # Workers make the prompts of whole episodes, several at a time.
         custom = custom and one_at_a_time(custom, threading.Lock(), copy_result=True)
         places = plan.options.worlds or min(os.cpu_count() or 1, MOST_WORLDS)
         worlds = Worlds(partial(benchmark.open_world, shots or folder.path / SCREENSHOTS), places)
-        kwargs = plan.config.model[name].kwargs
         reading = Reading(  # by workers, several at a time
             plan.models[name].postprocess(dataset),
             one_at_a_time(plan.parse(name, dataset), threading.Lock()),
-            {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs},
+            _pixel_limits(plan, name),
         )
         episode = partial(episode, reading=reading)
         read_reply = partial(benchmark.read_reply, reading)
@@ -144,16 +139,57 @@ def questions_of(
     )
 
 
-def _of_episode(settings: Sequence[Any], sample: Sample) -> str:
-    """Fingerprint of a whole episode: its task, and all that decides how it goes."""
-    return digest([*settings, sample.key, sample.line])
+def _of_episode(settings: str, prompt_code: str, sample: Sample) -> str:
+    """Return the fingerprint of a whole episode: of its task, and all that decides how it goes.
+
+    The number of a task is no part of it: another one that is put before it changes nothing.
+    """
+    line = {name: value for name, value in sample.line.items() if name != "index"}
+    return digest([settings, prompt_code, sample.key, line])
+
+
+def settings_of(plan: Plan, name: str, dataset: str) -> str:
+    """Return a hash of what decides, besides prompt function and samples, about a model's answers.
+
+    In a data set that acts, the next request depends on how the last reply was read and on how an
+    episode goes, so that belongs to the settings, too.
+    """
+    settings, data = plan.models[name].settings_digest(), plan.data[dataset]
+    benchmark = data.benchmark
+    if not benchmark.acts:
+        return settings
+    entry, role = plan.config.model[name], f'model."{name}".postprocess_function'
+    dotted, key = plan.config.parser_of(name, dataset)
+    parse = resolve(dotted, role=key) if dotted else data.parse
+    post = entry.postprocess_function and resolve(entry.postprocess_function, role=role)
+    system_prompt, _ = prompting_of(plan, name, dataset)
+    default_prompt = prompt_builder(benchmark, system_prompt=system_prompt, custom=None)
+    any_line = data.samples[0].line if data.samples else {}
+    blank = {**any_line, "instruction": ""}  # the wording is what is left
+    return digest(
+        [
+            settings,
+            benchmark.rules_digest(),
+            shown(default_prompt(blank).messages),
+            code_digest(parse, also=READING),
+            code_digest(post or None),
+            _pixel_limits(plan, name),
+        ]
+    )
+
+
+def _pixel_limits(plan: Plan, name: str) -> dict[str, Any]:
+    kwargs = plan.config.model[name].kwargs
+    return {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs}
 
 
 def wanted_by(plan: Plan, name: str) -> dict[str, Wanted]:
     """What a model's run asks of each data set."""
-    limit, settings = plan.options.limit, plan.models[name].settings_digest()
+    limit = plan.options.limit
     return {
-        dataset: wanted_of(data, limit, settings, *prompting_of(plan, name, dataset))
+        dataset: wanted_of(
+            data, limit, settings_of(plan, name, dataset), *prompting_of(plan, name, dataset)
+        )
         for dataset, data in plan.data.items()
     }
 

@@ -7,13 +7,15 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.worlds.actions import ENDS, Action, Observation
+from benchmarks.base import meta_of
+from benchmarks.worlds.actions import ENDS, Action, NoAction, Observation, read_actions
 from utils.contracts import (
     WH,
     Generation,
     Line,
     Prompt,
     PromptOf,
+    Reading,
     UserFunctionError,
     World,
     WorldError,
@@ -128,6 +130,25 @@ def _told(step: dict[str, Any]) -> dict[str, Any]:
     """A step as later prompts may show it."""
     kept = {name: step[name] for name in ("image_path", "image_size", "reply", "note")}
     return {**kept, "actions": step["said"]}
+
+
+def read_turn(reading: Reading, said: Generation, told: Line, screen_wh: WH) -> Read:
+    """Return the actions of a reply; a function that raises leaves it unread."""
+    sizes = {
+        "file_size": screen_wh,
+        "sent_size": said.sizes.sent_wh,
+        "seen_size": said.sizes.seen_wh,
+    }
+    try:
+        reply = reading.postprocess(said.text) if said.reply is None else said.reply
+        known = {name: size for name, size in sizes.items() if size}
+        meta = meta_of({**told, **known, **reading.limits})
+        return Read(read_actions(reading.parse(reply, meta), screen_wh) or ())
+    except NoAction as nonsense:
+        return Read(why=str(nonsense))
+    except UserFunctionError as error:
+        said_so = isinstance(error.__cause__, NoAction)
+        return Read(why=str(error.__cause__)) if said_so else Read(error=error)
 
 
 def history_text(history: Sequence[Line]) -> str:

@@ -10,16 +10,24 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.base import BadSample, Benchmark, meta_of
+from benchmarks.base import BadSample, Benchmark
 from benchmarks.figures import episode_sections
 from benchmarks.matrics import Scores, TaskResult, score_episodes
-from benchmarks.worlds.actions import NoAction, Outcome, read_actions
+from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.dialects import better_parser, parse_actions
-from benchmarks.worlds.episode import Read, history_text, play, state_of
-from benchmarks.worlds.suites import AnyWorld, Suite, Task, problems_of, suites_of, tasks_of
+from benchmarks.worlds.episode import history_text, play, read_turn, state_of
+from benchmarks.worlds.suites import (
+    AnyWorld,
+    Suite,
+    Task,
+    ids_of,
+    problems_of,
+    suites_of,
+    tasks_of,
+    world_digest,
+)
 from utils.analysis.columns import SampleColumns
 from utils.contracts import (
-    WH,
     Episode,
     Generation,
     Judgement,
@@ -36,7 +44,7 @@ from utils.contracts import (
     World,
 )
 from utils.errors import UserError, cut, did_you_mean
-from utils.functions.fingerprints import digest
+from utils.functions.fingerprints import READING, code_digest, digest
 from utils.images import read_header
 
 SYSTEM_PROMPT = """You operate a computer. You are given a task and a screenshot of the screen as it is now, and you say what to do next. The next screenshot shows what came of it.
@@ -60,7 +68,6 @@ fail("why")                # the task cannot be completed; ends it
 
 x and y are fractions of the width and height of the screenshot: 0.000 is its left or upper edge, 1.000 its right or lower edge."""  # noqa: E501
 LONGEST_QUOTE = 160  # characters of a reply without an action, where an episode is shown
-NEWEST_SUITE = 2  # raised when the way an episode goes is changed; stored ones are then played anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +126,41 @@ class LiveBenchmark(Benchmark):
 
     @cached_property
     def _tasks(self) -> dict[tuple[str, int], Task]:
-        """The tasks of the level's suites, of those that are asked for, by id and seed."""
-        named = {each.partition("/")[0] for each in self.settings.tasks} or set(self.suites)
+        """The tasks that the config names, by id and seed; of an environment, all that it has."""
         return {
             (task["id"], task["seed"]): task
             for name, suite in self.suites.items()
-            if name in named or not named <= set(self.suites)
-            for task in tasks_of(name, suite, self.level, self.settings.seeds)
+            for task in tasks_of(name, suite, self.level, self.settings.seeds, self._is_wanted)
         }
+
+    def _is_wanted(self, task_id: str) -> bool:
+        """Whether the config asks for a task; it may still ask for other platforms alone."""
+        patterns = self.settings.tasks
+        return not patterns or any(fnmatch.fnmatch(task_id, pattern) for pattern in patterns)
+
+    def _ids(self) -> list[str]:
+        """All tasks that the config could name."""
+        ids = [ids_of(name, suite, self.level) for name, suite in self.suites.items()]
+        if None in ids:
+            return list(dict.fromkeys(task_id for task_id, _ in self._tasks))
+        return [task_id for of_suite in ids for task_id in of_suite or ()]
+
+    @cached_property
+    def _world_digests(self) -> dict[str, str]:
+        """What decides, besides the task, how an episode ends in the worlds of each suite."""
+        used = {task["suite"] for task in self._tasks.values()}
+        return {name: world_digest(suite) for name, suite in self.suites.items() if name in used}
+
+    def rules_digest(self) -> str:
+        """Return a hash of how every episode goes: the loop, the default prompt's text and images.
+
+        What the prompt says besides is in `asking`; what reads replies belongs to the model's run.
+        """
+        codes = [
+            code_digest(function, also=READING)
+            for function in (play, read_turn, type(self).user_text, type(self).images_of)
+        ]
+        return digest([codes, self.settings.max_steps, self.settings.history_images])
 
     def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
         """The tasks that the config asks for.
@@ -134,7 +168,7 @@ class LiveBenchmark(Benchmark):
         Raises:
             UserError: it names a task that does not exist, or none is left.
         """
-        ids = list(dict.fromkeys(task_id for task_id, _ in self._tasks))
+        ids = self._ids() if self.settings.tasks else []
         place = f"data.{self.name}.tasks"
         for pattern in self.settings.tasks:
             if not fnmatch.filter(ids, pattern):
@@ -151,7 +185,7 @@ class LiveBenchmark(Benchmark):
         for number, task in enumerate(self._tasks.values()):
             if wanted.platforms and task["platform"] not in wanted.platforms:
                 continue
-            if wanted.tasks and not any(fnmatch.fnmatch(task["id"], each) for each in wanted.tasks):
+            if not self._is_wanted(task["id"]):
                 continue
             copied = {name: task[name] for name in ("platform", "category", "apps", "seed")}
             yield {
@@ -161,13 +195,13 @@ class LiveBenchmark(Benchmark):
                 **copied,
                 "app_name": ", ".join(task["apps"]),
                 "max_steps": wanted.max_steps,
-                "version": digest([NEWEST_SUITE, task])[:12],
+                # Equal for two episodes only if the same actions come to the same.
+                "version": digest([task, self._world_digests[task["suite"]]])[:12],
             }
 
     def source(self) -> tuple[str, bytes]:
         """The tasks as they are asked, in place of an annotation file."""
         lines = [json.dumps(line, sort_keys=True) for line in self.rows([], "all")]
-        lines.append(json.dumps({"history_images": self.settings.history_images}))
         return f"{self.level}_tasks", "\n".join(lines).encode("ascii")
 
     def problems(self) -> list[str]:
@@ -213,7 +247,7 @@ class LiveBenchmark(Benchmark):
         assert world is not None and reading is not None
         line = sample.line
         first = world.reset(self._tasks[line["task_id"], line["seed"]])
-        read = partial(_read, reading)
+        read = partial(read_turn, reading)
         played = yield from play(line, first, world, prompt_of, read, line["max_steps"])
         outcome: Outcome
         if played.ended == "crash":
@@ -241,7 +275,7 @@ class LiveBenchmark(Benchmark):
         assert prompt.image is not None
         screen_wh = read_header(prompt.image).wh
         state = state_of(sample.line, prompt.image, screen_wh, [], sample.line["max_steps"])
-        read = _read(reading, generation, state, screen_wh)
+        read = read_turn(reading, generation, state, screen_wh)
         if read.actions:
             return ReadReply([str(action) for action in read.actions])
         text = generation.text if generation.reply is None else generation.reply
@@ -330,25 +364,6 @@ class LiveBenchmark(Benchmark):
 
 def _key_of(name: str, line: Line) -> str:
     return digest([name, line["task_id"], line["seed"]])[:16]
-
-
-def _read(reading: Reading, said: Generation, told: Line, screen_wh: WH) -> Read:
-    """The actions of a reply; a function that raises leaves it unread."""
-    sizes = {
-        "file_size": screen_wh,
-        "sent_size": said.sizes.sent_wh,
-        "seen_size": said.sizes.seen_wh,
-    }
-    try:
-        reply = reading.postprocess(said.text) if said.reply is None else said.reply
-        known = {name: size for name, size in sizes.items() if size}
-        meta = meta_of({**told, **known, **reading.limits})
-        return Read(read_actions(reading.parse(reply, meta), screen_wh) or ())
-    except NoAction as nonsense:
-        return Read(why=str(nonsense))
-    except UserFunctionError as error:
-        said_so = isinstance(error.__cause__, NoAction)
-        return Read(why=str(error.__cause__)) if said_so else Read(error=error)
 
 
 def _shown(end_reason: str, steps: Sequence[Mapping[str, Any]]) -> str:

@@ -2,20 +2,26 @@
 
 A suite is a module with
 
-    tasks(level, seeds)  the tasks of "L3" or "L4", each in a variant for every seed
+    names(level)         the ids of the tasks of "L3" or "L4", without making any
+    tasks(level, seeds, names)
+                         those tasks, each in a variant for every seed
     open_world(shots)    a new world, which saves its screenshots in the folder `shots`
+    world_data()         what its worlds show or judge by besides their code: pages, say (optional)
     problems()           what is missing on this machine, one line each with what to do (optional)
 
-or the class that a config names as `environment`: a world that is made with `shots`, with `tasks`,
-and `problems` if there can be any, as static methods. A task is a dict with texts `id`, `goal`,
-`platform`, `category`, a list `apps`, the `seed` that made it, and whatever else its world needs
-(`setup`, `expect`, ...). Nothing but these six is shown to anybody before the episode is over.
+or the class that a config names as `environment`: a world that is made with `shots`, with
+`tasks(level, seeds)`, and `problems` if there can be any, as static methods. A task is a dict with
+texts `id`, `goal`, `platform`, `category`, a list `apps`, the `seed` that made it, and whatever
+else its world needs (`setup`, `expect`, ...). Nothing but these six is shown to anybody before the
+episode is over. A world gets nothing but the task: a stored episode stands as long as the task, the
+code of the world and `world_data` are what they were. So a scripted solution is no part of a task.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +29,7 @@ from typing import Any, Protocol, cast
 
 from utils.contracts import World
 from utils.errors import UserError
+from utils.functions.fingerprints import code_digest, digest
 from utils.protocol import PLATFORMS
 
 SUITES = {
@@ -34,21 +41,25 @@ SUITES = {
 }
 """The suites of a level, in the order of their tasks."""
 TEXTS = ("id", "goal", "platform", "category")
+NOT_PLAYED = ("tasks", "problems")  # methods of an environment; what `tasks` returns counts itself
 Task = dict[str, Any]
 
 
 class Suite(Protocol):
     """What a suite offers."""
 
-    def tasks(self, level: str, seeds: Sequence[int]) -> Sequence[Task]:
-        """The tasks of a level, each in a variant for every seed."""
+    def names(self, level: str) -> Sequence[str]:
+        """The ids of the tasks of a level."""
+
+    def tasks(self, level: str, seeds: Sequence[int], names: Sequence[str]) -> Sequence[Task]:
+        """The named tasks of a level, each in a variant for every seed."""
 
     def open_world(self, shots: Path) -> World:
         """A new world; screenshots are saved in the folder `shots`."""
 
 
 def suites_of(level: str, environment: Any = None) -> dict[str, Suite]:
-    """The suites of a level by name, or the user's environment alone."""
+    """Return the suites of a level by name, or the user's environment alone."""
     if environment is not None:
         offered = {
             "tasks": environment.tasks,
@@ -61,19 +72,55 @@ def suites_of(level: str, environment: Any = None) -> dict[str, Suite]:
     }
 
 
+def world_digest(suite: Suite) -> str:
+    """Return a hash of what decides, besides the task, how an action ends in a world of the suite.
+
+    That is the code of its worlds, of the judging too, and `world_data`. Nothing is run for it but
+    imports.
+    """
+    return digest([_code_of(suite.open_world), getattr(suite, "world_data", list)()])
+
+
+@functools.cache  # before anything was played: worlds may keep what they have in globals
+def _code_of(open_world: Callable[[Path], World]) -> str:
+    return code_digest(open_world, without=NOT_PLAYED)
+
+
 def problems_of(suite: Suite) -> list[str]:
     """What is missing on this machine, one line each."""
     return list(getattr(suite, "problems", list)())
 
 
-def tasks_of(name: str, suite: Suite, level: str, seeds: Sequence[int]) -> list[Task]:
-    """The tasks of a suite, under ids that begin with its name.
+def ids_of(name: str, suite: Suite, level: str) -> list[str] | None:
+    """Return the ids of a suite's tasks, or None: they have to be made to be known."""
+    names = getattr(suite, "names", None)
+    return None if names is None else [f"{name}/{task}" for task in names(level)]
+
+
+def tasks_of(
+    name: str,
+    suite: Suite,
+    level: str,
+    seeds: Sequence[int],
+    is_wanted: Callable[[str], bool] = lambda task_id: True,
+) -> list[Task]:
+    """Return the tasks of a suite, under ids that begin with its name.
+
+    Args:
+        is_wanted: by id. No other task is made, unless the suite cannot name its tasks: then all
+            are returned.
 
     Raises:
-        UserError: it offers none, or one lacks what every task has.
+        UserError: it offers none, one cannot be made, or one lacks what every task has.
     """
-    tasks = [dict(task) for task in suite.tasks(level, seeds)]
-    if not tasks:
+    ids = ids_of(name, suite, level)
+    if ids is None:
+        made = cast(Any, suite).tasks(level, seeds)
+    else:
+        names = [task_id.removeprefix(f"{name}/") for task_id in ids if is_wanted(task_id)]
+        made = suite.tasks(level, seeds, names) if names else []
+    tasks = [dict(task) for task in made]
+    if not tasks and not ids:
         raise UserError(f"{name} has no tasks for {level}")
     for number, task in enumerate(tasks):
         where = f"{name}, {level}, task {task.get('id', number)!r}"

@@ -508,6 +508,11 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
             f"{LIVE}.seeds: must be a list of whole numbers, at least one: [0], not a list",
         ),
         (
+            {LIVE: {"seeds": [3, 0, 0, 0]}},
+            f"{LIVE}.seeds: holds 0 more than once; name each seed once. A task is played once for "
+            "each seed: playing it again under the same one is not possible yet",
+        ),
+        (
             {LIVE: {"platforms": ["os_amiga"]}},
             f"{LIVE}.platforms: must be a list of platforms out of "
             "os_windows, os_mac, os_linux, os_ios, os_android, os_web, not a list",

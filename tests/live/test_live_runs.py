@@ -586,6 +586,9 @@ def test_the_uitars_example_drives_both_levels_in_its_own_words(bench):
     assert (
         scores_of(made, L3)["Max step 50"]["SR"] == scores_of(made, L4)["Max step 50"]["SR"] == 100
     )
+    for words in ("open_app(", "hotkey("):  # phones and computers have prompts of their own
+        texts = [request.text for request in ran.requests if words in request.text]
+        assert texts and all("\ncall_user() # End the task here if" in text for text in texts)
     last = next(r for r in ran.requests if "then" in r.text and len(r.pictures) == 3)
     assert [message["role"] for message in last.body["messages"]] == [
         "user",

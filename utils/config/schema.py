@@ -147,6 +147,16 @@ class DataEntry(_Section):
     circular: bool = False
 
 
+def _each_seed_once(seeds: list[int]) -> list[int]:
+    repeated = [seed for seed in dict.fromkeys(seeds) if seeds.count(seed) > 1]
+    if repeated:
+        raise ValueError(
+            f"holds {repeated[0]} more than once; name each seed once. A task is played once for "
+            "each seed: playing it again under the same one is not possible yet"
+        )
+    return seeds
+
+
 class LiveEntry(DataEntry):
     """L3 or L4: which tasks, and how they are played.
 
@@ -156,7 +166,9 @@ class LiveEntry(DataEntry):
 
     environment: str | None = None
     max_steps: Annotated[int, Field(ge=1)] = Field(50, description=_STEPS)
-    seeds: list[Annotated[int, Field(ge=0)]] = Field([0], min_length=1, description=_SEEDS)
+    seeds: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(_each_seed_once)] = Field(
+        [0], min_length=1, description=_SEEDS
+    )
     platforms: list[Literal[PLATFORMS]] = Field([], description=_PLATFORMS)  # type: ignore[valid-type]
     tasks: list[str] = Field([], description=_TASKS)
     history_images: Annotated[int, Field(ge=0)] = Field(0, description=_IMAGES)
@@ -249,6 +261,8 @@ def _in_words(detail: ErrorDetails, kind: type[BaseModel], entry: Mapping[str, A
     what, name = detail["type"], str(detail["loc"][0])
     if what == "extra_forbidden":
         return _unknown_key(name, kind)
+    if what == "value_error":  # of a validator of this module: its message is for the user
+        return str(detail["ctx"]["error"])
     described = kind.model_fields[name].description
     if what == "missing":
         return f"is missing; it must be {described}" if described else "is missing"

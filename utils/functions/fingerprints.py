@@ -3,7 +3,8 @@
 `digest` hashes data. `code_digest` hashes what a user's function does: its syntax tree and those of
 the functions and classes that it reaches in the user's own files, without comments and docstrings,
 and the constants, by value. What is installed counts by its name, and so does this program itself
-(`DEFAULTS_VERSION` of the local models stands for it): rewriting it re-queries nothing.
+(`DEFAULTS_VERSION` of the local models stands for it): rewriting it re-queries nothing. What plays
+episodes of L3 and L4 is code of this program that does count, see `utils.plan`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ import textwrap
 import threading
 import types
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path, PurePath
 from typing import Any
 
 from utils import PROJECT
@@ -31,6 +32,8 @@ from utils import PROJECT
 PROGRAM = ("utils.", "models.base.", "models.wrappers.")
 CODE = (types.FunctionType, types.ModuleType, type)
 BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
+READING = ("utils.coordinates", "utils.misc", "utils.thinking")
+"""Modules of this program that read replies; where a reply is acted upon at once, they count."""
 WITHOUT_VALUE = (type(threading.Lock()), type(threading.RLock()), threading.local, object)
 
 _PARSING = threading.Lock()
@@ -45,9 +48,22 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]  # 128 bits, short in logs
 
 
-def code_digest(function: Callable[..., Any] | None) -> str:
-    """Hash of what `function` does, comments and docstrings aside."""
-    return "default" if function is None else digest(sorted(_CodeWalk(function).parts.items()))
+def code_digest(
+    function: Callable[..., Any] | None,
+    *,
+    without: Collection[str] = (),
+    also: Collection[str] = (),
+) -> str:
+    """Hash of what `function` does, comments and docstrings aside.
+
+    Args:
+        function: a function or a class.
+        without: methods of the class that do not count, unless another method calls them.
+        also: modules of this program that count nevertheless, such as "utils.coordinates".
+    """
+    if function is None:
+        return "default"
+    return digest(sorted(_CodeWalk(function, without=without, also=also).parts.items()))
 
 
 def code_text(function: Callable[..., Any]) -> str:
@@ -72,6 +88,8 @@ def plain(value: Any, name_of: Callable[[Any], Any], above: tuple[int, ...] = ()
         return "<itself>"
     if value is os.environ:  # another one in every terminal
         return "<os:environ>"
+    if isinstance(value, PurePath) and value.is_relative_to(PROJECT):
+        return f"<project>/{value.relative_to(PROJECT)}"  # wherever the program lies
     within = functools.partial(plain, name_of=name_of, above=(*above, id(value)))
     if isinstance(value, Mapping):
         pairs = ([json.dumps(within(key)), within(item)] for key, item in value.items())
@@ -104,10 +122,18 @@ def _name_of(value: Any) -> str:
 class _CodeWalk:
     """Collects `parts`: "module:name" → source without comments, or value, from a function on."""
 
-    def __init__(self, start: Callable[..., Any]) -> None:
+    def __init__(
+        self,
+        start: Callable[..., Any],
+        *,
+        without: Collection[str] = (),
+        also: Collection[str] = (),
+    ) -> None:
         self.parts: dict[str, str] = {}
         self.undescribed: list[str] = []
         self._start = inspect.unwrap(start)
+        self._left_out = _uncalled_methods(self._start, without)
+        self._also = tuple(f"{module}." for module in also)
         file = _source_file(self._start) or _source_file(type(start))
         self._roots = {PROJECT} | ({file.parent} if file else set())
         self._add("start", start, getattr(start, "__module__", type(start).__module__))
@@ -149,6 +175,8 @@ class _CodeWalk:
             return where
         # Without a source of its own: a lambda within a call, a function built at run time.
         tree = _tree_of(target) or self._text_of(module, f"{where} has no source")
+        if self._left_out and target in inspect.getmro(self._start):
+            tree = _without_methods(tree, self._left_out)
         self.parts[where] = ast.unparse(tree)
         # Default values are evaluated once, from names that the tree alone does not resolve.
         defaults = [getattr(target, name, None) for name in ("__defaults__", "__kwdefaults__")]
@@ -174,7 +202,9 @@ class _CodeWalk:
         if file is None:
             return value is self._start
         is_ours = PROJECT in file.parents and f"{module}.".startswith(PROGRAM)
-        if is_ours or {"site-packages", "dist-packages"} & set(file.parts):
+        if is_ours and not f"{module}.".startswith(self._also):
+            return False
+        if {"site-packages", "dist-packages"} & set(file.parts):
             return False
         return any(root in file.parents for root in self._roots)
 
@@ -213,6 +243,29 @@ def _tree_of(value: Any) -> ast.AST | None:
     for node in ast.walk(tree):
         if isinstance(node, BLOCKS) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
+    return tree
+
+
+def _uncalled_methods(start: Any, names: Collection[str]) -> set[str]:
+    """Those of the methods `names` of a class that none of its other methods mentions."""
+    if not names or not isinstance(start, type):
+        return set()
+    trees = [tree for owner in inspect.getmro(start) if (tree := _tree_of(owner)) is not None]
+    attributes = [
+        node.attr
+        for tree in trees
+        for node in ast.walk(_without_methods(tree, names))
+        if isinstance(node, ast.Attribute)
+    ]
+    return set(names).difference(attributes)
+
+
+def _without_methods(tree: ast.AST, names: Collection[str]) -> ast.AST:
+    """The tree of a class without some of its methods."""
+    for block in ast.iter_child_nodes(tree):
+        if isinstance(block, ast.ClassDef):
+            kept = [node for node in block.body if getattr(node, "name", None) not in names]
+            block.body = kept or [ast.Pass()]
     return tree
 
 

@@ -3,36 +3,52 @@
 python -m benchmarks.worlds.office                          an office without a task
 python -m benchmarks.worlds.office L3                       the tasks of a level
 python -m benchmarks.worlds.office L3 mail_write --seed 2   one of them, and what came of it
+python -m benchmarks.worlds.office --every-task --seeds 0-199
+                                                            makes all tasks of all these seeds
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+import time
 
 from benchmarks.worlds.office.server import LOOKS, Office
 from benchmarks.worlds.office.suite import tasks
+from benchmarks.worlds.office.tasks import names
 from benchmarks.worlds.office.tasks.checks import check
+from utils.errors import UserError
+
+LEVELS = ("L3", "L4")
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Serves one episode, and judges it as often as it is told how it ends."""
+def main(arguments: list[str] | None = None) -> int:
+    """Serve one episode, and judge it as often as it is told how it ends; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.worlds.office",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("level", nargs="?", choices=("L3", "L4"))
+    parser.add_argument("level", nargs="?", choices=LEVELS)
     parser.add_argument("task", nargs="?", help="its name; without one, all are listed")
     parser.add_argument("--seed", type=int, default=0, help="picks the world and the variant")
     parser.add_argument("--look", choices=tuple(LOOKS), help="instead of the task's own")
+    parser.add_argument(
+        "--every-task", action="store_true", help="make every task of every seed; serve nothing"
+    )
+    parser.add_argument(
+        "--seeds", type=_seeds, default=range(200), metavar="A-B", help="for --every-task"
+    )
     given = parser.parse_args(arguments)
+    if given.every_task:
+        return make_every_task(given.seeds)
     found = tasks(given.level, [given.seed]) if given.level else []
     known = {task["id"]: task for task in found}
     if known and given.task is None:
         for name, task in known.items():
             print(f"{name}: {task['goal']}")
-        return
+        return 0
     if known and given.task not in known:
         parser.error(f"{given.level} has no task {given.task!r}; name the level alone to see them")
     task = known[given.task] if known else {"goal": "No task: look around."}
@@ -50,10 +66,40 @@ def main(arguments: list[str] | None = None) -> None:
             outcome = check(task, episode.before, episode.dump(), end, answer)
             for fits, text in outcome.lines:
                 print("✓" if fits else "✗", text)
+    return 0
+
+
+def make_every_task(seeds: range) -> int:
+    """Make every task of every seed, print what cannot be made; return 1 if there is any."""
+    start_s = time.monotonic()
+    variants, problems = 0, 0
+    for seed in seeds:
+        for level in LEVELS:
+            for name in names(level):
+                try:
+                    tasks(level, [seed], [name])
+                    variants += 1
+                except UserError as error:
+                    problems += 1
+                    print(error, flush=True)
+    took_s = time.monotonic() - start_s
+    print(f"seeds {seeds[0]} to {seeds[-1]}: {variants} tasks made in {took_s:.0f} s", end="")
+    print(f", {problems} could not be made" if problems else ", and each could be made")
+    return 1 if problems else 0
+
+
+def _seeds(text: str) -> range:
+    """Read "0-199" as the numbers from 0 to 199."""
+    numbers = re.fullmatch(r"(\d+)-(\d+)", text)
+    if numbers is None or int(numbers[1]) > int(numbers[2]):
+        raise argparse.ArgumentTypeError(f"expected two numbers such as 0-199, not {text!r}")
+    return range(int(numbers[1]), int(numbers[2]) + 1)
 
 
 if __name__ == "__main__":
     try:
-        main()
+        sys.exit(main())
+    except UserError as error:
+        sys.exit(f"{error}")
     except KeyboardInterrupt:
         print()

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from benchmarks.worlds.office.tasks import tasks
+from benchmarks.worlds.office.server import PAGES
+from benchmarks.worlds.office.tasks import names
+from benchmarks.worlds.office.tasks import tasks as tasks_with_solutions
 from benchmarks.worlds.office.tasks.checks import check
 from benchmarks.worlds.office.world import OfficeWorld
 from benchmarks.worlds.pages.browser import browser_problems
 
-__all__ = ["open_world", "problems", "tasks"]
+__all__ = ["names", "open_world", "problems", "tasks", "world_data"]
 
 problems = browser_problems
+SOLUTIONS = ("oracle", "ways")
+"""What a task says of how it can be done: nothing for a world, and no part of what is played."""
+
+
+def tasks(
+    level: str, seeds: Sequence[int], names: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
+    """Return the named tasks of a level, or all, each in a variant for every seed.
+
+    Raises:
+        UserError: a seed does not make one of them.
+    """
+    return [
+        {key: value for key, value in task.items() if key not in SOLUTIONS}
+        for task in tasks_with_solutions(level, seeds, names)
+    ]
+
+
+def world_data() -> dict[str, str]:
+    """Return the pages, which are no code to Python: text by the name of its file."""
+    return {file.name: file.read_text(encoding="utf-8") for file in sorted(PAGES.iterdir())}
 
 
 def open_world(shots: Path) -> OfficeWorld:

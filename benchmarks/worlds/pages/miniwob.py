@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,13 @@ def listed() -> dict[str, Any]:
     return found
 
 
-def tasks(level: str, seeds: Sequence[int]) -> list[Task]:
-    """Every task once for each seed; each is of one application, so L4 has none."""
+def names(level: str) -> list[str]:
+    """Return the ids of all tasks; each is of one application, so L4 has none."""
+    return list(listed()["tasks"]) if level == "L3" else []
+
+
+def tasks(level: str, seeds: Sequence[int], names: Sequence[str] | None = None) -> list[Task]:
+    """Return the named tasks, or all, once for each seed."""
     known = range(listed()["seeds"])
     if unknown := [seed for seed in seeds if seed not in known]:
         raise UserError(
@@ -65,7 +71,16 @@ def tasks(level: str, seeds: Sequence[int]) -> list[Task]:
         }
         for seed in (seeds if level == "L3" else ())
         for name, of_page in listed()["tasks"].items()
+        if names is None or name in names
     ]
+
+
+def world_data() -> list[str]:
+    """Return the release of the package whose pages are shown."""
+    try:
+        return [version("miniwob")]
+    except PackageNotFoundError:
+        return []
 
 
 def problems() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 from benchmarks.worlds.office.server import LOOKS
@@ -9,13 +10,31 @@ from benchmarks.worlds.office.store import Row
 from benchmarks.worlds.office.tasks.variants import variant, written
 
 
-def tasks(level: str, seeds: Sequence[int]) -> list[Row]:
-    """The tasks of a level, each in a variant for every seed, dealt out over the looks."""
-    looks = list(LOOKS)
-    dealt = []
+def names(level: str) -> list[str]:
+    """Return the ids of the tasks of a level, without making them."""
+    return [task["id"] for task in written(level)]
+
+
+def tasks(level: str, seeds: Sequence[int], names: Sequence[str] | None = None) -> list[Row]:
+    """Return the named tasks of a level, or all, each in a variant for every seed; solutions too.
+
+    Raises:
+        UserError: a seed does not make one of them.
+    """
+    chosen = [task for task in written(level) if names is None or task["id"] in names]
+    made = []
     for seed in seeds:
-        for number, task in enumerate(written(level)):
-            look = looks[(number + seed) % len(looks)]
-            made = variant(task, seed)
-            dealt.append({**made, "look": look, "platform": LOOKS[look].platform})
-    return dealt
+        for task in chosen:
+            look = look_of(task["id"], seed)
+            made.append({**variant(task, seed), "look": look, "platform": LOOKS[look].platform})
+    return made
+
+
+def look_of(task_id: str, seed: int) -> str:
+    """Return the look of a task under a seed: four seeds in a row show it in all four.
+
+    It depends on nothing else, so that a new task changes the look of no other one.
+    """
+    looks = list(LOOKS)
+    first = int(hashlib.sha256(task_id.encode()).hexdigest(), 16)
+    return looks[(first + seed) % len(looks)]

@@ -121,7 +121,7 @@ def check(
         fits = end == "answer" and matches(task["answer"], answer)
         lines.append((fits, f"answers {_shown(task['answer'])}; the answer: {_shown(answer)}"))
     else:
-        lines.append((end in ("done", "answer"), "ends with done"))
+        lines.append((end in ("done", "answer"), "ends with done or answer"))
     tolerated = [TOLERATED[name] for name in task.get("tolerates", ())]
     ways: list[list[tuple[bool, str]]] = [
         _compared(expected, tolerated, before, after)

@@ -34,6 +34,7 @@ from typing import Any
 
 from benchmarks.worlds.office.store import Row, Store
 from benchmarks.worlds.office.week import base_store
+from utils.errors import UserError
 
 VIEWS = (
     """people AS SELECT id, name, email, phone, company, note,
@@ -93,7 +94,8 @@ def variant(task: Mapping[str, Any], seed: int) -> Row:
     """What a seed makes of a task.
 
     Raises:
-        ValueError: a query finds nothing, or more than one fact; a text names no variable.
+        UserError: it makes none: a query finds nothing, or more than one fact, a change of the
+            world meets no row, or a text names no variable.
     """
     try:
         luck = random.Random(f"{task['id']} {seed}")
@@ -117,7 +119,8 @@ def variant(task: Mapping[str, Any], seed: int) -> Row:
             "ways": [_repeated(steps, known) for steps in task.get("ways", ())],
         }
     except (KeyError, ValueError, TypeError) as error:
-        raise ValueError(f"task {task.get('id')!r}, seed {seed}: {error}") from error
+        why = f"it cannot be made from this week of the office: {error}. Take another seed"
+        raise UserError(f"task office/{task.get('id')}, seed {seed}: {why}") from error
 
 
 @functools.lru_cache(maxsize=4)

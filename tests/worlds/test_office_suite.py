@@ -1,0 +1,82 @@
+"""The office as a suite: which tasks are made of which seeds, and in which look."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchmarks.l3_task_automation import GUITaskAutomation
+from benchmarks.worlds.office import suite
+from benchmarks.worlds.office.__main__ import main
+from benchmarks.worlds.office.server import LOOKS
+from benchmarks.worlds.office.tasks import tasks
+from benchmarks.worlds.office.tasks.checks import check
+from benchmarks.worlds.office.tasks.variants import variant
+from utils.errors import UserError
+
+LEVELS = ("L3", "L4")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_four_seeds_in_a_row_show_each_task_in_every_look(level):
+    seen = Counter((task["id"], task["look"]) for task in suite.tasks(level, [4, 5, 6, 7]))
+    assert set(seen.values()) == {1}
+    assert len(seen) == len(LOOKS) * len(suite.names(level))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_task_is_the_same_whatever_other_tasks_there_are(level):
+    every = suite.tasks(level, [3])
+    assert [suite.tasks(level, [3], [task["id"]])[0] for task in every[::9]] == every[::9]
+    looks = Counter(task["look"] for task in every)
+    assert min(looks.values()) > len(every) / 8, looks
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_world_gets_nothing_of_a_task_s_solution(level):
+    [full], [played] = tasks(level, [0])[:1], suite.tasks(level, [0])[:1]
+    assert full.keys() - played.keys() == {"oracle", "ways"}
+
+
+def test_only_tasks_that_are_asked_for_are_made():
+    benchmark = GUITaskAutomation(Path(), Path())
+    # MiniWoB++ has goals for the seeds 0 to 4 alone.
+    benchmark.configure({"seeds": [14, 52], "tasks": ["office/mail_write", "*overdue_tick"]})
+    samples, _ = benchmark.load("all")
+    assert [(sample.line["task_id"], sample.line["seed"]) for sample in samples] == [
+        ("office/mail_write", 14),
+        ("office/todo_overdue_tick", 14),
+        ("office/mail_write", 52),
+        ("office/todo_overdue_tick", 52),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("task", "why"),
+    [
+        ({"draw": {"who": "SELECT name FROM contacts WHERE 0"}}, "who: 0 rows"),
+        ({"facts": {"who": "SELECT name FROM contacts"}}, "who: 43 rows"),
+        (
+            {"setup": {"set": [["todos", {"title": "none"}, {"done": 1}]]}},
+            "setup: no row of todos has {'title': 'none'}",
+        ),
+    ],
+)
+def test_a_task_that_a_seed_cannot_make_is_named_with_the_seed(task, why):
+    with pytest.raises(UserError) as error:
+        variant({"id": "odd", "apps": [], "category": "update", "goal": "", **task}, 14)
+    assert str(error.value) == (
+        f"task office/odd, seed 14: it cannot be made from this week of the office: {why}. "
+        "Take another seed"
+    )
+
+
+@pytest.mark.parametrize(("end", "success"), [("done", True), ("answer", True), ("fail", False)])
+def test_a_task_that_asks_nothing_accepts_the_ends_that_its_check_names(end, success):
+    assert check({}, {}, {}, end, "text").lines == [(success, "ends with done or answer")]
+
+
+def test_a_command_makes_every_task_of_many_seeds(capsys):
+    assert main(["--every-task", "--seeds", "14-15"]) == 0
+    count = 2 * sum(len(suite.names(level)) for level in LEVELS)
+    assert f"seeds 14 to 15: {count} tasks made in" in capsys.readouterr().out
