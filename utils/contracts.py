@@ -36,6 +36,8 @@ KWARGS_READ = (  # keys of a model entry's free `kwargs` block that the program 
     "max_pixels",
     "timeout_s",
     "serve_timeout_s",
+    "load",
+    "chat_template",
 )
 
 

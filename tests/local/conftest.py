@@ -49,6 +49,28 @@ def llava(tmp_path_factory):
 
 
 @pytest.fixture
+def nvidia(monkeypatch):
+    """Lets NVIDIA's driver say that there is a device, of this compute capability."""
+
+    def make(capability=(8, 0)):
+        class Driver:
+            def __init__(self, library):
+                self.cuInit = lambda flags: 0
+
+            def cuDeviceGetCount(self, count):
+                count._obj.value = 1
+                return 0
+
+            def cuDeviceGetAttribute(self, value, attribute, device):
+                value._obj.value = capability[0]
+                return 0
+
+        monkeypatch.setattr("ctypes.CDLL", Driver)
+
+    return make
+
+
+@pytest.fixture
 def copy_of(tmp_path):
     """Copies a checkpoint, so that a test may change it."""
 

@@ -168,12 +168,12 @@ def test_the_run_says_where_and_how_it_runs(rank, settings, line, llava, capsys,
 
 
 @pytest.fixture
-def gpus(monkeypatch):
+def gpus(monkeypatch, nvidia):
     """Sets how many CUDA devices torch sees; returns those chosen. Nothing can be put on them."""
 
     def make(count, local_rank="", capability=(8, 0)):
         chosen = []
-        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: capability)
+        nvidia(capability)
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
         monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
@@ -233,16 +233,10 @@ def test_flash_attention_goes_by_the_text_part_and_the_device(
     ("device_map", "is_refused"),
     [(None, True), ("cuda", True), ("auto", True), ("cpu", False), ({"": "cpu"}, False)],
 )
-def test_a_gpu_torch_cannot_use_is_no_reason_to_be_slow(device_map, is_refused, llava, monkeypatch):
-    class Driver:
-        def __init__(self, library):
-            self.cuInit = lambda flags: 0
-
-        def cuDeviceGetCount(self, count):
-            count._obj.value = 1
-            return 0
-
-    monkeypatch.setattr("ctypes.CDLL", Driver)
+def test_a_gpu_torch_cannot_use_is_no_reason_to_be_slow(
+    device_map, is_refused, llava, nvidia, monkeypatch
+):
+    nvidia()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     said = pytest.raises(StopRun, match="has a CUDA device that torch cannot use")
     with said if is_refused else nullcontext():

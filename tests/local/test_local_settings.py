@@ -1,13 +1,19 @@
 """Settings of a local model and its checkpoint's files: what is refused, and what is printed."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import transformers
 
 from models.wrappers.local import settings as known
+from models.wrappers.local.placement import placement_of
 from models.wrappers.local.settings import generate_findings, generation_notes
-from tests.local.conftest import of, without_cuda
+from tests.local.conftest import entry_of, of, without_cuda
+from utils.config.schema import model_entry
 
 
 @pytest.mark.parametrize(
@@ -221,7 +227,110 @@ def test_flash_attention_needs_a_device_and_a_precision_for_it(llava):
     ],
 )
 def test_what_a_model_will_run_with_is_known_without_loading_it(given, expected):
-    assert tuple(known.expected_placement(*given).values()) == expected
+    device_map, dtype, attention = given
+    entry = entry_of("no", device_map=device_map, dtype=dtype, attn_implementation=attention)
+    found = placement_of(entry, {})
+    assert (found.device, found.dtype, found.attention) == expected
+
+
+HALF, FULL = {"text_config": {"dtype": "bfloat16"}}, {"torch_dtype": "float32"}
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "expected"),
+    [
+        (HALF, {}, ("cuda", "bfloat16", "sdpa")),
+        (FULL, {}, ("cuda", "float32", "sdpa")),
+        (FULL, {"dtype": "float16"}, ("cuda", "float16", "sdpa")),
+        (HALF, {"device_map": "cpu"}, ("cpu", "float32", "sdpa")),
+        (HALF, {"device_map": "cpu", "dtype": "auto"}, ("cpu", "bfloat16", "sdpa")),
+    ],
+)
+def test_a_package_that_only_shares_flash_attentions_name_is_not_taken_for_it(
+    config, settings, expected, nvidia, tmp_path, monkeypatch
+):
+    nvidia()
+    (package := tmp_path / "flash_attn").mkdir()
+    (package / "__init__.py").write_text("__version__ = '4.0.0'")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = placement_of(entry_of("no", **settings), config)
+    assert (found.device, found.dtype, found.attention) == expected
+
+
+ROCM_TORCH = """
+class cuda:
+    @staticmethod
+    def is_available():
+        return True
+"""
+
+
+@without_cuda
+def test_a_device_of_amd_is_cuda_for_torch_and_for_the_fingerprint(tmp_path):
+    (package := tmp_path / "torch").mkdir()
+    (package / "__init__.py").write_text(ROCM_TORCH)
+    (package / "version.py").write_text("cuda = None\nhip = '6.4'")
+    code = (
+        "from models.wrappers.local.placement import placement_of\n"
+        "from utils.config.schema import Local\n"
+        "entry = Local(model_path='no', imp_type='transformers')\n"
+        "print(placement_of(entry, {'dtype': 'bfloat16'}))"
+    )
+    path = f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "device='cuda', dtype='bfloat16', attention='sdpa'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("dtype", "device_map", "is_named"),
+    [(None, None, True), ("auto", None, True), ("float32", None, False), (None, "cpu", False)],
+)
+def test_a_float32_checkpoint_on_a_gpu_is_named_with_what_to_set(
+    dtype, device_map, is_named, llava, nvidia
+):
+    nvidia()
+    notes = of(llava, dtype=dtype, device_map=device_map).notes_before()
+    named = [note for note in notes if "float32" in note and '"dtype": "bfloat16"' in note]
+    assert len(named) == is_named
+
+
+@pytest.mark.parametrize(
+    ("imp_type", "kwargs", "problem"),
+    [
+        ("transformers", {"load": []}, "kwargs.load: must be an object"),
+        ("transformers", {"chat_template": "x"}, "kwargs.chat_template: must be an object"),
+        ("vllm", {"load": {}}, 'kwargs.load: only for imp_type "transformers"'),
+        ("vllm", {"chat_template": {}}, "extra_body.chat_template_kwargs"),
+        ("transformers", {"load": {}, "chat_template": {}}, None),
+    ],
+)
+def test_arguments_of_the_library_are_objects_of_a_checkpoints_entry(imp_type, kwargs, problem):
+    _, findings = model_entry(imp_type, {"model_path": "a/b", "kwargs": kwargs})
+    lines = [f"{'.'.join(place)}: {what}" for place, what in findings]
+    assert [problem in line for line in lines] == ([True] if problem else [])
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "problem"),
+    [
+        ({"load": {"dtype": "float16"}}, 'kwargs.load.dtype: set "dtype" beside kwargs'),
+        ({"load": {"device_map": "auto"}}, "kwargs.load.device_map: it stands beside kwargs"),
+        ({"load": {"token": "x"}}, "kwargs.load.token: set HF_TOKEN"),
+        ({"load": {"revision": "v1"}}, "kwargs.load.revision: only for a name on the"),
+        ({"chat_template": {"tokenize": True}}, "kwargs.chat_template.tokenize: the program sets"),
+        ({"load": {"adapter": "some/adapter"}}, "kwargs.load.adapter: needs the package peft"),
+        ({"load": {"max_memory": {"0": "1GB"}}, "chat_template": {"enable_thinking": False}}, None),
+    ],
+)
+def test_what_cannot_be_passed_to_the_library_is_named(kwargs, problem, llava):
+    found = problems_of(llava, kwargs=kwargs)
+    assert [problem in line for line in found] == ([True] if problem else [])
 
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -472,6 +473,9 @@ PROMPT_A, PROMPT_B = {"kwargs": {"system_prompt": "a"}}, {"kwargs": {"system_pro
                 {"family": "qwen3_vl"},
                 {"kwargs": {"max_pixels": 50000}},
                 {"kwargs": {"img_size": 100}},
+                {"kwargs": {"load": {"attn_implementation": {"text_config": "eager"}}}},
+                {"kwargs": {"load": {"max_memory": {"0": "1GB"}}}},
+                {"kwargs": {"chat_template": {"enable_thinking": False}}},
             )
         ),
         (V1, {**V1, "family": "qwen3_vl"}, False),
@@ -566,6 +570,51 @@ def test_a_hub_name_is_identified_by_its_commit(tmp_path, monkeypatch, make, fin
         prints.add(fingerprint(**hub))
     assert len(prints) == 2
     assert "sampling, temperature 0.7 (from the checkpoint)" in make(**hub).notes_before()[0]
+
+
+def test_the_commit_of_the_fingerprint_is_the_one_that_is_loaded(
+    folders, tmp_path, monkeypatch, make, encode
+):
+    import huggingface_hub
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    repository = tmp_path / "models--some-org--some-model"
+    (repository / "refs").mkdir(parents=True)
+    templates = {"a" * 40: "first", "b" * 40: "second"}
+    for commit, words in templates.items():
+        snapshot = shutil.copytree(folders["qwen2_vl"], repository / "snapshots" / commit)
+        template = (snapshot / "chat_template.jinja").read_text()
+        (snapshot / "chat_template.jinja").write_text(words + template)
+    (repository / "refs" / "main").write_text("a" * 40)
+    (repository / "refs" / "v2").write_text("b" * 40)
+    wrapper = make(folder="some-org/some-model")
+    other = make(folder="some-org/some-model", kwargs={"load": {"revision": "v2"}})
+    assert wrapper.settings_digest() != other.settings_digest()
+    (repository / "refs" / "main").write_text("b" * 40)  # somebody pushes
+    assert prompt_of(wrapper, encode(wrapper)).startswith("first")
+    assert prompt_of(other, encode(other)).startswith("second")
+
+
+def test_settings_of_the_config_reach_the_library(folders, copy_of, make, encode):
+    folder = copy_of(folders["qwen2_5_vl"])
+    template = (folder / "chat_template.jinja").read_text()
+    (folder / "chat_template.jinja").write_text(template + "{{ 'quiet' if not enable_thinking }}")
+    parts = {"text_config": "eager", "vision_config": "sdpa"}
+    wrapper = make(
+        folder=folder,
+        kwargs={
+            "load": {"attn_implementation": parts, "max_memory": {"0": "1GB", "cpu": "8GB"}},
+            "chat_template": {"enable_thinking": False},
+        },
+    )
+    assert prompt_of(wrapper, encode(wrapper)).endswith("quiet")
+    held = wrapper.model().checkpoint
+    assert held.model.config.text_config._attn_implementation == "eager"
+    assert held.model.config.vision_config._attn_implementation == "sdpa"
+    assert held.runs_with["attention"] == json.dumps(parts)
+    with pytest.raises(StopRun, match="cannot be loaded"):
+        make(kwargs={"load": {"quantization_config": {"quant_method": "no such"}}}).warm_up()
 
 
 def test_what_cannot_be_loaded_or_used_is_a_clear_error_and_not_kept(folders, copy_of, make, ask):

@@ -70,6 +70,8 @@ class Kwargs(BaseModel):
     max_pixels: Pixels = 1
     timeout_s: Seconds = 1
     serve_timeout_s: Seconds = 1
+    load: dict[str, Any] = {}  # of a checkpoint: arguments of from_pretrained
+    chat_template: dict[str, Any] = {}  # likewise variables of the chat template
 
 
 class _Model(_Section):
@@ -206,6 +208,8 @@ def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list
     made, findings = section(KINDS[imp_type or ""], entry)
     if isinstance(entry.get("kwargs"), dict):
         findings += _kwargs_findings(entry["kwargs"])
+        if imp_type in ("openai", "vllm"):
+            findings += _of_checkpoints(entry["kwargs"])
     return made if imp_type else None, findings
 
 
@@ -240,6 +244,16 @@ def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Fin
             place = detail["loc"][: 2 if detail["loc"][0] in PER_DATA_SET else 1]
             found.setdefault(place, _in_words(detail, kind, entry))
         return None, list(found.items())
+
+
+def _of_checkpoints(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
+    """Keys of `kwargs` that have no effect on a server."""
+    only = 'only for imp_type "transformers"'
+    if "load" in kwargs:
+        yield ("kwargs", "load"), f"{only}; leave it out (of vLLM: serve_args)"
+    if "chat_template" in kwargs:
+        instead = "generate_cfg.extra_body.chat_template_kwargs"
+        yield ("kwargs", "chat_template"), f"{only}; servers take {instead}"
 
 
 def _kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:

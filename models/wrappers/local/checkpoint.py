@@ -115,7 +115,7 @@ def code_problems(model_path: str, *, is_trusted: bool) -> list[str]:
     return [f'{model_path}: {what}; if you trust it, set "trust_remote_code": true']
 
 
-def settings_folder(model_path: str) -> Path | None:
+def settings_folder(model_path: str, revision: str | None = None) -> Path | None:
     """Where a checkpoint's small files lie: its folder, or the cache's copy of a repository."""
     if not is_hub_id(model_path):
         return at_home(model_path)
@@ -123,7 +123,7 @@ def settings_folder(model_path: str) -> Path | None:
         from huggingface_hub import try_to_load_from_cache
     except ImportError:
         return None
-    found = try_to_load_from_cache(model_path, "config.json")
+    found = try_to_load_from_cache(model_path, "config.json", revision=revision)
     return Path(found).parent if isinstance(found, str) else None
 
 
@@ -136,20 +136,32 @@ def _json_object(file: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def read_generation_config(model_path: str) -> dict[str, Any]:
+def read_generation_config(model_path: str, revision: str | None = None) -> dict[str, Any]:
     """The checkpoint's own generation settings; empty where there are none to be read."""
-    folder = settings_folder(model_path)
+    folder = settings_folder(model_path, revision)
     return (_json_object(folder / "generation_config.json") or {}) if folder else {}
 
 
-def checkpoint_identity(model_path: str) -> Any:
+def read_config(model_path: str, commit: str | None = None) -> dict[str, Any]:
+    """Return a checkpoint's config.json, from the hub if need be; empty where it cannot be read."""
+    folder = settings_folder(model_path, commit)
+    if folder is not None:
+        return _json_object(folder / "config.json") or {}
+    with suppress(Exception):  # loading the checkpoint says what is wrong
+        from huggingface_hub import hf_hub_download
+
+        return _json_object(Path(hf_hub_download(model_path, "config.json", revision=commit))) or {}
+    return {}
+
+
+def checkpoint_identity(model_path: str, commit: str | None = None) -> Any:
     """Plain data that differs between checkpoints, also after one was overwritten in place.
 
     Files that decide about prompts and ids count whole; of each weight file the size and 16 blocks
     of 64 KiB, spread evenly from its first byte to its last. Where the folder lies does not count.
     """
     if is_hub_id(model_path):
-        return {"hub": model_path, "commit": hub_commit(model_path)}
+        return {"hub": model_path, "commit": commit or hub_commit(model_path)}
     folder = at_home(model_path)
     try:
         return {
@@ -173,17 +185,20 @@ def _sampled_digest(file: Path) -> str:
     return hasher.hexdigest()
 
 
-def hub_commit(model_id: str) -> str:
-    """The commit that `model_id` stands for now: asked of the hub, else that of the local cache."""
+def hub_commit(model_id: str, revision: str | None = None) -> str:
+    """The commit that a branch or tag stands for now, by the hub, else by the local cache.
+
+    Without a revision: the main branch.
+    """
     reason = "HF_HUB_OFFLINE is set"
     try:
         from huggingface_hub import HfApi, constants
 
         if not constants.HF_HUB_OFFLINE:
-            return str(HfApi().model_info(model_id, timeout=20).sha)
+            return str(HfApi().model_info(model_id, revision=revision, timeout=20).sha)
     except Exception as error:  # noqa: BLE001 - no network, no such repository, no permission
         reason = f"{type(error).__name__}: {error}".splitlines()[0].rstrip(": ")
-    if folder := settings_folder(model_id):
+    if folder := settings_folder(model_id, revision):
         return folder.name  # of its snapshot
     problem = "no such folder, and not available from the Hugging Face hub"
     raise UserError(f"{model_id}: {problem}: {reason}")

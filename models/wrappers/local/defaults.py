@@ -32,14 +32,16 @@ def default_preprocess_function(
         message: `{"role", "type", "value"}` each; the value of an image is a path.
         model, processor: as loaded.
         **kwargs: the config's `kwargs`; `min_pixels` and `max_pixels` are read, the areas in
-            pixels within which pictures are resized, once.
+            pixels within which pictures are resized, once, and `chat_template`, the variables of
+            the chat template.
 
     Raises:
         ValueError: a message is neither text nor image, a system message is no text, or the chat
             template leaves out what a message says.
     """
     turns = turns_of(message)
-    return model_inputs(_prompt_text(turns, processor), turns, model, processor, **kwargs)
+    text = _prompt_text(turns, processor, kwargs.get("chat_template") or {})
+    return model_inputs(text, turns, model, processor, **kwargs)
 
 
 def default_postprocess_function(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:  # noqa: ARG001
@@ -87,7 +89,7 @@ def turns_of(message: list[Message]) -> list[dict[str, Any]]:
     return turns
 
 
-def _prompt_text(turns: list[dict[str, Any]], processor: Any) -> str:
+def _prompt_text(turns: list[dict[str, Any]], processor: Any, settings: Mapping[str, Any]) -> str:
     """What the checkpoint's chat template makes of the turns, with all that they say in it."""
     from jinja2 import TemplateError
 
@@ -95,7 +97,7 @@ def _prompt_text(turns: list[dict[str, Any]], processor: Any) -> str:
     in_parts = [{**turn, "content": _text_parts(turn["content"])} for turn in turns]
     lost = None
     for conversation in (turns, in_parts):
-        options = {"tokenize": False, "add_generation_prompt": True}
+        options = {"tokenize": False, "add_generation_prompt": True, **settings}
         try:
             text = str(processor.apply_chat_template([conversation], **options)[0])
         except (TemplateError, TypeError):  # of a template that adds lists of parts

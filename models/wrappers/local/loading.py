@@ -8,18 +8,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from models.wrappers.local.checkpoint import is_hub_id
+from models.wrappers.local.checkpoint import is_hub_id, read_config
 from models.wrappers.local.defaults import frames_of_image, pixel_limits, resizes_by_area
-from models.wrappers.local.settings import cuda_present, device_kinds
+from models.wrappers.local.placement import (
+    flash_problem,
+    float32_note,
+    model_class_of,
+    placement_of,
+    requested_attention,
+)
+from models.wrappers.local.settings import load_settings
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import UserError
 from utils.images import at_home
 
 if TYPE_CHECKING:
     from utils.config.schema import Local
-
-# Of a checkpoint's own code, in the order in which they can answer questions about images.
-_AUTO_CLASSES = ("AutoModelForImageTextToText", "AutoModelForCausalLM", "AutoModel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +47,37 @@ class Checkpoint:
         return getattr(self.processor, "tokenizer", self.processor)
 
 
-def load(entry: Local) -> Checkpoint:
+def load(
+    entry: Local, *, commit: str | None = None, adapter_commit: str | None = None
+) -> Checkpoint:
     """Loads the checkpoint of a config's model entry, on what this machine has.
 
     Without settings: the first CUDA device if there is one (under torchrun the one with the number
     of the local rank), else the CPU; the checkpoint's dtype on CUDA, float32 on the CPU, where half
     precision is slow; flash attention only on CUDA, in half precision, where it is installed.
     The processor gets the limits of `kwargs`, so that preprocess functions that know nothing of
-    them obey them too. UserError: it cannot be loaded, or lacks weights, which would be made up.
+    them obey them too.
+
+    Args:
+        entry: the model's entry in the config; its `kwargs.load` goes to `from_pretrained`.
+        commit: of a checkpoint on the hub; None: its main branch.
+        adapter_commit: likewise of its adapter.
+
+    Raises:
+        UserError: it cannot be loaded, or lacks weights, which would be made up.
     """
     import torch
     import transformers
 
-    model_path, attention = entry.model_path, entry.attn_implementation or None
+    model_path = entry.model_path
     device_map = None if entry.device_map == "" else entry.device_map
-    on_cuda = _is_for_cuda(torch, device_map)
+    config_json = read_config(model_path, commit)
+    placement = placement_of(entry, config_json)
+    on_cuda = placement.device == "cuda"
+    if on_cuda and not torch.cuda.is_available():
+        why = "the driver is too old for this torch, or this torch was built without CUDA"
+        cure = 'fix that, or set device_map to "cpu"'
+        raise UserError(f"this machine has a CUDA device that torch cannot use: {why}; {cure}")
     if on_cuda and device_map in (None, "cuda"):
         # One for each process that torchrun starts here, or of those that each has been shown.
         rank = int(os.environ.get("LOCAL_RANK") or 0)
@@ -65,26 +85,38 @@ def load(entry: Local) -> Checkpoint:
         torch.cuda.set_device(device_map)
     source = model_path if is_hub_id(model_path) else str(at_home(model_path))
     options: dict[str, Any] = {"trust_remote_code": entry.trust_remote_code}
-    precision = entry.dtype or ("auto" if on_cuda else "float32")
+    if commit is not None:
+        options["revision"] = commit
+    settings = load_settings(entry.kwargs)
+    adapter = settings.pop("adapter", None)
+    settings.pop("revision", None)
+    settings.pop("attn_implementation", None)
+    attention = requested_attention(entry)
+    if attention is None and placement.attention != "sdpa":
+        attention = placement.attention
     try:
         config = transformers.AutoConfig.from_pretrained(source, **options)
         processor = transformers.AutoProcessor.from_pretrained(source, **options)
-        model_class = _model_class(transformers, config, entry.trust_remote_code)
-        can_flash = on_cuda and _has_half_precision(config, precision)
-        can_flash = can_flash and torch.cuda.get_device_capability()[0] >= 8  # Ampere
-        if "flash" in (attention or "") and not can_flash:
-            raise ValueError(f"{attention} needs half precision and a CUDA device, Ampere or newer")
-        if attention is None and can_flash and _flash_is_there(model_class):
-            attention = "flash_attention_2"
-        options |= {"dtype": precision, "attn_implementation": attention}
+        model_class = model_class_of(config_json, trust_remote_code=entry.trust_remote_code)
+        problem = flash_problem(placement)
+        if problem:
+            raise ValueError(problem)
+        options |= {"dtype": placement.dtype, "attn_implementation": attention, **settings}
+        if isinstance(settings.get("quantization_config"), Mapping):
+            options["quantization_config"] = _quantization(settings["quantization_config"])
         model, report = model_class.from_pretrained(
             source, device_map=device_map, output_loading_info=True, **options
         )
+        if adapter is not None:
+            model.load_adapter(adapter, adapter_kwargs={"revision": adapter_commit})
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise UserError(f"{model_path}: the checkpoint cannot be loaded: {reason}") from error
     _refuse_made_up_weights(model_path, model, sorted(report["missing_keys"]))
-    attention = str(getattr(model.config, "_attn_implementation", None) or attention)
+    if isinstance(attention, Mapping):
+        attention = placement.attention
+    else:
+        attention = str(getattr(model.config, "_attn_implementation", None) or attention)
     vision = getattr(config, "vision_config", None)
     if on_cuda and attention == "sdpa" and getattr(vision, "window_size", None):
         print("note: with flash-attn installed, the images of this model are processed much faster")
@@ -99,6 +131,9 @@ def load(entry: Local) -> Checkpoint:
     in_order = sorted(devices, key=lambda name: (not name.startswith("cuda"), name))
     named = (f"{d} ({torch.cuda.get_device_name(d)})" if "cuda" in d else d for d in in_order)
     dtype = str(model.dtype).removeprefix("torch.")
+    note = float32_note(entry, dtype, placement.device)
+    if note and placement.dtype != dtype:  # else the run has said so before
+        print(note)
     return Checkpoint(
         model.eval(),
         processor,
@@ -108,6 +143,12 @@ def load(entry: Local) -> Checkpoint:
         tuple(in_order),
         {"device": ", ".join(named), "dtype": dtype, "attention": attention},
     )
+
+
+def _quantization(config: Mapping[str, Any]) -> Any:
+    from transformers.quantizers import AutoQuantizationConfig
+
+    return AutoQuantizationConfig.from_dict(dict(config))
 
 
 def _context_tokens(config: Any) -> int | None:
@@ -155,40 +196,6 @@ def _mend(held: Any, processor: Any, generate_cfg: Mapping[str, Any]) -> None:
     if held.use_cache is False:  # every token would take as long as the whole prompt
         held.use_cache = None
         print("note: the checkpoint's use_cache false is ignored: it only makes generation slow")
-
-
-def _is_for_cuda(torch: Any, device_map: Any) -> bool:
-    """Whether the model goes to a CUDA device; UserError: to one that torch cannot use."""
-    is_wanted = bool(device_kinds(device_map) & {"cuda", ""})
-    is_there = bool(torch.cuda.is_available())
-    if is_wanted and not is_there and cuda_present():
-        why = "the driver is too old for this torch, or this torch was built without CUDA"
-        cure = 'fix that, or set device_map to "cpu"'
-        raise UserError(f"this machine has a CUDA device that torch cannot use: {why}; {cure}")
-    return is_wanted and is_there
-
-
-def _model_class(transformers: Any, config: Any, trust_remote_code: bool) -> Any:
-    own = (getattr(config, "auto_map", None) or {}) if trust_remote_code else {}
-    names = [name for name in _AUTO_CLASSES if name in own]
-    names += getattr(config, "architectures", None) or []
-    found = getattr(transformers, names[0], None) if names else None
-    return found or transformers.AutoModelForImageTextToText
-
-
-def _has_half_precision(config: Any, precision: str) -> bool:
-    if precision == "auto":  # newer checkpoints name it for the text part alone
-        parts = (config, getattr(config, "text_config", None))
-        stored = [each for part in parts if (each := getattr(part, "dtype", None)) is not None]
-        precision = str(stored[0]).removeprefix("torch.") if stored else "unknown"
-    return precision in ("float16", "bfloat16")
-
-
-def _flash_is_there(model_class: Any) -> bool:
-    from transformers.utils import is_flash_attn_2_available
-
-    is_supported = getattr(model_class, "_supports_flash_attn", False) is True
-    return is_supported and bool(is_flash_attn_2_available())
 
 
 def _refuse_made_up_weights(model_path: str, model: Any, missing: list[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import ctypes
 import importlib.util
 import os
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,6 @@ from utils.errors import nearest
 if TYPE_CHECKING:
     from utils.config.schema import Local
 
-SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 LIBRARY_LIMIT = 20  # new tokens where neither config nor checkpoint sets a limit (transformers 5)
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 _LIMITS = {"max_length": "tokens, prompt and image included", "max_new_tokens": "new tokens"}
@@ -64,68 +62,10 @@ _OF_APIS = {
 }
 
 
-def cuda_present() -> bool:
-    """Whether the CUDA driver finds a device; asks the driver itself, so torch is not needed."""
-    try:
-        driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0)
-    except OSError:
-        return False
-    found = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
-    return found and count.value > 0
-
-
 def ranks_here() -> int:
     """How many processes torchrun has started on this machine."""
     count = os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("WORLD_SIZE", "1")
     return int(count) if count.isdigit() else 1
-
-
-def device_kinds(device_map: Any) -> set[str]:
-    """Kinds of devices that a `device_map` names, "cuda" or "cpu"; "" where the choice is open."""
-    devices = device_map.values() if isinstance(device_map, Mapping) else [device_map]
-    return {
-        "cuda"
-        if isinstance(device, int)
-        else ""
-        if device is None or device in SPREADING
-        else str(device).partition(":")[0]
-        for device in devices
-    }
-
-
-def expected_placement(device_map: Any, dtype: str | None, attention: str | None) -> dict[str, str]:
-    """Kind of device, dtype and attention that a model will run with on this machine.
-
-    They change answers, so they belong to the fingerprint, which is made before anything is loaded.
-    "auto" is the checkpoint's own dtype.
-    """
-    kinds = device_kinds(device_map)
-    on_cuda = "cuda" in kinds or ("" in kinds and cuda_present())
-    precision = dtype or ("auto" if on_cuda else "float32")
-    has_flash = importlib.util.find_spec("flash_attn") is not None
-    chosen = "flash_attention_2" if on_cuda and has_flash and precision != "float32" else "sdpa"
-    return {
-        "device": "cuda" if on_cuda else min(kinds) or "cpu",
-        "dtype": precision,
-        "attention": attention or chosen,
-    }
-
-
-def placement_problems(entry: Local) -> list[str]:
-    """Why a model cannot run where and how it is to, one line each."""
-    found, ranks, device_map = [], ranks_here(), entry.device_map
-    if "cuda" in device_kinds(device_map) and not cuda_present():
-        found.append("asks for CUDA, and this machine has no usable CUDA device")
-    if ranks > 1 and device_map not in (None, "", "cuda", "cpu"):
-        found.append(f"would put all {ranks} copies that torchrun starts onto the same devices")
-    advice = "leave device_map out to run on what is available"
-    problems = [f"device_map {device_map!r} {why}; {advice}" for why in found]
-    placed = expected_placement(device_map, entry.dtype, entry.attn_implementation)
-    if "flash" in placed["attention"] and (placed["device"] != "cuda" or entry.dtype == "float32"):
-        needs = f"{entry.attn_implementation!r} needs a CUDA device and half precision"
-        runs = f"the model would run on {placed['device']} in {placed['dtype']}"
-        problems.append(f"attn_implementation {needs}, and {runs}")
-    return problems
 
 
 # The common ones, so that `--check` finds them without torch; the library checks the rest.
@@ -216,6 +156,59 @@ def not_for_batches(used: Mapping[str, Any]) -> list[str]:
         "encoder_repetition_penalty": used.get("encoder_repetition_penalty") not in (None, 1),
     }
     return [name for name, is_so in in_force.items() if is_so]
+
+
+_SET_BESIDE = "it stands beside kwargs, in the model's entry; move it there"
+_OF_THE_PROGRAM = "the program sets this itself; leave it out"
+NOT_TO_LOAD = {
+    **dict.fromkeys(("dtype", "torch_dtype"), 'set "dtype" beside kwargs, in the model\'s entry'),
+    **dict.fromkeys(("device_map", "trust_remote_code"), _SET_BESIDE),
+    **dict.fromkeys(("config", "output_loading_info", "state_dict"), _OF_THE_PROGRAM),
+    **dict.fromkeys(("token", "use_auth_token"), "set HF_TOKEN in the environment instead"),
+}
+NOT_TO_TEMPLATE = dict.fromkeys(
+    ("conversation", "tokenize", "add_generation_prompt", "return_dict", "return_tensors"),
+    _OF_THE_PROGRAM,
+)
+
+
+def load_settings(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of `kwargs.load` as `from_pretrained` takes it: devices are numbers."""
+    settings = copy.deepcopy(kwargs.get("load") or {})
+    if isinstance(settings.get("max_memory"), Mapping):
+        settings["max_memory"] = {
+            int(device) if str(device).isdigit() else device: limit
+            for device, limit in settings["max_memory"].items()
+        }
+    return settings
+
+
+def load_problems(entry: Local, *, is_on_hub: bool) -> list[str]:
+    """Say what of `kwargs.load` and `kwargs.chat_template` cannot be used, one line each."""
+    settings = load_settings(entry.kwargs)
+    problems = [
+        f"kwargs.load.{name}: {NOT_TO_LOAD[name]}" for name in settings if name in NOT_TO_LOAD
+    ]
+    problems += [
+        f"kwargs.chat_template.{name}: {NOT_TO_TEMPLATE[name]}"
+        for name in entry.kwargs.get("chat_template") or {}
+        if name in NOT_TO_TEMPLATE
+    ]
+    if "attn_implementation" in settings and entry.attn_implementation:
+        problems.append("kwargs.load.attn_implementation: is set beside kwargs, too; keep one")
+    if "revision" in settings and not is_on_hub:
+        problems.append("kwargs.load.revision: only for a name on the Hugging Face hub")
+    adapter = settings.get("adapter")
+    if adapter is None:
+        return problems
+    if not isinstance(adapter, str):
+        problems.append(
+            f"kwargs.load.adapter: must be a folder or a name on the hub, not {adapter!r}"
+        )
+    elif importlib.util.find_spec("peft") is None:
+        cure = "pip install peft, or merge the adapter into the checkpoint"
+        problems.append(f"kwargs.load.adapter: needs the package peft, which is missing; {cure}")
+    return problems
 
 
 def img_size_of(entry: Local) -> int:

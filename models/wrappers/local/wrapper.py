@@ -11,6 +11,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import asdict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from models.wrappers.defaults import WrapperDefaults, request_of
@@ -19,13 +21,18 @@ from models.wrappers.local.batches import Batcher, largest, most_ahead
 from models.wrappers.local.defaults import DEFAULTS_VERSION, default_preprocess_function
 from models.wrappers.local.generating import LoadedModel, free_memory
 from models.wrappers.local.loading import Checkpoint, load
-from models.wrappers.local.settings import (
+from models.wrappers.local.placement import (
+    Placement,
     cuda_present,
-    expected_placement,
+    float32_note,
+    placement_of,
+    placement_problems,
+)
+from models.wrappers.local.settings import (
     generation_notes,
     generation_problems,
     img_size_of,
-    placement_problems,
+    load_problems,
     with_floats,
 )
 from utils.contracts import Abandoned, Generation, Message, Prepared
@@ -73,9 +80,11 @@ class LocalModelWrapper(WrapperDefaults):
         """What stands in the way of running, one line each; loads nothing."""
         path, entry = self.entry.model_path, self.entry
         found = checkpoint.missing_packages() + checkpoint.checkpoint_problems(path)
-        found += placement_problems(entry)
+        found += load_problems(entry, is_on_hub=checkpoint.is_hub_id(path))
+        if not found:
+            found += placement_problems(entry, checkpoint.read_config(path, self._revision))
         if entry.generate_function == "generate":  # another method knows its arguments itself
-            brought = checkpoint.read_generation_config(path)
+            brought = checkpoint.read_generation_config(path, self._revision)
             found += generation_problems(entry.generate_cfg, brought)
         if found:
             return found
@@ -91,11 +100,36 @@ class LocalModelWrapper(WrapperDefaults):
         unknown = [what for function in self._functions for what in undescribed(function)]
         notes = [f"stored answers are not reused: {what}" for what in unknown]
         if entry.generate_function == "generate":
-            brought = checkpoint.read_generation_config(path)
+            brought = checkpoint.read_generation_config(path, self._revision)
             notes += generation_notes(entry.generate_cfg, brought, entry.batch_size)
-            if checkpoint.settings_folder(path) is None:
+            if checkpoint.settings_folder(path, self._revision) is None:
                 notes.append(f"{path} is not in the cache: its settings may change that")
-        return notes
+        placement = placement_of(entry, checkpoint.read_config(path, self._revision))
+        note = float32_note(entry, placement.dtype, placement.device)
+        return [*notes, note] if note else notes
+
+    @property
+    def _revision(self) -> str | None:
+        """The branch, tag or commit on the hub that the config names."""
+        return (self.entry.kwargs.get("load") or {}).get("revision")
+
+    @cached_property
+    def _commit(self) -> str | None:
+        """The commit of a checkpoint on the hub, asked once: what is hashed is what is loaded."""
+        path = self.entry.model_path
+        if not checkpoint.is_hub_id(path) or self.entry.model_identity:
+            return self._revision
+        return checkpoint.hub_commit(path, self._revision)
+
+    @cached_property
+    def _adapter_commit(self) -> str | None:
+        adapter = (self.entry.kwargs.get("load") or {}).get("adapter")
+        if adapter is None or not checkpoint.is_hub_id(adapter):
+            return None
+        return checkpoint.hub_commit(adapter)
+
+    def _placement(self) -> Placement:
+        return placement_of(self.entry, checkpoint.read_config(self.entry.model_path, self._commit))
 
     def warm_up(self) -> None:
         """Loads the checkpoint."""
@@ -115,27 +149,34 @@ class LocalModelWrapper(WrapperDefaults):
             if not self._settings:  # once, before a function has run: it may count in a global
                 self._settings = digest(
                     [
-                        entry.model_identity or checkpoint.checkpoint_identity(entry.model_path),
+                        entry.model_identity
+                        or checkpoint.checkpoint_identity(entry.model_path, self._commit),
+                        self._adapter_identity(),
                         self._deciding_kwargs(),
                         with_floats(entry.generate_cfg),  # 0 is 0.0
                         entry.generate_function,
                         entry.trust_remote_code,
                         # Rounding changes answers.
-                        expected_placement(
-                            entry.device_map, entry.dtype, entry.attn_implementation
-                        ),
+                        asdict(self._placement()),
                         *map(code_digest, self._functions),
                         DEFAULTS_VERSION,
                     ]
                 )
         return digest([self._settings, dataset])
 
+    def _adapter_identity(self) -> Any:
+        adapter = (self.entry.kwargs.get("load") or {}).get("adapter")
+        if adapter is None:
+            return None
+        return checkpoint.checkpoint_identity(adapter, self._adapter_commit)
+
     def _deciding_kwargs(self) -> dict[str, Any]:
         """The part of `kwargs` that can change an answer."""
         functions = [function for function in self._functions if function is not None]
         kept = {k: v for k, v in self.entry.kwargs.items() if k != "timeout_s"}
         if not functions:  # all that the default functions read
-            kept = {key: self.entry.kwargs.get(key) for key in PIXEL_LIMITS}
+            read = (*PIXEL_LIMITS, "load", "chat_template")
+            kept = {key: self.entry.kwargs.get(key) for key in read}
         elif not any("system_prompt" in code_text(function) for function in functions):
             kept.pop("system_prompt", None)  # the program puts it into the messages
         return {**kept, "img_size": img_size_of(self.entry)}
@@ -186,7 +227,8 @@ class LocalModelWrapper(WrapperDefaults):
 
     def _loaded_checkpoint(self) -> Checkpoint:
         print(f"loading {self.entry.model_path} ...", file=sys.stderr, flush=True)
-        loaded, wanted = load(self.entry), self.entry.generate_function
+        loaded = load(self.entry, commit=self._commit, adapter_commit=self._adapter_commit)
+        wanted = self.entry.generate_function
         problem, made = "", type(loaded.processor).__name__
         if not callable(getattr(loaded.model, wanted, None)):
             problem = f"{type(loaded.model).__name__} has no method {wanted!r} (generate_function)"
