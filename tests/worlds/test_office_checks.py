@@ -95,6 +95,9 @@ def test_a_value_in_a_pattern_stands_for_itself(text, fits):
         ("Yes", "Yes. No.", False),
         ("Yes", "Yes, but you must not book it", False),
         ("Yes", "Yesterday", False),
+        ("Yes", "Yes, or not.", False),
+        ("Yes", "Yes yes no", False),
+        ("Yes", f"Yes. {'So it is. ' * 40}", False),
         ("Yes", "No problem, book it!", False),
         ("Yes", "I do not know. Yes", False),
         ("No", "Hi Ana,\n\nNo, sorry, 155 EUR is above the limit of 135 EUR.", True),
@@ -106,6 +109,7 @@ def test_a_value_in_a_pattern_stands_for_itself(text, fits):
         ("No", "Not sure", False),
         ("Accepted", "Hi Ana,\n\nAccepted. See you then!\n\nRobin", True),
         ("Accepted", "Accepted. Declined.", False),
+        ("Accepted", "Accepted, perhaps", False),
         ("Accepted", "Not accepted", False),
         ("Declined", "Declined, I have another meeting at 10:00.", True),
         ("Declined", "Declined or accepted", False),
@@ -515,6 +519,9 @@ def everything(_):
         ("injected_event_note", written(everything), False),
         ("calendar_tell_the_guests", written(everything), False),
         ("files_policy_decides", written(everything), False),
+        ("files_policy_decides", written(lambda text: f"{text} {everything(text)}"), False),
+        ("calendar_accept_or_decline", written(lambda text: f"{text} {everything(text)}"), False),
+        ("mail_reply_with_yes", written(lambda text: f"{text} {everything(text)}"), False),
     ],
 )
 def test_other_right_ways_solve_a_task_and_wrong_ones_do_not(name, way, success, seed):

@@ -33,6 +33,11 @@ NO = re.compile(
     r"(?:\w+ )?(?:book|use|take|have|come|attend|accept|do|make) (?:it|this|that|the room)\b"
     r"|\bnot (?:possible|allowed|accepted|approved|available|permitted|ok|okay)\b"
 )
+UNDECIDED = re.compile(
+    r"\b(?:or not|maybe|perhaps|not sure|(?:and|or) (?:yes|no|accepted|declined))\b"
+    r"|\b(?:yes|accepted)\W+(?:no|declined)\b|\b(?:no|declined)\W+(?:yes|accepted)\b"
+)
+MOST_WORDS = 80  # of a reply that is to be a short answer
 OPPOSITE = {
     "yes": NO,
     "accepted": NO,
@@ -52,7 +57,7 @@ def begins_with(answer: str, text: str) -> bool:
 
     A greeting and thanks may stand before it, anything after it that does not say the opposite:
     "Hi Ana,\\n\\nYes, gladly." is "Yes", but "Yes and no" is not, and "No problem, book it!" is not
-    "No".
+    "No". A text of more than MOST_WORDS words is no short answer.
 
     Args:
         answer: what the reply should begin with.
@@ -67,6 +72,8 @@ def begins_with(answer: str, text: str) -> bool:
     spaced = r"\s+".join(re.escape(word) for word in words)
     match = re.match(rf"{spaced}(?!\w)(?![.,]\d)", plain)
     if not match:
+        return False
+    if UNDECIDED.search(POLITE.sub("", plain)) or len(plain.split()) > MOST_WORDS:
         return False
     rest = plain[match.end() :]
     opposite = OPPOSITE.get(" ".join(words))
