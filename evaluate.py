@@ -203,7 +203,7 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
     search_beside(options.config)
     reading = _reading(options)
     secrets = SecretFilter(secrets_in(reading.texts, os.environ))
-    protect_output(secrets.clean)
+    protect_output(secrets)
     warnings = [*reading.warnings, *odd_settings()]
     print("".join(f"warning: {warning}\n" for warning in warnings), end="")
     entries = {n: e for n, e in reading.models.items() if not options.model or n in options.model}

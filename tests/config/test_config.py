@@ -653,3 +653,17 @@ def test_no_repr_shows_a_key(tmp_path):
     entry = model(API, model_path=path, generate_cfg=headers, kwargs={"note": "uses ${MY_KEY}"})
     reading = read(tmp_path, entry, {"MY_KEY": "sk-0123456789"})
     assert "0123" not in repr(reading) + repr(reading.config)
+
+
+def test_secrets_of_a_config_are_texts_that_can_be_hidden(tmp_path):
+    whole = model(API, secrets=["long-enough-1", "short"]) | {"secrets": ["local", "a-key-of-1234"]}
+    found = problems(tmp_path, whole)
+    assert [problem.partition(" ")[0] for problem in found] == [
+        "secrets[0]:",
+        'model."m".secrets[1]:',
+    ]
+    assert all("cannot be hidden" in problem for problem in found)
+    assert (
+        "secrets: must be a list of texts" in problems(tmp_path, model(API) | {"secrets": "x"})[0]
+    )
+    assert "must be a list of texts" in problems(tmp_path, model(API, secrets="x"))[0]

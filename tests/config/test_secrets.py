@@ -1,5 +1,7 @@
 """Nothing secret leaves the program, in whatever form it comes back."""
 
+import base64
+import html
 import io
 import json
 import subprocess
@@ -16,6 +18,13 @@ from utils.config.secret_filter import MASK, OutputStream, SecretFilter
 SECRET = 'sk-a+b/c&d="e\\f g%h?ü'
 
 
+def in_base64(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+BASIC = f"Basic {in_base64('me:pw-1234567')}"
+
+
 @pytest.mark.parametrize(
     ("secrets", "text", "cleaned"),
     [
@@ -29,6 +38,16 @@ SECRET = 'sk-a+b/c&d="e\\f g%h?ü'
                 quote_plus(SECRET),
                 json.dumps(SECRET)[1:-1],
                 repr(SECRET)[1:-1],
+                html.escape(SECRET),
+                html.escape(html.escape(SECRET)),
+                html.escape(SECRET).replace("&#x27;", "&#39;"),
+                json.dumps(json.dumps(SECRET)[1:-1])[1:-1],
+                json.dumps(html.escape(SECRET))[1:-1],
+                json.dumps(SECRET)[1:-1].replace("/", "\\/"),
+                quote(quote(SECRET, safe=""), safe=""),
+                in_base64(SECRET),
+                base64.urlsafe_b64encode(SECRET.encode()).decode(),
+                quote(in_base64(SECRET), safe=""),
             )
         ],
         (
@@ -112,6 +131,11 @@ def test_objects_are_cleaned_recursively():
                 "Authorization",
                 "X-Auth",
                 "credentials",
+                "pat",
+                "GITHUB_PAT",
+                "user_jwt",
+                "signature",
+                "session_cookie",
             ],
             True,
         ),
@@ -134,6 +158,9 @@ def test_objects_are_cleaned_recursively():
                 "image_format",
                 "PWD",
                 "VLLM_NUM_TOKENS",
+                "PATH",
+                "pattern",
+                "compat_mode",
             ],
             False,
         ),
@@ -154,6 +181,19 @@ def test_secrets_of_the_environment():
         "ANTHROPIC_API_KEY": "",
     }
     assert secret_filter.secrets_in([], environ) == {"acme-12345678", "token-12345678"}
+    proxied = {"HTTPS_PROXY": "http://me:proxy-pass-1@proxy:3128", "EDITOR": "a@b"}
+    expected = {"proxy-pass-1", in_base64("me:proxy-pass-1")}
+    assert secret_filter.secrets_in([], proxied) == expected
+
+
+@pytest.mark.parametrize("before", range(7))
+def test_a_secret_within_a_longer_text_in_base64_is_hidden(before):
+    secret = "sk-0123456789abcdef"
+    text = in_base64(f"{'x' * before}{secret} and more")
+    cleaned = SecretFilter([secret]).clean(text)
+    assert MASK in cleaned
+    longest = max(cleaned.split(MASK), key=len)
+    assert len(text) - len(cleaned) + len(MASK) >= len(secret) * 8 // 6 - 1, longest
 
 
 @pytest.mark.parametrize(
@@ -164,8 +204,15 @@ def test_secrets_of_the_environment():
         ("a", "http://h/v1?model=m;api_key=zzzz", {"zzzz"}),
         ("kwargs.judge", "h:8000/v1?token=other", {"other"}),
         ("a", "http://h/v1?api_key=your-key=gpt-4o", {"your-key=gpt-4o", "your-key"}),
-        ("a", "http://user:pa%21ss@h/v1?model=m", {"pa%21ss"}),
-        ("a", "http://u:p@ss:w@h/v1", {"p@ss:w"}),
+        ("a", "http://user:pa%21ss@h/v1?model=m", {"pa%21ss", in_base64("user:pa!ss")}),
+        ("a", "http://u:p@ss:w@h/v1", {"p@ss:w", in_base64("u:p@ss:w")}),
+        ("a", "http://t0ken@h/v1?model=m", {"t0ken", in_base64("t0ken:")}),
+        ("a", "http://t0ken:@h/v1?model=m", {"t0ken", in_base64("t0ken:")}),
+        ("generate_cfg.extra_headers.Authorization", BASIC, {BASIC, BASIC[6:], "pw-1234567"}),
+        ("secrets[0]", "path-of-mine", {"path-of-mine"}),
+        ("kwargs.pat", "ghp_12345678", {"ghp_12345678"}),
+        ("generate_cfg.extra_body.user_jwt", "eyJ.123", {"eyJ.123"}),
+        ("kwargs.signature", "5ea1ed-fa", {"5ea1ed-fa"}),
         ("a", "http://[broken/v1?api_key=still", {"still"}),
         ("a", "htps://h/v1?api_key=mistyped&model=m", {"mistyped"}),
         ("a", "/ckpt?api_key=still", {"still"}),
@@ -196,6 +243,8 @@ def test_secrets_of_the_config(place, text, expected):
     [
         ("http://u:p@h/v1?api_key=k&model=m", f"http://u:{MASK}@h/v1?api_key={MASK}&model=m"),
         ("http://u:p@ss:w@h/v1?model=m", f"http://u:{MASK}@h/v1?model=m"),
+        ("http://t0ken@h/v1?model=m", f"http://{MASK}@h/v1?model=m"),
+        ("http://t0ken:@h/v1?model=m", f"http://{MASK}@h/v1?model=m"),
         ("/ckpt?api_key=k&model=m", f"/ckpt?api_key={MASK}&model=m"),
         ("htps://h/v1?api_key=k&model=m", f"htps://h/v1?api_key={MASK}&model=m"),
         ("h:8000/v1?api_key=k&model=m", f"h:8000/v1?api_key={MASK}&model=m"),
@@ -227,7 +276,7 @@ def test_a_config_is_masked_by_place():
 
 def test_the_output_behaves_like_the_stream_but_what_cannot_be_written_ends_nothing():
     inner = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    stream = OutputStream(inner, SecretFilter(["sk-12345678"]).clean)
+    stream = OutputStream(inner, SecretFilter(["sk-12345678"]))
     assert stream.write("a sk-12345678\n") == 14
     stream.writelines(["sk-12345678", "é"])
     print("c", file=stream, flush=True)
@@ -260,16 +309,17 @@ def test_no_command_to_a_terminal_passes_and_lines_with_a_prefix_are_whole(prefi
     assert inner.getvalue() == shown
 
 
-def test_the_output_is_wrapped_once(monkeypatch):
+def test_the_output_is_wrapped_once_and_what_it_hides_adds_up(monkeypatch):
     out = io.StringIO()
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     secret_filter.protect_output()
     wrapped = sys.stdout
-    secret_filter.protect_output(SecretFilter(["sk-12345678"]).clean)
+    secret_filter.protect_output(SecretFilter(["sk-12345678"]))
+    secret_filter.protect_output(SecretFilter(["sk-abcdefgh"]))
     assert sys.stdout is wrapped
-    print("sk-12345678")
-    assert out.getvalue() == f"{MASK}\n"
+    print("sk-12345678", "sk-abcdefgh")
+    assert out.getvalue() == f"{MASK} {MASK}\n"
 
 
 @pytest.mark.parametrize(
@@ -288,7 +338,7 @@ def test_a_dying_process_prints_no_secret(ending):
         "from utils.config.secret_filter import SecretFilter, protect_output\n"
         "key = 'sk-' + 'top' * 4\n"
         "def fail(): raise RuntimeError(key)\n"
-        "protect_output(SecretFilter([key]).clean)\n"
+        "protect_output(SecretFilter([key]))\n"
     )
     command = [sys.executable, "-c", code + ending]
     run = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)

@@ -1,5 +1,6 @@
 """An API key reaches the server and nothing else: no file of the run, nothing that is printed."""
 
+import base64
 import html
 import io
 import itertools
@@ -218,3 +219,98 @@ def test_a_key_that_users_code_raises_prints_or_returns_is_masked(model, data, a
     )
     assert_hidden(QUOTED, result, stage)
     assert f"knows {MARK}" in result.output
+
+
+AS_SENT_BACK = {
+    "raw": str,
+    "html": html.escape,
+    "html twice": lambda text: html.escape(html.escape(text)),
+    "json twice": lambda text: json.dumps(json.dumps(text)[1:-1])[1:-1],
+    "base64": lambda text: base64.b64encode(text.encode()).decode(),
+    "URL twice": lambda text: quote(quote(text, safe=""), safe=""),
+}
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("form", AS_SENT_BACK)
+def test_a_key_that_comes_back_in_another_form_is_masked(form, status, staged):
+    encoded = AS_SENT_BACK[form]
+    stage = staged(answer=echo(status, encoded=encoded), pictures=1)
+    result = stage.evaluate({"m": model_of(QUOTED)}, "--verbose")
+    assert_hidden(QUOTED, result, stage, is_sent=True)
+    assert MARK in everything(result, stage)
+    for shown in (encoded(QUOTED), html.escape(encoded(QUOTED)), json.dumps(encoded(QUOTED))[1:-1]):
+        assert shown not in everything(result, stage)
+
+
+def quoting_headers_and_path(request):
+    return Reply(f"B {dict(request.headers)} {request.path} {request.body}")
+
+
+@pytest.mark.parametrize("user", ["tok-13579bdf2468", "tok-13579bdf2468:", "bob:pass-13579bdf"])
+def test_users_of_an_address_are_masked_also_as_they_are_sent(user, staged):
+    stage = staged(answer=quoting_headers_and_path, pictures=1)
+    address = stage.server.url.replace("//", f"//{user}@")
+    entry = {**API, "model_path": f"{address}?model=mock"}
+    result = stage.evaluate({"m": entry}, "--verbose")
+    name, _, password = user.partition(":")
+    sent = base64.b64encode(f"{name}:{password}".encode()).decode()
+    assert result.code == 0, result.output
+    assert_hidden(password or name, result, stage)
+    assert_hidden(sent, result, stage)
+
+
+def test_what_the_config_names_as_secret_is_masked_everywhere(staged):
+    path_key, own_key = "pathkey-13579bdf", "ownkey-2468ace0"
+    marked = {"pat": "ghp-1a2b3c4d5e", "signature": "sig-9f8e7d6c5b"}
+    jwt = "eyJhbGciOi.J9eyJzdWIi"
+    stage = staged(answer=quoting_headers_and_path, pictures=1)
+    entry = {
+        **API,
+        "model_path": f"{stage.server.url}?api_key=k-{own_key}&model=mock",
+        "kwargs": {**marked, "note": f"my {own_key}"},
+        "generate_cfg": {"extra_body": {"user_jwt": jwt, "route": path_key}},
+        "secrets": ["${OWN_ONE}"],
+    }
+    config = stage.config(
+        {"model": {"m": entry}, "data": {L2: {"mode": "all"}}, "secrets": [path_key]}
+    )
+    arguments = ("--config", config, "--work-dir", stage.work_dir, "--verbose")
+    result = stage.run(*arguments, env={"OWN_ONE": own_key})
+    assert result.code == 0, result.output
+    assert result.requests and MARK in everything(result, stage)
+    for secret in (path_key, own_key, jwt, *marked.values()):
+        assert_hidden(secret, result, stage)
+
+
+def test_secrets_of_a_config_are_no_part_of_what_is_asked(staged):
+    stage = staged(pictures=1)
+    stage.run()
+    stage.model["m"]["secrets"] = ["some-words-of-mine"]
+    again = stage.run()
+    assert (again.code, again.requests) == (0, [])
+    assert len([*stage.work_dir.glob("m/T*")]) == 1
+
+
+LEAKY = """
+    import sys
+    def say(response, model, processor, *, own_key, **kwargs):
+        print("printed", own_key)
+        sys.stderr.write("written " + own_key)
+        raise RuntimeError("raised " + own_key)
+"""
+
+
+def test_under_parity_each_config_hides_the_secrets_of_both(staged):
+    stage = staged(LEAKY, pictures=1)
+    keys = ("sk-first-0123456789", "sk-second-9876543210")
+    paths = []
+    for name, key in zip("ab", keys, strict=True):
+        entry = {**API, "kwargs": {"own_key": key}, "postprocess_function": "mymodel.say"}
+        whole = {"model": {name: entry}, "data": {L1: {"mode": "all"}}}
+        paths.append(stage.config(whole, f"{name}.json"))
+    arguments = ["--config", paths[0], "--parity", paths[1], "--work-dir", stage.work_dir]
+    result = stage.run(*arguments, env={"SKIP_ERR": "1"})
+    assert f"printed {MARK}" in result.output
+    for key in keys:
+        assert_hidden(key, result, stage)

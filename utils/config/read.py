@@ -15,6 +15,7 @@ from utils.config import schema
 from utils.config.endpoint import is_url, lacks_scheme, parse_endpoint
 from utils.config.environment import read_text
 from utils.config.schema import DataEntry, LiveEntry, ModelEntry, RunConfig
+from utils.config.secret_filter import is_common
 from utils.config.text import Finding, KeyPath, key_path, read_plain, shown
 from utils.errors import UserError, did_you_mean, listed, nearest
 from utils.functions.signatures import FunctionRef, Kind
@@ -73,6 +74,10 @@ def read_config(
     return reading
 
 
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
 @dataclass
 class _Reader:
     """Goes through the plain object once; everything it finds ends in the reading."""
@@ -88,9 +93,15 @@ class _Reader:
             expected = 'the file must hold an object { "model": ..., "data": ... }'
             self._problem((), f"{expected}, not {shown(whole)}")
             return
-        for name in sorted(whole.keys() - {"model", "data"}):
-            hint = did_you_mean(name, ("model", "data")) or "; known are model and data"
+        known = ("model", "data", "secrets")
+        for name in sorted(whole.keys() - {*known}):
+            hint = did_you_mean(name, known) or "; known are model, data and secrets"
             self._problem((name,), f"unknown key{hint}")
+        secrets = whole.get("secrets", [])
+        if _is_list_of_texts(secrets):
+            self._check_secrets((), secrets)
+        else:
+            self._problem(("secrets",), f"must be {schema.SECRETS}")
         self.out.models = self._entries(whole.get("model"), "model", self._model)
         self.out.data = self._entries(whole.get("data"), "data", self._data_set)
         if not self.out.problems:
@@ -114,6 +125,13 @@ class _Reader:
                 self._problem((name, key, *path), what)
         return found
 
+    def _check_secrets(self, place: KeyPath, secrets: Sequence[str]) -> None:
+        for number, secret in enumerate(secrets):
+            where = (*place, "secrets", number)
+            if key_path(*where) not in self.unset and is_common(secret):
+                what = "cannot be hidden: a word, a number or fewer than 8 characters may stand in "
+                self._problem(where, f"{what}any reply, and hiding it would change scores")
+
     def _problem(self, place: KeyPath, what: str) -> None:
         self.out.problems.append(": ".join(filter(None, (str(self.path), key_path(*place), what))))
 
@@ -136,6 +154,9 @@ class _Reader:
             for dataset in given if isinstance(given, dict) else ():
                 if dataset not in self.datasets:
                     findings.append(((key, dataset), self._unknown_data_set(dataset)))
+        secrets = raw.get("secrets", [])
+        if _is_list_of_texts(secrets):
+            self._check_secrets(("model", name), secrets)
         self._references(name, raw, imp_type)
         if findings or {place[0] for place, _ in arguments} - {"generate_cfg"}:
             entry = None

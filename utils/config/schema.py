@@ -34,6 +34,7 @@ _SEEDS = "a list of whole numbers, at least one: [0]"
 _PLATFORMS = f"a list of platforms out of {', '.join(PLATFORMS)}"
 _TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"]'
 _IMAGES = "a whole number of earlier screenshots of at least 0"
+SECRETS = 'a list of texts that are shown nowhere: ["${MY_KEY}"]'
 PER_DATA_SET = ("custom_prompt", "parse_function")  # keys of a model entry
 _TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens", "max_length")
 _TYPES = {
@@ -84,6 +85,7 @@ class _Model(_Section):
     custom_prompt: dict[str, str] = {}
     parse_function: dict[str, str] = {}  # by data set, in place of the data set's
     kwargs: dict[str, Any] = Field({}, repr=False)
+    secrets: list[str] = Field([], repr=False, description=SECRETS)  # read by `secrets_in`
     model_identity: str | None = None
 
 
@@ -188,7 +190,7 @@ class RunConfig:
         """All of it, defaults included, as in JSON."""
         sections = {"model": self.model, "data": self.data}
         return {"path": str(self.path)} | {
-            key: {name: entry.model_dump(mode="json") for name, entry in entries.items()}
+            key: {n: e.model_dump(mode="json", exclude={"secrets"}) for n, e in entries.items()}
             for key, entries in sections.items()
         }
 

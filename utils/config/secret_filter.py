@@ -1,14 +1,19 @@
 """One filter for what leaves the program: records, files, prints, tracebacks.
 
 A secret is the value of a place that is named like one (config, query of a URL, environment), of a
-`${NAME}` named like one, a URL's password, and every value of `extra_headers` and `extra_query` but
-for well-known ones. It is hidden in the forms in which servers and URL libraries quote it back.
+`${NAME}` named like one, a URL's password or lone user name, every value of `extra_headers` and
+`extra_query` but for well-known ones, and what the user's own `"secrets"` list. It is hidden in the
+forms in which servers and libraries quote it back: in URLs, JSON, HTML, base64 and the like, also
+one in another.
 A common text ("1234", "local") serves local servers as a key, is no secret of anybody's, and occurs
 in any reply: it is hidden in the config alone.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import html
 import json
 import re
 import sys
@@ -25,10 +30,13 @@ MASK = "[secret]"
 _DUMMIES = (PLACEHOLDER_KEY, "lm-studio", "not-needed", "sk-no-key-required")
 
 _QUERY = re.compile(r"(?:[?&;]|\A--)(?P<name>[^=&;]*)=(?P<value>(?:(?!;[\w-]+=)[^&#])+)")
-_PASSWORD = re.compile(r"(?<=//)(?P<user>[^/?@:]*):(?P<value>[^/?\s]*)@")
+_USER = re.compile(r"(?<=//)(?P<user>[^/?@:\s]*)(?::(?P<password>[^/?\s]*))?@")
+_PLAIN = re.compile(r"[A-Za-z0-9]+")
+_IN_HEADER = re.compile(r"(?P<scheme>[A-Za-z-]+) +(?P<value>\S+)")
 _SECRET_NAME = re.compile(
     r"secret|passw|credential|authorization|api[_-]?key|access[_-]?key|subscription-key|\Akey\Z"
-    r"|(access|bearer|refresh|hf|hub)[_-]?token|(\A|[_-])(auth|token)\Z|(?<!public)[_ -]key\Z",
+    r"|(access|bearer|refresh|hf|hub)[_-]?token|(\A|[_-])(auth|token)\Z|(?<!public)[_ -]key\Z"
+    r"|(\A|[_-])(pat|jwt|signature|cookie|bearer|sas)\Z",
     re.IGNORECASE,
 )
 _TOKENIZER = re.compile(r"(eos|bos|pad|unk|sep|cls|mask|image|video|vision)_token\Z")
@@ -51,26 +59,41 @@ class SecretFilter:
     """Replaces secrets by `[secret]`."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets = frozenset(secrets)
         plain = {
-            form for each in secrets for form in (each.strip(), unquote(each), unquote_plus(each))
+            form
+            for each in self._secrets
+            for form in (each.strip(), unquote(each), unquote_plus(each))
         }
-        forms = {form for secret in plain if not is_common(secret) for form in _forms_of(secret)}
+        hidden = [secret for secret in plain if not is_common(secret)]
+        forms = {form for secret in hidden for form in _forms_of(secret)}
+        encoded = {form for secret in hidden for form in _in_base64(secret)}
+        # No way of quoting changes ASCII letters and digits, so each form holds one of these.
+        self._marks = {
+            max(_PLAIN.findall(form), key=len, default="") for form in {*hidden, *encoded}
+        }
         # Longest first: a secret that begins like another must not leave its tail behind.
         self._forms = sorted(forms, key=lambda form: (-len(form), form))
         self._pattern = re.compile("|".join(map(re.escape, self._forms)))
-        self._in_json = [json.dumps(form, ensure_ascii=False)[1:-1] for form in forms]
+
+    def __or__(self, other: SecretFilter) -> SecretFilter:
+        """Return a filter of the secrets of both."""
+        return SecretFilter(self._secrets | other._secrets)
 
     def clean(self, text: str) -> str:
         """The text without secrets."""
         # Most texts hold none, and a substring search is ten times faster than the pattern.
-        is_clean = not any(form in text for form in self._forms)
-        return text if is_clean else self._pattern.sub(MASK, text)
+        if not self._may_hold_any(text) or not any(form in text for form in self._forms):
+            return text
+        return self._pattern.sub(MASK, text)
 
     def clean_object(self, value: Any) -> Any:
         """The same for plain data: dicts (keys too), lists, texts; others stay."""
         text = json.dumps(value, ensure_ascii=False, default=str)  # one search for all its texts
-        has_secrets = any(form in text for form in self._in_json)
-        return with_texts(value, self.clean) if has_secrets else value
+        return with_texts(value, self.clean) if self._may_hold_any(text) else value
+
+    def _may_hold_any(self, text: str) -> bool:
+        return any(mark in text for mark in self._marks)
 
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
@@ -90,11 +113,18 @@ class OutputStream:
     `prefix` before each line, only the last state of a progress bar is shown.
     """
 
-    def __init__(self, stream: TextIO, clean: Callable[[str], str] = str, prefix: str = "") -> None:
-        self._stream, self.clean, self.prefix, self._rest = stream, clean, prefix, ""
+    def __init__(
+        self, stream: TextIO, secrets: SecretFilter | None = None, prefix: str = ""
+    ) -> None:
+        self._stream, self.prefix, self._rest = stream, prefix, ""
+        self._secrets = secrets or SecretFilter()
+
+    def hide(self, secrets: SecretFilter) -> None:
+        """Hide these secrets from now on, too."""
+        self._secrets |= secrets
 
     def write(self, text: str) -> int:
-        shown = _CONTROL.sub(lambda found: repr(found[0])[1:-1], self.clean(text))
+        shown = _CONTROL.sub(lambda found: repr(found[0])[1:-1], self._secrets.clean(text))
         if self.prefix:
             *lines, self._rest = (self._rest + shown).split("\n")
             shown = "".join(f"{self.prefix}{line.rpartition(chr(13))[2]}\n" for line in lines)
@@ -123,14 +153,18 @@ class OutputStream:
         return getattr(self._stream, name)
 
 
-def protect_output(clean: Callable[[str], str] = str) -> None:
-    """Makes stdout and stderr an `OutputStream`; a later call replaces `clean`."""
+def protect_output(secrets: SecretFilter | None = None) -> None:
+    """Make stdout and stderr an `OutputStream` that hides secrets.
+
+    Those of several calls add up: code of one config may still print while another one is read.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if isinstance(stream, OutputStream):
-            stream.clean = clean
-        elif stream is not None:
-            setattr(sys, name, OutputStream(stream, clean))
+        if stream is not None and not isinstance(stream, OutputStream):
+            stream = OutputStream(stream)
+            setattr(sys, name, stream)
+        if stream is not None and secrets is not None:
+            stream.hide(secrets)
 
 
 def is_common(secret: str) -> bool:
@@ -144,16 +178,18 @@ def is_common(secret: str) -> bool:
 def secrets_in(texts: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> set[str]:
     """Every secret that a config (`ConfigReading.texts`) and the environment bring along."""
     found = {v for name, v in environ.items() if is_secret_name(name) and not is_common(v)}
+    for value in environ.values():  # a proxy or a database may be named with a password
+        found |= {secret for secret in _secrets_of_users(value) if not is_common(secret)}
     for place, text in texts:
         found |= {environ.get(name, "") for name in names_in(text) if is_secret_name(name)}
         replaced, _ = substitute(text, environ)
         if is_secret_place(place):
-            found |= {replaced, replaced.rpartition(" ")[2]}  # "Bearer ..."
+            found |= {replaced, *_secrets_of_header(replaced)}
         for query in _QUERY.finditer(replaced):
             if is_secret_name(unquote_plus(query["name"])):
                 # For "a=b", a typing error, the part before the second "=" too.
                 found |= {query["value"], query["value"].partition("=")[0]}
-        found |= {url["value"] for url in _PASSWORD.finditer(replaced)}
+        found |= _secrets_of_users(replaced)
     # An unset ${NAME} is no secret, and the message that reports it must stay readable.
     return {secret for secret in found if secret and not names_in(secret)}
 
@@ -176,7 +212,38 @@ def mask_endpoint(url: str) -> str:
     for query in reversed([*_QUERY.finditer(url)]):
         if is_secret_name(unquote_plus(query["name"])):
             url = f"{url[: query.start('value')]}{MASK}{url[query.end('value') :]}"
-    return _PASSWORD.sub(rf"\g<user>:{MASK}@", url)
+    return _USER.sub(_masked_user, url)
+
+
+def _masked_user(found: re.Match[str]) -> str:
+    if found["password"]:
+        return f"{found['user']}:{MASK}@"
+    return f"{MASK}@"  # a user name alone is a token
+
+
+def _secrets_of_users(text: str) -> set[str]:
+    """What `//user:password@` or `//token@` in a text hide, and what is sent for them."""
+    secrets = set()
+    for url in _USER.finditer(text):
+        user, password = url["user"], url["password"] or ""
+        if user or password:
+            secrets.add(password or user)
+            sent = f"{unquote(user)}:{unquote(password)}".encode("utf-8", "surrogatepass")
+            secrets.add(base64.b64encode(sent).decode("ascii"))
+    return secrets
+
+
+def _secrets_of_header(value: str) -> set[str]:
+    """What a header's value holds beside its scheme: `Bearer TOKEN`, `Basic BASE64`."""
+    found = _IN_HEADER.fullmatch(value.strip())
+    if found is None:
+        return {value.rpartition(" ")[2]}
+    secrets = {found["value"]}
+    if found["scheme"].lower() == "basic":
+        with suppress(binascii.Error, ValueError):
+            user, _, password = base64.b64decode(found["value"]).decode("utf-8").partition(":")
+            secrets.add(password or user)
+    return secrets
 
 
 def is_secret_name(name: str) -> bool:
@@ -192,8 +259,46 @@ def is_secret_place(place: str) -> bool:
 
 
 def _forms_of(secret: str) -> set[str]:
-    """The secret as it may come back: raw, in URLs, in JSON, in repr()."""
-    quoted = {quote(secret, safe=safe, errors="surrogatepass") for safe in ("", "/")}
-    quoted |= {quote_plus(secret, errors="surrogatepass")}
-    quoted |= {re.sub(r"%..", lambda code: code[0].lower(), form) for form in quoted}
-    return {secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], *quoted}
+    """The secret as it may come back: raw, in URLs, JSON, HTML, repr(), twice so, in base64."""
+    forms = {secret}
+    for _ in range(2):
+        forms |= {quoted for form in forms for quoted in _quoted(form)}
+    forms |= {json.dumps(form)[1:-1] for form in forms}  # a body that is quoted as it came
+    return forms | {
+        quoted for encoded in _in_base64(secret) for quoted in (encoded, *_quoted(encoded))
+    }
+
+
+def _quoted(text: str) -> set[str]:
+    """The text as URLs, JSON, HTML and repr() quote it."""
+    in_json = json.dumps(text)[1:-1]
+    in_html = html.escape(text)
+    in_urls = {quote(text, safe=safe, errors="surrogatepass") for safe in ("", "/")}
+    in_urls.add(quote_plus(text, errors="surrogatepass"))
+    in_urls |= {re.sub(r"%..", lambda code: code[0].lower(), form) for form in in_urls}
+    return {
+        *in_urls,
+        in_json,
+        in_json.replace("/", "\\/"),
+        json.dumps(text, ensure_ascii=False)[1:-1],
+        re.sub(r"[<>&'+/]", lambda char: f"\\u{ord(char[0]):04x}", in_json),  # Go, PHP, .NET
+        re.sub(r"[<>&]", lambda char: f"\\u{ord(char[0]):04x}", in_json),
+        re.sub(r"[<>&'+]", lambda char: f"\\u{ord(char[0]):04X}", in_json),
+        repr(text)[1:-1],
+        in_html,
+        in_html.replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
+        in_html.replace("&#x27;", "&apos;"),
+        html.escape(text, quote=False),
+    }
+
+
+def _in_base64(secret: str) -> set[str]:
+    """The secret in base64, alone and as what it makes of a longer text that holds it."""
+    plain = secret.encode("utf-8", "surrogatepass")
+    alone = base64.b64encode(plain).decode("ascii")
+    forms = {alone, alone.rstrip("=")}
+    for before in range(3):  # bytes that share a group of four characters with its beginning
+        encoded = base64.b64encode(bytes(before) + plain).decode("ascii")
+        first, last = -(-before * 8 // 6), (before + len(plain)) * 8 // 6
+        forms.add(encoded[first:last])  # each of these characters depends on the secret alone
+    return forms | {form.replace("+", "-").replace("/", "_") for form in forms}
