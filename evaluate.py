@@ -272,7 +272,7 @@ def prepare(options: Options, rank: Rank | None = None) -> Plan:
 
 def compare_paths(plans: Sequence[Plan]) -> int:
     """`--parity`: runs both, then prints why their replies differ."""
-    from utils.comparing.runs import read_runs
+    from utils.comparing.runs import PARITY, read_runs
     from utils.comparing.why import explain
 
     ran = [run_plan(plan) for plan in plans]
@@ -281,7 +281,7 @@ def compare_paths(plans: Sequence[Plan]) -> int:
     if len(folders) < len(plans):
         return code
     first, second = read_runs(folders)
-    is_same = explain(first, second, plans[0].options.work_dir / "parity")
+    is_same = explain(first, second, plans[0].options.work_dir / PARITY)
     return code if is_same else max(code, SOME_FAILED)
 
 

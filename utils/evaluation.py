@@ -21,7 +21,7 @@ from utils.engine.ranks.group import SHARED_TYPES, Group, LateRank, NoGroup, Ran
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, counted, problem_report
 from utils.images import data_root, image_root
 from utils.inference_tools import Engine
-from utils.plan import Done, Plan, folder_of, open_job, questions_of, wanted_by
+from utils.plan import Done, Plan, asked_otherwise, folder_of, open_job, questions_of, wanted_by
 from utils.protocol import official_figures
 from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run  # now: the program may be another by the end
@@ -280,6 +280,8 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
                 is_whole = write_predictions(task, view)
                 return Done(dataset, folder, DONE if is_whole else SOME_FAILED, entry=found)
             entry = None if options.mode == "eval" else found
+            if options.mode == "eval":
+                task = replace(task, notes=asked_otherwise(plan, name, dataset, view))
             scored = score_data_set(task, view)
             found.facts["figures"] = official_figures(scored.analysis) if scored.has_score else {}
             found.facts["warnings"] = len(scored.warnings)

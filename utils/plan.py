@@ -29,10 +29,14 @@ from utils.import_utils import resolve
 from utils.runs.folder import RunFolder
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 from utils.runs.manifest import Entry
-from utils.runs.provenance import Wanted, git_state, made_with, wanted_of
+from utils.runs.provenance import Wanted, git_state, made_with, prompt_digest, wanted_of
 from utils.runs.records import run_record
+from utils.runs.view import LogView
 from utils.scoring.scorer import Scorer
 
+KEYS_OF_ASKING = ("imp_type", "model_path", "generate_cfg", "preprocess_function", "kwargs")
+"""Of a model's entry: what decides about its answers, besides the prompt."""
+KEYS_WITHOUT_EFFECT = {"timeout_s", "serve_timeout_s"}
 SCREENSHOTS = "screenshots"  # folder of a run: what its episodes saw
 MOST_WORLDS = 8  # without --worlds; each keeps half a core busy, and half a gigabyte
 
@@ -198,6 +202,35 @@ def folder_of(plan: Plan, name: str, wanted: Mapping[str, Wanted]) -> tuple[RunF
     """In which folder a model's run goes on or begins, and why it is not the plainly named one."""
     commit = git_state(PROJECT)["commit"]
     return RunFolder.of_experiment(plan.options.work_dir, name, commit, wanted)
+
+
+def asked_otherwise(plan: Plan, name: str, dataset: str, view: LogView) -> list[str]:
+    """Say in one line that the run of a log asked otherwise than the config says, if it did."""
+    before = ((view.run.get("config") or {}).get("model") or {}).get(name) or {}
+    changed: list[str] = []
+    for key in KEYS_OF_ASKING:
+        changed += _changed_keys(key, before.get(key), plan.dump["model"][name].get(key))
+    record = next(view.records(), None)
+    prompt = (view.run.get("asking") or {}).get("prompt")
+    if record is not None and prompt is not None:
+        prompting = prompting_of(plan, name, dataset)
+        if prompt_digest(plan.data[dataset].benchmark, record["line"], *prompting) != prompt:
+            changed.append("prompt")
+    if not before or not changed:
+        return []
+    what = f"the log was asked with other settings than this config has ({', '.join(changed)})"
+    return [f"{what}; the scores are those of the log"]
+
+
+def _changed_keys(key: str, before: Any, now: Any) -> list[str]:
+    """The keys below one of a model's entry that have other values."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return [
+            changed
+            for name in sorted({*before, *now} - KEYS_WITHOUT_EFFECT)
+            for changed in _changed_keys(f"{key}.{name}", before.get(name), now.get(name))
+        ]
+    return [] if before == now else [key]
 
 
 def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wanted, seq: int) -> Job:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.mock_server import Reply
 from tests.support.stage import API, L1, L2, TWELVE_L2_SAMPLES, right_answers
+from utils.comparing.command import main
 
 
 def answer(request):
@@ -67,3 +68,38 @@ def test_the_exit_code_is_that_of_the_run_whatever_becomes_of_the_comparison(sta
     ran = stage.evaluate(named("base", "good"), data={L2: {"mode": "all"}})
     assert ran.code == 0, ran.output
     assert "good − base" in ran.stdout and "warning: the models were not compared" in ran.stdout
+
+
+def test_a_part_never_replaces_the_comparison_of_the_whole(stage):
+    models = named("base", "good")
+    assert stage.evaluate(models).code == 0
+    whole = stage.work_dir / "comparisons" / "base_vs_good"
+    before = {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()}
+    ran = stage.evaluate(models, "--limit", "4")
+    assert "comparisons/base_vs_good_partial/comparison.html" in ran.stdout
+    assert {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()} == before
+
+
+def test_models_whose_names_join_to_the_same_have_a_comparison_each(stage):
+    for names in (("a_vs_b", "c"), ("a", "b_vs_c"), ("a", "b", "c"), ("a_vs", "b"), ("a", "vs_b")):
+        assert stage.evaluate(named(*names), data={L2: {"mode": "all"}}).code == 0
+    assert len([*(stage.work_dir / "comparisons").iterdir()]) == 5
+
+
+def test_a_work_dir_and_all_that_lies_in_it_are_compared_as_its_models(stage, monkeypatch, capsys):
+    assert stage.evaluate(named("base", "good"), data={L2: {"mode": "all"}}).code == 0
+    (stage.work_dir / "started" / "T20260101_Gaa").mkdir(parents=True)
+    (stage.work_dir / "started" / "T20260101_Gaa" / f"started_{L2}.jsonl").touch()
+    monkeypatch.chdir(stage.home)
+    shown = sorted(str(path) for path in stage.work_dir.iterdir() if not path.name.startswith("."))
+    everything = [path for path in shown if not path.endswith("started")]
+    assert any(path.endswith("comparisons") for path in everything)
+    for arguments in ([str(stage.work_dir)], everything):
+        assert main([*arguments, "--format", "text"]) == 0
+        told = capsys.readouterr().out
+        assert "good − base" in told
+        is_work_dir = len(arguments) == 1
+        assert ("started: left out, nothing was scored" in told) == is_work_dir
+        assert ("comparisons: left out" in told) != is_work_dir
+    assert main([str(stage.work_dir / "base")]) == 2
+    assert "only one run" in capsys.readouterr().err

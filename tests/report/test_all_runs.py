@@ -418,7 +418,7 @@ def test_each_run_writes_it_with_links_to_its_report_and_to_the_comparison(tmp_p
         both = stage.evaluate({"a": API, "b": API}, "--limit", "4")
     index = stage.work_dir / "index.html"
     assert alone.stdout.splitlines()[-2] == f"All runs: {index.as_uri()}"
-    comparison = stage.work_dir / "comparisons" / "a_vs_b" / "comparison.html"
+    comparison = stage.work_dir / "comparisons" / "a_vs_b_partial" / "comparison.html"
     assert both.stdout.splitlines()[-2:] == [
         f"All runs: {index.as_uri()}",
         f"Comparison: {comparison.as_uri()}",

@@ -122,3 +122,29 @@ def test_problems_of_several_data_sets_are_counted_together(stage):
     ran = stage.run("--mode", "eval")
     assert ran.stderr.count("no log under") == 2
     assert ran.stderr.rstrip().endswith("2 problems.") and "1 problem" not in ran.output
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, None),
+        ({"generate_cfg": {"max_tokens": 16, "temperature": 1}}, "generate_cfg.temperature"),
+        ({"model_path": API["model_path"].replace("=mock", "=other")}, "model_path"),
+        ({"model_path": "http://127.0.0.1:1/v1?api_key=test-key-123456&model=mock"}, "model_path"),
+        ({"kwargs": {"system_prompt": "Be brief."}}, "kwargs.system_prompt, prompt"),
+        ({"custom_prompt": {L2: "mymodel.ask"}}, "prompt"),
+        ({"kwargs": {"timeout_s": 5}}, None),
+    ],
+)
+def test_scoring_says_so_where_the_log_was_asked_otherwise(stage, changes, told):
+    stage.module(
+        "def ask(line, dataset):\n"
+        "    return [{'role': 'user', 'type': 'image', 'value': line['image_path']}]\n"
+    )
+    data = {L2: {"mode": "all"}}
+    model = API | {"model_path": API["model_path"].replace("key-123456", "key-654321")}
+    assert stage.evaluate({"m": model}, "--no-report", data=data).code == 0
+    ran = stage.evaluate({"m": API | changes}, "--mode", "eval", "--no-report", data=data)
+    lines = [line for line in ran.output.splitlines() if "the log was asked with other" in line]
+    assert ran.code == 0 and len(lines) == (told is not None), ran.output
+    assert told is None or f"than this config has ({told})" in lines[0]

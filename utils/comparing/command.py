@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import sys
 from collections.abc import Sequence
 from itertools import combinations
@@ -12,7 +14,7 @@ from utils.comparing.boards import read_published
 from utils.comparing.files import figures_csv, flips_csv
 from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
-from utils.comparing.runs import ComparedRun, read_runs
+from utils.comparing.runs import ComparedRun, read_runs, runs_meant
 from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
 from utils.config.options import Parser, not_negative
@@ -23,6 +25,7 @@ from utils.report.all_runs import COMPARISONS, INDEX, runs_compared
 from utils.runs.folder import safe_name, work_dir_problems
 from utils.scoring.sheets import write_text
 
+PARTIAL = "_partial"  # ends the folder of a comparison, as the names of partial files
 FORMATS = ("text", "csv", "html")
 TABLES = {"comparison.csv": figures_csv, "flips.csv": flips_csv}
 
@@ -30,9 +33,9 @@ DESCRIPTION = """\
 Puts finished runs side by side: their score tables, paired differences on the samples that both
 have, and the samples that one got right and the other missed.
 
-A RUN is the folder of a run, the folder of a model (its newest run with all samples), or
-NAME=folder. The first one is the baseline. No request is made and none of your functions is run;
-what was scored is compared.
+A RUN is the folder of a run, the folder of a model (its newest run with all samples), a work-dir
+(all models in it), or NAME=folder. The first one is the baseline. No request is made and none of
+your functions is run; what was scored is compared.
 """
 EXAMPLES = """\
 examples:
@@ -56,13 +59,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problems = work_dir_problems(output, option="--output")
         if problems and {*given.format} != {"text"}:
             raise UserError(f"{problems[0]}, or none with --format text")
-        runs = read_runs(given.runs)
+        meant, notes = runs_meant(given.runs)
+        if len(meant) < 2 and not given.published:
+            raise UserError(["only one run; name another one, or use --published", *notes])
+        runs = read_runs(meant)
         published = read_published() if given.published else None
         found = compare(runs, all_pairs=given.all_pairs, published=published)
     except UserError as error:
         said = map(printable, [*error.problems, "Nothing was compared."])
         print(*said, sep="\n", file=sys.stderr)
         return NOTHING_RUN
+    for note in notes:
+        print(printable(note))
     print(as_text(found, flips=given.flips), end="")
     if {*given.format} != {"text"} and (before := _other_runs_in(output, runs)):
         print(
@@ -99,13 +107,23 @@ def compare_after_run(folders: Sequence[Path], work_dir: Path, *, has_page: bool
         found = compare(runs)
         print(f"\n{closing_text(found)}")
         if has_page:
-            name = safe_name("_vs_".join(run.model for run in runs))
-            page = write_page(found, work_dir / COMPARISONS / name)
+            page = write_page(found, work_dir / COMPARISONS / _folder_name(runs))
             print(f"All runs: {(work_dir / INDEX).absolute().as_uri()}")
             print(f"Comparison: {page.absolute().as_uri()}")
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         why = f"{type(error).__name__}: {error}" if not isinstance(error, UserError) else error
         print(f"warning: the models were not compared: {printable(str(why))}")
+
+
+def _folder_name(runs: Sequence[ComparedRun]) -> str:
+    """Names the folder of a comparison: no two lists of models share one, nor whole and partial."""
+    models = [run.model for run in runs]
+    joined = "_vs_".join(models)
+    name = safe_name(joined)
+    if joined.split("_vs_") != models or joined.endswith(PARTIAL):
+        name += f"-{hashlib.sha256(json.dumps(models).encode()).hexdigest()[:8]}"
+    is_partial = any(scored.is_partial for run in runs for scored in run.sets.values())
+    return name + PARTIAL if is_partial else name
 
 
 def _other_runs_in(output: Path, runs: Sequence[ComparedRun]) -> list[str]:
@@ -151,7 +169,4 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="N",
         help="how many flipped samples of each kind to print (default 5)",
     )
-    given = parser.parse_args(arguments)
-    if len(given.runs) == 1 and not given.published:
-        parser.error("only one run; name another one, or use --published")
-    return given
+    return parser.parse_args(arguments)

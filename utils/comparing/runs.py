@@ -11,10 +11,12 @@ from typing import Any
 from utils.contracts import Facts
 from utils.errors import UserError, counted, printable
 from utils.protocol import has_score, noun_of, official_figures
+from utils.report.all_runs import COMPARISONS, INDEX
 from utils.report.run_facts import REPORT_FOLDER, stops
 from utils.runs import finished
 from utils.runs.view import NOTICES
 
+PARITY = "parity"  # folder of a work-dir, of what --parity has found
 NEWER = " (newer, incomplete)"
 _CLAUSE_END = re.compile(r"; |\. ")
 
@@ -71,6 +73,46 @@ class ComparedRun:
             found += [f"{self.label}, {name}: {note}" for note in scored.notes()]
         stopped = stops(self.manifest, self.sets).items()
         return found + [f"{self.label}, {name}: {text}" for name, text in stopped]
+
+
+def runs_meant(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the runs that a command line names, and a note on each thing that is left out.
+
+    A work-dir stands for the models in it. What the program itself has written beside them, as in
+    `outputs/*`, is passed over.
+    """
+    runs: list[str] = []
+    notes: list[str] = []
+    for text in arguments:
+        path = Path(text)
+        if _is_written_by_program(path):
+            notes.append(f"{text}: left out, it holds no run")
+            continue
+        models = _models_in(path)
+        scored = [model for model in models if finished.scored_runs(model)]
+        if not scored:
+            runs.append(text)
+            continue
+        runs += map(str, scored)
+        notes += [
+            f"{model}: left out, nothing was scored" for model in models if model not in scored
+        ]
+    return runs, notes
+
+
+def _is_written_by_program(path: Path) -> bool:
+    if path.name == INDEX:
+        return path.is_file()
+    is_ours = path.name in (COMPARISONS, PARITY) and path.is_dir()
+    return is_ours and not any(path.glob("T*/*.jsonl"))
+
+
+def _models_in(work_dir: Path) -> list[Path]:
+    """The folders of models in a work-dir; none where the path is of a model or a run itself."""
+    is_of_model = any(work_dir.glob("*.jsonl")) or any(work_dir.glob("T*/*.jsonl"))
+    if is_of_model or not work_dir.is_dir():
+        return []
+    return sorted(folder for folder in work_dir.iterdir() if any(folder.glob("T*/*.jsonl")))
 
 
 def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:

@@ -206,11 +206,18 @@ class Selection:
 
     Args:
         limit: how many of the covered samples count, with or without a record; None: all.
+        notes: what else a reader of the score should know.
     """
 
     def __init__(
-        self, log: LogView, in_mode: Callable[[Line, str], bool], mode: str, limit: int | None
+        self,
+        log: LogView,
+        in_mode: Callable[[Line, str], bool],
+        mode: str,
+        limit: int | None,
+        notes: Sequence[str] = (),
     ) -> None:
+        self._notes = list(notes)
         self._log, self._in_mode, self._mode = log, in_mode, mode
         # Records that were chosen; samples without one; records that an earlier run has left.
         self.taken = self.missing = self.earlier = 0
@@ -275,7 +282,7 @@ class Selection:
         if self._is_short:
             covers = f"the log covers {log.limit} samples only"
             found.append(f"{covers}; the same command without --mode eval queries the others")
-        return found + log.notes
+        return found + self._notes + log.notes
 
     def is_all(self) -> bool:
         """Whether all was scored that was asked for, bad samples included."""

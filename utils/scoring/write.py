@@ -7,7 +7,7 @@ columns from which table, intervals and audits are worked out.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -38,6 +38,7 @@ class ScoringTask:
     postprocess: Callable[[str], str]  # raw reply → text to parse
     scorer: Callable[[], Scorer]  # makes a scorer; circular evaluation needs a second one
     clean: Clean
+    notes: Sequence[str] = ()  # what a reader of the score should know besides
 
     @property
     def name(self) -> str:
@@ -110,7 +111,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     """
     data, folder, benchmark = task.data, task.folder, task.data.benchmark
     is_partial = view.is_part(data.mode, task.limit)
-    records = Selection(view, benchmark.in_mode, data.mode, task.limit)
+    records = Selection(view, benchmark.in_mode, data.mode, task.limit, task.notes)
     if next(iter(records), None) is None:
         raise UserError(f"{task.name}: nothing to score: {records.nothing_there()}")
     name = partial(folder.file, task.name, partial=is_partial)
