@@ -158,6 +158,7 @@ class Account:
         """Asks what must be asked; the number of requests of each data set."""
         requests = {L1: 0, L2: 0}
         asked: list[Wish] = []
+        refused_again: set[Wish] = set()
         for name, _ in command.modes:
             rotations = range(3 if command.is_circular and name == L1 else 1)
             for question in covered[name]:
@@ -170,12 +171,16 @@ class Account:
                     )
                     if is_done and not command.is_fresh:
                         continue
+                    is_again = before is not None and before.status == "refused"
+                    if is_again and not command.is_fresh:
+                        refused_again.add(wish)
                     place = (1 - rotation) % 3
                     self.answers[wish] = answer_of(mind, question.text, place, wish.temperature)
                     asked.append(wish)
                     requests[name] += 1
         if asked and all(self.answers[wish].status == "refused" for wish in asked):
-            for wish in asked:  # a server that refuses everything says nothing about the samples
+            # A server that refuses everything says nothing about the samples, the first time.
+            for wish in {*asked} - refused_again:
                 self.answers[wish] = Answer("failed", is_hit=False)
         return requests
 
