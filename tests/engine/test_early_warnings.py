@@ -51,13 +51,7 @@ def unless(special, reply, usual):
                 "raise generate_cfg.max_tokens",
             ],
         ),
-        (
-            lambda request: Reply(status=418, body=b"teapot"),
-            7,
-            ["none of the first 20 samples has an answer, all failed in the same way", "teapot"],
-        ),
         (unless("Question 3 hard", Reply("B."), Reply(status=418)), 7, None),
-        (unless("Question 3 hard", Reply(status=410), Reply(status=418)), 7, None),
         (lambda request: Reply("B."), 7, None),
         (lambda request: Reply("?"), 2, None),
     ],
@@ -65,9 +59,7 @@ def unless(special, reply, usual):
         "unreadable",
         "cut-off",
         "all-thoughts",
-        "failed-alike",
         "but-not-of-one-answer",
-        "nor-of-two-ways-to-fail",
         "nor-of-readable",
         "nor-of-few",
     ],
@@ -77,6 +69,36 @@ def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, said
     warnings = [line for line in ran.stdout.splitlines() if line.startswith("warning: m, ")]
     assert len(warnings) == (said is not None)
     assert [text for text in said or () if text not in warnings[0]] == [], warnings
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(status=500, body=b"GPU on fire"), "HTTP 500: GPU on fire"),
+        (Reply(status=418, body=b"teapot"), "HTTP 418: teapot"),
+        (Reply(body=b"<html>Welcome</html>"), "<html>Welcome</html>"),
+        (Reply(""), "has no text"),
+    ],
+    ids=["500", "418", "html", "empty"],
+)
+def test_a_server_that_answers_nothing_is_given_up_like_one_that_refuses_all(reply, said, staged):
+    stage = staged(answer=lambda request: reply, pictures=13)
+    ran = stage.run("--api-nproc", "1", "--retry", "0", "--data", L1)
+    assert (ran.code, len(ran.requests)) == (1, 20), ran.output
+    assert "the server answered none of the first 20 samples. The last one got: " in ran.stderr
+    assert said in ran.stderr
+    stage.server.answer = lambda request: Reply("B.")
+    again = stage.run("--api-nproc", "1", "--retry", "0", "--data", L1)
+    assert (again.code, len(again.requests)) == (0, 39), again.output
+
+
+def test_samples_that_failed_before_do_not_end_a_run_whose_server_has_answered(staged):
+    answers = unless("hard", Reply(status=500, body=b"too large"), Reply("B."))
+    stage = staged(answer=answers, pictures=66)
+    arguments = ("--api-nproc", "1", "--retry", "0", "--data", L1, "--no-report")
+    first, second = stage.run(*arguments), stage.run(*arguments)
+    assert (len(first.requests), len(second.requests)) == (198, 66)
+    assert "the server answered none" not in first.output + second.output
 
 
 LOCAL_KEY = {"extra_body": {"max_new_tokens": 9}}

@@ -4,6 +4,7 @@ A wrong parameter, parse function or token limit should be seen after twenty sam
 eight thousand:
 
 - the first 20 requests are all refused: the run stops, and these samples count as failed;
+- the server answers none of the first 20 samples, whatever it says instead: the run stops;
 - 403, 404 or a redirect 10 times in a row, or nobody was ever there: the run stops;
 - native tool calls in place of text: a warning at the first, and the run stops after 5 in a row,
   or 10 where there were answers;
@@ -27,6 +28,8 @@ from utils.scoring.scorer import Scorer, keeps_failing
 
 ENOUGH = 20
 NEVER_THERE = 5  # samples that failed on 502, 503 or a time-out before there was any answer
+SERVER_KINDS = ("http", "bad_body", "connection")
+FAILED_AGAIN = f"{Status.FAILED} last time"
 REFUSED_AGAIN = f"{Status.REFUSED} last time"  # as `AnswerIndex.look_up` has it
 
 
@@ -39,6 +42,7 @@ class Watcher:
     def __init__(self, model: str, to_go_on: str, *, skip_errors: bool) -> None:
         self._model, self._to_go_on, self._skip_errors = model, to_go_on, skip_errors
         self._refused: list[tuple[Job, Record]] | None = []  # None once one was not
+        self._unanswered = 0  # samples that the server failed on, while it has answered none
         self._has_answers, self._for_no_sample = False, 0  # failures in a row that are no sample's
         self._has_seen_tool_calls = False
         self._first: dict[str, tuple[list[Record], list[Record]]] = {}  # answers, failures
@@ -104,6 +108,7 @@ class Watcher:
             raise StopRun(f'model "{self._model}": {what}.{kept}')
         if self._refused is None or code not in REFUSED_STATUS:
             self._refused = None
+            self._see_unanswered(job, error, reason)
             return
         if reason != REFUSED_AGAIN:  # the second time, and on demand: then it is the sample
             self._refused.append((job, record))
@@ -111,6 +116,18 @@ class Watcher:
             refused = f'model "{self._model}": the first {ENOUGH} requests were all refused'
             why = f"so the request itself must be wrong. The server said: {error['message']}"
             raise StopRun(f"{refused}, {why}")
+
+    def _see_unanswered(self, job: Job, error: Mapping[str, Any], reason: str | None) -> None:
+        """A server that answers nothing at all will not answer the next thousand samples either."""
+        is_servers = error.get("status_code") is not None or error.get("class") in SERVER_KINDS
+        is_again = reason == FAILED_AGAIN and job.answers.has_any  # then it may be the sample
+        if self._has_answers or not is_servers or is_again:
+            return
+        self._unanswered += 1
+        if self._unanswered >= ENOUGH:
+            none = f'model "{self._model}": the server answered none of the first {ENOUGH} samples'
+            kept = KEPT.format(self._to_go_on) if job.answers.has_any else ""
+            raise StopRun(f"{none}. The last one got: {error['message']}.{kept}")
 
     def _look_at_first(self, job: Job, scorer: Scorer, record: Record) -> None:
         # A record that says nothing of its prompt is given the benefit of the doubt.
