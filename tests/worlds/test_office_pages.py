@@ -600,6 +600,16 @@ def test_a_search_of_mail_goes_through_all_folders_and_says_where_each_message_i
 # -- the desk -------------------------------------------------------------------------------------
 
 
+def test_enter_in_a_search_field_searches_again_once_something_else_is_shown(desk):
+    shop = desk("shop")
+    shop.write("shop.search", "a")
+    shop.press("Enter")
+    shop.click("shop.orders")
+    shop.click("shop.search")
+    shop.press("Enter")
+    assert shop.shows("Results for “a”")
+
+
 def test_the_address_says_where_one_is_and_leads_elsewhere(desk):
     mail = desk("mail")
     assert mail.find("shell.address").input_value() == "northwind.example/mail/inbox"
