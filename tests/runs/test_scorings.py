@@ -1,6 +1,7 @@
 """Files of two scorings are never mixed, whatever ends a scoring, whoever scores beside it."""
 
 import pytest
+from PIL import Image
 
 from tests.support.forks import killed_before_change
 from tests.support.mock_server import MockServer
@@ -89,3 +90,13 @@ def test_a_scoring_that_is_killed_anywhere_leaves_no_mix_that_is_read(scored, tm
             assert all_that_is_told(folder) == figure_of_page(folder) == after
     assert number > 10 and refused >= 3, (number, refused)
     assert told == after
+
+
+def test_a_report_says_that_an_image_was_replaced_since_the_run(stage):
+    told = "images of this data set were replaced since the model was asked about them"
+    assert told not in stage.run(*EVAL).output
+    Image.new("RGB", (40, 30), "red").save(stage.picture(1))
+    assert told in stage.run(*EVAL).output
+    summary = stage.folder() / "report" / "data" / "summary_0.js"
+    [data_set] = value_of(summary.read_text("ascii"))["datasets"]
+    assert [line for line in data_set["notices"] if told in line]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from utils.report.privacy import path_hider, without_absolute_paths
 from utils.report.run_facts import REPORT_FOLDER, is_whole, model_entry, run_facts, stops
 from utils.runs.finished import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
+from utils.runs.provenance import pictures_digest
 from utils.runs.seals import STAMP, stamp_of
 from utils.runs.view import NOTICES
 
@@ -114,7 +115,7 @@ def build_report(
         to_json = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
         made = Pictures(image_root, cache, fresh, small=small_images)
         with closing(made) as pictures:
-            _write_data(DataFiles(fresh / "data", to_json), pictures, run_folder)
+            _write_data(DataFiles(fresh / "data", to_json), pictures, run_folder, image_root)
         manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
         (fresh / STAMP).write_text(stamp_of(manifest), "ascii")
     return target / "index.html"
@@ -184,7 +185,29 @@ def _with_text_table(items: list[Facts]) -> dict[str, Any]:
     return {"texts": list(texts), "samples": samples}
 
 
-def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
+def _changed_images(
+    scored: ScoredFiles, entry: Mapping[str, Any], image_root: Path | None
+) -> list[str]:
+    """Say that images of a data set are not those that the model was asked about, if that is so.
+
+    Args:
+        entry: what the manifest says of the data set, with a checksum of its images.
+    """
+    asked = entry.get("pictures") or {}
+    names = {str(facts["image"]) for facts in scored.facts() if facts.get("image")}
+    if image_root is None or asked.get("count") != len(names):
+        return []
+    files = {name: image_root / name for name in names}
+    is_there = all(path.is_file() for path in files.values())  # else the page says so
+    if not is_there or pictures_digest(files) == asked:
+        return []
+    what = "images of this data set were replaced since the model was asked about them"
+    return [f"{what}: boxes and clicks are drawn on what is there now"]
+
+
+def _write_data(
+    files: DataFiles, pictures: Pictures, run_folder: Path, image_root: Path | None
+) -> None:
     manifest = without_absolute_paths(read_json(run_folder / MANIFEST_NAME, must_be_whole=False))
     entries = manifest.get("datasets") or {}
     levels: dict[str, str] = {}
@@ -204,6 +227,9 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
             scored, files, pictures, analysis, totals["samples"], run_folder
         )
         comparable = is_whole(entries.get(name) or {}, is_partial=scored.is_partial)
+        changed = _changed_images(scored, entries.get(name) or {}, image_root)
+        for line in changed:
+            print(f"warning: {name}: {line}")
         summary["datasets"].append(
             {
                 "name": name,
@@ -217,7 +243,8 @@ def _write_data(files: DataFiles, pictures: Pictures, run_folder: Path) -> None:
                     line
                     for section in NOTICES
                     for line in (analysis.get(section) or {}).get("warnings", ())
-                ],
+                ]
+                + changed,
                 "details": [
                     details(name, level, section)
                     for section in sections(analysis, is_check=False).values()
