@@ -295,6 +295,7 @@ class Sequences:
                 self.commands += 1
                 if problems:
                     self.differences.append("\n".join([*told, *problems]))
+                    print(self.differences[-1], flush=True)
                     return
 
     def _command(self, chance: random.Random) -> Command:
@@ -463,6 +464,9 @@ class Sequences:
                     self.checks -= 1  # which these are was not seen yet
                     return []
                 questions = chosen
+        if not questions:  # the log holds a part without any sample of this mode
+            self.checks -= 1
+            return []
         pairs = [(question, answers[question]) for question in questions]
         files = sorted(
             folder.glob(f"m_{name}_samples*.jsonl"), key=lambda path: path.stat().st_mtime_ns
@@ -541,7 +545,6 @@ def main() -> int:
                 counts = f"{sequences.commands} commands, {sequences.checks} scorings compared"
                 print(f"{seed}: {counts}, {len(sequences.differences)} differ", flush=True)
     counts = f"{given.count} sequences, {sequences.commands} commands"
-    print(*sequences.differences, sep="\n\n")
     print(f"{counts}, {sequences.checks} scorings compared: {len(sequences.differences)} differ")
     return 1 if sequences.differences else 0
 
