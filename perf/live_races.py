@@ -84,26 +84,29 @@ def joined_lines(steps: Sequence[Step]) -> list[list[Any]]:
     return joined
 
 
+def _types_lines(step: Step) -> bool:
+    return step[0] in TYPED_AT_ONCE or "\\n" in json.dumps(step)
+
+
+TYPED_AT_ONCE = ("sheets.lines", "chat.lines", "todo.lines", "sheets.column")
 MADE: dict[str, list[list[Any]]] = {
     "twelve cells": [["sheets.lines", "Expenses", "I1", [f"v{n}" for n in range(1, 13)]]],
     "numbers and a formula": [["sheets.lines", "Expenses", "I2", ["2380", "990", "=I2+I3"]]],
     "five messages": [["chat.lines", "#general", ["one", "two", "three", "four", "five"]]],
     "three to-dos": [["todo.lines", ["one", "two", "three"]]],
 }
-"""Beside those of the tasks."""
+"""Before those of the tasks."""
 
 
 def typed_solutions(seed: int) -> dict[str, tuple[dict[str, Any], list[list[Any]]]]:
     """Return task and steps, by name, of all solutions that press Enter within a text."""
-    chosen = {}
-    for task in [*tasks("L3", [seed]), *tasks("L4", [seed])]:
-        steps = joined_lines(task["oracle"])
-        has_lines = any(step[0].endswith(".lines") for step in steps)
-        if has_lines or any("\n" in json.dumps(step).replace("\\n", "\n") for step in steps):
-            chosen[task["id"]] = (task, steps)
     some_task = tasks("L4", [seed])[0]
-    for name, steps in MADE.items():
-        chosen[name] = (some_task, [*steps, ["done"]])
+    chosen = {name: (some_task, [*steps, ["done"]]) for name, steps in MADE.items()}
+    for task in [*tasks("L3", [seed]), *tasks("L4", [seed])]:
+        for way, solution in enumerate([task["oracle"], *task["ways"]]):
+            steps = joined_lines(solution)
+            if any(map(_types_lines, steps)):
+                chosen[f"{task['id']}, way {way}"] = (task, steps)
     return chosen
 
 
@@ -127,10 +130,10 @@ def busy_core() -> Iterator[None]:
         process.join()
 
 
-def end_states(world: OfficeWorld, seed: int, runs: int) -> None:
+def end_states(world: OfficeWorld, seed: int, runs: int, every: int) -> None:
     """Prints for each solution how many end states it has had."""
     differing = 0
-    solutions = typed_solutions(seed)
+    solutions = dict([*typed_solutions(seed).items()][::every])
     for name, (task, steps) in solutions.items():
         begun_s = time.monotonic()
         states, fails = set(), set()
@@ -172,15 +175,16 @@ def pictures_of(world: OfficeWorld, task: dict[str, Any]) -> list[tuple[str, str
 def same_pictures(world: OfficeWorld, seed: int, every: int) -> None:
     """Prints how many steps of two runs over the suite show another picture."""
     chosen = [*tasks("L3", [seed]), *tasks("L4", [seed])][::every]
-    rounds = [[pictures_of(world, task) for task in chosen] for _ in range(2)]
     steps, differing = 0, 0
-    for task, first, second in zip(chosen, *rounds, strict=True):
+    for number, task in enumerate(chosen, 1):
+        first, second = pictures_of(world, task), pictures_of(world, task)
         steps += len(first)
         for one, other in itertools.zip_longest(first, second):
             if one != other:
                 differing += 1
                 print(f"{task['id']} ({task['look']}): {one} and {other}")
-    print(f"{len(chosen)} tasks, {steps} steps, twice: {differing} with another picture")
+        told = f"{number} tasks, {steps} steps, twice: {differing} with another picture"
+        print(told, flush=True)
 
 
 def main() -> None:
@@ -188,14 +192,14 @@ def main() -> None:
     parser.add_argument("what", choices=["typed", "pictures"])
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--every", type=int, default=1, help="only every nth task")
+    parser.add_argument("--every", type=int, default=1, help="only every nth task or solution")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         world = suite.open_world(Path(folder))
         try:
             if options.what == "typed":
                 with busy_core():
-                    end_states(world, options.seed, options.runs)
+                    end_states(world, options.seed, options.runs, options.every)
             else:
                 same_pictures(world, options.seed, options.every)
         finally:

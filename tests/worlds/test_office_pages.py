@@ -412,6 +412,53 @@ def test_a_text_that_is_too_long_is_refused_where_it_is_written(desk, app, field
     assert (row.get("value") or row["text"]) == "x" + "y" * (most - 1)
 
 
+def test_a_text_that_is_pasted_again_and_again_stops_growing(desk):
+    chat = desk("chat")
+    chat.types("0123456789")
+    for _ in range(12):
+        chat.press("Control+a", "Control+c", "ArrowRight", "Control+v")
+    assert 10_000 < len(chat.find("chat.text").input_value()) <= 20_000
+    assert chat.shows("this field takes 20,000 characters at most")
+
+
+# -- searches -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("app", "text", "told"),
+    [
+        ("mail", "zzzz", "No message of any folder but Drafts has “zzzz” in its subject"),
+        (
+            "calendar",
+            "zzzz",
+            "No event of any month has “zzzz” in its title, place, guests or note",
+        ),
+        ("contacts", "zzzz", "No contact has “zzzz” in name, company, mail address"),
+        ("chat", "zzzz", "No message or author of any conversation has “zzzz”"),
+        ("files", "zzzz", "Texts of files are not searched"),
+        ("shop", "zzzz", "has “zzzz” in its name"),
+        ("todo", "zzzz", "No task shown here has “zzzz” in its title or note"),
+    ],
+)
+def test_a_search_goes_as_one_writes_and_says_where_it_has_looked(desk, app, text, told):
+    page = desk(app)
+    page.click(f"{app}.search")
+    page.types(text)
+    assert page.shows(told)
+    page.press("Escape")
+    assert not page.shows(told)
+
+
+def test_a_search_of_tasks_says_what_its_filter_hides(desk):
+    todo = desk("todo")
+    done = next(row for row in todo.episode.before["todos"].values() if row["done"])
+    todo.click("todo.search")
+    todo.types(done["title"])
+    assert todo.find("todo.done", done["id"]).count() == 0
+    todo.click("todo.everywhere")
+    assert todo.find("todo.done", done["id"]).count() == 1
+
+
 # -- drop-downs, menus, double clicks -------------------------------------------------------------
 
 

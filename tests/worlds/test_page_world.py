@@ -298,6 +298,8 @@ def test_a_screenshot_is_named_by_what_it_shows(world, tmp_path):
         # For a while nothing goes on: the machine stands still.
         "setTimeout(() => { const now = performance.now(); while (performance.now() < now + 3500); setTimeout(done, 100); }, 60)",
         "fetch('/slow').then(() => done())",
+        # Of a reply the head is there, the body not yet.
+        "new Response(new ReadableStream({ start: (body) => setTimeout(() => body.close(), 700) })).text().then(() => done())",
         "{ const asked = new XMLHttpRequest(); asked.open('GET', '/slow'); asked.onload = done; asked.send(); }",
         "{ const image = new Image(); image.onerror = done; image.src = '/slow'; }",
         "location.href = '/slow'",

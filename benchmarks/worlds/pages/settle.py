@@ -30,6 +30,14 @@ WATCH = (
     live.begun++;
     return fetch(...given).finally(answered);
   };
+  // The head of a reply is not its body: on a slow machine that comes a good while later.
+  for (const name of ["text", "json", "blob", "arrayBuffer", "formData"]) {
+    const read = Response.prototype[name];
+    Response.prototype[name] = function (...given) {
+      live.asked++;
+      return read.apply(this, given).finally(answered);
+    };
+  }
   const send = XMLHttpRequest.prototype.send;
   XMLHttpRequest.prototype.send = function (...given) {
     live.asked++;
