@@ -30,8 +30,8 @@ import psutil
 from benchmarks.worlds.actions import Action
 from benchmarks.worlds.office import suite
 from benchmarks.worlds.office.tasks import tasks
-from benchmarks.worlds.office.tasks.oracle import Oracle
 from tests.support.mock_server import MockServer, Reply, Request
+from tests.support.office_oracle import Oracle
 from tests.support.runs import api_model
 from tests.support.stage import Stage, read_log_lines
 

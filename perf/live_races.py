@@ -26,8 +26,8 @@ from typing import Any
 from benchmarks.worlds.actions import Action, Observation
 from benchmarks.worlds.office import suite
 from benchmarks.worlds.office.tasks import tasks
-from benchmarks.worlds.office.tasks.oracle import Oracle
 from benchmarks.worlds.office.world import OfficeWorld
+from tests.support.office_oracle import Oracle
 
 Step = Sequence[Any]
 CELL = re.compile(r"([A-J])(\d+)")

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.worlds.office.suite import open_world
 from benchmarks.worlds.office.tasks import tasks
-from benchmarks.worlds.office.tasks.oracle import Oracle
-from tests.support.office_hand import StoreHand
+from tests.support.office_oracle import Oracle
+from tests.support.office_store import StoreHand
 
 PIECE = 12  # solutions that a process plays in one browser
 

@@ -245,13 +245,12 @@ oracle = [["done"]]
         ),
         (todo, "# To-do", "# To-dos"),
         (todo, "[[task]]", new_task),  # before all others
-        ("office/tasks/oracle.py", "MOST_SCROLLS = 8", "MOST_SCROLLS = 9"),
         (
             "office/tasks/checks.py",
             "    lines: list[tuple[bool, str]] = []\n",
             "    # The reasons.\n    lines: list[tuple[bool, str]] = []\n",
         ),
-        ("adapters/osworld.py", "from __future__", "PAUSE_S = 3.0\nfrom __future__"),
+        ("pages/miniwob.py", "from __future__", "PAUSE_S = 3.0\nfrom __future__"),
         ("../../docs/office.md", "# The office", "# An office"),
         ("../../README.md", "#", "# New:"),
         ("live.py", '"index": number', '"index": number + 1'),  # the number of a row

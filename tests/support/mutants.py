@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.worlds.office.tasks.rows import file_path, find_row
+from tests.support.office_rows import file_path, find_row
 
 READING = (
     "mail.read",

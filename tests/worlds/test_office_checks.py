@@ -10,7 +10,7 @@ from benchmarks.worlds.office.tasks.formulas import is_same_formula, shown
 from benchmarks.worlds.office.tasks.values import matches
 from benchmarks.worlds.office.tasks.variants import variant
 from benchmarks.worlds.office.week import base_store
-from tests.support.office_hand import StoreHand
+from tests.support.office_store import StoreHand
 
 QUOTE = "\n\nOn 2026-03-06 15:45, Ana Haddad wrote:\n> May I book it, or no?\n> Yes or no?"
 

@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.worlds.office.suite import open_world
 from benchmarks.worlds.office.tasks import tasks
-from benchmarks.worlds.office.tasks.oracle import Oracle
 from tests.support.browser import need_browser
+from tests.support.office_oracle import Oracle
 
 EVERY = {task["id"]: task for level in ("L4", "L3") for task in tasks(level, [0])}
 

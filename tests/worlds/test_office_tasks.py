@@ -10,7 +10,7 @@ from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.checks import check, matches
 from benchmarks.worlds.suites import tasks_of
 from tests.support.mutants import mutants
-from tests.support.office_hand import StoreHand
+from tests.support.office_store import StoreHand
 
 LEVELS = ("L3", "L4")
 SURVIVORS = {"files_attach_budget", "sheet_mail_those_on_leave"}

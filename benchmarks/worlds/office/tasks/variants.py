@@ -13,9 +13,9 @@ A task is an entry of a file in `l3/` or `l4/`:
     tolerates  names of steps that do no harm (see `checks`)
     answer   what must be answered, where something is asked; `feasible = false`: only `fail` is
              right
-    oracle   steps that solve it (see `oracle`); ["each", "list", step] repeats one
-    ways
-             a list of other solutions, each by another way to the same end
+    oracle   steps that solve it, as `tests/support/office_oracle.py` plays them;
+             ["each", "list", step] repeats one
+    ways     a list of other solutions, each by another way to the same end
 
 Texts name variables as `{name}`, queries as `:name`; `{name|day}` is written by `FORMS`. A text
 that is one variable and nothing else becomes its value. Queries know the views below, too.

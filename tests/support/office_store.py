@@ -8,8 +8,8 @@ from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.store import Store
 from benchmarks.worlds.office.tasks.checks import check
-from benchmarks.worlds.office.tasks.rows import find_row
 from benchmarks.worlds.office.week import base_store
+from tests.support.office_rows import find_row
 
 EVENT = {
     "title": "",

@@ -1,4 +1,4 @@
-"""Adapters held against stand-ins that have the signatures of the newest packages.
+"""Examples of environments, held against stand-ins with the signatures of the newest packages.
 
 None of the three was run on the real thing: that takes a virtual machine, an emulator, web sites.
 """
@@ -17,9 +17,9 @@ import pytest
 from PIL import Image
 
 from benchmarks.worlds.actions import ENDS, NEEDS, Action
-from benchmarks.worlds.adapters.android_world import AndroidWorld
-from benchmarks.worlds.adapters.osworld import OSWorld
-from benchmarks.worlds.adapters.webarena import WebArena
+from examples.android_world import AndroidWorld
+from examples.osworld import OSWorld
+from examples.webarena import WebArena
 from utils.images import read_header
 
 WH = (200, 100)
@@ -41,9 +41,9 @@ ACTIONS = {
 
 
 def png():
-    made = io.BytesIO()
-    Image.fromarray(PIXELS).save(made, "PNG")
-    return made.getvalue()
+    file = io.BytesIO()
+    Image.fromarray(PIXELS).save(file, "PNG")
+    return file.getvalue()
 
 
 @pytest.fixture
@@ -61,9 +61,9 @@ def packages(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["osworld", "android_world", "webarena"])
-def test_an_adapter_says_that_it_was_never_run_on_the_real_thing(name):
-    module = importlib.import_module(f"benchmarks.worlds.adapters.{name}")
-    assert "Never run on the real thing." in module.__doc__
+def test_an_example_says_first_that_it_was_never_run_on_the_real_thing(name):
+    module = importlib.import_module(f"examples.{name}")
+    assert "Never run on the real thing" in module.__doc__.splitlines()[0]
 
 
 # -- OSWorld: desktop-env 1.0.2 -------------------------------------------------------------------
@@ -90,21 +90,21 @@ class DesktopEnv:
     ):
         self.screen_width, self.screen_height = screen_size
         self.controller = types.SimpleNamespace(get_screenshot=png)
-        self.said = [(provider_name, action_space, require_a11y_tree)]
+        self.calls = [(provider_name, action_space, require_a11y_tree)]
 
     def reset(self, task_config=None, seed=None, options=None):
-        self.said.append(task_config["id"])
+        self.calls.append(task_config["id"])
         return {"screenshot": png()}
 
     def step(self, action, pause=2):
-        self.said.append(action)
+        self.calls.append(action)
         return {"screenshot": png()}, 0, action in ("DONE", "FAIL"), {}
 
     def evaluate(self):
         return 1
 
     def close(self):
-        self.said.append("closed")
+        self.calls.append("closed")
 
 
 def test_osworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
@@ -116,27 +116,29 @@ def test_osworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
         (folder / f"{name}.json").write_text(json.dumps(task))
     (tmp_path / "test_all.json").write_text('{"chrome": ["a"], "multi_apps": ["b"]}')
 
-    class Here(OSWorld):
-        examples, ready_s = tmp_path, 0.0
+    class LocalOSWorld(OSWorld):
+        examples = tmp_path
+        ready_s = 0.0
 
-    tasks = [Here.tasks(level, [7]) for level in ("L3", "L4")]
-    assert [[(t["id"], t["goal"], t["seed"]) for t in of] for of in tasks] == [
+    tasks = [LocalOSWorld.tasks(level, [7]) for level in ("L3", "L4")]
+    assert [[(task["id"], task["goal"], task["seed"]) for task in level] for level in tasks] == [
         [("a", "Do a.", 7)],
         [("b", "Do b.", 7)],
     ]
-    world = Here(tmp_path)
+    world = LocalOSWorld(tmp_path)
     assert read_header(world.reset(tasks[0][0]).image).wh == WH
-    ended = {kind for kind, action in ACTIONS.items() if world.step(action).has_ended}
+    ending = {kind for kind, action in ACTIONS.items() if world.step(action).has_ended}
     world.step(Action("click", (0.5, 0.5), modifiers=("ctrl", "meta")))
-    said = world._env.said
-    assert said[-1] == (
+    recorded = world._env.calls
+    assert recorded[-1] == (
         "import pyautogui; pyautogui.keyDown('win'); pyautogui.keyDown('ctrl'); "
         "pyautogui.click(100, 50); pyautogui.keyUp('ctrl'); pyautogui.keyUp('win')"
     )
-    assert ended == {"answer", "done", "fail"} and world.evaluate().success
+    assert ending == {"answer", "done", "fail"} and world.evaluate().success
     world.close()
-    assert said[:2] == [("docker", "pyautogui", False), "a"] and said[-1] == "closed"
-    calls = dict(zip(ACTIONS, said[2:], strict=False))
+    assert recorded[:2] == [("docker", "pyautogui", False), "a"]
+    assert recorded[-1] == "closed"
+    calls = dict(zip(ACTIONS, recorded[2:], strict=False))
     assert calls["click"] == "import pyautogui; pyautogui.click(100, 50)"
     assert calls["scroll"] == "import pyautogui; pyautogui.scroll(-3, 100, 50)"
     assert calls["drag"].endswith("moveTo(100, 50); pyautogui.dragTo(150, 50, duration=0.5)")
@@ -184,7 +186,7 @@ class JSONAction:
         clear_text=None,
     ):
         assert action_type in self.KINDS
-        self.said = {
+        self.arguments = {
             name: value for name, value in locals().items() if value is not None and name != "self"
         }
 
@@ -195,19 +197,19 @@ class Phone:
     logical_screen_size = WH
 
     def __init__(self):
-        self.said = []
+        self.calls = []
 
     def reset(self, go_home=False):
-        self.said.append({"go_home": go_home})
+        self.calls.append({"go_home": go_home})
 
     def get_state(self, wait_to_stabilize=False):
         return types.SimpleNamespace(pixels=PIXELS, wait_to_stabilize=wait_to_stabilize)
 
     def execute_action(self, action):
-        self.said.append(action.said)
+        self.calls.append(action.arguments)
 
     def close(self):
-        self.said.append({"closed": True})
+        self.calls.append({"closed": True})
 
 
 class Timer:
@@ -275,7 +277,8 @@ def test_androidworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_p
     for kind, action in ACTIONS.items():
         notes[kind] = world.step(action).note
         assert world.evaluate().success == (kind in ENDS)  # which is how its own runner counts
-    said, _ = world._env.said, world.close()
+    recorded = world._env.calls
+    world.close()
     assert {kind for kind, note in notes.items() if "cannot be done here" in note} == {
         "triple",
         "right",
@@ -284,16 +287,16 @@ def test_androidworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_p
         "drag",
         "key",
     }
-    held = Action("click", (0.5, 0.5), modifiers=("ctrl",))
-    assert "cannot be done here" in world.step(held).note
-    assert said[:2] == [{"go_home": True}, {"action_type": "click", "x": 100, "y": 50}]
-    assert {"action_type": "open_app", "app_name": "Clock"} in said
-    assert {"action_type": "scroll", "direction": "down"} in said
-    assert [each["goal_status"] for each in said if "goal_status" in each] == [
+    ctrl_click = Action("click", (0.5, 0.5), modifiers=("ctrl",))
+    assert "cannot be done here" in world.step(ctrl_click).note
+    assert recorded[:2] == [{"go_home": True}, {"action_type": "click", "x": 100, "y": 50}]
+    assert {"action_type": "open_app", "app_name": "Clock"} in recorded
+    assert {"action_type": "scroll", "direction": "down"} in recorded
+    assert [call["goal_status"] for call in recorded if "goal_status" in call] == [
         "complete",
         "infeasible",
     ]
-    assert said[-1] == {"closed": True}
+    assert recorded[-1] == {"closed": True}
 
 
 # -- WebArena: browsergym 0.14.3 ------------------------------------------------------------------
@@ -337,24 +340,26 @@ class Gym:
     """What `gymnasium.make` returns."""
 
     def __init__(self, name, action_mapping=None, pre_observation_delay=0.5, **more):
-        self.name, self.said, self._read = name, [], action_mapping
+        self.name = name
+        self.calls = []
+        self._read = action_mapping
 
     def reset(self, *, seed=None, options=None):
         return {"goal": "Do it.", "screenshot": PIXELS, "last_action_error": ""}, {}
 
     def step(self, action):
         code = self._read(action)
-        self.said.append(code)
+        self.calls.append(code)
         eval(code, {name: getattr(Actions(), name) for name in dir(Actions) if name[0] != "_"})
-        seen = {
+        state = {
             "goal": "Do it.",
             "screenshot": PIXELS,
             "last_action_error": "" if "click" in code else "no",
         }
-        return seen, float("send_msg" in code), "send_msg" in code, False, {}
+        return state, float("send_msg" in code), "send_msg" in code, False, {}
 
     def close(self):
-        self.said.append("closed")
+        self.calls.append("closed")
 
 
 def test_webarena_is_told_what_an_action_is_in_its_own_words(packages, tmp_path, monkeypatch):
@@ -374,11 +379,11 @@ def test_webarena_is_told_what_an_action_is_in_its_own_words(packages, tmp_path,
     ]
     (tmp_path / "test.raw.json").write_text(json.dumps(listed))
     monkeypatch.setattr(
-        "benchmarks.worlds.adapters.webarena.files",
+        "examples.webarena.files",
         lambda name: tmp_path if name == "webarena" else files(name),
     )
     tasks = [WebArena.tasks(level, [3]) for level in ("L3", "L4")]
-    assert [[(t["id"], t["apps"]) for t in of] for of in tasks] == [
+    assert [[(task["id"], task["apps"]) for task in level] for level in tasks] == [
         [("webarena.4", ["shop"])],
         [("webarena.5", ["shop", "map"])],
     ]
@@ -386,14 +391,16 @@ def test_webarena_is_told_what_an_action_is_in_its_own_words(packages, tmp_path,
     assert read_header(world.reset({**tasks[0][0], "id": "environment/webarena.4"}).image).wh == WH
     gym = world._env
     assert gym.name == "browsergym/webarena.4"
-    seen = {kind: world.step(action) for kind, action in ACTIONS.items()}
-    assert {kind for kind in seen if seen[kind].has_ended} == {"answer", "done"}
-    assert [seen["click"].note, seen["type"].note, world.evaluate().success] == ["", "no", True]
-    held = Action("click", (0.5, 0.5), modifiers=("ctrl",))
-    assert "cannot be done here" in world.step(held).note
+    observations = {kind: world.step(action) for kind, action in ACTIONS.items()}
+    ending = {kind for kind, observation in observations.items() if observation.has_ended}
+    assert ending == {"answer", "done"}
+    assert (observations["click"].note, observations["type"].note) == ("", "no")
+    assert world.evaluate().success
+    ctrl_click = Action("click", (0.5, 0.5), modifiers=("ctrl",))
+    assert "cannot be done here" in world.step(ctrl_click).note
     world.close()
-    assert gym.said[-1] == "closed"
-    calls = dict(zip(ACTIONS, gym.said, strict=False))
+    assert gym.calls[-1] == "closed"
+    calls = dict(zip(ACTIONS, gym.calls, strict=False))
     assert calls["scroll"] == "scroll_at(100, 50, 0, 300)"
     assert calls["key"] == "keyboard_press('Control+a')"
     assert calls["drag"] == "mouse_drag_and_drop(100, 50, 150, 50)"

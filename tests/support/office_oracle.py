@@ -21,8 +21,8 @@ from typing import Any
 
 from benchmarks.worlds.actions import Action
 from benchmarks.worlds.office.store import Row
-from benchmarks.worlds.office.tasks.rows import find_row
 from benchmarks.worlds.office.world import OfficeWorld
+from tests.support.office_rows import find_row
 
 FORMS = {"calendar": "events", "contacts": "contacts", "todo": "todos"}  # applications with forms
 CHOICES = ("list", "priority")  # fields of forms with a drop-down list

@@ -1,0 +1,109 @@
+"""OSWorld (`desktop-env` 1.0) as an environment: an example. Never run on the real thing.
+
+No virtual machine was at hand. Copy it, or derive from its class and name that in the config.
+`pyautogui` leaves out what is typed beyond ASCII.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from benchmarks.worlds.actions import Action, Observation, Outcome
+from benchmarks.worlds.environment import Task, in_pixels, save_screenshot, scored
+
+SPECIAL_ACTIONS = {"wait": "WAIT", "done": "DONE", "answer": "DONE", "fail": "FAIL"}
+
+
+class OSWorld:
+    """Tasks of OSWorld on a virtual machine. Its tasks have one variant, that of the first seed."""
+
+    examples = Path("evaluation_examples")  # of a copy of OSWorld's repository
+    machine: ClassVar[Task] = {"provider_name": "docker", "headless": True}
+    pause_s = 2.0  # after an action, as its own runner waits
+    ready_s = 60.0  # after a reset, as its own runner waits
+
+    def __init__(self, shots: Path) -> None:
+        from desktop_env.desktop_env import DesktopEnv
+
+        self._shots = shots
+        self._env = DesktopEnv(**self.machine, require_a11y_tree=False)
+
+    @classmethod
+    def tasks(cls, level: str, seeds: Sequence[int]) -> list[Task]:
+        names_by_domain = json.loads((cls.examples / "test_all.json").read_text())
+        tasks = []
+        for domain, names in names_by_domain.items():
+            if (domain == "multi_apps") != (level == "L4"):
+                continue
+            for name in names:
+                file = cls.examples / "examples" / domain / f"{name}.json"
+                config = json.loads(file.read_text())
+                task = {
+                    "id": name,
+                    "goal": config["instruction"],
+                    "platform": "os_linux",
+                    "category": domain,
+                    "apps": config["related_apps"],
+                    "config": config,
+                    "seed": seeds[0],
+                }
+                tasks.append(task)
+        return tasks
+
+    def reset(self, task: Task) -> Observation:
+        self._env.reset(task_config=task["config"])
+        time.sleep(self.ready_s)
+        return Observation(save_screenshot(self._shots, self._env.controller.get_screenshot()))
+
+    def step(self, action: Action) -> Observation:
+        code = SPECIAL_ACTIONS.get(action.kind) or f"import pyautogui; {self._code(action)}"
+        state, _, has_ended, _ = self._env.step(code, self.pause_s)
+        return Observation(save_screenshot(self._shots, state["screenshot"]), has_ended=has_ended)
+
+    def evaluate(self) -> Outcome:
+        return scored(float(self._env.evaluate()))
+
+    def close(self) -> None:
+        self._env.close()
+
+    def _code(self, action: Action) -> str:
+        """Return calls of `pyautogui` that do an action."""
+        code = self._call(action)
+        for modifier in action.modifiers:
+            key = _key_name(modifier)
+            code = f"pyautogui.keyDown({key!r}); {code}; pyautogui.keyUp({key!r})"
+        return code
+
+    def _call(self, action: Action) -> str:
+        x, y, to_x, to_y = in_pixels(action, (self._env.screen_width, self._env.screen_height))
+        match action.kind:
+            case "click":
+                return f"pyautogui.click({x}, {y})"
+            case "double" | "triple" | "right" | "middle":
+                return f"pyautogui.{action.kind}Click({x}, {y})"
+            case "long":
+                hold = "pyautogui.sleep(1)"
+                return f"pyautogui.mouseDown({x}, {y}); {hold}; pyautogui.mouseUp({x}, {y})"
+            case "move":
+                return f"pyautogui.moveTo({x}, {y})"
+            case "scroll":
+                wheel = "hscroll" if action.direction in ("left", "right") else "scroll"
+                sign = 1 if action.direction in ("up", "right") else -1
+                return f"pyautogui.{wheel}({sign * round(action.amount)}, {x}, {y})"
+            case "drag":
+                start = f"pyautogui.moveTo({x}, {y})"
+                return f"{start}; pyautogui.dragTo({to_x}, {to_y}, duration=0.5)"
+            case "type":
+                return f"pyautogui.write({action.text!r}, interval=0.02)"
+            case "key":
+                keys = [_key_name(key) for key in action.keys]
+                return f"pyautogui.hotkey(*{keys!r})"
+        return "pyautogui.sleep(0)"
+
+
+def _key_name(key: str) -> str:
+    return "win" if key == "meta" else key

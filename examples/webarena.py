@@ -1,0 +1,120 @@
+"""WebArena (`browsergym-webarena` 0.14) as an environment: an example. Never run on the real thing.
+
+Its six web sites were not at hand. Copy it, or derive from its class and name that in the config.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.worlds.actions import Action, Observation, Outcome
+from benchmarks.worlds.environment import Task, in_pixels, save_pixels, scored
+from benchmarks.worlds.pages.gestures import NAMES, NOTCH_PX, TOWARDS
+
+
+class WebArena:
+    """Tasks of WebArena on its web sites. They have one variant, that of the first seed."""
+
+    gym: ClassVar[Task] = {"pre_observation_delay": 0.5}  # arguments of its `BrowserEnv`
+
+    def __init__(self, shots: Path) -> None:
+        import browsergym.webarena  # noqa: F401 - makes its tasks known
+        from browsergym.core.action.highlevel import HighLevelActionSet
+
+        subsets = ["chat", "infeas", "coord", "nav"]
+        actions = HighLevelActionSet(subsets, multiaction=False, strict=True)
+        self._action_mapping = actions.to_python_code
+        self._shots = shots
+        self._env: Any = None
+        self._reward = 0.0
+        self._screen_wh = (0, 0)
+
+    @classmethod
+    def tasks(cls, level: str, seeds: Sequence[int]) -> list[Task]:
+        listed = json.loads(files("webarena").joinpath("test.raw.json").read_text())
+        return [
+            {
+                "id": f"webarena.{task['task_id']}",
+                "goal": task["intent"],
+                "seed": seeds[0],
+                "platform": "os_web",
+                "category": task["sites"][0],
+                "apps": task["sites"],
+            }
+            for task in listed
+            if (len(task["sites"]) > 1) == (level == "L4")
+        ]
+
+    def reset(self, task: Task) -> Observation:
+        import gymnasium
+
+        self.close()
+        name = f"browsergym/{task['id'].rpartition('/')[2]}"
+        self._env = gymnasium.make(name, action_mapping=self._action_mapping, **self.gym)
+        self._reward = 0.0
+        state, _ = self._env.reset(seed=task["seed"])
+        return self._observation(state)
+
+    def step(self, action: Action) -> Observation:
+        note = ""
+        call = self._call(action)
+        if action.modifiers:  # its functions hold no keys
+            note = f"{action} cannot be done here."
+            call = "noop(0)"
+        state, reward, has_ended, is_truncated, _ = self._env.step(call)
+        self._reward = max(self._reward, float(reward))
+        return self._observation(state, has_ended or is_truncated, note)
+
+    def evaluate(self) -> Outcome:
+        return scored(self._reward)
+
+    def close(self) -> None:
+        if self._env is not None:
+            self._env.close()
+            self._env = None
+
+    def _observation(self, state: Task, has_ended: bool = False, note: str = "") -> Observation:
+        pixels = state["screenshot"]
+        height, width = pixels.shape[:2]
+        self._screen_wh = (width, height)
+        error = str(state["last_action_error"] or "")
+        return Observation(save_pixels(self._shots, pixels), note or error, has_ended=has_ended)
+
+    def _call(self, action: Action) -> str:
+        """Return a call of one of BrowserGym's functions."""
+        x, y, to_x, to_y = in_pixels(action, self._screen_wh)
+        match action.kind:
+            case "click":
+                return f"mouse_click({x}, {y})"
+            case "double":
+                return f"mouse_dblclick({x}, {y})"
+            case "right" | "middle":
+                return f"mouse_click({x}, {y}, {action.kind!r})"
+            case "move":
+                return f"mouse_move({x}, {y})"
+            case "drag":
+                return f"mouse_drag_and_drop({x}, {y}, {to_x}, {to_y})"
+            case "scroll":
+                across, down = TOWARDS[action.direction]
+                length_px = action.amount * NOTCH_PX
+                return (
+                    f"scroll_at({x}, {y}, {round(across * length_px)}, {round(down * length_px)})"
+                )
+            case "back":
+                return "go_back()"
+            case "type":
+                return f"keyboard_type({action.text!r})"
+            case "key":
+                keys = "+".join(NAMES.get(key, key) for key in action.keys)
+                return f"keyboard_press({keys!r})"
+            case "answer":
+                return f"send_msg_to_user({action.text!r})"
+            case "done":
+                return "send_msg_to_user('Done.')"
+            case "fail":
+                return "report_infeasible('This cannot be done.')"
+        return f"noop({round(1000 * action.seconds)})"
