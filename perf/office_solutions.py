@@ -1,7 +1,7 @@
 """Whether every scripted solution of the office solves its task: the first ones and all other ways.
 
     python -m perf.office_solutions --store [--seeds 0-4]
-    python -m perf.office_solutions [--seeds 0-2] [--processes 2] [--tasks "mail_*"] [--other]
+    python -m perf.office_solutions [--seeds 0-2] [--processes 2] [--tasks "mail_*"] [--ways other]
 
 With `--store` they are played on the store, else with mouse and keyboard in a browser. What is
 unsolved is named as it turns up: task, seed, number of the way (0: the first), and why. The summary
@@ -42,16 +42,24 @@ class Result(NamedTuple):
         return f"{self.task_id}, seed {self.seed}, way {self.way}: {problems}"
 
 
-def chosen(seeds: Sequence[int], pattern: str, only_other: bool) -> list[tuple[Any, int]]:
-    """Tasks with the numbers of their solutions."""
+def chosen(seeds: Sequence[int], pattern: str, ways: str) -> list[tuple[Any, int]]:
+    """Tasks with the numbers of their solutions; `ways`: "first", "other" or "all"."""
     return [
         (task, way)
         for seed in seeds
         for level in ("L3", "L4")
         for task in tasks(level, [seed])
         if fnmatch.fnmatch(task["id"], pattern)
-        for way in range(int(only_other), 1 + len(task["ways"]))
+        for way in numbers(task, ways)
     ]
+
+
+def numbers(task: Any, ways: str) -> range:
+    """The numbers of the solutions of a task that are asked for."""
+    if ways == "first":
+        return range(1)
+    first_number = 1 if ways == "other" else 0
+    return range(first_number, 1 + len(task["ways"]))
 
 
 def play_on_store(solutions: Sequence[tuple[Any, int]]) -> list[Result]:
@@ -112,11 +120,11 @@ def main() -> int:
     )
     parser.add_argument("--seeds", type=seed_range, default=range(1), help="one, or first-last")
     parser.add_argument("--tasks", default="*", help="their names, * for any text")
-    parser.add_argument("--other", action="store_true", help="without the first solutions")
+    parser.add_argument("--ways", choices=("first", "other", "all"), default="all")
     parser.add_argument("--store", action="store_true", help="on the store, not in a browser")
     parser.add_argument("--processes", type=int, default=2, help="browsers side by side")
     arguments = parser.parse_args()
-    solutions = chosen(arguments.seeds, arguments.tasks, arguments.other)
+    solutions = chosen(arguments.seeds, arguments.tasks, arguments.ways)
     begun = time.monotonic()
     if arguments.store:
         played: Iterator[Result] = iter(play_on_store(solutions))
