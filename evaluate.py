@@ -56,13 +56,14 @@ from utils.engine.interrupt import end_like_ctrl_c, leave
 from utils.engine.ranks.group import SHARED_TYPES, Rank, rank_of
 from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
-from utils.evaluation import check, has_answers, run_plan
 from utils.functions.signatures import parse_caller
 from utils.images import data_root, image_root
 from utils.import_utils import check_reference, resolve, search_beside
 from utils.inference_tools import Interrupted
-from utils.plan import Plan
-from utils.runs.finished import RunResults, errors_for_callers, load_run, results_written
+from utils.results.load import RunResults, errors_for_callers, load_run, results_written
+from utils.run.check import check
+from utils.run.plan import Plan
+from utils.run.runner import has_answers, run_plan
 from utils.runs.folder import name_collisions, work_dir_problems
 
 __all__ = ["load_run", "main", "run"]

@@ -20,15 +20,17 @@ HEAVY = ("torch", "torchvision", "transformers", "onnxruntime", "rapidocr", "vll
 
 ORDER = (
     ("utils", "utils.contracts", "utils.errors", "utils.protocol"),
-    ("utils.misc", "utils.thinking", "utils.coordinates", "utils.images"),
+    ("utils.misc", "utils.thinking", "utils.coordinates", "utils.images", "utils.published"),
     ("utils.functions", "utils.import_utils"),
     ("utils.config",),
     ("utils.runs",),
+    ("utils.results",),
     ("utils.analysis",),
     ("utils.scoring",),
     ("utils.engine", "utils.inference_tools"),
-    ("utils.report", "utils.comparing"),
-    ("utils.plan", "utils.evaluation"),
+    ("utils.report",),
+    ("utils.comparing",),
+    ("utils.run",),
 )
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 

@@ -9,13 +9,13 @@ import pytest
 from tests.support.clicks import Model, columns_of, simulated
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
 from utils.analysis.coordinate_audit import Reading, coordinate_audit
-from utils.comparing.boards import read_published
 from utils.comparing.files import figures_csv, flips_csv
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.comparing.words import WIDTH, as_text, closing_text
 from utils.coordinates import Frame
 from utils.misc import parser_response_into_coordinates as default_parser
+from utils.published import read_published
 from utils.scoring.sheets import safe_cell
 
 EVIL = '<script>alert(1)</script> | [x](javascript:x) `y` *z*\n\n# head\n\x1b[31m"q" {{7*7}} \ud800'

@@ -7,10 +7,10 @@ import pytest
 from tests.support.browser import DESKTOP, PHONE, Tab, need_browser
 from tests.support.finished import L1, L2, l2_set, make_run
 from tests.support.report_runs import l1_sample, l2_sample, make_pictures, many_samples
-from utils.comparing.boards import read_published
 from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
+from utils.published import read_published
 from utils.report.build import build_report
 
 BAD = "<script>alert(1)</script><img src=x onerror=alert(2)>"

@@ -7,7 +7,7 @@ import pytest
 from tests.support.mock_server import MockServer
 from tests.support.stage import L2, Stage, some_right
 from utils.errors import UserError
-from utils.runs.finished import load_run
+from utils.results.load import load_run
 
 EVAL = ("--mode", "eval", "--no-report")
 

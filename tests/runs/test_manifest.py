@@ -11,7 +11,7 @@ from tests.support.mock_server import Reply
 from tests.support.stage import L1, L2, right_answers
 from utils.images import content_digest
 from utils.report.privacy import path_hider
-from utils.runs.finished import load_run
+from utils.results.load import load_run
 from utils.runs.manifest import portable
 from utils.runs.provenance import git_state, pictures_digest
 

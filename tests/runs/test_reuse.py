@@ -10,7 +10,7 @@ from PIL import Image
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import FAILED_TEXT, L1, L2, SCORES, Stage, dataset_of, told
-from utils.runs.finished import load_run
+from utils.results.load import load_run
 
 ALL, NOTHING = {L1: 9, L2: 6}, {L1: 0, L2: 0}
 MODEL_FILE = '''\

@@ -13,7 +13,7 @@ from tests.support.finished import L1, L2, l1_set, l2_set, make_run, write_log
 from tests.support.mock_server import Reply
 from tests.support.stage import KEY
 from utils.errors import UserError
-from utils.runs.finished import SAMPLE_COLUMNS, load_run
+from utils.results.load import SAMPLE_COLUMNS, load_run
 
 
 @pytest.fixture

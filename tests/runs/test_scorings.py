@@ -10,7 +10,7 @@ from utils.comparing.runs import read_runs
 from utils.errors import UserError
 from utils.report.all_runs import listed_runs
 from utils.report.data_files import value_of
-from utils.runs.finished import load_run
+from utils.results.load import load_run
 
 OTHERWISE = "def parse(response, meta):\n    return (0.2, 0.15)\n"
 EVAL = ("--mode", "eval")

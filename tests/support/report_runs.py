@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 
 from tests.support.stage import L1, L2
 from utils.contracts import Facts
-from utils.runs.finished import SAMPLES_FORMAT
+from utils.runs.derived import SAMPLES_FORMAT
 from utils.scoring.sheets import to_json
 
 LEVELS = {L1: "L1", L2: "L2"}

@@ -6,20 +6,16 @@ difficulty, a grounding type, the average), with the table's own columns.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from utils.comparing.runs import ComparedRun, ScoredSet
 from utils.protocol import AVERAGE, GROUNDING_TYPES, PLATFORMS, official_order
+from utils.published import Published
 from utils.report.run_facts import is_whole
 
 OVERALL = "Overall"  # the last column of a score table
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
-
-Published = Mapping[str, Any]
-"""Data set → row of its table → model → column → percent; and "source"."""
 
 
 class Row(NamedTuple):
@@ -39,12 +35,6 @@ class Board(NamedTuple):
     title: str
     columns: Sequence[str]  # as named in the score table
     rows: Sequence[Row]
-
-
-def read_published() -> Published:
-    """The results that were published with the benchmark."""
-    file = Path(__file__).with_name("published_results.json")
-    return json.loads(file.read_text("utf-8"))  # type: ignore[no-any-return]
 
 
 def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:

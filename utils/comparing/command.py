@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from utils.comparing.boards import read_published
 from utils.comparing.files import figures_csv, flips_csv
 from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
@@ -21,6 +20,7 @@ from utils.config.options import Parser, not_negative
 from utils.config.secret_filter import protect_output
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, printable
 from utils.images import at_home
+from utils.published import read_published
 from utils.report.all_runs import COMPARISONS, INDEX, runs_compared
 from utils.runs.folder import safe_name, work_dir_problems
 from utils.scoring.sheets import write_text

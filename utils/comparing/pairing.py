@@ -15,7 +15,7 @@ from math import hypot
 from typing import NamedTuple
 
 from utils.analysis.paired import PairedResult, compare_paired, holm
-from utils.comparing.boards import Board, Published, boards_of, notes_of
+from utils.comparing.boards import Board, boards_of, notes_of
 from utils.comparing.runs import ComparedRun
 from utils.contracts import Facts
 from utils.errors import UserError, counted
@@ -29,6 +29,7 @@ from utils.protocol import (
     PLATFORMS,
     noun_of,
 )
+from utils.published import Published
 
 _CAME_TO = ("chosen", "ended", "checks")
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")

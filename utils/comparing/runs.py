@@ -13,7 +13,8 @@ from utils.errors import UserError, counted, printable
 from utils.protocol import has_score, noun_of, official_figures
 from utils.report.all_runs import COMPARISONS, INDEX
 from utils.report.run_facts import REPORT_FOLDER, stops
-from utils.runs import finished
+from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
+from utils.runs.find import find_run, scored_runs
 from utils.runs.view import NOTICES
 
 PARITY = "parity"  # folder of a work-dir, of what --parity has found
@@ -89,7 +90,7 @@ def runs_meant(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
             notes.append(f"{text}: left out, it holds no run")
             continue
         models = _models_in(path)
-        scored = [model for model in models if finished.scored_runs(model)]
+        scored = [model for model in models if scored_runs(model)]
         if not scored:
             runs.append(text)
             continue
@@ -128,7 +129,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
         if not name or not given or Path(text).exists():  # a folder may have such a name
             name, given = "", text
         try:
-            run = finished.find_run(Path(given))
+            run = find_run(Path(given))
         except UserError as error:
             problems += error.problems
             continue
@@ -140,7 +141,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
         found.append((name, Path(given), run))
     if problems:
         raise UserError(problems)
-    files = [finished.whole_scorings(run) for _, _, run in found]
+    files = [whole_scorings(run) for _, _, run in found]
     models = [next(iter(each.values())).model for each in files]
     labels = _labels([name for name, _, _ in found], models, [run for _, _, run in found])
     return [
@@ -150,7 +151,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
             path=run,
             folder=_shown(run),
             sets={name: _scored_set(each) for name, each in own.items()},
-            manifest=finished.read_json(run / finished.MANIFEST_NAME),
+            manifest=read_json(run / MANIFEST_NAME),
             others=[
                 f"{other.name}{NEWER * (run in scored[place:])}"
                 for place, other in enumerate(scored)
@@ -159,11 +160,11 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
             report=page if (page := run / REPORT_FOLDER / "index.html").is_file() else None,
         )
         for label, model, own, (_, given, run) in zip(labels, models, files, found, strict=True)
-        for scored in [finished.scored_runs(given)]
+        for scored in [scored_runs(given)]
     ]
 
 
-def _scored_set(files: finished.ScoredFiles) -> ScoredSet:
+def _scored_set(files: ScoredFiles) -> ScoredSet:
     samples = {facts["key"]: facts for facts in files.facts()}
     is_weighted, analysis = "'score_base'" in str(files.scores), files.analysis
     figures, table = official_figures(analysis), analysis.get("table") or {}

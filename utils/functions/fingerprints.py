@@ -4,7 +4,7 @@
 the functions and classes that it reaches in the user's own files, without comments and docstrings,
 and the constants, by value. What is installed counts by its name, and so does this program itself
 (`DEFAULTS_VERSION` of the local models stands for it): rewriting it re-queries nothing. What plays
-episodes of L3 and L4 is code of this program that does count, see `utils.plan`.
+episodes of L3 and L4 is code of this program that does count, see `utils.run.requests`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from urllib.parse import quote
 from utils.errors import StopRun, counted, cut
 from utils.protocol import AVERAGE, OVERALL, noun_of, official_order, shown_accuracy, shown_range
 from utils.report.run_facts import SAMPLE, data_kind
-from utils.runs.finished import MANIFEST_NAME, NO_SCORE, read_json
+from utils.runs.derived import MANIFEST_NAME, NO_SCORE, read_json
 from utils.runs.log import is_locked
 from utils.runs.seals import STAMP, has_unfinished_scoring, stamp_of
 from utils.scoring.sheets import write_text

@@ -30,7 +30,7 @@ from utils.report.overview import NO_ANSWER, Tally, run_checks, scores_of
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
 from utils.report.run_facts import REPORT_FOLDER, is_whole, model_entry, run_facts, stops
-from utils.runs.finished import MANIFEST_NAME, ScoredFiles, read_json, scored_files
+from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
 from utils.runs.provenance import pictures_digest
 from utils.runs.seals import STAMP, stamp_of

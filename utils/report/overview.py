@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from utils.comparing.boards import read_published
 from utils.config.schema import token_limit_key
 from utils.contracts import Facts
 from utils.errors import cut
@@ -30,6 +29,7 @@ from utils.protocol import (
     shown_share,
     unit_of,
 )
+from utils.published import read_published
 from utils.report.run_facts import REPEATED
 
 Json = dict[str, Any]

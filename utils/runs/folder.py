@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from utils.errors import UserError
-from utils.runs.finished import fuller_run
+from utils.runs.find import fuller_run
 from utils.runs.log import (
     LoggedRun,
     doubled_problem,

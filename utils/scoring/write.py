@@ -16,7 +16,7 @@ from utils.analysis.columns import SampleColumns
 from utils.contracts import DataSet, Facts
 from utils.errors import UserError
 from utils.protocol import has_score
-from utils.runs.finished import SAMPLES_FORMAT, SAMPLES_SUFFIX
+from utils.runs.derived import SAMPLES_FORMAT, SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
 from utils.runs.seals import checksums_of
 from utils.runs.view import COVERAGE, LogView, Selection

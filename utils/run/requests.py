@@ -1,110 +1,35 @@
-"""What a run will do: every model on every data set, what each is asked, and where that goes."""
+"""What one model is asked of one data set: its requests, what decides them, where they go."""
 
 from __future__ import annotations
 
 import os
-import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from utils import PROJECT
-from utils.config.environment import is_set
-from utils.config.options import Options
-from utils.config.schema import RunConfig, token_limit_key
-from utils.config.secret_filter import SecretFilter
-from utils.contracts import DataSet, ModelWrapper, ParseFunction, Reading, Sample
+from utils.contracts import Reading, Sample
 from utils.coordinates import PIXEL_LIMITS
 from utils.engine.jobs import Job, Questions
 from utils.engine.worlds import Worlds
-from utils.errors import SOME_FAILED
 from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import READING, code_digest, digest
 from utils.functions.prompting import prompt_builder, shown
-from utils.functions.signatures import parse_caller
 from utils.import_utils import resolve
+from utils.run.plan import Plan
 from utils.runs.folder import RunFolder
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
-from utils.runs.manifest import Entry
 from utils.runs.provenance import Wanted, git_state, made_with, prompt_digest, wanted_of
 from utils.runs.records import run_record
 from utils.runs.view import LogView
-from utils.scoring.scorer import Scorer
 
 KEYS_OF_ASKING = ("imp_type", "model_path", "generate_cfg", "preprocess_function", "kwargs")
 """Of a model's entry: what decides about its answers, besides the prompt."""
 KEYS_WITHOUT_EFFECT = {"timeout_s", "serve_timeout_s"}
 SCREENSHOTS = "screenshots"  # folder of a run: what its episodes saw
 MOST_WORLDS = 8  # without --worlds; each keeps half a core busy, and half a gigabyte
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What will be run, found in order before the first query: every model on every data set."""
-
-    options: Options
-    config: RunConfig
-    dump: Mapping[str, Any]  # the config without secrets
-    models: dict[str, ModelWrapper]
-    data: Mapping[str, DataSet]
-    secrets: SecretFilter
-    warnings: int = 0  # printed while this was made
-    # what stops a model or data set is not printed: the caller gets it as an error
-    is_quiet: bool = False
-
-    @property
-    def bad_samples(self) -> list[str]:
-        """All samples that are left out."""
-        return [line for data in self.data.values() for line in data.bad_grouped]
-
-    def parse(self, name: str, dataset: str) -> ParseFunction:
-        """What reads the replies of one model to one data set."""
-        if dataset not in self.config.model[name].parse_function:
-            return self.data[dataset].parse
-        dotted, key = self.config.parser_of(name, dataset)
-        return parse_caller(resolve(str(dotted), role=key))
-
-    def scorer(self, name: str, dataset: str, *, skip_errors: bool = False) -> Scorer:
-        """Judges the replies of one model to one data set."""
-        entry, data = self.config.model[name], self.data[dataset]
-        functions = {
-            "prompt": entry.custom_prompt.get(dataset),
-            "preprocess": entry.preprocess_function,
-            "postprocess": entry.postprocess_function,
-            "parse": self.config.parser_of(name, dataset)[0],
-        }
-        return Scorer(
-            data.benchmark,
-            postprocess=self.models[name].postprocess(dataset),
-            parse=self.parse(name, dataset),
-            kwargs=entry.kwargs,
-            skip_errors=skip_errors or is_set("SKIP_ERR"),
-            functions={stage: dotted for stage, dotted in functions.items() if dotted},
-            token_limit=token_limit_key(self.dump["model"][name]),
-        )
-
-    def stop(self, dataset: str, folder: RunFolder | None, problems: Sequence[str]) -> Done:
-        """Prints why a model or data set cannot go on; the others do."""
-        if not self.is_quiet:
-            print(*problems, sep="\n", file=sys.stderr)
-        return Done(dataset, folder, SOME_FAILED, tuple(problems))
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What became of one model on one data set."""
-
-    dataset: str
-    folder: RunFolder | None  # that it worked in; None if it did not come so far
-    code: int  # its exit code
-    problems: tuple[str, ...] = ()  # what ended it early
-    is_scored: bool = False  # there are score files of this run
-    entry: Entry | None = None  # what the manifest says of it; None: nothing new
-    # Of the files that were written, by name.
-    checksums: Mapping[str, str] = field(default_factory=dict)
 
 
 def questions_of(

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from utils.config.options import Options
@@ -36,10 +37,13 @@ from utils.coordinates import shown_wh
 from utils.engine.asking import ADVICE, NOT_THERE, presentable
 from utils.engine.jobs import Questions
 from utils.engine.retry_policy import is_away
-from utils.errors import UserError
+from utils.errors import DONE, NOTHING_RUN, UserError, counted, problem_report
 from utils.images import opened, read_header
+from utils.run.plan import Plan
+from utils.run.requests import folder_of, questions_of, wanted_by
 from utils.runs.log import StoredAnswer
 from utils.runs.records import SIZES, answer_fields, new_record
+from utils.scoring import console
 from utils.scoring.samples import facts_of
 from utils.scoring.scorer import ScoredSample, Scorer
 
@@ -290,3 +294,51 @@ def _first_request(
 def _shortened(text: str) -> str:
     rest = f"… ({len(text)} characters)" if len(text) > LONGEST_SHOWN_TEXT else ""
     return text[:LONGEST_SHOWN_TEXT] + rest
+
+
+def check(plan: Plan) -> int:
+    """`--check`: reports what a run would do and everything that would go wrong."""
+    for data in plan.data.values():
+        print(f"{data.benchmark.name}: {len(data.samples)} samples, mode {data.mode}")
+    samples = [sample for data in plan.data.values() for sample in data.samples]
+    problems = unreadable_images(samples)
+    pinged, warnings = False, plan.warnings
+    functions = {
+        (dataset, *plan.config.parser_of(name, dataset)): plan.parse(name, dataset)
+        for name in plan.models
+        for dataset in plan.data
+    }
+    for (dataset, dotted, _), parse in functions.items():
+        data = plan.data[dataset]
+        if dotted and not data.benchmark.acts:
+            odd, wrong = try_parsing(data, parse)
+            print("".join(f"warning: {dataset}: {each}\n" for each in odd), end="")
+            warnings += len(odd)
+            problems += [f"{dataset}: {each}" for each in wrong]
+    for name, model in plan.models.items():
+        print(f'\nmodel "{name}"')
+        print("".join(f"{note}\n" for note in model.notes_before()), end="")
+        folder, _ = folder_of(plan, name, wanted_by(plan, name))
+        of_samples: dict[str, dict[str, list[Sample]]] = {}
+        found: list[str] = []
+        with contextlib.closing(model), TemporaryDirectory() as shots:
+            for dataset in plan.data:
+                asked = questions_of(plan, name, dataset, folder, Path(shots))
+                report, of_samples[dataset] = check_questions(model, asked, plan.options)
+                if plan.options.ping and not of_samples[dataset]:
+                    scorer = plan.scorer(name, dataset, skip_errors=True)
+                    pinged = True
+                    told, failed = ping(model, asked, scorer, plan.secrets.clean)
+                    report += told
+                    found += failed
+                print("\n".join(report))
+                warnings += sum(line.startswith("warning: ") for line in report)
+        found += together(of_samples)
+        problems += [f'model "{name}": {problem}' for problem in found]
+    console.show_left_out(plan.bad_samples, None)
+    if problems:
+        print(problem_report(problems, ran=pinged, warnings=warnings), file=sys.stderr)
+        return NOTHING_RUN
+    warned, sent = counted(warnings, "warning"), "" if pinged else " No request was sent."
+    print(f"\nNo problems{f', {warned}' if warnings else ''}.{sent}")
+    return DONE

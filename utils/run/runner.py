@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing, nullcontext, suppress
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from utils import PROJECT
 from utils.config.text import key_path
-from utils.contracts import ModelWrapper, Sample
+from utils.contracts import ModelWrapper
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
 from utils.engine.ranks.group import SHARED_TYPES, Group, LateRank, NoGroup, Rank, joined
-from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, StopRun, UserError, counted, problem_report
-from utils.images import data_root, image_root
+from utils.errors import DONE, SOME_FAILED, StopRun, UserError, counted, problem_report
 from utils.inference_tools import Engine
-from utils.plan import Done, Plan, asked_otherwise, folder_of, open_job, questions_of, wanted_by
 from utils.protocol import official_figures
 from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run  # now: the program may be another by the end
-from utils.runs.finished import MANIFEST_NAME, doubtful_order, read_json
+from utils.run.manifest_writer import write_manifest
+from utils.run.outcome import Done, stopped
+from utils.run.plan import Plan
+from utils.run.requests import asked_otherwise, folder_of, open_job, questions_of, wanted_by
+from utils.runs.find import doubtful_order
 from utils.runs.folder import RunFolder, choosing, foreign_owner, logs_by_age
 from utils.runs.log import LoggedRun, RunLog, has_answer
-from utils.runs.manifest import entry_of, manifest_of, scoring_of
+from utils.runs.manifest import entry_of
 from utils.runs.records import end_record
-from utils.runs.seals import merged
 from utils.runs.view import LogView, fit
 from utils.scoring import console
-from utils.scoring.sheets import write_json
 from utils.scoring.write import ScoringTask, score_data_set, write_predictions
 
 BATCH_OF_AUTO = 8
@@ -56,7 +53,7 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
             except UserError as error:
                 logs = logs_by_age(plan.options.work_dir, name)[:1]
                 folder = next((RunFolder(name, log.parent) for log, _ in logs), None)
-                came = [plan.stop("", folder, error.problems)]
+                came = [stopped(plan, "", folder, error.problems)]
             finally:
                 model.close()
             done += came
@@ -134,7 +131,7 @@ def _finish_folders(plan: Plan, done: Sequence[Done]) -> None:
     """Writes manifests and reports, and says where everything is."""
     for folder in dict.fromkeys(each.folder for each in done if each.folder is not None):
         here = [each for each in done if each.folder == folder]
-        _write_manifest(plan, folder, here)
+        write_manifest(plan, folder, here)
         scored, options = [each.dataset for each in here if each.is_scored], plan.options
         if scored:
             print(f"Scores, spreadsheets and log: {folder.path}")
@@ -164,7 +161,7 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None, held: ExitStack) 
         except StopRun as stop:  # of the model; what it was asked stays
             ended = [Done(job.dataset, folder, SOME_FAILED, stop.problems) for job in jobs]
             held.enter_context(folder.scoring())
-            _write_manifest(plan, folder, ended)
+            write_manifest(plan, folder, ended)
             raise
         asked = [(job.dataset, job.stopped) for job in jobs]
         if name == [*plan.models][-1]:  # what was asked is large, and scoring reads the log
@@ -173,10 +170,10 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None, held: ExitStack) 
                 data.samples = ()
         held.enter_context(folder.scoring())
         return [
-            plan.stop(dataset, folder, stopped.problems)
-            if stopped
+            stopped(plan, dataset, folder, error.problems)
+            if error
             else _score(plan, name, folder, dataset)
-            for dataset, stopped in asked
+            for dataset, error in asked
         ]
 
 
@@ -219,11 +216,11 @@ def _rescore_data_set(
     options = plan.options
     if not logs:
         why = f'model "{name}", {dataset}: no log under {options.work_dir}; leave out --mode eval'
-        return plan.stop(dataset, None, [why])
+        return stopped(plan, dataset, None, [why])
     path = logs[0][0]
     problem = _doubt_about(name, dataset, logs)
     if problem is not None:
-        return plan.stop(dataset, None, [problem])
+        return stopped(plan, dataset, None, [problem])
     folder, least = RunFolder(name, path.parent), DONE
     wanted = plan.data[dataset].mode, options.limit
     whole = [log for log, runs in logs if any(all(fit(run, *wanted)) for run in runs)]
@@ -237,7 +234,7 @@ def _rescore_data_set(
     try:
         log = RunLog(path)  # keeps others from writing while files are made
     except UserError as error:
-        return plan.stop(dataset, None, error.problems)
+        return stopped(plan, dataset, None, error.problems)
     with closing(log):
         ranks.adopt(folder, dataset, log)  # several ranks may have been stopped
         done = _score(plan, name, folder, dataset)
@@ -286,12 +283,14 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
             found.facts["figures"] = official_figures(scored.analysis) if scored.has_score else {}
             found.facts["warnings"] = len(scored.warnings)
     except StopRun as stop:  # this data set's functions; the others are scored all the same
-        done = plan.stop(dataset, folder, [f"{dataset}: {each}" for each in stop.problems])
+        done = stopped(plan, dataset, folder, [f"{dataset}: {each}" for each in stop.problems])
         if task.has_earlier_files:
             print(f"{dataset}: not scored; its files are from an earlier scoring")
         return replace(done, entry=entry)
     except UserError as error:
-        return plan.stop(dataset, folder, [f'model "{name}", {each}' for each in error.problems])
+        return stopped(
+            plan, dataset, folder, [f'model "{name}", {each}' for each in error.problems]
+        )
     console.show_scored(scored, name, options)
     own = dataset in plan.config.model[name].parse_function
     is_shared = own or len(plan.config.model) > 1
@@ -300,94 +299,6 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
         print(f"  (data.{dataset}.parse_function is for all models, {key} for this one)")
     code = DONE if scored.is_whole else SOME_FAILED
     return Done(dataset, folder, code, is_scored=True, entry=found, checksums=scored.checksums)
-
-
-def _write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None:
-    entries = {each.dataset: each.entry for each in done if each.entry is not None}
-    is_scored = any(each.is_scored for each in done)
-    scoring = scoring_of(plan.options.arguments, plan.dump) if is_scored else None
-    stopped = {
-        each.dataset: {
-            "level": plan.data[each.dataset].benchmark.level,
-            "why": _why(each, folder.model),
-        }
-        for each in done
-        if each.problems
-    }
-    places = {
-        "$LMUData": data_root(),
-        "$IMAGE_ROOT_DIR": image_root(),
-        "$EVAL_WORK_DIR": plan.options.work_dir,
-        ".": PROJECT,
-    }
-    path = folder.path / MANIFEST_NAME
-    before = read_json(path, must_be_whole=False)
-    written = {name: sha256 for each in done for name, sha256 in each.checksums.items()}
-    files = merged(folder.path, before, written)
-    if manifest := manifest_of(folder.model, before, entries, scoring, places, stopped, files):
-        # Of a full disk has been told where it stopped a data set.
-        with suppress(StopRun) if stopped and not entries else nullcontext():
-            write_json(path, plan.secrets.clean_object(manifest))
-            whole = [name for name, entry in entries.items() if not entry.facts["partial"]]
-            folder.link_newest([path], {each.dataset for each in done}.difference(whole))
-
-
-def _why(done: Done, model: str) -> str:
-    """What ended a data set early, in one line: the first, and what was raised if it says so."""
-    first, *more = done.problems[0].strip().splitlines()
-    for before in (f'model "{model}", ', f'model "{model}": ', f"{done.dataset}: "):
-        first = first.removeprefix(before)
-    return f"{re.split('; | [(]', first)[0]}: {more[-1]}" if more else first
-
-
-def check(plan: Plan) -> int:
-    """`--check`: reports what a run would do and everything that would go wrong."""
-    from utils.engine import checking
-
-    for data in plan.data.values():
-        print(f"{data.benchmark.name}: {len(data.samples)} samples, mode {data.mode}")
-    samples = [sample for data in plan.data.values() for sample in data.samples]
-    problems = checking.unreadable_images(samples)
-    pinged, warnings = False, plan.warnings
-    functions = {
-        (dataset, *plan.config.parser_of(name, dataset)): plan.parse(name, dataset)
-        for name in plan.models
-        for dataset in plan.data
-    }
-    for (dataset, dotted, _), parse in functions.items():
-        data = plan.data[dataset]
-        if dotted and not data.benchmark.acts:
-            odd, wrong = checking.try_parsing(data, parse)
-            print("".join(f"warning: {dataset}: {each}\n" for each in odd), end="")
-            warnings += len(odd)
-            problems += [f"{dataset}: {each}" for each in wrong]
-    for name, model in plan.models.items():
-        print(f'\nmodel "{name}"')
-        print("".join(f"{note}\n" for note in model.notes_before()), end="")
-        folder, _ = folder_of(plan, name, wanted_by(plan, name))
-        of_samples: dict[str, dict[str, list[Sample]]] = {}
-        found: list[str] = []
-        with closing(model), TemporaryDirectory() as shots:
-            for dataset in plan.data:
-                asked = questions_of(plan, name, dataset, folder, Path(shots))
-                report, of_samples[dataset] = checking.check_questions(model, asked, plan.options)
-                if plan.options.ping and not of_samples[dataset]:
-                    scorer = plan.scorer(name, dataset, skip_errors=True)
-                    pinged = True
-                    told, failed = checking.ping(model, asked, scorer, plan.secrets.clean)
-                    report += told
-                    found += failed
-                print("\n".join(report))
-                warnings += sum(line.startswith("warning: ") for line in report)
-        found += checking.together(of_samples)
-        problems += [f'model "{name}": {problem}' for problem in found]
-    console.show_left_out(plan.bad_samples, None)
-    if problems:
-        print(problem_report(problems, ran=pinged, warnings=warnings), file=sys.stderr)
-        return NOTHING_RUN
-    warned, sent = counted(warnings, "warning"), "" if pinged else " No request was sent."
-    print(f"\nNo problems{f', {warned}' if warnings else ''}.{sent}")
-    return DONE
 
 
 def take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:

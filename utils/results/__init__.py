@@ -1,0 +1,1 @@
+"""Results of finished runs, for notebooks."""

@@ -1,0 +1,211 @@
+"""Results of a finished run, for notebooks.
+
+    from evaluate import load_run
+    run = load_run("outputs/my-model")
+    run.table("GUIElementGrounding")["value"].unstack()
+    run.samples.groupby(["dataset", "platform"], observed=True)["hit"].mean()
+
+Nothing here runs a user's function or needs the data; pandas is imported for the first frame.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from utils.contracts import Facts
+from utils.errors import UserError
+from utils.images import at_home
+from utils.protocol import noun_of, shown_accuracy, shown_range
+from utils.runs.derived import (
+    MANIFEST_NAME,
+    NO_SCORE,
+    ScoredFiles,
+    read_json,
+    whole_scorings,
+)
+from utils.runs.find import find_run
+from utils.runs.records import error_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SAMPLE_COLUMNS = (
+    "dataset",
+    "key",
+    "index",
+    "image",
+    "platform",
+    "app",
+    "split",
+    "kind",
+    "text",
+    "status",
+    "verdict",
+    "hit",
+    "prediction",
+    "raw",
+    "reasoning",
+    "options",
+    "answer",
+    "chosen",
+    "box_frac",
+    "point_frac",
+    "file_wh",
+    "sent_wh",
+    "seen_wh",
+    "finish_reason",
+    "prompt_tokens",
+    "completion_tokens",
+    "latency_s",
+    "attempts",
+    "asked_at",
+    "error",
+    "fingerprint",
+    "prompt",
+)
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """The results of one run of one model."""
+
+    folder: Path
+    model: str  # its name in the config
+    datasets: tuple[str, ...]  # that were scored
+    partial: tuple[str, ...]  # data sets of which not all samples were scored
+    # By data set: the score object as in its file; tables with intervals and audits.
+    scores: Mapping[str, dict[str, Any]] = field(repr=False)
+    analysis: Mapping[str, dict[str, Any]] = field(repr=False)
+    # Config, versions, checksums, commands; empty for a run that has none.
+    manifest: Mapping[str, Any] = field(repr=False)
+    files: Mapping[str, ScoredFiles] = field(repr=False)  # where the derived files lie
+
+    @property
+    def figures(self) -> dict[str, dict[str, float]]:
+        """The official figures in percent, by level: L1 easy, medium, hard and overall, L2 basic,
+        advanced and average; those that the run has all parts of."""
+        return {
+            level: {name: cell["value"] for name, cell in cells.items()}
+            for level, cells in self._cells().items()
+        }
+
+    def _cells(self) -> dict[str, dict[str, Any]]:
+        found = (self.manifest.get("datasets", {}).get(name, {}) for name in self.datasets)
+        known = (entry for entry in found if entry.get("figures") is not None)
+        return {entry["level"]: entry["figures"] for entry in known}
+
+    def __str__(self) -> str:
+        """The model, its official figures in percent with their intervals, and the folder."""
+        lines = [f"{self.model}{' (partial)' if self.partial else ''}"]
+        for level, cells in self._cells().items():
+            shown = (
+                f"{name} {shown_accuracy(cell['value'])}" + f" [{bounds}]" * bool(bounds)
+                for name, cell in cells.items()
+                for bounds in [shown_range(cell)]
+            )
+            lines.append(f"  {level}: {', '.join(shown) or NO_SCORE.format(noun_of(level))}")
+        return "\n".join([*lines, f"  {self.folder}"])
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """One row per scored sample, over all data sets, in file order.
+
+        Columns: those of the samples file (`scoring/samples.py`), None where a level has no such
+        field; but `prompt_tokens` and `completion_tokens` stand for `usage`, `error` is a string.
+        """
+        import pandas as pd
+
+        rows = [_row(name, facts) for name, each in self.files.items() for facts in each.facts()]
+        frame = pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS))
+        for column in ("prompt_tokens", "completion_tokens", "latency_s", "attempts"):
+            frame[column] = pd.to_numeric(frame[column])
+        frame["hit"] = frame["hit"].astype(int)
+        frame["asked_at"] = pd.to_datetime(frame["asked_at"], utc=True, format="ISO8601")
+        return frame
+
+    def table(self, dataset: str) -> pd.DataFrame:
+        """The printed table of a data set, one row per figure.
+
+        Index: `row` (a difficulty, a grounding type, ...) and `column` (a platform or "Overall");
+        `.table(d)["value"].unstack()` looks as it was printed. Columns: `value`, `low`, `high` in
+        percent (95 % interval by image), `samples`, `images`. Empty cells are left out.
+
+        Raises:
+            UserError: the run was not scored on this data set, or its analysis is gone.
+        """
+        import pandas as pd
+
+        if dataset not in self.datasets:
+            scored = ", ".join(self.datasets)
+            raise UserError(f"{self.folder}: was not scored on {dataset!r}; scored: {scored}")
+        table, numbers = self.analysis[dataset].get("table"), ("value", "low", "high")
+        if not table:
+            raise UserError(f"{self.folder}: {dataset} has no table yet; run --mode eval again")
+        cells = [
+            {"row": row["name"], "column": column, **cell}
+            for row in table["rows"]
+            for column, cell in zip(table["columns"], row["cells"], strict=True)
+            if cell is not None
+        ]
+        orders = {"row": [row["name"] for row in table["rows"]], "column": table["columns"]}
+        frame = pd.DataFrame(cells, columns=[*orders, *numbers, "samples", "pictures"])
+        frame = frame.rename(columns={"pictures": "images"})
+        for name, order in orders.items():
+            frame[name] = pd.Categorical(frame[name], order)
+        return frame.set_index([*orders]).astype(dict.fromkeys(numbers, float))
+
+
+def load_run(folder: str | Path) -> RunResults:
+    """Reads a finished run; no model, no data root and no function of yours is needed.
+
+    Args:
+        folder: of a run, or of a model: its newest run then. A `UserError` if nothing was scored.
+    """
+    path = find_run(at_home(folder))
+    return _results(path, whole_scorings(path))
+
+
+def results_written(folder: Path, model: str, datasets: Collection[str]) -> RunResults:
+    """The results that a run has just written for some data sets; its folder may hold more."""
+    files = whole_scorings(folder, newest=True)
+    return _results(folder, {name: files[name] for name in files if name in datasets}, model)
+
+
+def _results(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") -> RunResults:
+    return RunResults(
+        folder=folder,
+        model=next((each.model for each in files.values()), model),
+        datasets=tuple(files),
+        partial=tuple(name for name, each in files.items() if each.is_partial),
+        scores={name: each.scores for name, each in files.items()},
+        analysis={name: each.analysis for name, each in files.items()},
+        manifest=read_json(folder / MANIFEST_NAME),
+        files=dict(files),
+    )
+
+
+def _row(dataset: str, facts: Facts) -> dict[str, Any]:
+    error = facts.get("error")
+    why = error_text(error) if error else None
+    flat = {**(facts.get("usage") or {}), **facts, "dataset": dataset, "error": why}
+    return {name: flat.get(name) for name in SAMPLE_COLUMNS}
+
+
+@contextmanager
+def errors_for_callers() -> Iterator[None]:
+    """Errors leave without secrets; streams and hooks are the caller's again afterwards."""
+    before = (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook)
+    try:
+        yield
+    except UserError as error:
+        clean = getattr(sys.stderr, "clean", str)
+        raise type(error)([clean(problem) for problem in error.problems]) from None
+    finally:
+        sys.stdout, sys.stderr, sys.excepthook, threading.excepthook = before

@@ -1,0 +1,168 @@
+"""The files that scoring derives from a log, as they lie in a run's folder.
+
+Where a folder holds full and partial files of a data set, it stands for the full ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from utils.contracts import Facts
+from utils.errors import UserError
+from utils.runs.seals import file_of_another_scoring
+
+MANIFEST_NAME = "manifest.json"
+SAMPLES_SUFFIX = "_samples.jsonl"
+SAMPLES_FORMAT = 1
+NO_SCORE = "no score: most {}s have no answer"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredFiles:
+    """The derived files of one data set; the first four fields are those of the samples file."""
+
+    dataset: str
+    level: str
+    model: str
+    is_partial: bool
+    samples: Path
+    is_sealed: bool = False  # the manifest has its checksum, and that of the files beside it
+
+    @property
+    def analysis(self) -> dict[str, Any]:
+        """Tables and audits, by section; empty without such a file."""
+        return read_json(self.beside("analysis"))
+
+    @property
+    def scores(self) -> dict[str, Any]:
+        """The score object; empty if its file is gone."""
+        return read_json(self.beside("score")) or read_json(self.beside("scores"))
+
+    def facts(self) -> Iterator[Facts]:
+        """The samples in file order, one at a time."""
+        return islice(_lines(self.samples), 1, None)
+
+    def rotations(self) -> Iterator[list[Facts]]:
+        """For each sample in file order its question in every rotation; nothing without them."""
+        path = self._rotations_file
+        rows = islice(_lines(path), 1, None) if path.exists() else ()
+        return (list(turns) for _, turns in groupby(rows, itemgetter("question")))
+
+    @property
+    def _rotations_file(self) -> Path:
+        before, _, after = self.samples.name.rpartition("_samples")
+        return self.samples.with_name(f"{before}_rotations{after}")
+
+    def problem(self, manifest: Mapping[str, Any]) -> str | None:
+        """Say why these files may not be read together, if that is so.
+
+        Args:
+            manifest: of their folder.
+        """
+        candidates = [
+            self.samples,
+            self.beside("analysis"),
+            self.beside("score"),
+            self.beside("scores"),
+            self._rotations_file,
+        ]
+        paths = [path for path in candidates if path.exists()]
+        try:
+            foreign = file_of_another_scoring(paths, manifest, is_sealed=self.is_sealed)
+        except OSError as error:
+            return f"{self.samples.parent}: {self.dataset} cannot be read: {error}"
+        if foreign is None:
+            return None
+        why = f"{foreign.name} is not the file that {MANIFEST_NAME} tells of"
+        what = f"a scoring of {self.dataset} was interrupted or is still going on ({why})"
+        cure = "run evaluate.py with the same --config, --work-dir and --mode eval"
+        return f"{self.samples.parent}: {what}; {cure}, which makes no requests"
+
+    def beside(self, kind: str) -> Path:
+        """The file of another kind ("analysis", "score") of the same samples."""
+        stem, _, ending = self.samples.name.rpartition("_samples")
+        return self.samples.with_name(f"{stem}_{kind}{ending.removesuffix('.jsonl')}.json")
+
+
+def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:
+    """The data sets that a run's folder has scored samples of, by name, in order of level.
+
+    Args:
+        newest: of a full and a partial set take the one that was written last.
+    """
+    found: dict[str, ScoredFiles] = {}
+    paths = samples_files_in(folder)
+    if newest:
+        paths.sort(key=lambda path: -path.stat().st_mtime_ns)
+    for path in paths:
+        head = next(_lines(path))
+        dataset, level, model = (str(head[name]) for name in ("dataset", "level", "model"))
+        is_sealed = bool(head.get("sealed"))
+        files = ScoredFiles(dataset, level, model, bool(head["partial"]), path, is_sealed)
+        found.setdefault(dataset, files)
+    return dict(sorted(found.items(), key=lambda item: item[1].level))
+
+
+def whole_scorings(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:
+    """The data sets as `scored_files` has them, none of which mixes two scorings.
+
+    Raises:
+        UserError: one does, because a scoring was interrupted or is still going on.
+    """
+    files = scored_files(folder, newest=newest)
+    manifest = read_json(folder / MANIFEST_NAME)
+    problems = [scored.problem(manifest) for scored in files.values()]
+    if any(problems):
+        raise UserError([problem for problem in problems if problem])
+    return files
+
+
+def samples_files_in(folder: Path) -> list[Path]:
+    """The samples files of a folder, full ones first."""
+    return [*folder.glob(f"*{SAMPLES_SUFFIX}"), *folder.glob("*_samples_partial.jsonl")]
+
+
+def _lines(path: Path) -> Iterator[Facts]:
+    """The head of a samples file, then its samples."""
+    line_number = 0
+    cure = "run --mode eval again"
+    try:
+        with path.open("rb") as file:  # split at \n only; all else is escaped
+            for line_number, line in enumerate(file, start=1):
+                values = json.loads(line)
+                if line_number == 1 and (
+                    not isinstance(values, dict) or values.get("format") != SAMPLES_FORMAT
+                ):
+                    raise UserError(f"{path}: is not a samples file of this version; {cure}")
+                yield values
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError:
+        what = f"line {line_number} is cut off or damaged"
+        raise UserError(f"{path}: {what}; {cure}") from None
+    if line_number == 0:
+        raise UserError(f"{path}: is empty; {cure}")
+
+
+def read_json(path: Path, *, must_be_whole: bool = True) -> dict[str, Any]:
+    """A JSON object; empty if there is no such file, or a broken one that need not be whole.
+
+    Raises:
+        UserError: it is there, must be whole, and cannot be read.
+    """
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        value = error
+    if not isinstance(value, dict) and must_be_whole:
+        why = f"cannot be read: {value}" if isinstance(value, OSError) else "is not a JSON object"
+        raise UserError(f"{path}: {why}; run --mode eval again")
+    return value if isinstance(value, dict) else {}
