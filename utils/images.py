@@ -99,6 +99,11 @@ def content_digest(path: Path) -> str:
     return bytes_digest(path.read_bytes())
 
 
+def image_digest(path: Path) -> str:
+    """Return 16 hex digits that stand for a file's content: enough to see that it was replaced."""
+    return content_digest(path).removeprefix("blake3:")[:16]
+
+
 def bytes_digest(data: bytes) -> str:
     """BLAKE3 of some bytes, as hex digits.
 

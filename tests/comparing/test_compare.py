@@ -418,7 +418,7 @@ def odd_folders(home):
         ("good x=nowhere", "nowhere: there is no such folder"),
         ("good file.txt", "file.txt: is not a run folder"),
         ("good empty", "empty: is not a run folder; expected <work-dir>/<model>/T<date>_G<commit>"),
-        ("good out", "out: is not a run folder; expected <work-dir>/<model>"),
+        ("good out", "only one run; name another one, or use --published"),
         (
             "good unscored",
             "unscored: has a log but no scored samples; run evaluate.py with the same",
@@ -428,7 +428,7 @@ def odd_folders(home):
         ("good ./good", "good: is the same run as good; compare"),
         ("a=good a=l1", "a=: two runs have this name; give each its own"),
         ("good l1", "no sample in common, so there is nothing to compare"),
-        ("good", "compare.py: only one run; name another one, or use --published"),
+        ("good", "only one run; name another one, or use --published"),
         ("good l1 --flips -1", "-1"),
         (
             "good --published --output file.txt",

@@ -10,6 +10,7 @@ from tests.support.report_runs import l1_sample, l2_sample, make_pictures, many_
 from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
+from utils.images import image_digest
 from utils.published import read_published
 from utils.report.build import build_report
 
@@ -385,6 +386,27 @@ def test_images_of_flips_are_made_where_no_report_has_them(open_tab, work, tmp_p
     assert len(made) == 3 and tab.box("#canvas img")[2] > 300
     tab.page.wait_for_function("() => document.querySelector('#canvas img').naturalWidth")
     shutil.rmtree(tmp_path / "out" / "comparison_files" / "pictures")
+
+
+def test_a_click_is_drawn_on_the_image_it_was_made_on_alone(open_tab, tmp_path):
+    image = "os_web/a.png"
+    runs = []
+    make_pictures(tmp_path / "images", [image])
+    digests = {"a": image_digest(tmp_path / "images" / image), "b": "0123456789abcdef"}
+    for name, digest in digests.items():
+        samples = [l2_sample(0, image, image_digest=digest), l2_sample(1, image)]
+        run = make_run(tmp_path / "out" / name / "T20260101_Gaa", {L2: samples}, model=name)
+        runs.append(run)
+    build_report(runs[0], image_root=tmp_path / "images", cache=tmp_path / "cache")
+    found = compare(read_runs(runs))
+    assert "1 sample asked about different images in the two runs" in found.pairs[0].notes
+    tab = open_tab(f"#/sample/{L2}/0", page=write_page(found, tmp_path / "page"))
+    assert "image was replaced since B was asked" in tab.text("#legend")
+    assert len(tab.texts("#canvas .point.of-a")) == len(tab.texts("#canvas .target")) == 1
+    assert not tab.texts("#canvas .point.of-b")
+    tab.press("j")
+    assert "replaced" not in tab.text("#legend")
+    assert len(tab.texts("#canvas .point")) == 2
 
 
 def test_seven_thousand_samples_are_compared_and_shown_a_few_at_a_time(open_tab, tmp_path):

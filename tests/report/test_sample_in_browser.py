@@ -9,7 +9,8 @@ from PIL import Image
 
 from tests.support.browser import DESKTOP, PHONE
 from tests.support.report_page import BAD, BOX, FAR_PX, L1, L2, POINT, SIZE_PX
-from tests.support.report_runs import l2_sample, write_samples
+from tests.support.report_runs import l2_sample, make_pictures, write_samples
+from utils.images import image_digest
 from utils.report.build import build_report
 from utils.scoring.scorer import FAILED_TEXT
 
@@ -23,6 +24,27 @@ def test_a_failed_request_shows_its_error_and_no_reply(open_tab):
     assert "no answer <script>" in shown
     legend = tab.text("#legend")
     assert "no reply" in legend and "could be read" not in legend
+
+
+def test_no_target_and_click_are_drawn_on_an_image_that_was_replaced(open_tab, tmp_path):
+    make_pictures(tmp_path / "images", ["os_web/pic0.png"])
+    samples = [
+        l2_sample(0, image_digest="0123456789abcdef"),
+        l2_sample(1, image_digest=image_digest(tmp_path / "images" / "os_web" / "pic0.png")),
+    ]
+    write_samples(tmp_path / "run", L2, samples)
+    page = build_report(tmp_path / "run", image_root=tmp_path / "images", cache=tmp_path / "cache")
+    tab = open_tab(page, address=f"#/sample/{L2}/0")
+    assert "image was replaced since the model was asked" in tab.text("#legend")
+    assert not tab.texts("#canvas .target") and not tab.texts("#canvas .point")
+    tab.press("j")
+    assert "replaced" not in tab.text("#legend")
+    assert len(tab.texts("#canvas .target")) == len(tab.texts("#canvas .point")) == 1
+    tab.go("#/samples")
+    assert tab.run(
+        "[...document.querySelectorAll('.card')].map((c) => !!c.querySelector('.mini-box'))"
+    ) == [False, True]
+    assert "image replaced since" in tab.texts(".card")[0]
 
 
 @pytest.mark.parametrize("keys", ["", "1", "2", "t", "+ + +", "2 Shift+ArrowLeft Shift+ArrowUp"])

@@ -1,5 +1,8 @@
 """Files of two scorings are never mixed, whatever ends a scoring, whoever scores beside it."""
 
+import json
+from contextlib import closing
+
 import pytest
 from PIL import Image
 
@@ -11,6 +14,7 @@ from utils.errors import UserError
 from utils.report.all_runs import listed_runs
 from utils.report.data_files import value_of
 from utils.results.load import load_run
+from utils.runs.log import RunLog
 
 OTHERWISE = "def parse(response, meta):\n    return (0.2, 0.15)\n"
 EVAL = ("--mode", "eval")
@@ -36,6 +40,16 @@ def stage(scored, tmp_path):
 def read_otherwise(stage):
     stage.data[L2]["parse_function"] = "mymodel.parse"
     return stage
+
+
+def forget_image_digests(log):
+    """Make a log look like one that was written before records had a digest of their image."""
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    assert any("image_digest" in record for record in records)
+    log.unlink()
+    with closing(RunLog(log)) as older:
+        for record in records:
+            older.append({k: v for k, v in record.items() if k not in ("crc", "image_digest")})
 
 
 def all_that_is_told(folder):
@@ -92,11 +106,23 @@ def test_a_scoring_that_is_killed_anywhere_leaves_no_mix_that_is_read(scored, tm
     assert told == after
 
 
-def test_a_report_says_that_an_image_was_replaced_since_the_run(stage):
-    told = "images of this data set were replaced since the model was asked about them"
-    assert told not in stage.run(*EVAL).output
+@pytest.mark.parametrize("has_digests", [True, False], ids=["log of today", "older log"])
+def test_a_report_says_which_images_were_replaced_since_the_run(stage, has_digests):
+    warning = "1 image of this data set was replaced since the model was asked about it"
+    if not has_digests:
+        warning = "images of this data set were replaced since the model was asked about them"
+        forget_image_digests(stage.log(L2))
+    assert "replaced since" not in stage.run(*EVAL).output
     Image.new("RGB", (40, 30), "red").save(stage.picture(1))
-    assert told in stage.run(*EVAL).output
-    summary = stage.folder() / "report" / "data" / "summary_0.js"
-    [data_set] = value_of(summary.read_text("ascii"))["datasets"]
-    assert [line for line in data_set["notices"] if told in line]
+    assert warning in stage.run(*EVAL).output
+    data = stage.folder() / "report" / "data"
+    summary = value_of((data / "summary_0.js").read_text("ascii"))
+    assert [line for line in summary["datasets"][0]["notices"] if warning in line]
+    rows = value_of((data / "rows_0.js").read_text("ascii"))
+    replaced = {
+        summary["pictures"][number]["name"]
+        for number, digest in zip(rows["picture"], rows["image_digest"], strict=True)
+        if digest is not None and digest != summary["pictures"][number]["digest"]
+    }
+    names = {"/".join(stage.picture(1).parts[-2:])}
+    assert replaced == (names if has_digests else set())

@@ -240,6 +240,7 @@ class _Samples:
                 "picture": self._images.number(image, is_wanted=is_flip),
                 "box": facts.get("box_frac"),
                 "points": [each.get("point_frac") for each in both],
+                "image_digests": [each.get("image_digest") for each in both],
                 "verdicts": [_verdict(each) for each in both],
                 "ids": [of.get((dataset, facts["key"])) for of in ids],
             }

@@ -31,6 +31,7 @@ from utils.protocol import (
 )
 from utils.published import Published
 
+_CHECKSUMS = {"annotations": "annotations", "images": "pictures"}
 _CAME_TO = ("chosen", "ended", "checks")
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
 
@@ -63,6 +64,12 @@ class SamplePair(NamedTuple):
             case False, True:
                 return Outcome.ONLY_B
         return Outcome.APART if self._is_apart() else Outcome.ALIKE
+
+    @property
+    def has_other_images(self) -> bool:
+        """Whether the sample's image was replaced between the runs, as far as both say."""
+        digests = {facts.get("image_digest") for facts in self} - {None}
+        return len(digests) > 1
 
     def _is_apart(self) -> bool:
         ours, theirs = (facts.get("point_frac") for facts in self)
@@ -215,7 +222,12 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
             "one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
             "the differences are unweighted"
         )
-    for what, name in (("annotations", "annotations"), ("images", "pictures")):
+    other_images = sum(pair.has_other_images for pair in common)
+    if other_images:
+        about = "asked about different images in the two runs"
+        notes.append(f"{counted(other_images, noun)} {about}")
+    checksums = {"annotations": "annotations"} if other_images else _CHECKSUMS
+    for what, name in checksums.items():
         mine, his = (each.entry(dataset).get(name) or {} for each in (run, baseline))
         if mine and his and mine != his and mine.get("count") == his.get("count"):
             notes.append(f"the runs had different {what} (checksums in their manifests)")

@@ -25,6 +25,7 @@ from utils.runs.folder import safe_name
 from utils.scoring.sheets import write_text
 
 STAGES: Mapping[str, Callable[[Facts], str]] = {
+    "image": lambda facts: facts.get("image_digest") or "unknown",
     "image sent": lambda facts: shown_wh(facts.get("sent_wh") or facts["file_wh"]),
     "size seen": words.OF_A_SAMPLE["seen"],
     "prompt tokens": words.OF_A_SAMPLE["prompt_tokens"],
@@ -35,6 +36,7 @@ STAGES: Mapping[str, Callable[[Facts], str]] = {
 }
 """What a sample passes after its messages; where nothing differs, both runs have the same text."""
 HINTS = {
+    "image": ": the file was replaced between the runs",
     "prompt tokens": " with the same messages and image: other pixel limits, another chat template "
     "(a default system message, the generation prompt), or special tokens that one side adds",
     "reply": ", with the same messages, image and settings: dtype, attention kernel or batching "

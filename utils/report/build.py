@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Facts
+from utils.errors import counted
 from utils.images import image_root
 from utils.protocol import unit_of
 from utils.report.checks import checks_of, details, sections, tags_by_sample
@@ -54,7 +55,7 @@ FACETS = (
 """What the list filters by, as `FIELDS` in `store.js`."""
 REPLY_FIELDS = ("prediction", "raw", "reasoning", "key")
 TURN_FIELDS = ("options", "answer", "chosen", "status", "verdict", "prediction")
-ROW_FIELDS = ("index", "text", "box_frac", "point_frac", "answer", "chosen")
+ROW_FIELDS = ("index", "text", "box_frac", "point_frac", "answer", "chosen", "image_digest")
 NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error", "key"}
 
 
@@ -186,20 +187,30 @@ def _with_text_table(items: list[Facts]) -> dict[str, Any]:
 
 
 def _changed_images(
-    scored: ScoredFiles, entry: Mapping[str, Any], image_root: Path | None
+    digests: Mapping[str, set[str]],
+    pictures: Pictures,
+    entry: Mapping[str, Any],
+    image_root: Path | None,
 ) -> list[str]:
     """Say that images of a data set are not those that the model was asked about, if that is so.
 
     Args:
-        entry: what the manifest says of the data set, with a checksum of its images.
+        digests: of each image, as the model was asked about it; empty where its samples have none.
+        entry: what the manifest says of the data set, with a checksum of all images together.
     """
-    asked = entry.get("pictures") or {}
-    names = {str(facts["image"]) for facts in scored.facts() if facts.get("image")}
-    if image_root is None or asked.get("count") != len(names):
+    current = {image: pictures.digest(image) for image in digests}
+    replaced = [image for image, digest in current.items() if digest and digests[image] - {digest}]
+    if replaced:
+        are_one = len(replaced) == 1
+        what = f"{counted(len(replaced), 'image')} of this data set {'was' if are_one else 'were'}"
+        since = f"replaced since the model was asked about {'it' if are_one else 'them'}"
+        return [f"{what} {since}: target and click are not drawn on the new one"]
+    expected = entry.get("pictures") or {}
+    if image_root is None or all(digests.values()) or expected.get("count") != len(digests):
         return []
-    files = {name: image_root / name for name in names}
+    files = {image: image_root / image for image in digests}
     is_there = all(path.is_file() for path in files.values())  # else the page says so
-    if not is_there or pictures_digest(files) == asked:
+    if not is_there or pictures_digest(files) == expected:
         return []
     what = "images of this data set were replaced since the model was asked about them"
     return [f"{what}: boxes and clicks are drawn on what is there now"]
@@ -223,11 +234,11 @@ def _write_data(
     for scored in _shown_files(run_folder).values():
         name, level = scored.dataset, scored.level
         analysis = without_absolute_paths(read_json(scored.beside("analysis"), must_be_whole=False))
-        tally, units = _add_samples(
+        tally, units, digests = _add_samples(
             scored, files, pictures, analysis, totals["samples"], run_folder
         )
         comparable = is_whole(entries.get(name) or {}, is_partial=scored.is_partial)
-        changed = _changed_images(scored, entries.get(name) or {}, image_root)
+        changed = _changed_images(digests, pictures, entries.get(name) or {}, image_root)
         for line in changed:
             print(f"warning: {name}: {line}")
         summary["datasets"].append(
@@ -279,10 +290,15 @@ def _add_samples(
     analysis: dict[str, Any],
     first: int,
     run_folder: Path,
-) -> tuple[Tally, set[Any]]:
-    """Adds the samples of one data set; their tally, and the images or tasks they are of."""
+) -> tuple[Tally, set[Any], dict[str, set[str]]]:
+    """Adds the samples of one data set.
+
+    Returns:
+        Their tally, the images or tasks they are of, and for each image its digests.
+    """
     tally, tags = Tally(scored.dataset), tags_by_sample(analysis)
     units: set[Any] = set()
+    digests: dict[str, set[str]] = {}
     rotations = scored.rotations()
     for place, facts in enumerate(scored.facts()):
         turns = next(rotations, [])
@@ -292,7 +308,9 @@ def _add_samples(
             number = pictures.of_episode(facts, run_folder)
         else:
             number = pictures.number(facts.get("image"))
+            if image := facts.get("image"):
+                digests.setdefault(image, set()).update(filter(None, [facts.get("image_digest")]))
         check = [*tally.add(facts, first + place), *tags.get(place, ())]
         files.add({**facts, "check": check}, scored.dataset, number)
         units.add(facts.get("task") or number)
-    return tally, units - {None}
+    return tally, units - {None}, digests

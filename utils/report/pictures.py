@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from utils.contracts import WH, Facts
-from utils.images import content_digest, opened, read_header
+from utils.images import content_digest, image_digest, opened, read_header
 from utils.report.privacy import shown_name
 
 if TYPE_CHECKING:
@@ -146,6 +146,11 @@ class Pictures:
             self._made[last].set_result({"name": last, "wh": shots[last], "view": view})
         return self._numbers.setdefault(last, len(self._numbers))
 
+    def digest(self, image: str) -> str | None:
+        """Return what stands for the content of an image, once it is made; None where it is not."""
+        made = self._made.get(image)
+        return None if made is None else made.result().get("digest")
+
     def known(self) -> list[dict[str, Any]]:
         """By number, what the page needs to know: name, size, files; the name alone without any."""
         return [
@@ -162,7 +167,8 @@ class Pictures:
         except OSError:  # scored on a machine without the images: the page says so
             return known
         link_or_copy(view, self._files / "pictures" / view.name)
-        return known | {"wh": wh, "view": f"{self._below}pictures/{view.name}"}
+        known |= {"wh": wh, "view": f"{self._below}pictures/{view.name}"}
+        return known | {"digest": image_digest(self._root / image)}
 
 
 def _screenshot(run_folder: Path, name: str) -> Path | None:

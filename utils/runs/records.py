@@ -16,6 +16,7 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
            raw, reply                       what the model said; of local models also after
                                             postprocessing
            line, sizes                      truth and image sizes: all that scoring needs
+           image_digest                     of the sample's image as the model was asked about it
            image_sizes                      of all images of the prompt, where it has several
            prompt                           the messages as the model saw them, without images
            finish_reason, usage, reasoning, latency_s, attempts, asked_at
@@ -32,6 +33,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from utils.contracts import (
@@ -45,6 +47,7 @@ from utils.contracts import (
     Status,
     UserFunctionError,
 )
+from utils.images import image_digest
 
 SIZES = ("file", "sent", "seen")  # of an image, in a record and in `Sizes`
 _IS_URL = ("data:", "http://", "https://")
@@ -82,6 +85,9 @@ def new_record(
         "prompt": list(prepared.prompt) if prepared else [],
         "sizes": sizes,
     }
+    if sample.image is not None:
+        with suppress(OSError):  # without the image the request fails, and says so
+            record["image_digest"] = image_digest(sample.image)
     if len(image_sizes) > 1:
         record["image_sizes"] = [_size_fields(of_image) for of_image in image_sizes]
     return record

@@ -13,6 +13,8 @@ status, verdict, hit         "ok" | "refused" | "failed"; "hit" | "miss" | "unpa
                              an answer; 1 or 0, as the score counts it
 prediction, raw, reasoning   the reply as it was parsed (or what is shown for a failed request), the
                              reply as it came where that differs, the thinking that came with it
+image_digest                 of the image's content as the model was asked about it (logs of earlier
+                             versions have none)
 prompt                       messages as shown to the model, images without value
 file_wh, sent_wh, seen_wh    the picture in pixels: file, as sent, as the model worked on it
 finish_reason, usage, latency_s, attempts, asked_at, error, fingerprint
@@ -60,7 +62,15 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
     }
     if record.get("raw") not in (None, scored.prediction):
         found["raw"] = record["raw"]
-    for name in ("reasoning", "finish_reason", "usage", "latency_s", "attempts", "asked_at"):
+    for name in (
+        "image_digest",
+        "reasoning",
+        "finish_reason",
+        "usage",
+        "latency_s",
+        "attempts",
+        "asked_at",
+    ):
         if record.get(name) is not None:
             found[name] = record[name]
     return found

@@ -257,10 +257,25 @@ Report.samples = (() => {
         meta.join(" · "),
       ),
     );
+    const digests = pairs.columns.image_digests[row];
+    const replaced = ["A", "B"].filter((_, side) => Report.isReplaced(picture, digests[side]));
     const clicks = ["A", "B"].flatMap((mark, side) =>
-      points[row][side] ? [{ point: points[row][side], mark, name: `${mark}'s click` }] : [],
+      points[row][side] && !replaced.includes(mark)
+        ? [{ point: points[row][side], mark, name: `${mark}'s click` }]
+        : [],
     );
-    stage.show({ wh, box: box[row], clicks, picture, alt: `Screenshot for: ${text[row] ?? ""}`, isAnswered: true });
+    const were = replaced.length > 1 ? "were" : "was";
+    stage.show({
+      wh: replaced.length ? picture.wh : wh,
+      box: replaced.length < 2 ? box[row] : null,
+      clicks,
+      picture,
+      alt: `Screenshot for: ${text[row] ?? ""}`,
+      isAnswered: true,
+      note: replaced.length
+        ? `This image was replaced since ${replaced.join(" and ")} ${were} asked about it: what was on the old one is not drawn`
+        : "",
+    });
     if (details.screen)
       $("legend").replaceChildren(
         el("span", { class: "quiet" }, `${details.screen}'s last screen; the reports have every step`),

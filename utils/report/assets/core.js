@@ -114,6 +114,9 @@ const Report = (() => {
     return { px, near, sizes: size > 0 ? px / size : null, target: [x2 - x1, y2 - y1] };
   }
 
+  /** Whether a picture's content is not that with this digest, as far as both are known. */
+  const isReplaced = (picture, digest) => Boolean(digest && picture?.digest && digest !== picture.digest);
+
   const integer = new Intl.NumberFormat("en-US");
   const whole = (number) => integer.format(number);
   const percent = (value, digits = 1) => (value === null || value === undefined ? "–" : value.toFixed(digits));
@@ -201,6 +204,7 @@ const Report = (() => {
     short,
     shareText,
     distance,
+    isReplaced,
     marked,
     excerpt,
     wide,

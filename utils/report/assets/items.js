@@ -20,6 +20,7 @@ Report.items = (() => {
   items.answer = (row) => {
     const right = store.columns.answer[row];
     if (right !== null) return items.letters(items.isAnswered(row) ? store.columns.chosen[row] : null, right);
+    if (store.isReplaced(row)) return el("span", { class: "quiet" }, "image replaced since");
     const found = store.distance(row, store.picture(row)?.wh);
     if (!found) return null;
     return el(
@@ -120,9 +121,10 @@ Report.items = (() => {
 
   /** The image with target and click, inside a space. */
   function shot(row, width, height) {
-    const found = store.picture(row),
-      box = store.columns.box_frac[row],
-      point = store.columns.point_frac[row];
+    const found = store.picture(row);
+    const isReplaced = store.isReplaced(row);
+    const box = isReplaced ? null : store.columns.box_frac[row];
+    const point = isReplaced ? null : store.columns.point_frac[row];
     const wh = found?.wh ?? [16, 10];
     const scale = Math.min(width / wh[0], height / wh[1]);
     const frame = styled(el("div", { class: found?.view ? "frame" : "frame empty" }), {

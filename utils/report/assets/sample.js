@@ -49,12 +49,15 @@ Report.sample = (() => {
     if (film.isOne(facts))
       film.show({ ...facts, hit: store.value("verdict", row) === "hit" }, step, gallery.filter?.q ?? "", onStep);
     else film.hide();
+    const isReplaced = store.isReplaced(row);
+    const file_wh = isReplaced ? picture.wh : facts.file_wh;
     if (!film.isOne(facts))
       stage.show({
-        wh: facts.file_wh ?? picture?.wh ?? [1600, 1000],
+        wh: file_wh ?? picture?.wh ?? [1600, 1000],
         picture,
-        box: store.columns.box_frac[row],
-        clicks: point ? [{ point, name: "click" }] : [],
+        box: isReplaced ? null : store.columns.box_frac[row],
+        clicks: point && !isReplaced ? [{ point, name: "click" }] : [],
+        note: isReplaced ? "This image was replaced since the model was asked about it: what was on the old one is not drawn" : "",
         alt: `Screenshot for: ${text ?? ""}`,
         isAnswered: items.isAnswered(row),
       });

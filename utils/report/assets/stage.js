@@ -76,8 +76,8 @@ Report.stage = (() => {
   }
 
   /** Shows a picture with its target, if any. `wh`: pixels of the file; `box` and the clicks' `point`
-      are fractions of it. A click has a `name`, and where there are several a `mark` to tell them apart. */
-  stage.show = ({ wh, box, clicks, picture, alt, isAnswered }) => {
+      are fractions of it; `note` stands below it. A click has a `name`, and where there are several a `mark` to tell them apart. */
+  stage.show = ({ wh, box, clicks, picture, alt, isAnswered, note }) => {
     const source = picture?.view;
     shown = { wh, box, clicks, isSharp: !source?.endsWith("_1600.webp") || Math.max(...wh) <= 1600 };
     const copies = [...(picture?.others ?? [])];
@@ -121,6 +121,7 @@ Report.stage = (() => {
       ...(box && !clicks.length
         ? [el("span", { class: "quiet" }, isAnswered ? "no click could be read" : "no reply")]
         : []),
+      ...(note ? [el("span", { class: "quiet" }, note)] : []),
     );
     fit();
   };

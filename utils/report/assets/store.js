@@ -87,6 +87,9 @@ Report.store = (() => {
     return number === null ? null : store.summary.pictures[number];
   };
 
+  /** Whether a row's image is another one now than the model was asked about; older logs do not say. */
+  store.isReplaced = (row) => Report.isReplaced(store.picture(row), store.columns.image_digest?.[row]);
+
   function chunkOf(name, row) {
     const firsts = store.summary[name];
     let low = 0,
@@ -181,7 +184,7 @@ Report.store = (() => {
     answer: (row) => store.columns.chosen?.[row] ?? store.distance(row, wh(row))?.px,
     distance: (row) => store.distance(row, wh(row))?.px || null, // a hit is no near miss
   };
-  const wh = (row) => store.picture(row)?.wh ?? [1, 1];
+  const wh = (row) => (store.isReplaced(row) ? null : (store.picture(row)?.wh ?? [1, 1]));
 
   async function sort(rows, field) {
     const [name, sign] = field.startsWith("-") ? [field.slice(1), -1] : [field, 1];
