@@ -418,7 +418,6 @@ def odd_folders(home):
         ("good x=nowhere", "nowhere: there is no such folder"),
         ("good file.txt", "file.txt: is not a run folder"),
         ("good empty", "empty: is not a run folder; expected <work-dir>/<model>/T<date>_G<commit>"),
-        ("good out", "only one run; name another one, or use --published"),
         (
             "good unscored",
             "unscored: has a log but no scored samples; run evaluate.py with the same",
