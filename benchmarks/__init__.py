@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from benchmarks.base import Benchmark
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.base import Benchmark, fill
+from benchmarks.circular import Circular
 from benchmarks.l1_content_understanding import GUIContentUnderstanding
 from benchmarks.l2_element_grounding import GUIElementGrounding
 from benchmarks.l3_task_automation import GUITaskAutomation
 from benchmarks.l4_task_collaboration import GUITaskCollaboration
+from utils.contracts import DataSet, ParseFunction
+from utils.errors import UserError
+from utils.images import data_root, image_root
 
 BENCHMARK: dict[str, type[Benchmark]] = {
     benchmark.name: benchmark
@@ -17,3 +24,41 @@ BENCHMARK: dict[str, type[Benchmark]] = {
         GUITaskCollaboration,
     )
 }
+
+
+def build_data_set(
+    name: str, settings: Mapping[str, Any], *, parse: ParseFunction | None, has_own_parser: bool
+) -> DataSet:
+    """Return one data set of a config, without its samples.
+
+    Args:
+        name: of the benchmark.
+        settings: the entry of the data set in the config; an `environment` is the class itself.
+        parse: the user's parse function for all models; None: the benchmark's default.
+        has_own_parser: whether replies of some model are read by a function of the user's.
+    """
+    benchmark = BENCHMARK[name](data_root() / "MMBench-GUI", image_root())
+    benchmark.configure(settings)
+    rotations = Circular(has_own_parser)
+    return DataSet(
+        benchmark,
+        mode=settings["mode"],
+        parse=parse or benchmark.default_parse,
+        circular=rotations if settings["circular"] else None,
+        rotations=rotations,
+    )
+
+
+def load_samples(data: DataSet) -> tuple[list[str], list[str]]:
+    """Load the samples of a data set.
+
+    Returns:
+        What a user should know about them, and the problems that stand in the way of a run.
+    """
+    benchmark = data.benchmark
+    assert isinstance(benchmark, Benchmark)
+    problems = [f"{benchmark.name}: {problem}" for problem in benchmark.problems()]
+    try:
+        return fill(data, benchmark), problems
+    except UserError as error:
+        return [], [*problems, *error.problems]

@@ -51,7 +51,6 @@ class BadSample:
 class Benchmark(contracts.Benchmark):
     """One data set of the evaluator; what a run needs of it stands in `utils.contracts`."""
 
-    modes: ClassVar[tuple[str, ...]]  # "all" and the values of `mode_column`
     text_key: ClassVar[str]  # the column that, with the image, tells one sample from another
     system_prompt: ClassVar[str]
 

@@ -222,6 +222,7 @@ class Benchmark(Protocol):
 
     name: ClassVar[str]
     level: ClassVar[str]  # "L1" to "L4"
+    modes: ClassVar[tuple[str, ...]]  # "all" and the values of `mode_column`
     mode_column: ClassVar[str]  # of a line: its difficulty, its grounding type
     result_suffix: ClassVar[str]  # of the per-sample file's name
     score_suffix: ClassVar[str]

@@ -10,10 +10,7 @@ Nothing here runs a user's function or needs the data; pandas is imported for th
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -196,16 +193,3 @@ def _row(dataset: str, facts: Facts) -> dict[str, Any]:
     why = error_text(error) if error else None
     flat = {**(facts.get("usage") or {}), **facts, "dataset": dataset, "error": why}
     return {name: flat.get(name) for name in SAMPLE_COLUMNS}
-
-
-@contextmanager
-def errors_for_callers() -> Iterator[None]:
-    """Errors leave without secrets; streams and hooks are the caller's again afterwards."""
-    before = (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook)
-    try:
-        yield
-    except UserError as error:
-        clean = getattr(sys.stderr, "clean", str)
-        raise type(error)([clean(problem) for problem in error.problems]) from None
-    finally:
-        sys.stdout, sys.stderr, sys.excepthook, threading.excepthook = before

@@ -1,0 +1,196 @@
+"""Make the plan of a run from its options: config, functions, models, data.
+
+Every step returns a value and its problems, so that a user learns of all of them at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from utils.config.environment import odd_settings
+from utils.config.options import Options, names_of_levels, unknown_names
+from utils.config.read import Arguments, ConfigReading, read_config
+from utils.config.schema import DataEntry, ModelEntry
+from utils.config.secret_filter import SecretFilter, mask_config, protect_output, secrets_in
+from utils.config.text import key_path
+from utils.contracts import Benchmark, DataSet, ModelWrapper
+from utils.engine.gate import MOST_IN_FLIGHT
+from utils.engine.ranks.group import SHARED_TYPES, Rank
+from utils.errors import UserError
+from utils.functions.signatures import parse_caller
+from utils.import_utils import check_reference, resolve, search_beside
+from utils.run.plan import Plan
+from utils.runs.folder import name_collisions, work_dir_problems
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The benchmarks and models of the program: `utils` knows neither."""
+
+    benchmarks: Mapping[str, type[Benchmark]]  # by data set
+    argument_findings: Arguments  # problems of a model entry's arguments
+    build_model: Callable[..., ModelWrapper]
+    build_data_set: Callable[..., DataSet]
+    load_samples: Callable[[DataSet], tuple[list[str], list[str]]]  # notes, problems
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The entries of a config that a run is about; None for those with problems."""
+
+    models: Mapping[str, ModelEntry | None]
+    data: Mapping[str, DataEntry | None]
+
+
+def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> Plan:
+    """Read the config, resolve functions, load data; find all problems before raising.
+
+    Args:
+        rank: of this process in a group; ranks other than 0 leave out models that 0 asks alone.
+
+    Raises:
+        UserError: anything that stands in the way, one line each.
+    """
+    levels = [(benchmark.level, name) for name, benchmark in registry.benchmarks.items()]
+    options = replace(options, data=names_of_levels(options.data, levels))
+    search_beside(options.config)
+    reading = read(options, registry)
+    secrets = SecretFilter(secrets_in(reading.texts, os.environ))
+    protect_output(secrets)
+    warnings = [*reading.warnings, *odd_settings()]
+    for warning in warnings:
+        print(f"warning: {warning}")
+    selection = _select(options, reading, rank)
+    broken, function_problems = _check_functions(reading, selection)
+    models, model_problems = _build_models(options, selection, broken, registry)
+    data = _build_data(selection, broken, registry)
+    notes: list[str] = []
+    data_problems: list[str] = []
+    if options.mode != "eval":
+        notes, data_problems = _load(data, registry)
+    problems = [
+        *reading.problems,
+        *unknown_names("--model", options.model, reading.models),
+        *unknown_names("--data", options.data, reading.data),
+        *function_problems,
+        *name_collisions(selection.models),
+        *work_dir_problems(options.work_dir),
+        *model_problems,
+        *data_problems,
+    ]
+    if options.strict:
+        problems += [problem for data_set in data.values() for problem in data_set.bad_grouped]
+    if problems or reading.config is None:
+        raise UserError(list(dict.fromkeys(problems)))
+    dump = secrets.clean_object(mask_config(reading.config.dump()))
+    warning_count = len(warnings) + len(notes)
+    return Plan(options, reading.config, dump, models, data, secrets, warning_count)
+
+
+def read(options: Options, registry: Registry) -> ConfigReading:
+    """Read the config of some options, with all that is wrong with it."""
+    modes = {name: benchmark.modes for name, benchmark in registry.benchmarks.items()}
+    return read_config(
+        options.config,
+        datasets=modes,
+        environ=os.environ,
+        unset="not-set" if options.mode == "eval" else None,  # scoring sends no key anywhere
+        arguments=registry.argument_findings,
+    )
+
+
+def _select(options: Options, reading: ConfigReading, rank: Rank | None) -> Selection:
+    models = {
+        name: entry
+        for name, entry in reading.models.items()
+        if not options.model or name in options.model
+    }
+    if rank is not None and not rank.leads:
+        models = {
+            name: entry
+            for name, entry in models.items()
+            if entry is None or entry.imp_type in SHARED_TYPES
+        }
+    data = {
+        name: entry
+        for name, entry in reading.data.items()
+        if not options.data or name in options.data
+    }
+    return Selection(models, data)
+
+
+def _check_functions(reading: ConfigReading, selection: Selection) -> tuple[set[str], list[str]]:
+    """Return the key paths of user functions that cannot be used, and why."""
+    left_out = tuple(
+        [f"{key_path('model', name)}." for name in reading.models if name not in selection.models]
+        + [f"{key_path('data', name)}." for name in reading.data if name not in selection.data]
+    )
+    broken: set[str] = set()
+    problems: list[str] = []
+    for reference in reading.function_refs:
+        if reference.key_path.startswith(left_out):
+            continue
+        problems_of_function = check_reference(reference)
+        if problems_of_function:
+            problems += problems_of_function
+            broken.add(reference.key_path)
+    return broken, problems
+
+
+def _build_models(
+    options: Options, selection: Selection, broken: Iterable[str], registry: Registry
+) -> tuple[dict[str, ModelWrapper], list[str]]:
+    models: dict[str, ModelWrapper] = {}
+    problems: list[str] = []
+    for name, entry in selection.models.items():
+        path = key_path("model", name)
+        if entry is None or any(key.startswith(path) for key in broken):
+            continue
+        connections = options.api_nproc or MOST_IN_FLIGHT
+        models[name] = registry.build_model(name, entry, connections=connections)
+        if options.mode != "eval":
+            problems += [
+                f"{options.config}: {path}: {problem}" for problem in models[name].problems()
+            ]
+    return models, problems
+
+
+def _build_data(
+    selection: Selection, broken: Iterable[str], registry: Registry
+) -> dict[str, DataSet]:
+    data: dict[str, DataSet] = {}
+    for name, entry in selection.data.items():
+        if entry is None or any(key.startswith(f"data.{name}.") for key in broken):
+            continue
+        settings = dict(entry)
+        environment = settings.get("environment")
+        if environment:
+            settings["environment"] = resolve(environment, role=f"data.{name}.environment")
+        parse = None
+        if entry.parse_function:
+            function = resolve(entry.parse_function, role=f"data.{name}.parse_function")
+            parse = parse_caller(function)
+        is_read_by_model = any(
+            model is not None and name in model.parse_function
+            for model in selection.models.values()
+        )
+        has_own_parser = parse is not None or is_read_by_model
+        data[name] = registry.build_data_set(
+            name, settings, parse=parse, has_own_parser=has_own_parser
+        )
+    return data
+
+
+def _load(data: Mapping[str, DataSet], registry: Registry) -> tuple[list[str], list[str]]:
+    """Load the samples of all data sets; return what was printed about them, and problems."""
+    notes: list[str] = []
+    problems: list[str] = []
+    for name, data_set in data.items():
+        notes_of_set, problems_of_set = registry.load_samples(data_set)
+        for note in notes_of_set:
+            print(f"warning: {name}: {note}")
+        notes += notes_of_set
+        problems += problems_of_set
+    return notes, problems

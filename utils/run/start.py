@@ -1,0 +1,120 @@
+"""The two ways to start a run: the command line, and a call from Python."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from utils.config.environment import load_dotenv_files
+from utils.config.options import HelpShown, Options, UsageError, parse_arguments
+from utils.config.secret_filter import protect_output
+from utils.engine.interrupt import end_like_ctrl_c
+from utils.engine.ranks.group import Rank, rank_of
+from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
+from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
+from utils.inference_tools import Interrupted
+from utils.results.load import RunResults, results_written
+from utils.run.check import check
+from utils.run.parity import plans_of, run_and_compare
+from utils.run.plan import Plan
+from utils.run.prepare import Registry, prepare
+from utils.run.runner import has_answers, run_plan
+
+
+def run_command(arguments: Sequence[str], registry: Registry) -> int:
+    """Run the command line of `evaluate.py` and return its exit code."""
+    protect_output()
+    compared = [text.removeprefix("--compare=") for text in arguments if text != "--compare"]
+    if compared != [*arguments]:
+        return _compare(compared)
+    rank: Rank | None = None
+    try:
+        load_dotenv_files()
+        options = parse_arguments(arguments)
+        end_like_ctrl_c()
+        rank = rank_of(os.environ)
+        if rank is not None and not rank.leads:
+            if options.check or options.mode == "eval":
+                return DONE
+            speak_of_errors_only(rank)
+        plans = plans_of(options, registry, rank)
+    except HelpShown:
+        return DONE
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return NOTHING_RUN
+    except UserError as error:
+        if not rank_0_speaks(rank):
+            print(problem_report(error.problems), file=sys.stderr)
+        return NOTHING_RUN
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return _run(options, plans, rank)
+
+
+def _compare(arguments: Sequence[str]) -> int:
+    from utils.comparing.command import main as compare
+
+    if os.environ.get("RANK", "0") != "0":  # under torchrun one comparison is enough
+        return DONE
+    return compare(arguments)
+
+
+def _run(options: Options, plans: Sequence[Plan], rank: Rank | None) -> int:
+    try:
+        if options.check:
+            return check(plans[0])
+        if len(plans) > 1:
+            return run_and_compare(plans)
+        code, _ = run_plan(plans[0], rank)
+        return code
+    except (Interrupted, KeyboardInterrupt):
+        advice = "There is no answer yet: the same command begins again."
+        if any(has_answers(plan) for plan in plans):
+            advice = f"All answers are kept: {options.to_go_on}; --mode eval scores them."
+        print(f"Interrupted. {advice}")
+        return INTERRUPTED
+    except UserError as error:
+        print(problem_report(error.problems, ran=not options.check), file=sys.stderr)
+        return NOTHING_RUN if options.check else SOME_FAILED
+
+
+def run_for_caller(options: Options, registry: Registry) -> list[RunResults]:
+    """Run a config for a caller in Python; see `evaluate.run`."""
+    plan = replace(prepare(options, registry), is_quiet=True)
+    _, outcomes = run_plan(plan)
+    folders = list(
+        dict.fromkeys(outcome.folder for outcome in outcomes if outcome.folder is not None)
+    )
+    problems = [problem for outcome in outcomes for problem in outcome.problems]
+    if problems:  # all else was written and can be loaded
+        with_answers = [str(folder.path) for folder in folders if folder.has_answers]
+        if with_answers:
+            problems.append(f"All answers are kept: {', '.join(with_answers)}")
+        raise UserError(problems)
+    results = []
+    for folder in folders:
+        scored = [
+            outcome.dataset
+            for outcome in outcomes
+            if outcome.is_scored and outcome.folder == folder
+        ]
+        results.append(results_written(folder.path, folder.model, scored))
+    return results
+
+
+@contextmanager
+def errors_for_callers() -> Iterator[None]:
+    """Errors leave without secrets; streams and hooks are the caller's again afterwards."""
+    before = (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook)
+    try:
+        yield
+    except UserError as error:
+        clean = getattr(sys.stderr, "clean", str)
+        raise type(error)([clean(problem) for problem in error.problems]) from None
+    finally:
+        sys.stdout, sys.stderr, sys.excepthook, threading.excepthook = before
