@@ -17,9 +17,9 @@ from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import read_log_lines
 from utils.contracts import CallError, UserFunctionError
+from utils.engine.engine import Interrupted
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun
-from utils.inference_tools import Interrupted
 
 
 @pytest.fixture

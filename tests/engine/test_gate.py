@@ -4,7 +4,6 @@ import heapq
 import itertools
 import math
 import random
-import statistics
 import threading
 from types import SimpleNamespace
 
@@ -20,7 +19,7 @@ NOT_SOON_S = 0.05  # for what must not
 
 
 @pytest.mark.parametrize(
-    ("wanted", "events", "whole"),
+    ("requested", "events", "expected"),
     [
         (None, "", FIRST_LIMIT),
         (None, "idle idle", FIRST_LIMIT),  # nothing was tried
@@ -31,37 +30,16 @@ NOT_SOON_S = 0.05  # for what must not
         *[(number, events, number) for number in (1, 64, 1000) for events in ("full", "429", "")],
     ],
 )
-def test_answers_raise_the_limit_429_lowers_it_and_a_users_number_stands(wanted, events, whole):
-    limit = Limit.of(wanted)
-    for now_s, event in enumerate(events.split(), start=1):
+def test_answers_raise_the_limit_429_lowers_it_and_a_users_number_stands(
+    requested, events, expected
+):
+    limit = Limit.of(requested)
+    for event in events.split():
         if event == "429":
             limit = gate.after_too_many(limit)
         else:
-            limit = gate.after_answer(
-                limit, sent_s=now_s - 0.5, now_s=now_s, was_full=event == "full"
-            )
-    assert limit.whole == whole
-
-
-@pytest.mark.parametrize(("cpu_share", "ends_at"), [(0.2, 256), (0.8, 256), (1.0, 48)])
-def test_a_process_that_is_busy_all_the_time_asks_no_more_at_once(cpu_share, ends_at):
-    limit, now_s = Limit.of(None), 0.0
-    for _ in range(30_000):  # a server that answers each request in 0.1 s, however many there are
-        now_s += 0.1 / limit.whole
-        times = {"sent_s": now_s - 0.1, "now_s": now_s, "cpu_s": cpu_share * now_s}
-        limit = gate.after_answer(limit, **times, was_full=True)
-    assert limit.whole == ends_at
-
-
-def test_pauses_while_it_measures_do_not_make_it_step_back():
-    limit, now_s, seen = Limit.of(None), 0.0, []
-    for number in range(4000):
-        now_s += 0.1 / limit.whole
-        limit = gate.after_answer(limit, sent_s=now_s - 0.1, now_s=now_s, was_full=True)
-        seen.append(limit.whole)
-        if number in (900, 1200):  # each 20 s for a few answers: no rate to go by
-            limit, now_s = gate.after_pause(limit), now_s + 20
-    assert seen == sorted(seen) and seen[-1] == MOST_IN_FLIGHT
+            limit = gate.after_answer(limit, was_full=event == "full")
+    assert limit.whole == expected
 
 
 def server_of(**changes):
@@ -98,10 +76,11 @@ def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, sample
         before_s, now_s = now_s, min(next_event_s, next_answer_s)
         work_s += (now_s - before_s) * speed
         if next_answer_s < next_event_s:
-            _, _, sent_s = heapq.heappop(serving)
-            was_full = in_flight >= limit.whole
-            limit = gate.after_answer(limit, sent_s=sent_s, now_s=now_s, was_full=was_full)
-            answered, idle, in_flight = answered + 1, idle + 1, in_flight - 1
+            heapq.heappop(serving)
+            limit = gate.after_answer(limit, was_full=in_flight >= limit.whole)
+            answered += 1
+            idle += 1
+            in_flight -= 1
             continue
         if heapq.heappop(events)[2] == "again":
             waiting += 1
@@ -114,8 +93,8 @@ def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, sample
     )
 
 
-def best_s_of(server, numbers, **given):
-    return min(simulate(server, number, **given).wall_s for number in numbers)
+def best_s_of(server, numbers, seed):
+    return min(simulate(server, number, seed=seed).wall_s for number in numbers)
 
 
 def admits(*halves):
@@ -155,47 +134,12 @@ def test_auto_asks_for_all_it_may_climbs_again_and_is_not_slowed_down_by_a_refus
     assert simulate(refused, samples=8000).wall_s < 2 * unhindered.wall_s
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("at_best", [40, 60, 120])
-def test_auto_does_not_go_where_more_in_flight_is_slower(at_best, seed):
-    def speed(served):
-        too_many = max(0.0, (served - at_best) / (MOST_IN_FLIGHT - at_best))
-        return min(1.0, at_best * (1 - 0.5 * too_many) / served)
-
-    server = server_of(speed=speed)
-    best_s = best_s_of(server, (at_best,), seed=seed, samples=12_000)
-    auto = simulate(server, seed=seed, samples=12_000)
-    assert auto.ended_at <= 2 * at_best
-    assert best_s / auto.wall_s >= 0.85
-
-
-@pytest.mark.parametrize("spread", [0.5, 1.2])
-@pytest.mark.parametrize("half_speed_at", [20, 60, 200])
-def test_noisy_answers_of_a_language_model_do_not_keep_it_low(half_speed_at, spread):
-    server = server_of(
-        speed=lambda served: 1 / (1 + served / half_speed_at),  # as of batches on one GPU
-        latency_s=lambda chance: 5 * chance.lognormvariate(-(spread**2) / 2, spread),
-    )
-    ratios = []
-    for seed in range(5):
-        auto = simulate(server, seed=seed, samples=4000)
-        ratios.append(best_s_of(server, (MOST_IN_FLIGHT,), seed=seed, samples=4000) / auto.wall_s)
-        assert auto.ended_at >= 48
-    assert statistics.median(ratios) >= 0.75
-
-
-def test_answers_that_become_longer_do_not_keep_it_low():
-    lengths = itertools.chain(itertools.repeat(LATENCY_S, 250), itertools.repeat(8 * LATENCY_S))
-    server = server_of(latency_s=lambda chance: next(lengths) * chance.uniform(0.5, 1.5))
-    assert simulate(server, samples=12_000).ended_at == MOST_IN_FLIGHT
-
-
 class Crowd:
     """Threads that go through a gate on a clock of the test; each stays until it is let out."""
 
-    def __init__(self, wanted, size, *pauses_s):
+    def __init__(self, requested, size, *pauses_s):
         self.now_s, self.stopping = 0.0, threading.Event()
-        self.gate = Gate(Limit.of(wanted), self.stopping, clock=lambda: self.now_s)
+        self.gate = Gate(Limit.of(requested), self.stopping, clock=lambda: self.now_s)
         self._entered, self._leave = threading.Semaphore(0), threading.Semaphore(0)
         self._threads = [threading.Thread(target=self._go, daemon=True) for _ in range(size)]
         for pause_s in pauses_s:
@@ -234,7 +178,7 @@ def test_an_answer_of_a_full_house_lets_one_more_in_and_the_place_of_one_too_man
     crowd = Crowd(None, FIRST_LIMIT + 5)
     crowd.enter(FIRST_LIMIT)
     for number in (1, 2):
-        crowd.gate.answered(sent_s=4.0, now_s=5.0)
+        crowd.gate.answered()
         assert crowd.gate.limit == FIRST_LIMIT + number
         crowd.enter(1)
     crowd.gate.too_many()
@@ -251,7 +195,7 @@ def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others():
         crowd.enter(entered)
     crowd.leave()  # without an answer they go one at a time
     crowd.enter(1)
-    crowd.gate.answered(sent_s=4.0, now_s=5.0)
+    crowd.gate.answered()
     crowd.enter(2)  # never more in flight than the limit
     for count in (1, 2, 2):
         crowd.leave(count)

@@ -21,9 +21,9 @@ from typing import Any
 
 from utils.config.options import Options
 from utils.contracts import Episode, Generation, Prepared, Prompt, Sample, World
+from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.engine.worlds import Worlds
-from utils.inference_tools import Engine
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 
 TURNS = 5

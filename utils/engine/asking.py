@@ -32,13 +32,23 @@ SILENT_S = 10.0  # of a server that is away or rate limits everything: then a li
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What came of a request."""
+    """The outcome of a request."""
 
     status: Status
     attempts: int
     generation: Generation | None = None  # the answer
     error: CallError | None = None  # it was refused, or every attempt failed
     latency_s: float = 0.0  # of the attempt that succeeded
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """The attempts at one request so far."""
+
+    count: int = 0
+    failures: int = 0  # those that use up a retry
+    rate_limited_s: float = 0.0
+    answered_meanwhile: bool = False  # the server answered others beside a 502 or 503
 
 
 class Asker:
@@ -55,125 +65,137 @@ class Asker:
         stopping: threading.Event,
         clean: Callable[[str], str],
     ) -> None:
-        self._model, self._options, self._gate, self._stopping = model, options, gate, stopping
-        self._clean, self._lock, self._answers = clean, threading.Lock(), 0
-        self._began_s = self._away_since_s = self._limited_since_s = math.inf  # not yet
-        self._silent_since_s: float | None = None  # where a line has said so
+        self._model = model
+        self._options = options
+        self._gate = gate
+        self._stopping = stopping
+        self._clean = clean
+        self._lock = threading.Lock()
+        self._answers = 0
+        self._began_s = math.inf  # not yet
+        self._away_since_s = math.inf
+        self._limited_since_s = math.inf
+        self._silent_since_s: float | None = None  # if a line has said so
         self.has_stored = False  # answers from before
 
     def ask(self, prepared: Prepared) -> Asked | None:
-        """Attempts until it is clear what comes of it; None if the run stopped meanwhile.
+        """Attempt until there is an answer, or none to be had; None if the run stopped meanwhile.
 
         Raises:
             StopRun: nothing can work any more.
             UserFunctionError, UserError: the request cannot be made.
         """
-        failures, attempts, rate_limited_s, answered_meanwhile = 0, 0, 0.0, False
+        attempts = _Attempts()
         while True:
-            with self._gate.slot():
-                if self._stopping.is_set():
-                    return None
-                attempts += 1
-                answers_before, sent_s = self._answers, time.monotonic()
-                self._began_s = min(self._began_s, sent_s)
-                try:
-                    generation = self._model.generate(prepared)
-                except Abandoned:
-                    return None
-                except CallError as error:
-                    failure = presentable(error, self._clean)
-                    if failure.status_code == 429:
-                        self._gate.too_many()
-                else:
-                    now_s = time.monotonic()
-                    with self._lock:
-                        self._answers += 1
-                        if self._silent_since_s is not None:
-                            self._report_answer(now_s - self._silent_since_s)
-                        self._away_since_s = self._limited_since_s = math.inf
-                    self._gate.answered(sent_s=sent_s, now_s=now_s)
-                    return Asked(Status.OK, attempts, generation, latency_s=now_s - sent_s)
-            if failure.status_code in AWAY_STATUS:  # no other failure can be about one sample
-                answered_meanwhile |= self._answers > answers_before
-            history = self._history(failure, failures, rate_limited_s, answered_meanwhile)
-            decision = decide(failure, history, self._options, jitter=random.random())
+            result = self._attempt(prepared, attempts)
+            if not isinstance(result, CallError):
+                return result
+            history = self._history(result, attempts)
+            decision = decide(result, history, self._options, jitter=random.random())
             if decision.action is Action.STOP:
-                kept = KEPT.format(self._options.to_go_on)
-                kept *= history.run_has_answers or self.has_stored
-                raise StopRun(_stop_text(self._model.name, failure, history) + kept)
+                raise StopRun(self._stop_text(result, history))
             if decision.action in (Action.REFUSED, Action.FAILED):
-                return Asked(Status(decision.action.value), attempts, error=failure)
-            failures += decision.counts
+                return Asked(Status(decision.action.value), attempts.count, error=result)
+            if decision.counts:
+                attempts.failures += 1
+            if result.status_code == 429:
+                attempts.rate_limited_s += decision.wait_s
+            self._report_silence(history, decision.wait_s)
             if decision.action is Action.PAUSE:
-                self._report_silence("the server is unreachable", history.away_s, decision.wait_s)
                 self._gate.pause(decision.wait_s)
-            elif failure.status_code == 429:
-                rate_limited_s += decision.wait_s
-                if self._wait_for_rate_limit(history.limited_s, decision.wait_s):
-                    return None
             elif self._stopping.wait(decision.wait_s):
                 return None
 
-    def _history(
-        self, error: CallError, failures: int, rate_limited_s: float, answered_meanwhile: bool
-    ) -> History:
+    def _attempt(self, prepared: Prepared, attempts: _Attempts) -> Asked | CallError | None:
+        """One request; None if the run stopped meanwhile."""
+        with self._gate.slot():
+            if self._stopping.is_set():
+                return None
+            attempts.count += 1
+            answers_before = self._answers
+            sent_s = time.monotonic()
+            self._began_s = min(self._began_s, sent_s)
+            try:
+                generation = self._model.generate(prepared)
+            except Abandoned:
+                return None
+            except CallError as error:
+                if error.status_code == 429 or error.kind == "timeout":
+                    self._gate.too_many()
+                if error.status_code in AWAY_STATUS and self._answers > answers_before:
+                    attempts.answered_meanwhile = True  # no other failure can be about one sample
+                return presentable(error, self._clean)
+            latency_s = time.monotonic() - sent_s
+            with self._lock:
+                self._answers += 1
+                if self._silent_since_s is not None:
+                    self._report_answer()
+                self._away_since_s = math.inf
+                self._limited_since_s = math.inf
+            self._gate.answered()
+        return Asked(Status.OK, attempts.count, generation, latency_s=latency_s)
+
+    def _history(self, error: CallError, attempts: _Attempts) -> History:
         now_s = time.monotonic()
         with self._lock:
-            self._away_since_s = min(self._away_since_s, now_s) if is_away(error) else math.inf
+            if is_away(error):
+                self._away_since_s = min(self._away_since_s, now_s)
+            else:
+                self._away_since_s = math.inf
             if error.status_code == 429:
                 self._limited_since_s = min(self._limited_since_s, now_s)
-            away_s, limited_s = now_s - self._away_since_s, now_s - self._limited_since_s
             return History(
-                failures,
-                rate_limited_s,
-                self._answers > 0,
-                answered_meanwhile,
-                max(0.0, away_s),
-                max(0.0, limited_s),
+                failures=attempts.failures,
+                rate_limited_s=attempts.rate_limited_s,
+                run_has_answers=self._answers > 0,
+                answered_meanwhile=attempts.answered_meanwhile,
+                away_s=max(0.0, now_s - self._away_since_s),
+                limited_s=max(0.0, now_s - self._limited_since_s),
                 run_s=now_s - self._began_s,
             )
 
-    def _wait_for_rate_limit(self, limited_s: float, wait_s: float) -> bool:
-        """Waits, and after a while says for what; True if the run stopped meanwhile."""
-        answers, silent_s = self._answers, min(max(SILENT_S - limited_s, 0.0), wait_s)
-        if self._stopping.wait(silent_s):
-            return True
-        left_s = wait_s - silent_s
-        if self._answers == answers:
-            self._report_silence("rate limited by the server", limited_s + silent_s, left_s)
-        return self._stopping.wait(left_s)
-
-    def _report_silence(self, what: str, since_s: float, next_s: float) -> None:
-        """Once until the next answer."""
+    def _report_silence(self, history: History, wait_s: float) -> None:
+        """Says once until the next answer that the server is away or limits everything."""
+        silent_s = max(history.away_s, history.limited_s)
         with self._lock:
-            if self._silent_since_s is not None or since_s < SILENT_S:
+            if self._silent_since_s is not None or silent_s < SILENT_S:
                 return
-            self._silent_since_s = time.monotonic() - since_s
-        since = time.strftime("%H:%M:%S", time.localtime(time.time() - since_s))
-        print(f"{self._model.name}: {what} since {since}, next try in {next_s:.0f} s", flush=True)
+            self._silent_since_s = time.monotonic() - silent_s
+        what = "the server is unreachable" if history.away_s else "rate limited by the server"
+        since = time.strftime("%H:%M:%S", time.localtime(time.time() - silent_s))
+        print(f"{self._model.name}: {what} since {since}, next try in {wait_s:.0f} s", flush=True)
 
-    def _report_answer(self, took_s: float) -> None:
+    def _report_answer(self) -> None:
+        assert self._silent_since_s is not None
+        silent_s = time.monotonic() - self._silent_since_s
         self._silent_since_s = None
-        print(f"{self._model.name}: the server answers again after {took_s:.0f} s", flush=True)
+        print(f"{self._model.name}: the server answers again after {silent_s:.0f} s", flush=True)
+
+    def _stop_text(self, error: CallError, history: History) -> str:
+        text = f'model "{self._model.name}": {error}. {_advice(error, history)}'
+        if history.run_has_answers or self.has_stored:
+            text += KEPT.format(self._options.to_go_on)
+        return text
 
 
 def presentable(error: CallError, clean: Callable[[str], str]) -> CallError:
     """The error with a short text, cleaned of secrets before, so that no half key is left."""
     text = clean(str(error))
-    error.message = text[:LONGEST_ERROR_TEXT] + "…" * (len(text) > LONGEST_ERROR_TEXT)
+    if len(text) > LONGEST_ERROR_TEXT:
+        text = f"{text[:LONGEST_ERROR_TEXT]}…"
+    error.message = text
     return error
 
 
-def _stop_text(model: str, error: CallError, history: History) -> str:
-    advice = ADVICE.get(error.status_code or 0)
+def _advice(error: CallError, history: History) -> str:
     if error.code == "insufficient_quota":
-        advice = "The account's quota is used up."
-    elif error.code in FATAL_CODES or error.status_code == 400:
-        advice = "The server refuses the account or its key."
-    elif error.status_code == 429:
-        advice = f"The server has answered nothing else for {history.limited_s:.0f} s (--outage)."
-    elif advice is None and history.run_has_answers:
-        advice = f"The server has been away for {history.away_s:.0f} s (--outage)."
-    elif advice is None:
-        advice = NOT_THERE
-    return f'model "{model}": {error}. {advice}'
+        return "The account's quota is used up."
+    if error.code in FATAL_CODES or error.status_code == 400:
+        return "The server refuses the account or its key."
+    if error.status_code == 429:
+        return f"The server has answered nothing else for {history.limited_s:.0f} s (--outage)."
+    if error.status_code in ADVICE:
+        return ADVICE[error.status_code]
+    if history.run_has_answers:
+        return f"The server has been away for {history.away_s:.0f} s (--outage)."
+    return NOT_THERE

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from utils.contracts import Record, Status
+from utils.contracts import Record, Status, Verdict
 from utils.engine.asking import KEPT
 from utils.engine.jobs import Job
 from utils.engine.retry_policy import AWAY_KINDS, AWAY_STATUS, MISPLACED_STATUS, REFUSED_STATUS
@@ -30,7 +30,7 @@ ENOUGH = 20
 NEVER_THERE = 5  # samples that failed on 502, 503 or a time-out before there was any answer
 SERVER_KINDS = ("http", "bad_body", "connection")
 FAILED_AGAIN = f"{Status.FAILED} last time"
-REFUSED_AGAIN = f"{Status.REFUSED} last time"  # as `AnswerIndex.look_up` has it
+REFUSED_AGAIN = f"{Status.REFUSED} last time"  # both as `AnswerIndex.look_up` has them
 
 
 class Watcher:
@@ -40,46 +40,52 @@ class Watcher:
     """
 
     def __init__(self, model: str, to_go_on: str, *, skip_errors: bool) -> None:
-        self._model, self._to_go_on, self._skip_errors = model, to_go_on, skip_errors
-        self._refused: list[tuple[Job, Record]] | None = []  # None once one was not
+        self._model = model
+        self._to_go_on = to_go_on
+        self._skip_errors = skip_errors
+        self.all_refused = True  # whatever was queried so far
+        self._refused = 0
         self._unanswered = 0  # samples that the server failed on, while it has answered none
-        self._has_answers, self._for_no_sample = False, 0  # failures in a row that are no sample's
+        self._has_answers = False
+        self._for_no_sample = 0  # failures in a row that are about no single sample
         self._has_seen_tool_calls = False
         self._first: dict[str, tuple[list[Record], list[Record]]] = {}  # answers, failures
 
+    def doubts_refusal(self, record: Record, reason: str | None) -> bool:
+        """Return whether a refusal may be about the settings rather than about its sample.
+
+        So it is until the server has answered anything else. The second time, and on demand, it is
+        about the sample.
+        """
+        code = (record.get("error") or {}).get("status_code")
+        return self.all_refused and code in REFUSED_STATUS and reason != REFUSED_AGAIN
+
     def see(self, job: Job, record: Record, reason: str | None, *, reused: bool) -> None:
-        """What became of one sample, and why it was asked, unless it was `reused`.
+        """Look at one finished sample, and at why it was queried, unless it was `reused`.
 
         Raises:
             StopRun: no sample can be answered. Where only this data set cannot, it is `stopped`.
         """
         error = record.get("error") or {}
         kind = error.get("class", "")
-        if kind == "model" or kind.endswith(" function"):  # the model's own is "generate"
+        if kind == "model" or kind.endswith(" function"):
             stage = "generate" if kind == "model" else kind.removesuffix(" function")
             self._count(job, stage, error)
         else:
-            for succeeded in ("preprocess", "postprocess", "generate")[: 2 if reused else 3]:
-                job.failures_in_a_row[succeeded] = 0
+            job.failures_in_a_row["preprocess"] = 0
+            job.failures_in_a_row["postprocess"] = 0
+            if not reused:  # a stored answer says nothing about the model itself
+                job.failures_in_a_row["generate"] = 0
         if reused:
             return
         if record["status"] == Status.OK:
-            self._has_answers, self._for_no_sample, self._refused = True, 0, None
+            self._has_answers = True
+            self._for_no_sample = 0
+            self.all_refused = False
         else:
             self._see_failure(job, record, error, reason)
         if job.first_look is not None:
             self._look_at_first(job, job.first_look, record)
-
-    def take_back(self) -> int:
-        """Once the run is over: if all was refused, that says nothing about the samples.
-
-        They failed, and are asked again when the server or the settings were mended.
-        Returns how many.
-        """
-        refused, self._refused = self._refused or [], None
-        for job, record in refused:
-            job.log.append({**record, "status": Status.FAILED})
-        return len(refused)
 
     def _count(self, job: Job, stage: str, error: Mapping[str, Any]) -> None:
         job.failures_in_a_row[stage] += 1
@@ -91,28 +97,35 @@ class Watcher:
     def _see_failure(
         self, job: Job, record: Record, error: Mapping[str, Any], reason: str | None
     ) -> None:
-        """Sample after sample may fail for a reason that is no sample's."""
-        code, kind = error.get("status_code"), error.get("class")
-        self._has_answers |= record.get("raw") is not None or bool(record.get("turns"))
+        """Detects failures that the server or the settings cause, not single samples."""
+        code = error.get("status_code")
+        kind = error.get("class")
+        if record.get("raw") is not None or record.get("turns"):
+            self._has_answers = True
         is_away = code in AWAY_STATUS or kind in AWAY_KINDS or kind == "timeout"
         is_tool_calls = kind == "tool_calls"
         if is_tool_calls and not self._has_seen_tool_calls:
             self._has_seen_tool_calls = True
             self._warn(job, error["message"])
         is_misplaced = code in MISPLACED_STATUS or is_tool_calls
-        is_for_no_sample = is_misplaced or (is_away and not self._has_answers)
-        self._for_no_sample = self._for_no_sample + 1 if is_for_no_sample else 0
+        if is_misplaced or (is_away and not self._has_answers):
+            self._for_no_sample += 1
+        else:
+            self._for_no_sample = 0
         if self._for_no_sample >= (FAILURES_IN_A_ROW if self._has_answers else NEVER_THERE):
             what = f"{self._for_no_sample} samples in a row got {error['message']}"
-            kept = KEPT.format(self._to_go_on) * (self._has_answers or job.answers.has_any)
-            raise StopRun(f'model "{self._model}": {what}.{kept}')
-        if self._refused is None or code not in REFUSED_STATUS:
-            self._refused = None
+            is_kept = self._has_answers or job.answers.has_any
+            raise StopRun(f'model "{self._model}": {what}.{self._advice_to_go_on(is_kept)}')
+        if self.all_refused and code in REFUSED_STATUS:
+            self._see_refusal(error, reason)
+        else:
+            self.all_refused = False
             self._see_unanswered(job, error, reason)
-            return
-        if reason != REFUSED_AGAIN:  # the second time, and on demand: then it is the sample
-            self._refused.append((job, record))
-        if len(self._refused) >= ENOUGH:
+
+    def _see_refusal(self, error: Mapping[str, Any], reason: str | None) -> None:
+        if reason != REFUSED_AGAIN:
+            self._refused += 1
+        if self._refused >= ENOUGH:
             refused = f'model "{self._model}": the first {ENOUGH} requests were all refused'
             why = f"so the request itself must be wrong. The server said: {error['message']}"
             raise StopRun(f"{refused}, {why}")
@@ -126,13 +139,17 @@ class Watcher:
         self._unanswered += 1
         if self._unanswered >= ENOUGH:
             none = f'model "{self._model}": the server answered none of the first {ENOUGH} samples'
-            kept = KEPT.format(self._to_go_on) if job.answers.has_any else ""
-            raise StopRun(f"{none}. The last one got: {error['message']}.{kept}")
+            advice = self._advice_to_go_on(is_kept=job.answers.has_any)
+            raise StopRun(f"{none}. The last one got: {error['message']}.{advice}")
+
+    def _advice_to_go_on(self, is_kept: bool) -> str:
+        return KEPT.format(self._to_go_on) if is_kept else ""
 
     def _look_at_first(self, job: Job, scorer: Scorer, record: Record) -> None:
         # A record that says nothing of its prompt is given the benefit of the doubt.
         prompt = record.get("prompt") or [{"type": "image"}]
-        if job.dataset not in self._first and all(each["type"] != "image" for each in prompt):
+        has_image = any(message["type"] == "image" for message in prompt)
+        if job.dataset not in self._first and not has_image:
             self._warn(job, "the prompt has no image, so the model answers without having seen any")
         answers, failures = self._first.setdefault(job.dataset, ([], []))
         if record["status"] == Status.OK:
@@ -143,7 +160,7 @@ class Watcher:
         elif not answers and len(failures) < ENOUGH:
             failures.append(record)
             errors = [failure["error"] for failure in failures]
-            kinds = {(each["class"], each.get("status_code")) for each in errors}
+            kinds = {(error["class"], error.get("status_code")) for error in errors}
             if len(failures) == ENOUGH and len(kinds) == 1:
                 what = f"none of the first {ENOUGH} samples has an answer, all {record['status']}"
                 self._warn(job, f"{what} in the same way; the last one: {errors[-1]['message']}")
@@ -153,30 +170,32 @@ class Watcher:
         in_file_order = [by_key[sample.key] for sample in job.samples if sample.key in by_key]
         try:  # parse functions see samples in that order
             samples = [scorer.judge(record) for record in in_file_order]
-        except StopRun as why:
-            job.stopped = StopRun(f"{job.dataset}: after the first {ENOUGH} answers {why}")
+        except StopRun as error:
+            job.stopped = StopRun(f"{job.dataset}: after the first {ENOUGH} answers {error}")
             return
-        counts, of = scorer.counts, f"of the first {ENOUGH} answers"
+        counts = scorer.counts
+        of_all = f"of the first {ENOUGH} answers"
         if counts["spent"] == ENOUGH:
             self._warn(
                 job,
-                f"all {of} are empty: the model used all its tokens before it answered "
+                f"all {of_all} are empty: the model used all its tokens before it answered "
                 f"(reasoning); raise {scorer.token_limit}",
             )
             return
         if counts["cut_off"] == ENOUGH:
-            self._warn(job, f"all {of} were cut off at the token limit ({scorer.token_limit})")
-        spoilt, unparsed = f"{counts['spoilt']} {of}", f"{counts['unparsed']} {of}"
-        for count, verdict, what in (
-            (counts["spoilt"], "None", f"the postprocess function failed on {spoilt}"),
-            (counts["unparsed"], "unparsed", f"{unparsed} are unparsed"),
-        ):
-            odd = [each.prediction for each in samples if str(each.judgement.verdict) == verdict]
-            if count > ENOUGH / 2:
-                advice = ""
-                if verdict == "unparsed" and scorer.better_parsers:
-                    advice = f"; {scorer.parser_advice()}"
-                self._warn(job, f"{what}; one of them: {odd[0][:200]!r}{advice}")
+            self._warn(job, f"all {of_all} were cut off at the token limit ({scorer.token_limit})")
+        predictions: dict[Verdict | None, list[str]] = {}
+        for sample in samples:
+            predictions.setdefault(sample.judgement.verdict, []).append(sample.prediction)
+        if counts["spoilt"] > ENOUGH / 2:
+            example = predictions[None][0][:200]
+            failed = f"the postprocess function failed on {counts['spoilt']} {of_all}"
+            self._warn(job, f"{failed}; one of them: {example!r}")
+        if counts["unparsed"] > ENOUGH / 2:
+            example = predictions[Verdict.UNPARSED][0][:200]
+            advice = f"; {scorer.parser_advice()}" if scorer.better_parsers else ""
+            unparsed = f"{counts['unparsed']} {of_all} are unparsed"
+            self._warn(job, f"{unparsed}; one of them: {example!r}{advice}")
 
     def _warn(self, job: Job, text: str) -> None:
         print(f"warning: {self._model}, {job.dataset}: {text}", flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from utils.contracts import Episode, Generation, Prompt, ReadReply, Sample
 from utils.engine.ranks.shares import Share
@@ -12,6 +13,12 @@ from utils.engine.worlds import Worlds
 from utils.errors import StopRun
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 from utils.scoring.scorer import Scorer
+
+
+class Progress(Protocol):
+    """Shows every finished sample."""
+
+    def advance(self, status: str, *, reused: bool) -> None: ...
 
 
 @dataclass(kw_only=True)
@@ -33,7 +40,7 @@ class Questions:
 
 @dataclass(kw_only=True)
 class Job(Questions):
-    """One data set for one model, with its log and what became of it."""
+    """One data set being evaluated on one model, with log and counters."""
 
     log: RunLog
     run: LoggedRun  # what it belongs to, as opened in the log

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from utils.config.text import key_path
 from utils.contracts import ModelWrapper
+from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
 from utils.engine.ranks.group import SHARED_TYPES, Group, LateRank, NoGroup, Rank, joined
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError, counted, problem_report
-from utils.inference_tools import Engine
 from utils.protocol import official_figures
 from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run  # now: the program may be another by the end

@@ -12,11 +12,11 @@ from dataclasses import replace
 from utils.config.environment import load_dotenv_files
 from utils.config.options import HelpShown, Options, UsageError, parse_arguments
 from utils.config.secret_filter import protect_output
+from utils.engine.engine import Interrupted
 from utils.engine.interrupt import end_like_ctrl_c
 from utils.engine.ranks.group import Rank, rank_of
 from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
-from utils.inference_tools import Interrupted
 from utils.results.load import RunResults, results_written
 from utils.run.check import check
 from utils.run.parity import plans_of, run_and_compare

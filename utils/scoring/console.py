@@ -69,15 +69,6 @@ class ConsoleProgress:
             self._next_line_s = time.monotonic() + SECONDS_BETWEEN_LINES
             self._print_line()
 
-    def take_back(self, count: int) -> None:
-        """So many that were refused count as failed after all."""
-        self._counts["refused"] -= count
-        self._counts["failed"] += count
-        self._counts = +self._counts
-        if self._bar is not None:
-            self._fit_bar()
-            self._bar.refresh()
-
     def close(self) -> None:
         """Leaves the finished bar on the screen, or the last line."""
         if self._bar is not None:

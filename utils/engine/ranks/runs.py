@@ -28,11 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from utils.config.secret_filter import OutputStream
-from utils.engine.jobs import Job
+from utils.engine.jobs import Job, Progress
 from utils.engine.ranks.group import POLL_S, Group, NoGroup, Rank
 from utils.engine.ranks.shares import Share
 from utils.errors import StopRun, UserError
-from utils.inference_tools import Progress
 from utils.runs.folder import RunFolder, safe_name
 from utils.runs.log import (
     OF_A_SAMPLE,
@@ -83,11 +82,6 @@ class GroupProgress:
         if self.group.rank.leads:
             self._shown.advance(status, reused=reused)
             self.catch_up()
-
-    def take_back(self, count: int) -> None:
-        """So many of this rank's refusals count as failures after all."""
-        if self.group.rank.leads:
-            self._shown.take_back(count)
 
     def catch_up(self, at_least: int = 0) -> None:
         """Shows what the others have finished since the last time."""

@@ -1,0 +1,417 @@
+"""The engine: drives samples through a model and writes every answer to the log.
+
+The calling thread makes the prompts, in file order, and is the only writer. Workers prepare
+requests, look them up among the stored answers, query the model, and send its response into the
+sample's episode, so that a slow world holds up nobody else. No worker ever holds the exit: they are
+daemon threads, and all that counts is in the log before the next thing happens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from utils.config.environment import is_set
+from utils.config.options import Options
+from utils.contracts import (
+    Generation,
+    ModelWrapper,
+    Prepared,
+    Prompt,
+    Record,
+    Sample,
+    Status,
+    UserFunctionError,
+    WorldError,
+    turn_key,
+)
+from utils.engine.asking import Asker
+from utils.engine.early_warnings import Watcher
+from utils.engine.gate import Gate, Limit
+from utils.engine.interrupt import two_step_interrupt
+from utils.engine.jobs import Job, Progress
+from utils.errors import StopRun, UserError
+from utils.runs import records
+from utils.runs.log import StoredAnswer
+
+SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
+PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
+TRIES_OF_AN_EPISODE = 2  # the second where its world failed
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One sample on its way; without a prompt a whole episode, lent a world if it needs one."""
+
+    job: Job
+    sample: Sample
+    prompt: Prompt | None = None
+    world: Any = None
+    fingerprint: str = ""  # of a whole episode
+    reason: str = ""  # why that is played
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a worker made of a task or, if `is_last` is false, of one turn of it."""
+
+    task: _Task
+    record: Record | None = None  # None: the run stopped before there was one
+    generation: Generation | None = None
+    is_last: bool = True
+    reused: bool = False
+    is_new: bool = True  # False: this log holds the record already
+    reason: str | None = None  # why the sample was queried
+    stop: StopRun | None = None  # why the run cannot go on
+    settled: threading.Event = field(default_factory=threading.Event)  # the record is in the log
+
+
+class Interrupted(Exception):
+    """The user pressed Ctrl-C; what was in flight has been finished and logged."""
+
+
+class Engine:
+    """Runs jobs of one model, their samples in one queue, so that data sets overlap.
+
+    `clean` removes secrets from a response.
+    """
+
+    def __init__(
+        self,
+        model: ModelWrapper,
+        options: Options,
+        progress: Progress,
+        clean: Callable[[str], str] = str,
+    ) -> None:
+        self._model = model
+        self._options = options
+        self._progress = progress
+        limit = Limit.of(model.in_flight(options.api_nproc))
+        self._most_workers = limit.most
+        self._started_workers = 0
+        self._inbox: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._gate = Gate(limit, self._stopping)
+        self._asker = Asker(model, options, self._gate, self._stopping, clean)
+        self._under_way = 0  # samples that were handed out and have not come back
+        self._watcher = Watcher(model.name, options.to_go_on, skip_errors=is_set("SKIP_ERR"))
+        self._refusals: list[_Outcome] = []  # not in the log yet: the settings may be the cause
+
+    def run(self, jobs: Sequence[Job]) -> None:
+        """Query everything that has no answer yet; return when all of it is in the logs.
+
+        Raises:
+            StopRun: nothing can work any more (wrong key, no server, full disk).
+            Interrupted: after Ctrl-C; a second one raises KeyboardInterrupt at once.
+        """
+        self._asker.has_stored = any(job.answers.has_any for job in jobs)
+        pools = [job.worlds for job in jobs if job.worlds is not None]
+        # A worker that acts in a world queries nothing meanwhile.
+        self._most_workers += sum(pool.places for pool in pools)
+        with two_step_interrupt(self._stop) as interrupted:
+            try:
+                self._start_workers(min(self._most_workers, self._gate.limit + SPARE_WORKERS))
+                self._run(self._tasks(jobs), interrupted)
+                self._finish_refusals(Status.FAILED)
+            except StopRun:
+                self._stop()
+                self._settle_rest()
+                raise
+            finally:
+                self._stop()
+                for _ in range(self._started_workers):
+                    self._inbox.put(None)
+                for pool in pools:
+                    pool.close()
+            if interrupted:
+                raise Interrupted
+
+    def _run(self, tasks: Iterator[_Task | None], interrupted: Sequence[bool]) -> None:
+        """Supplies the workers and settles what they bring, until nothing is under way."""
+        while True:
+            while self._under_way < 2 * self._most_workers and not interrupted:
+                task = next(tasks, None)
+                if task is None:  # there is no more, or not now
+                    break
+                self._inbox.put(task)
+                self._under_way += 1
+            if self._under_way == 0:
+                return
+            self._settle_next()
+            may_start = self._started_workers < self._most_workers
+            if may_start and self._gate.waiting < SPARE_WORKERS:
+                self._start_workers(1)
+
+    def _start_workers(self, count: int) -> None:
+        """Only as they are needed: each that waits at the gate costs the others time."""
+        self._started_workers += count
+        for _ in range(count):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def _settle_rest(self) -> None:
+        """After a stop: answers that were on their way are paid for, so they are logged."""
+        ends_s = time.monotonic() + PATIENCE_AFTER_STOP_S
+        with contextlib.suppress(queue.Empty):
+            while self._under_way > 0:
+                with contextlib.suppress(StopRun):
+                    self._settle_next(max(0.0, ends_s - time.monotonic()))
+        with contextlib.suppress(StopRun):  # the disk is what went wrong
+            self._finish_refusals(Status.FAILED)
+
+    def _stop(self) -> None:
+        """Nothing more is sent; what is under way comes back."""
+        self._stopping.set()
+        self._gate.wake()
+        self._model.abandon()
+
+    # -- the calling thread: first prompts and log ------------------------------------------------
+
+    def _tasks(self, jobs: Sequence[Job]) -> Iterator[_Task | None]:
+        """What is to be done; None: not now, come again when less is under way."""
+        for job in jobs:
+            for sample in job.to_ask(lambda: self._under_way):
+                if job.stopped:
+                    break
+                if sample is None:
+                    yield None
+                elif job.fingerprint is not None:
+                    yield from self._whole_episode(job, sample, job.fingerprint(sample))
+                else:
+                    yield from self._question(job, sample)
+
+    def _question(self, job: Job, sample: Sample) -> Iterator[_Task]:
+        """The sample with its prompt, unless the prompt function fails."""
+        try:
+            prompt = next(job.episode(sample))
+        except UserFunctionError as error:
+            self._settle(_failed(_Task(job, sample), sample.key, None, error))
+        else:
+            job.failures_in_a_row["prompt"] = 0
+            yield _Task(job, sample, prompt)
+
+    def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
+        """An episode that is stored, or is played as soon as there is a world for it."""
+        parts = {"settings": fingerprint}
+        stored = job.answers.look_up(sample.key, fingerprint, parts, self._options)
+        if isinstance(stored, StoredAnswer):
+            self._settle(_reused(_Task(job, sample), stored))
+            return
+        world = None
+        if job.worlds is not None:
+            while (world := job.worlds.borrow()) is None:
+                yield None
+                if job.stopped:
+                    return
+        yield _Task(job, sample, world=world, fingerprint=fingerprint, reason=stored)
+
+    def _settle_next(self, timeout_s: float | None = None) -> None:
+        outcome = self._outbox.get(timeout=timeout_s)
+        if outcome.is_last:
+            self._under_way -= 1
+        self._settle(outcome)
+        outcome.settled.set()
+
+    def _settle(self, outcome: _Outcome) -> None:
+        """Writes one outcome to the log, and looks at what it means for the others."""
+        if outcome.stop is not None:
+            raise outcome.stop
+        record = outcome.record
+        if record is None:
+            return
+        job = outcome.task.job
+        if not outcome.is_last:
+            if outcome.is_new:
+                job.log.append(record)
+            return
+        is_refused = record["status"] == Status.REFUSED
+        if is_refused and self._watcher.doubts_refusal(record, outcome.reason):
+            self._refusals.append(outcome)
+        else:
+            self._finish(outcome, record)
+        self._watcher.see(job, record, outcome.reason, reused=outcome.reused)
+        if self._refusals and not self._watcher.all_refused:
+            self._finish_refusals(Status.REFUSED)
+
+    def _finish(self, outcome: _Outcome, record: Record) -> None:
+        """A sample is over: logs it, counts it, shows it."""
+        job = outcome.task.job
+        if outcome.is_new:
+            job.log.append(record)
+        if outcome.reason:
+            job.reasons[outcome.reason] += 1
+            if self._options.verbose:
+                line = record["line"]
+                where = f"{line.get('index')}, {line.get('image_path') or line.get('task_id')}"
+                print(f"querying {job.dataset} {where}: {outcome.reason}")
+        if outcome.reused:
+            job.reused += 1
+        self._progress.advance(record["status"], reused=outcome.reused)
+
+    def _finish_refusals(self, status: Status) -> None:
+        """Logs the refusals that came before anything else.
+
+        Args:
+            status: REFUSED if the server has answered since; FAILED if it has refused all, which
+                says nothing about the samples: they are queried again once the settings are right.
+        """
+        refusals = self._refusals
+        self._refusals = []
+        for outcome in refusals:
+            assert outcome.record is not None
+            self._finish(outcome, {**outcome.record, "status": status})
+
+    # -- the workers ------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while (task := self._inbox.get()) is not None:
+            try:
+                outcome = self._outcome_of(task)
+            except StopRun as stop:
+                outcome = _Outcome(task, stop=stop)
+            except BaseException:  # noqa: BLE001 - a worker that dies would hang the run
+                text = f"internal error, please report it:\n{traceback.format_exc()}"
+                outcome = _Outcome(task, stop=StopRun(text))
+            if task.world is not None and task.job.worlds is not None:
+                task.job.worlds.give_back(task.world)
+            if outcome.stop is not None:  # at once: the others must not start another request
+                self._stop()
+            self._bring(outcome)
+
+    def _outcome_of(self, task: _Task) -> _Outcome:
+        if self._stopping.is_set() or task.job.stopped:
+            return _Outcome(task)
+        if task.prompt is None:
+            return self._play(task)
+        return self._answer(task, task.prompt, task.sample.key)
+
+    def _bring(self, outcome: _Outcome) -> None:
+        """What a kill can cost is what is in flight: a worker goes on once its answer is logged."""
+        self._outbox.put(outcome)
+        if outcome.reused:
+            return
+        while not outcome.settled.wait(1.0):
+            if self._stopping.is_set():
+                return
+
+    def _play(self, task: _Task) -> _Outcome:
+        """A whole episode; once more from its beginning if the world fails."""
+        ending: dict[str, Any] | None = None
+        for _ in range(TRIES_OF_AN_EPISODE):
+            try:
+                ending = self._turns(task)
+                break
+            except WorldError as error:
+                fields = {"class": "world", "message": str(error), "trace": error.trace}
+                ending = _ending(0, status=Status.FAILED, error=fields)
+        if ending is None:
+            return _Outcome(task)
+        record = records.episode_record(task.sample, task.fingerprint, **ending)
+        return _Outcome(task, record, reason=task.reason)
+
+    def _turns(self, task: _Task) -> dict[str, Any] | None:
+        """Every turn of an episode, logged as it comes; how it ended, None if the run stopped."""
+        turns = 0
+        with contextlib.closing(task.job.episode(task.sample, world=task.world)) as episode:
+            try:
+                prompt = next(episode)
+                while True:
+                    turn = self._answer(task, prompt, turn_key(task.sample.key, turns + 1))
+                    record = turn.record
+                    if record is None:
+                        return None
+                    self._bring(replace(turn, is_last=False))
+                    if turn.generation is None:
+                        return _ending(turns, status=record["status"], error=record["error"])
+                    turns += 1
+                    sizes = records.sizes_of(record)
+                    prompt = episode.send(replace(turn.generation, sizes=sizes))
+            except StopIteration as end:
+                return _ending(turns, returned=end.value)
+            except UserFunctionError as error:
+                fields = records.user_error_fields(error)
+                return _ending(turns, status=Status.FAILED, error=fields)
+
+    def _answer(self, task: _Task, prompt: Prompt, key: str) -> _Outcome:
+        """The model's answer to one prompt, new or stored."""
+        job = task.job
+        prepared: Prepared | None = None
+        reason: str | None = None
+        try:
+            prepared = self._model.request(
+                prompt.messages, job.dataset, is_custom_prompt=prompt.is_custom
+            )
+            if job.fingerprint is None:
+                stored = job.answers.look_up(
+                    key, prepared.fingerprint, prepared.parts, self._options
+                )
+                if isinstance(stored, StoredAnswer):
+                    return _reused(task, stored)
+                reason = stored
+            record = records.new_record(task.sample, key, prompt, prepared, Status.OK)
+            result = self._asker.ask(prepared)
+        except StopRun:
+            raise
+        except (UserFunctionError, UserError) as error:
+            return _failed(task, key, prepared, error, reason)
+        if result is None:
+            return _Outcome(task)
+        record |= {"attempts": result.attempts, "status": result.status}
+        generation = result.generation
+        if generation is None:
+            assert result.error is not None
+            record["error"] = records.call_error_fields(result.error)
+            return _Outcome(task, record, reason=reason)
+        record |= records.answer_fields(generation, prompt, record["sizes"])
+        latency_s = generation.latency_s
+        if latency_s is None:
+            latency_s = result.latency_s
+        record["latency_s"] = round(latency_s, 4)
+        if generation.postprocess_error is None:
+            return _Outcome(task, record, generation, reason=reason)
+        record["status"] = Status.FAILED
+        record["error"] = records.user_error_fields(generation.postprocess_error)
+        return _Outcome(task, record, reason=reason)
+
+
+def _ending(turns: int, *, returned: Any = None, **fields: Any) -> dict[str, Any]:
+    """How an episode ended, as `records.episode_record` takes it."""
+    return {"turns": turns, "returned": returned, "status": Status.OK, **fields}
+
+
+def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
+    """A stored record with the annotation of today; the stored response is unchanged."""
+    record = stored.read()
+    file_wh = task.sample.file_wh
+    current = {
+        "line": task.sample.line,
+        "sizes": {**record["sizes"], "file": file_wh and list(file_wh)},
+    }
+    # Each log is whole by itself, so that it can be copied and scored without the others. A record
+    # is as good as its copy; an older answer to the same request is not.
+    in_own_log = task.job.answers.in_own_log(record["key"], task.job.run.asking)
+    is_logged = in_own_log is not None and (in_own_log == stored or in_own_log.read() == record)
+    is_outdated = any(record[name] != current[name] for name in current)
+    is_new = is_outdated or not is_logged
+    return _Outcome(task, record | current, reused=True, is_new=is_new)
+
+
+def _failed(
+    task: _Task,
+    key: str,
+    prepared: Prepared | None,
+    error: UserFunctionError | UserError,
+    reason: str | None = None,
+) -> _Outcome:
+    """A sample whose request could not be made."""
+    record = records.new_record(task.sample, key, task.prompt, prepared, Status.FAILED)
+    record["error"] = {"class": "request", "message": str(error)}
+    if isinstance(error, UserFunctionError):
+        record["error"] = records.user_error_fields(error)
+    return _Outcome(task, record, reason=reason)
