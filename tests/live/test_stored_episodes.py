@@ -247,8 +247,8 @@ oracle = [["done"]]
         (todo, "[[task]]", new_task),  # before all others
         (
             "office/tasks/checks.py",
-            "    lines: list[tuple[bool, str]] = []\n",
-            "    # The reasons.\n    lines: list[tuple[bool, str]] = []\n",
+            "    lines: Lines = []\n",
+            "    # The reasons.\n    lines: Lines = []\n",
         ),
         ("pages/miniwob.py", "from __future__", "PAUSE_S = 3.0\nfrom __future__"),
         ("../../docs/office.md", "# The office", "# An office"),
@@ -269,7 +269,7 @@ oracle = [["done"]]
         ("office/pages/apps.css", "", "\n"),
         ("office/schema.sql", "CREATE TABLE todos", "CREATE  TABLE todos"),  # the store
         ("office/week.json", "Jonas Stone", "Jonas Stein"),
-        ("office/tasks/checks.py", "LONGEST_SHOWN = 500", "LONGEST_SHOWN = 400"),  # the check
+        ("office/tasks/checks.py", "MAX_DESCRIPTION = 500", "MAX_DESCRIPTION = 400"),  # the check
         ("pages/gestures.py", "HELD_MS = ", "HELD_MS = 1 + "),  # how actions are done
         (
             "actions.py",

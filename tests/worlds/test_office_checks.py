@@ -6,7 +6,7 @@ from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.store import Store
 from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.checks import check
-from benchmarks.worlds.office.tasks.formulas import is_same_formula, shown
+from benchmarks.worlds.office.tasks.formulas import cell_text, is_same_formula
 from benchmarks.worlds.office.tasks.values import matches
 from benchmarks.worlds.office.tasks.variants import variant
 from benchmarks.worlds.office.week import base_store
@@ -191,7 +191,7 @@ def test_a_formula_is_one_that_gives_the_same_whatever_its_cells_hold(wanted, wr
     ],
 )
 def test_a_formula_has_the_value_that_its_cell_shows(formula, result):
-    assert shown({**SHEET, "J9": formula}, "J9") == result
+    assert cell_text({**SHEET, "J9": formula}, "J9") == result
 
 
 class Office:
@@ -418,7 +418,7 @@ def the_sum_as_a_number(task):
     (verb, sheet, cell, formula), done = task["oracle"]
     cells = StoreHand(task).before["cells"].values()
     held = {row["cell"]: row["value"] for row in cells if row["sheet"] == sheet}
-    return [[verb, sheet, cell, shown({**held, cell: formula}, cell)], done]
+    return [[verb, sheet, cell, cell_text({**held, cell: formula}, cell)], done]
 
 
 def attachment_saved_first(task):

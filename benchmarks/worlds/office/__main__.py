@@ -1,8 +1,8 @@
-"""The office in a browser of one's own: to look around in, or to try a task by hand.
+"""Serve the office for a browser of your own: to look around in, or to try a task by hand.
 
 python -m benchmarks.worlds.office                          an office without a task
 python -m benchmarks.worlds.office L3                       the tasks of a level
-python -m benchmarks.worlds.office L3 mail_write --seed 2   one of them, and what came of it
+python -m benchmarks.worlds.office L3 mail_write --seed 2   one of them, and whether it was done
 python -m benchmarks.worlds.office --every-task --seeds 0-199
                                                             makes all tasks of all these seeds
 """
@@ -15,6 +15,7 @@ import sys
 import time
 
 from benchmarks.worlds.office.server import LOOKS, Office
+from benchmarks.worlds.office.store import Row
 from benchmarks.worlds.office.suite import tasks
 from benchmarks.worlds.office.tasks import names
 from benchmarks.worlds.office.tasks.checks import check
@@ -24,7 +25,45 @@ LEVELS = ("L3", "L4")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve one episode, and judge it as often as it is told how it ends; return the exit code."""
+    """Serve one episode, list tasks or make them all; return the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.every_task:
+        return make_every_task(options.seeds)
+    task: Row = {"goal": "No task: look around."}
+    if options.level:
+        tasks_by_id = {task["id"]: task for task in tasks(options.level, [options.seed])}
+        if options.task is None:
+            for task_id, task in tasks_by_id.items():
+                print(f"{task_id}: {task['goal']}")
+            return 0
+        if options.task not in tasks_by_id:
+            parser.error(
+                f"{options.level} has no task {options.task!r}; name the level alone to see them"
+            )
+        task = tasks_by_id[options.task]
+    serve(task, options.seed, options.look or task.get("look", "web"))
+    return 0
+
+
+def serve(task: Row, seed: int, look: str) -> None:
+    """Serve one episode and judge it whenever an end is typed; an empty line stops it."""
+    with Office() as office:
+        episode = office.new_episode(task, seed, look)
+        width, height = LOOKS[look].viewport_wh
+        print(f"{episode.url}\nDesigned for a page of {width}x{height}.")
+        print(task["goal"])
+        print("Then: done, fail, or answer and the answer. An empty line, or Ctrl-C, ends it.")
+        for line in iter(sys.stdin.readline, ""):
+            end, _, answer = line.strip().partition(" ")
+            if not end:
+                break
+            outcome = check(task, episode.before, episode.dump(), end, answer)
+            for fits, text in outcome.lines:
+                print("✓" if fits else "✗", text)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.worlds.office",
         description=__doc__,
@@ -40,52 +79,28 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--seeds", type=_seeds, default=range(200), metavar="A-B", help="for --every-task"
     )
-    given = parser.parse_args(arguments)
-    if given.every_task:
-        return make_every_task(given.seeds)
-    found = tasks(given.level, [given.seed]) if given.level else []
-    known = {task["id"]: task for task in found}
-    if known and given.task is None:
-        for name, task in known.items():
-            print(f"{name}: {task['goal']}")
-        return 0
-    if known and given.task not in known:
-        parser.error(f"{given.level} has no task {given.task!r}; name the level alone to see them")
-    task = known[given.task] if known else {"goal": "No task: look around."}
-    look = given.look or task.get("look", "web")
-    with Office() as office:
-        episode = office.new_episode(task, given.seed, look)
-        size = "x".join(map(str, LOOKS[look].viewport_wh))
-        print(f"{episode.url}\nDesigned for a page of {size}.")
-        print(task["goal"])
-        print("Then: done, fail, or answer and the answer. An empty line, or Ctrl-C, ends it.")
-        for line in iter(sys.stdin.readline, ""):
-            end, _, answer = line.strip().partition(" ")
-            if not end:
-                break
-            outcome = check(task, episode.before, episode.dump(), end, answer)
-            for fits, text in outcome.lines:
-                print("✓" if fits else "✗", text)
-    return 0
+    return parser
 
 
 def make_every_task(seeds: range) -> int:
-    """Make every task of every seed, print what cannot be made; return 1 if there is any."""
+    """Make every task of every seed and print what cannot be made; return 1 if there is any."""
     start_s = time.monotonic()
-    variants, problems = 0, 0
+    variant_count = 0
+    problem_count = 0
     for seed in seeds:
         for level in LEVELS:
             for name in names(level):
                 try:
                     tasks(level, [seed], [name])
-                    variants += 1
+                    variant_count += 1
                 except UserError as error:
-                    problems += 1
+                    problem_count += 1
                     print(error, flush=True)
-    took_s = time.monotonic() - start_s
-    print(f"seeds {seeds[0]} to {seeds[-1]}: {variants} tasks made in {took_s:.0f} s", end="")
-    print(f", {problems} could not be made" if problems else ", and each could be made")
-    return 1 if problems else 0
+    duration_s = time.monotonic() - start_s
+    result = f"{problem_count} could not be made" if problem_count else "and each could be made"
+    summary = f"{variant_count} tasks made in {duration_s:.0f} s"
+    print(f"seeds {seeds[0]} to {seeds[-1]}: {summary}, {result}")
+    return int(problem_count > 0)
 
 
 def _seeds(text: str) -> range:

@@ -1,4 +1,4 @@
-"""One loopback server for all episodes of a run; each has an address and a store of its own."""
+"""One loopback server for all episodes of a run; each episode has its own address and store."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from benchmarks.worlds.office.store import Dump, Refused, Store
 from benchmarks.worlds.office.week import base_store
 
 PAGES = Path(__file__).parent / "pages"
-TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+CONTENT_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"  # noqa: E501
-LARGEST_REQUEST = 1_000_000  # bytes
-LARGEST_SKIPPED = 16_000_000  # bytes of a longer one that are read
-LONGEST_TEXT = 20_000  # characters; the fields of the pages refuse more by themselves
-STRANGER_S = 10.0  # for a connection to show a token
-MOST_STRANGERS = 64  # connections that have not shown one; beyond that the oldest has to go
-IDLE_S = 300.0  # between two requests of an episode's page, and for what is left of one
-WRONG_REQUEST = (TypeError, KeyError, ValueError, IndexError, RecursionError, sqlite3.Error)
+MAX_BODY_BYTES = 1_000_000
+MAX_SKIPPED_BYTES = 16_000_000  # of a longer body, read before it is refused
+MAX_TEXT_LENGTH = 20_000  # characters; the fields of the pages refuse more by themselves
+TOKEN_TIMEOUT_S = 10.0  # until a connection has sent an episode's token
+MAX_WITHOUT_TOKEN = 64  # connections that have not sent one; beyond that the oldest is closed
+IDLE_S = 300.0  # between two requests of an episode's page, and for the rest of one
+BAD_REQUEST = (TypeError, KeyError, ValueError, IndexError, RecursionError, sqlite3.Error)
 
 
 class Look(NamedTuple):
-    """How the office is dressed: a browser page in the layout of such a system, not the system."""
+    """A layout of the office: a browser page that resembles such a system."""
 
     viewport_wh: tuple[int, int]
-    platform: str  # as the benchmark names it
+    platform: str  # name in the benchmark
 
 
 LOOKS = {
@@ -47,30 +47,30 @@ LOOKS = {
 
 
 class EpisodeStore:
-    """One episode's office: where it is, what it held at the start and what it holds now."""
+    """One episode's office: its address, its store, and a copy of the store at the start."""
 
     def __init__(self, url: str, store: Store) -> None:
-        self.url = url  # prefix of all that a page of this episode may load
+        self.url = url  # prefix of everything that a page of this episode may load
         self.before = store.dump()
         self._store = store
 
     def dump(self) -> Dump:
-        """What the store holds now: {table: {id: row}}."""
+        """Return the present content of the store: {table: {id: row}}."""
         return self._store.dump()
 
     def answer(self, app: str, verb: str, arguments: Mapping[str, Any]) -> Any:
-        """What an application says to its page."""
-        if _longest_text(arguments) > LONGEST_TEXT:
-            raise Refused(f"A text takes {LONGEST_TEXT:,} characters at most.")
+        """Return what an application answers to its page; Refused: it does not do it."""
+        if _longest_text(arguments) > MAX_TEXT_LENGTH:
+            raise Refused(f"A text takes {MAX_TEXT_LENGTH:,} characters at most.")
         return self._store.call(APPS[app][verb], arguments)
 
     def close(self) -> None:
-        """Frees the memory."""
+        """Free the memory."""
         self._store.close()
 
 
 def _longest_text(value: Any) -> int:
-    """The length of the longest text within JSON."""
+    """Return the length of the longest text within JSON."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):
@@ -84,7 +84,11 @@ class Office:
     """The server, as a context manager."""
 
     def __init__(self, idle_s: float = IDLE_S) -> None:
-        """Makes a server that hangs up when an episode's page says nothing for so long."""
+        """Create a server.
+
+        Args:
+            idle_s: seconds without a request after which the connection of a page is closed.
+        """
         self.idle_s = idle_s
         self.episodes: dict[str, EpisodeStore] = {}
         self._server = _Server(self)
@@ -99,9 +103,9 @@ class Office:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        error_type: type[BaseException] | None,
         error: BaseException | None,
-        at: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._server.shutdown()
         self._thread.join()
@@ -112,7 +116,7 @@ class Office:
     def new_episode(
         self, task: Mapping[str, Any], seed: int = 0, look: str = "web"
     ) -> EpisodeStore:
-        """An office of its own for one episode.
+        """Start an episode with its own address and store.
 
         Args:
             task: "setup" changes the base world (see `Store`); with one entry in "apps", that
@@ -127,13 +131,14 @@ class Office:
         apps = task.get("apps", ())
         start = apps[0] if len(apps) == 1 else "home"
         url = f"{self.url}/e/{token}/{look}/{start}/"
-        self.episodes[token] = EpisodeStore(url, Store(base_store(seed), task.get("setup")))
-        return self.episodes[token]
+        episode = EpisodeStore(url, Store(base_store(seed), task.get("setup")))
+        self.episodes[token] = episode
+        return episode
 
     def end_episode(self, episode: EpisodeStore) -> None:
-        """Forgets an episode; its address is no more."""
-        for token, known in list(self.episodes.items()):
-            if known is episode:
+        """Forget an episode; its address is no longer served."""
+        for token, open_episode in list(self.episodes.items()):
+            if open_episode is episode:
                 self.episodes.pop(token).close()
 
 
@@ -143,114 +148,122 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, office: Office) -> None:
         self.office = office
         self._lock = threading.Lock()
-        self._strangers: dict[socket.socket, None] = {}  # oldest first
+        self._without_token: dict[socket.socket, None] = {}  # connections, oldest first
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serves a connection in a thread; of too many strangers the oldest is cut off."""
+        """Serve a connection in a thread; close the oldest of too many without a token."""
+        oldest = None
         with self._lock:
-            self._strangers[request] = None
-            oldest = next(iter(self._strangers)) if len(self._strangers) > MOST_STRANGERS else None
-            if oldest is not None:
-                del self._strangers[oldest]
+            self._without_token[request] = None
+            if len(self._without_token) > MAX_WITHOUT_TOKEN:
+                oldest = next(iter(self._without_token))
+                del self._without_token[oldest]
         if oldest is not None:
-            with suppress(OSError):  # it has gone by itself
-                oldest.shutdown(socket.SHUT_RDWR)  # its thread reads an end
+            with suppress(OSError):  # closed by its other end
+                oldest.shutdown(socket.SHUT_RDWR)  # its thread reads the end of the stream
         super().process_request(request, client_address)
 
-    def greet(self, request: Any) -> None:
-        """Says that a connection has shown a token."""
+    def note_token(self, request: Any) -> None:
+        """Remember that a connection has sent a token."""
         with self._lock:
-            self._strangers.pop(request, None)
+            self._without_token.pop(request, None)
 
     def shutdown_request(self, request: Any) -> None:
-        """Closes a connection."""
-        self.greet(request)
+        """Close a connection."""
+        self.note_token(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that hangs up in the middle is nobody's news."""
+        """Say nothing: a browser may close a connection at any moment."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    timeout = STRANGER_S  # until a token has been shown
+    timeout = TOKEN_TIMEOUT_S
     server: _Server
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
     def do_GET(self) -> None:
-        match self._asked():
+        match self._path_parts():
             case [_, look, start, ""] if look in LOOKS and (start in APPS or start == "home"):
                 page = (PAGES / "office.html").read_text(encoding="utf-8")
                 page = page.replace("{look}", look).replace("{start}", start)
                 self._send(200, page.encode(), ".html")
             case [_, look, _, name] if look in LOOKS and name in _files():
                 self._send(200, _files()[name], Path(name).suffix)
-            case asked:
-                self.close_connection = not asked
+            case path_parts:
+                self.close_connection = not path_parts
                 self._refuse(404, "Not found.")
 
     def do_POST(self) -> None:
-        asked = self._asked()
-        if not asked:
-            self.close_connection = True  # what else it sends is not read
+        path_parts = self._path_parts()
+        if not path_parts:
+            self.close_connection = True  # its body is not read
             self._refuse(404, "Not found.")
             return
-        length = self._body_length()
-        if length is None:
-            self.close_connection = True
-            self._refuse(400, "Say in Content-Length how long the request is.")
+        body = self._body()
+        if body is None:
             return
-        if length > LARGEST_REQUEST:
-            self._skip(length)
-            self._refuse(413, "This is too long.")
-            return
-        body = self.rfile.read(length)
-        if len(body) < length:
-            self.close_connection = True
-            return
-        match asked:
+        match path_parts:
             case [token, _, _, "api", app, verb] if verb in APPS.get(app, {}):
-                try:
-                    arguments = json.loads(body or b"{}")
-                    said = self.server.office.episodes[token].answer(app, verb, arguments)
-                    self._send(200, json.dumps(said).encode(), ".json")
-                except Refused as refusal:
-                    self._refuse(409, str(refusal), refusal.field)
-                except WRONG_REQUEST:
-                    self._refuse(400, "Something went wrong. Please try again.")
+                self._answer(token, app, verb, body)
             case _:
                 self._refuse(404, "Not found.")
 
-    def _body_length(self) -> int | None:
-        """How many bytes follow the headers; None: they do not say it."""
-        text = self.headers.get("Content-Length", "0").strip()
-        has_length = text.isascii() and text.isdecimal() and "Transfer-Encoding" not in self.headers
-        return int(text) if has_length else None
+    def _answer(self, token: str, app: str, verb: str, body: bytes) -> None:
+        """Send what an application answers to its page."""
+        try:
+            arguments = json.loads(body or b"{}")
+            answer = self.server.office.episodes[token].answer(app, verb, arguments)
+            self._send(200, json.dumps(answer).encode(), ".json")
+        except Refused as refusal:
+            self._refuse(409, str(refusal), refusal.field)
+        except BAD_REQUEST:
+            self._refuse(400, "Something went wrong. Please try again.")
+
+    def _body(self) -> bytes | None:
+        """Return the body of the request, or None after it was refused or cut off."""
+        length_text = self.headers.get("Content-Length", "0").strip()
+        is_number = length_text.isascii() and length_text.isdecimal()
+        if not is_number or "Transfer-Encoding" in self.headers:
+            self.close_connection = True
+            self._refuse(400, "Say in Content-Length how long the request is.")
+            return None
+        length = int(length_text)
+        if length > MAX_BODY_BYTES:
+            self._skip(length)
+            self._refuse(413, "This is too long.")
+            return None
+        body = self.rfile.read(length)
+        if len(body) < length:
+            self.close_connection = True
+            return None
+        return body
 
     def _skip(self, length: int) -> None:
-        """Reads a body that is too long: a refusal is only heard once all has been said."""
-        left = min(length, LARGEST_SKIPPED)
-        self.close_connection = left < length
-        while left > 0:
-            part = self.rfile.read(min(left, LARGEST_REQUEST))
+        """Read a body that is too long: a client reads no reply before it has sent everything."""
+        remaining = min(length, MAX_SKIPPED_BYTES)
+        self.close_connection = remaining < length
+        while remaining > 0:
+            part = self.rfile.read(min(remaining, MAX_BODY_BYTES))
             if not part:
                 return
-            left -= len(part)
+            remaining -= len(part)
 
-    def _asked(self) -> list[str]:
-        """Token and path behind it; nothing if the request is not of an episode's own page."""
-        home = self.server.office.url
-        if self.headers.get("Host") != home.removeprefix("http://"):
-            return []  # another name that was made to lead here
-        if self.headers.get("Origin", home) != home:
+    def _path_parts(self) -> list[str]:
+        """Return token and further path; [] unless the request is from an episode's own page."""
+        origin = self.server.office.url
+        if self.headers.get("Host") != origin.removeprefix("http://"):
+            return []  # another host name that leads to this address (DNS rebinding)
+        if self.headers.get("Origin", origin) != origin:
             return []
         match self.path.partition("?")[0].split("/"):
             case ["", "e", token, *rest] if token in self.server.office.episodes:
-                self.server.greet(self.request)
+                self.server.note_token(self.request)
                 self.connection.settimeout(self.server.office.idle_s)
                 return [token, *rest]
             case _:
@@ -261,8 +274,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, code: int, body: bytes, suffix: str) -> None:
         self.send_response(code)
-        kind = TYPES.get(suffix, "application/json")
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        content_type = CONTENT_TYPES.get(suffix, "application/json")
+        self.send_header("Content-Type", f"{content_type}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Content-Security-Policy", POLICY)
         self.send_header("X-Content-Type-Options", "nosniff")
@@ -273,10 +286,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 @functools.cache
 def _files() -> Mapping[str, bytes]:
-    """Script and style sheet of all applications: every request costs an episode's start time."""
-    read = {path.name: path.read_bytes() for path in sorted(PAGES.iterdir())}
-    scripts = ["core.js", *(name for name in read if name.endswith(".js") and name != "core.js")]
+    """Return one script and one style sheet for all applications.
+
+    They are joined because every request makes the start of an episode slower.
+    """
+    contents = {path.name: path.read_bytes() for path in sorted(PAGES.iterdir())}
+    scripts = [name for name in contents if name.endswith(".js") and name != "core.js"]
     return {
-        "office.js": b"\n".join(read[name] for name in scripts),
-        "office.css": read["office.css"] + read["apps.css"],
+        "office.js": b"\n".join(contents[name] for name in ["core.js", *scripts]),
+        "office.css": contents["office.css"] + contents["apps.css"],
     }

@@ -1,28 +1,38 @@
-"""The store of one episode: SQLite in memory, filled from a base world and a task's changes."""
+"""The data of one episode: SQLite in memory, filled from a base world and a task's changes."""
 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 Row = dict[str, Any]
-World = Mapping[str, Sequence[Row]]  # rows by table, in an order that keeps references whole
+World = Mapping[str, Sequence[Row]]  # rows by table; a table comes after those it refers to
 Dump = dict[str, dict[Any, Row]]  # {table: {id: row}}
 Verb = Callable[..., Any]  # (store, **arguments of the page) → JSON
 
 SCHEMA = (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
-NAME, ADDRESS = "Robin Hale", "robin.hale@northwind.example"  # whose office it is
-TODAY, NOW = "2026-03-09", "2026-03-09 09:00"  # a Monday; the clock stands still
-NO_EFFECT = frozenset({"drafts", "cart"})  # tables that say nothing about what was done
+NAME = "Robin Hale"  # whose office it is
+ADDRESS = "robin.hale@northwind.example"
+NOW = "2026-03-09 09:00"  # a Monday; the clock stands still
+NO_EFFECT = frozenset({"drafts", "cart"})  # tables whose changes never count as effects
 NO_EFFECT_COLUMNS = frozenset({("mail", "is_read")})
 
 
+class Setup(TypedDict, total=False):
+    """What a task changes in the base world, in this order."""
+
+    add: dict[str, list[Row]]  # rows by table
+    set: list[tuple[str, Row, Row]]  # table, values that a row must have, its new values
+    drop: list[tuple[str, Row]]  # table, values that a row must have
+
+
 class Refused(Exception):
-    """An application says no; its text is shown to who uses it, at the field that is wrong."""
+    """A request that an application refuses. The page shows the text at the field `field`."""
 
     def __init__(self, text: str, field: str = "") -> None:
         self.field = field
@@ -30,19 +40,18 @@ class Refused(Exception):
 
 
 class Store:
-    """All that the applications of one episode know. Safe to use from several threads."""
+    """The database of one episode. Its methods `call` and `dump` may be used from any thread."""
 
-    def __init__(self, world: World | Store, setup: Mapping[str, Any] | None = None) -> None:
-        """A store with a base world and the changes that a task makes to it.
+    def __init__(self, world: World | Store, setup: Setup | None = None) -> None:
+        """Create a database with a base world and the changes that a task makes to it.
 
         Args:
-            world: rows by table; or a store that has them, which is copied in a moment.
-            setup: "add": {table: rows}, "set": [[table, where, values]], "drop": [[table, where]],
-                done in this order; `where` holds the values that a row must have. A file's
-                "parent" may be a path ("Documents/Personal"), a mail's "attachments" a list.
+            world: rows by table; or a store that has them, which is much faster to copy.
+            setup: the changes. A file's "parent" may be a path ("Documents/Personal"), a mail's
+                "attachments" a list.
 
         Raises:
-            ValueError: a change meets no row, or breaks a rule of the schema.
+            ValueError: a change matches no row, or breaks a rule of the schema.
         """
         self._lock = threading.Lock()
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
@@ -63,24 +72,26 @@ class Store:
         except sqlite3.Error as error:
             raise ValueError(f"setup: {error}") from error
 
-    def _prepare(self, setup: Mapping[str, Any]) -> None:
+    def _prepare(self, setup: Setup) -> None:
         for table, rows in setup.get("add", {}).items():
             for row in rows:
                 self.insert(table, self._completed(table, row))
-        for table, where, values in setup.get("set", []):
-            changed = ", ".join(f'"{column}" = ?' for column in values)
-            self._meet(f'UPDATE "{table}" SET {changed}', table, where, list(values.values()))
-        for table, where in setup.get("drop", []):
-            self._meet(f'DELETE FROM "{table}"', table, where, [])
+        for table, criteria, values in setup.get("set", []):
+            assignments = ", ".join(f'"{column}" = ?' for column in values)
+            sql = f'UPDATE "{table}" SET {assignments}'
+            self._execute_where(sql, list(values.values()), table, criteria)
+        for table, criteria in setup.get("drop", []):
+            self._execute_where(f'DELETE FROM "{table}"', [], table, criteria)
 
-    def _meet(self, sql: str, table: str, where: Row, values: list[Any]) -> None:
-        asked = " AND ".join(f'"{column}" = ?' for column in where)
-        done = self._db.execute(f"{sql} WHERE {asked}", [*values, *where.values()])
-        if not done.rowcount:
-            raise ValueError(f"setup: no row of {table} has {where}")
+    def _execute_where(self, sql: str, values: list[Any], table: str, criteria: Row) -> None:
+        """Change the rows that have some values; ValueError: there are none."""
+        condition = " AND ".join(f'"{column}" = ?' for column in criteria)
+        cursor = self._db.execute(f"{sql} WHERE {condition}", [*values, *criteria.values()])
+        if not cursor.rowcount:
+            raise ValueError(f"setup: no row of {table} has {criteria}")
 
     def _completed(self, table: str, row: Row) -> Row:
-        """A row of a task with what it leaves out."""
+        """Return a row of a task with the columns that it leaves out."""
         row = dict(row)
         if table == "mail":
             row = {"folder": "Inbox", "recipients": ADDRESS, **row}
@@ -92,77 +103,66 @@ class Store:
         return row
 
     def folder(self, path: str) -> int:
-        """The id of a folder by its path, "" being the root; ValueError: there is none."""
-        at = 0
+        """Return the id of a folder by its path, "" being the root; ValueError: there is none."""
+        folder_id = 0
         for name in filter(None, path.split("/")):
-            found = self.rows(
-                "SELECT id FROM files WHERE parent = ? AND name = ? AND kind = 'folder'", at, name
+            rows = self.rows(
+                "SELECT id FROM files WHERE parent = ? AND name = ? AND kind = 'folder'",
+                folder_id,
+                name,
             )
-            if not found:
+            if not rows:
                 raise ValueError(f"setup: there is no folder {path!r}")
-            at = int(found[0]["id"])
-        return at
+            folder_id = int(rows[0]["id"])
+        return folder_id
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
-        """What a query finds."""
+        """Return all rows of a query."""
         return [dict(row) for row in self._db.execute(sql, values)]
 
     def one(self, sql: str, *values: Any) -> Row:
-        """The one row that a query finds; Refused: it is gone."""
-        found = self.rows(sql, *values)
-        if not found:
+        """Return the first row of a query; Refused: there is none."""
+        rows = self.rows(sql, *values)
+        if not rows:
             raise Refused("This item does not exist any more.")
-        return found[0]
+        return rows[0]
 
     def run(self, sql: str, *values: Any) -> None:
-        """Changes rows."""
+        """Execute a statement that changes rows."""
         self._db.execute(sql, values)
 
     def insert(self, table: str, row: Row) -> int:
-        """Adds a row; returns its number."""
+        """Add a row and return its id."""
         columns = ", ".join(f'"{column}"' for column in row)
-        marks = ", ".join("?" * len(row))
-        done = self._db.execute(
-            f'INSERT INTO "{table}" ({columns}) VALUES ({marks})', list(row.values())
-        )
-        return int(done.lastrowid or 0)
+        marks = ", ".join("?" for _ in row)
+        sql = f'INSERT INTO "{table}" ({columns}) VALUES ({marks})'
+        cursor = self._db.execute(sql, list(row.values()))
+        return int(cursor.lastrowid or 0)
 
     def save(self, table: str, row: Row, id: int | None) -> Row:
-        """Adds a row, or changes the one that is there; its number as a page gets it."""
+        """Add a row, or change the one with an id; return {"id": its id}."""
         if id is None:
             return {"id": self.insert(table, row)}
         self.one(f"SELECT id FROM {table} WHERE id = ?", id)
-        changed = ", ".join(f'"{column}" = ?' for column in row)
-        self.run(f"UPDATE {table} SET {changed} WHERE id = ?", *row.values(), id)
+        assignments = ", ".join(f'"{column}" = ?' for column in row)
+        self.run(f"UPDATE {table} SET {assignments} WHERE id = ?", *row.values(), id)
         return {"id": id}
 
-    def page(
-        self,
-        select: str,
-        table: str,
-        where: str,
-        values: Sequence[Any],
-        order: str,
-        *,
-        size: int,
-        page: int,
-    ) -> Row:
-        """One page of the rows that fit, the nearest where there are not so many pages."""
-        count = int(self.one(f"SELECT count(*) n FROM {table} WHERE {where}", *values)["n"])
-        pages = -(-count // size) or 1
+    def page(self, select: str, values: Sequence[Any], *, size: int, page: int) -> Row:
+        """Return one page of a query's rows; the last one where there are fewer pages."""
+        count = int(self.one(f"SELECT count(*) n FROM ({select})", *values)["n"])
+        pages = max(1, math.ceil(count / size))
         page = max(0, min(page, pages - 1))
-        rows = self.rows(
-            f"{select} WHERE {where} ORDER BY {order} LIMIT {size} OFFSET ?", *values, page * size
-        )
+        rows = self.rows(f"{select} LIMIT {size} OFFSET {page * size}", *values)
         return {"rows": rows, "count": count, "page": page, "pages": pages}
 
     def call(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:
-        """Runs what a page asks for, wholly or, where it is refused, not at all."""
+        """Do what a page requests: all of it or, if it is refused, nothing."""
         with self._lock, self._db:
             return verb(self, **arguments)
 
     def dump(self) -> Dump:
-        """Every table that may show an effect; what a check compares."""
+        """Return every table that may show an effect."""
         with self._lock:
             names = self.rows(
                 "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
@@ -174,6 +174,6 @@ class Store:
             }
 
     def close(self) -> None:
-        """Frees the memory."""
+        """Free the memory."""
         with self._lock:
             self._db.close()

@@ -17,7 +17,7 @@ __all__ = ["names", "open_world", "problems", "tasks", "world_data"]
 
 problems = browser_problems
 SOLUTIONS = ("oracle", "ways")
-"""What a task says of how it can be done: nothing for a world, and no part of what is played."""
+"""What a task says of how it can be done: no world gets it, no stored episode depends on it."""
 
 
 def tasks(

@@ -1,4 +1,4 @@
-"""The applications' server side: what a page may ask for, validated before it is stored."""
+"""The server side of the applications: what a page may request, checked before it is stored."""
 
 from __future__ import annotations
 

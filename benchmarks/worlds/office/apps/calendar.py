@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.worlds.office.rules import addresses, date, named, need, pattern, time
+from benchmarks.worlds.office.rules import addresses, date, need, pattern, required, time
 from benchmarks.worlds.office.store import Row, Store
 
 
 def between(store: Store, first: str, last: str) -> list[Row]:
-    """The events of some days."""
+    """Return the events from one day to another, both included."""
     return store.rows(
         "SELECT * FROM events WHERE date BETWEEN ? AND ? ORDER BY date, start, id", first, last
     )
 
 
 def find(store: Store, q: str) -> list[Row]:
-    """Events by title, place, guest or note."""
+    """Return events whose title, place, guests or note contain a text."""
     return store.rows(
         """SELECT * FROM events WHERE title || char(10) || place || char(10) || guests || char(10)
         || note LIKE ? ESCAPE '!' ORDER BY date, start, id LIMIT 60""",
@@ -25,9 +25,9 @@ def find(store: Store, q: str) -> list[Row]:
 
 
 def save(store: Store, event: Row, id: int | None = None) -> Row:
-    """A new event, or a change of one."""
+    """Add an event or change one, and notify its guests."""
     row = {
-        "title": named(event["title"], "Enter a title.", "title"),
+        "title": required(event["title"], "Enter a title.", "title"),
         "date": date(event["date"], "date"),
         "start": time(event["start"], "start"),
         "end": time(event["end"], "end"),
@@ -36,36 +36,42 @@ def save(store: Store, event: Row, id: int | None = None) -> Row:
         "note": event["note"].strip(),
     }
     need(row["start"] < row["end"], "The event must end after it starts.", "end")
-    old = store.rows("SELECT * FROM events WHERE id = ?", id)
+    before = _find_event(store, id)
     saved = store.save("events", row, id)
-    _tell(store, saved["id"], old[0] if old else None, row)
+    _notify(store, saved["id"], before, row)
     return saved
 
 
 def delete(store: Store, id: int) -> None:
-    """Removes an event."""
-    for event in store.rows("SELECT * FROM events WHERE id = ?", id):
-        _tell(store, id, event, None)
+    """Remove an event and notify its guests."""
+    _notify(store, id, _find_event(store, id), None)
     store.run("DELETE FROM events WHERE id = ?", id)
 
 
-def _tell(store: Store, id: int, old: Row | None, new: Row | None) -> None:
-    """Tells the guests of an event what becomes of it."""
-    before, now = (_guests(event) for event in (old, new))
-    is_other = old and new and any(new[name] != old[name] for name in new if name != "guests")
-    told = {
-        "invited": now - before,
-        "uninvited": before - now,
-        "changed": now & before if is_other else set(),
+def _find_event(store: Store, id: int | None) -> Row | None:
+    rows = store.rows("SELECT * FROM events WHERE id = ?", id)
+    return rows[0] if rows else None
+
+
+def _notify(store: Store, id: int, before: Row | None, after: Row | None) -> None:
+    """Store a notice for each guest of an event that is made, changed or removed."""
+    guests_before = _guests(before)
+    guests_after = _guests(after)
+    guests_by_notice = {
+        "invited": guests_after - guests_before,
+        "uninvited": guests_before - guests_after,
     }
-    for kind, guests in told.items():
+    if before and after and any(after[name] != before[name] for name in after if name != "guests"):
+        guests_by_notice["changed"] = guests_after & guests_before
+    for kind, guests in guests_by_notice.items():
         for guest in sorted(guests):
             store.insert("notices", {"kind": kind, "event": id, "guest": guest})
 
 
 def _guests(event: Row | None) -> set[str]:
-    guests = event["guests"].casefold() if event else ""
-    return set(guests.split(", ")) - {""}
+    if event is None:
+        return set()
+    return set(event["guests"].casefold().split(", ")) - {""}
 
 
 VERBS: dict[str, Any] = {"between": between, "find": find, "save": save, "delete": delete}

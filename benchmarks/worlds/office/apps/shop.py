@@ -25,33 +25,32 @@ def list_(
     in_stock: bool = False,
     page: int = 0,
 ) -> Row:
-    """One page of the products that fit."""
-    where, values = "name LIKE ? ESCAPE '!'", [pattern(q)]
+    """Return one page of the products that match, all categories and the size of the cart."""
+    select = "SELECT * FROM products WHERE name LIKE ? ESCAPE '!'"
+    values = [pattern(q)]
     if category:
-        where += " AND category = ?"
+        select += " AND category = ?"
         values.append(category)
     if in_stock:
-        where += " AND stock > 0"
-    found = store.page(
-        "SELECT * FROM products", "products", where, values, SORT[sort], size=PAGE, page=page
-    )
-    categories = store.rows("SELECT DISTINCT category FROM products ORDER BY 1")
-    listed = [row["category"] for row in categories]
-    return {**found, "categories": listed, "in_cart": in_cart(store)}
+        select += " AND stock > 0"
+    matches = store.page(f"{select} ORDER BY {SORT[sort]}", values, size=PAGE, page=page)
+    rows = store.rows("SELECT DISTINCT category FROM products ORDER BY 1")
+    categories = [row["category"] for row in rows]
+    return {**matches, "categories": categories, "in_cart": in_cart(store)}
 
 
 def in_cart(store: Store) -> int:
-    """How many pieces lie in the cart."""
+    """Return how many pieces lie in the cart."""
     return int(store.one("SELECT coalesce(sum(qty), 0) n FROM cart")["n"])
 
 
 def get(store: Store, id: int) -> Row:
-    """One product."""
+    """Return one product and the size of the cart."""
     return {**store.one("SELECT * FROM products WHERE id = ?", id), "in_cart": in_cart(store)}
 
 
 def cart(store: Store) -> Row:
-    """The cart and where it can go."""
+    """Return the cart with its total and the addresses that an order can go to."""
     rows = store.rows(
         """SELECT p.id, p.name, p.price, p.stock, c.qty FROM cart c JOIN products p ON p.id = c.id
         ORDER BY p.id"""
@@ -62,7 +61,7 @@ def cart(store: Store) -> Row:
 
 
 def set_(store: Store, id: int, qty: int) -> None:
-    """How many pieces of a product the cart holds; 0 takes it out."""
+    """Set how many pieces of a product are in the cart; 0 takes it out."""
     stock = store.one("SELECT stock FROM products WHERE id = ?", id)["stock"]
     need(isinstance(qty, int) and qty >= 0, "Enter a whole number.")
     need(qty <= stock, f"Only {stock} left in stock." if stock else "This is out of stock.")
@@ -72,20 +71,24 @@ def set_(store: Store, id: int, qty: int) -> None:
 
 
 def add(store: Store, id: int, qty: int) -> None:
-    """Puts pieces into the cart."""
+    """Put pieces of a product into the cart."""
     need(isinstance(qty, int) and qty > 0, "Enter a whole number above 0.")
-    there = store.rows("SELECT qty FROM cart WHERE id = ?", id)
-    set_(store, id, qty + (there[0]["qty"] if there else 0))
+    for row in store.rows("SELECT qty FROM cart WHERE id = ?", id):
+        qty += row["qty"]
+    set_(store, id, qty)
 
 
 def order(store: Store, address: int | None, delivery: str, note: str = "") -> Row:
-    """Orders what lies in the cart."""
-    held = cart(store)
-    need(held["rows"], "Your cart is empty.")
+    """Order everything in the cart."""
+    content = cart(store)
+    need(content["rows"], "Your cart is empty.")
     need(address is not None, "Choose an address.")
     label = store.one("SELECT label FROM addresses WHERE id = ?", address)["label"]
     need(delivery in ("Standard", "Express"), "Choose a delivery.")
-    placed = store.insert(
+    total = content["total"]
+    if delivery == "Express":
+        total += EXPRESS
+    id = store.insert(
         "orders",
         {
             "placed_at": NOW,
@@ -93,30 +96,30 @@ def order(store: Store, address: int | None, delivery: str, note: str = "") -> R
             "address": label,
             "delivery": delivery,
             "note": note.strip(),
-            "total": held["total"] + (EXPRESS if delivery == "Express" else 0),
+            "total": total,
         },
     )
-    for row in held["rows"]:
-        piece = {"product": row["name"], "qty": row["qty"], "price": row["price"]}
-        store.insert("order_items", {"order_id": placed, **piece})
+    for row in content["rows"]:
+        item = {"order_id": id, "product": row["name"], "qty": row["qty"], "price": row["price"]}
+        store.insert("order_items", item)
     store.run("DELETE FROM cart")
-    return {"id": placed}
+    return {"id": id}
 
 
 def orders(store: Store) -> Row:
-    """All orders with what is in them, newest first."""
-    found = store.rows("SELECT * FROM orders ORDER BY placed_at DESC, id DESC")
+    """Return all orders with their items, newest first."""
+    rows = store.rows("SELECT * FROM orders ORDER BY placed_at DESC, id DESC")
     items = store.rows("SELECT * FROM order_items ORDER BY id")
-    for row in found:
+    for row in rows:
         row["items"] = [item for item in items if item["order_id"] == row["id"]]
-    return {"rows": found, "in_cart": in_cart(store)}
+    return {"rows": rows, "in_cart": in_cart(store)}
 
 
 def cancel(store: Store, id: int) -> None:
-    """Cancels an order that has not left yet."""
+    """Cancel an order that has not been shipped."""
     status = store.one("SELECT status FROM orders WHERE id = ?", id)["status"]
-    possible = status in ("Placed", "Processing")
-    need(possible, f"Order {id} is {status.lower()} and cannot be cancelled.")
+    can_cancel = status in ("Placed", "Processing")
+    need(can_cancel, f"Order {id} is {status.lower()} and cannot be cancelled.")
     store.run("UPDATE orders SET status = 'Cancelled' WHERE id = ?", id)
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.worlds.office.rules import date, named
+from benchmarks.worlds.office.rules import date, required
 from benchmarks.worlds.office.store import Row, Store
 
 
 def list_(store: Store) -> list[Row]:
-    """Every task; the page chooses and sorts."""
+    """Return every task; the page filters and sorts them."""
     return store.rows("SELECT * FROM todos ORDER BY id")
 
 
 def save(store: Store, todo: Row, id: int | None = None) -> Row:
-    """A new task, or a change of one."""
+    """Add a task or change one."""
     row = {
-        "title": named(todo["title"], "Enter what is to be done.", "title"),
+        "title": required(todo["title"], "Enter what is to be done.", "title"),
         "list": todo["list"],
         "due": date(todo["due"], "due") if todo["due"].strip() else "",
         "priority": todo["priority"],
@@ -26,12 +26,12 @@ def save(store: Store, todo: Row, id: int | None = None) -> Row:
 
 
 def tick(store: Store, id: int, on: bool) -> None:
-    """Done, or not done after all."""
+    """Set whether a task is done."""
     store.run("UPDATE todos SET done = ? WHERE id = ?", int(on), id)
 
 
 def delete(store: Store, id: int) -> None:
-    """Removes a task."""
+    """Remove a task."""
     store.run("DELETE FROM todos WHERE id = ?", id)
 
 

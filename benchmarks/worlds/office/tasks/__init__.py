@@ -1,4 +1,4 @@
-"""Tasks in the office: sixty and more in one application (L3), as many in several (L4)."""
+"""Tasks in the office: in one application (L3) and in several (L4)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ def tasks(level: str, seeds: Sequence[int], names: Sequence[str] | None = None) 
         UserError: a seed does not make one of them.
     """
     chosen = [task for task in written(level) if names is None or task["id"] in names]
-    made = []
+    variants = []
     for seed in seeds:
         for task in chosen:
             look = look_of(task["id"], seed)
-            made.append({**variant(task, seed), "look": look, "platform": LOOKS[look].platform})
-    return made
+            appearance = {"look": look, "platform": LOOKS[look].platform}
+            variants.append({**variant(task, seed), **appearance})
+    return variants
 
 
 def look_of(task_id: str, seed: int) -> str:

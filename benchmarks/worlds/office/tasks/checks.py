@@ -1,4 +1,4 @@
-"""What an episode has come to: the whole store before and after, and how the agent ended it.
+"""Judge an episode by the whole store before and after it, and by how the agent ended it.
 
 A task expects effects, and no others:
 
@@ -7,21 +7,21 @@ A task expects effects, and no others:
     {remove = "files", where = {name = "old.txt"}}
     {any_of = [[...], [...]]}    the effects of one of these lists
 
-An added row has what `row` says, and in every other column what such a row has if nobody says
-anything about it; a changed row has changed in the columns of `to` and in no other. A value is
-compared by `values.matches`; a list of mail addresses without regard to order and case; a cell's
-{formula = "=SUM(D2:D15)"} by what formulas give (`formulas.is_same_formula`).
+An added row has the values of `row`, and the defaults of such a row (`DEFAULTS`) in all other
+columns; a changed row has changed in the columns of `to` and in no other. A value is compared by
+`values.matches`; a list of mail addresses without regard to order and case; a cell's
+{formula = "=SUM(D2:D15)"} by the values of formulas (`formulas.is_same_formula`).
 
-A row that was made again is the one that it replaces: a copy whose original is gone has moved.
-What others were told (`notices`) counts where the store no longer shows it.
-`tolerates` names further steps that do no harm (`TOLERATED`).
+A row that was made again counts as the one that it replaces: a copy whose original was deleted has
+moved. A notice that others have got counts where the rest of the store no longer shows it.
+`tolerates` names further effects that do no harm (`TOLERATED`).
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,16 +30,16 @@ from benchmarks.worlds.office.store import ADDRESS, NAME, NO_EFFECT_COLUMNS, Dum
 from benchmarks.worlds.office.tasks.formulas import is_same_formula
 from benchmarks.worlds.office.tasks.values import matches, same_addresses
 
-REMADE = ("files", "events", "contacts", "todos")  # whose rows can be made again, or copied
+REPLACEABLE = ("files", "events", "contacts", "todos")  # rows can be copied or made again
 ADDRESS_LISTS = frozenset({("mail", "recipients"), ("mail", "cc"), ("events", "guests")})
-FREE = {
+IGNORED_COLUMNS = {
     "mail": {"sent_at", "is_read"},
     "messages": {"sent_at", "edited"},
     "orders": {"placed_at", "total"},
     "order_items": {"order_id", "price"},
 }
-"""Columns of an added row, besides `id`, that may hold anything if a task is silent about them."""
-SILENT: Mapping[str, Row] = {
+"""Columns of an added row, besides `id`, that are not compared if a task does not name them."""
+DEFAULTS: Mapping[str, Row] = {
     "mail": {
         "folder": "Sent",
         "sender": NAME,
@@ -55,45 +55,52 @@ SILENT: Mapping[str, Row] = {
     "messages": {"author": NAME, "pinned": 0, "deleted": 0},
     "todos": {"list": "Personal", "due": "", "done": 0, "priority": "Normal", "note": ""},
 }
-"""What the other columns hold if a task is silent about them."""
-LONGEST_SHOWN = 500
+"""Values of the columns of an added row that a task does not name."""
+MAX_DESCRIPTION = 500  # characters
+ExpectedEffect = Mapping[str, Any]  # as a task writes it down, see above
+Lines = list[tuple[bool, str]]  # whether a part of a check is fulfilled, and what it is
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One row that is not what it was."""
+    """One row that was added, changed or removed."""
 
     op: str  # "add", "change", "remove"
     table: str
     id: Any
-    row: Row  # as it was; an added one as it is
-    to: Row = field(default_factory=dict)  # what a changed row holds now, where it changed
+    row: Row  # before; an added one as it is after
+    to: Row = field(default_factory=dict)  # the changed columns of a changed row, after
 
     def __str__(self) -> str:
-        what = self.to or {name: value for name, value in self.row.items() if value not in ("", 0)}
-        return f"{self.op} {self.table} {self.id}: {_shown(what)}"
+        values = self.to
+        if not values:
+            values = {name: value for name, value in self.row.items() if value not in ("", 0)}
+        return f"{self.op} {self.table} {self.id}: {_description(values)}"
 
 
 def effects(before: Dump, after: Dump) -> list[Effect]:
-    """Everything that two dumps differ in, but for what says nothing (a mail that was read)."""
-    found = []
-    for table in before:
-        old, new = before[table], after[table]
+    """Return all differences of two dumps, but for those that never count (a mail was read)."""
+    result = []
+    for table, old in before.items():
+        new = after[table]
         if table == "notices":
-            found += [Effect("add", table, row["id"], row) for row in _undone(before, after)]
+            result += [Effect("add", table, row["id"], row) for row in _undone(before, after)]
             continue
-        for id in [*old, *(id for id in new if id not in old)]:
+        for id, row in old.items():
             if id not in new:
-                found.append(Effect("remove", table, id, old[id]))
-            elif id not in old:
-                found.append(Effect("add", table, id, new[id]))
-            elif to := {
-                name: value
-                for name, value in new[id].items()
-                if _is_changed(table, name, old[id][name], value)
-            }:
-                found.append(Effect("change", table, id, old[id], to))
-    return found
+                result.append(Effect("remove", table, id, row))
+                continue
+            changed = _changed_columns(table, row, new[id])
+            if changed:
+                result.append(Effect("change", table, id, row, changed))
+        result += [Effect("add", table, id, row) for id, row in new.items() if id not in old]
+    return result
+
+
+def _changed_columns(table: str, old: Row, new: Row) -> Row:
+    return {
+        name: value for name, value in new.items() if _is_changed(table, name, old[name], value)
+    }
 
 
 def _is_changed(table: str, name: str, old: Any, new: Any) -> bool:
@@ -105,179 +112,184 @@ def _is_changed(table: str, name: str, old: Any, new: Any) -> bool:
 def check(
     task: Mapping[str, Any], before: Dump, after: Dump, end: str, answer: str = ""
 ) -> Outcome:
-    """Whether a task was done, and the reasons line by line.
+    """Return whether a task was done, and the reasons line by line.
 
     Args:
         task: `expect`, `answer`, `feasible` and `tolerates` of a variant (see `variants`).
         before: the store at the start.
-        after: the store now.
+        after: the store at the end.
         end: how the agent ended: "answer", "done", "fail"; "" if it did not.
-        answer: its text, where it ended with one.
+        answer: the text of "answer".
     """
-    lines: list[tuple[bool, str]] = []
+    lines: Lines = []
     if not task.get("feasible", True):
         lines.append((end == "fail", "says that it cannot be done (fail)"))
     elif task.get("answer") is not None:
         fits = end == "answer" and matches(task["answer"], answer)
-        lines.append((fits, f"answers {_shown(task['answer'])}; the answer: {_shown(answer)}"))
+        expected = _description(task["answer"])
+        lines.append((fits, f"answers {expected}; the answer: {_description(answer)}"))
     else:
         lines.append((end in ("done", "answer"), "ends with done or answer"))
     tolerated = [TOLERATED[name] for name in task.get("tolerates", ())]
-    ways: list[list[tuple[bool, str]]] = [
-        _compared(expected, tolerated, before, after)
-        for expected in _alternatives(task.get("expect", ()))
+    comparisons = [
+        _compare(expected_effects, tolerated, before, after)
+        for expected_effects in _alternatives(task.get("expect", ()))
     ]
-    lines += max(ways, key=lambda way: -_misses(way))
-    return Outcome(all(fits for fits, _ in lines), lines)
+    best = min(comparisons, key=_miss_count)
+    lines += best
+    return Outcome(_miss_count(lines) == 0, lines)
 
 
-def _misses(lines: Iterable[tuple[bool, str]]) -> int:
+def _miss_count(lines: Lines) -> int:
     return sum(not fits for fits, _ in lines)
 
 
-def _alternatives(expect: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    """Every list of effects that a task takes as right."""
-    choices = [wanted.get("any_of", [[wanted]]) for wanted in expect]
-    for chosen in itertools.product(*choices):
-        yield [wanted for several in chosen for wanted in several]
+def _alternatives(expect: Sequence[ExpectedEffect]) -> Iterator[list[ExpectedEffect]]:
+    """Yield every list of effects that counts as a success."""
+    choices = [expected.get("any_of", [[expected]]) for expected in expect]
+    for chosen_lists in itertools.product(*choices):
+        yield list(itertools.chain(*chosen_lists))
 
 
-def _compared(
-    expected: Sequence[Mapping[str, Any]],
+def _compare(
+    expect: Sequence[ExpectedEffect],
     tolerated: Sequence[Callable[[Effect, Dump], bool]],
     before: Dump,
     after: Dump,
-) -> list[tuple[bool, str]]:
-    after = _with_old_ids(expected, before, after)
-    lines = []
-    left = effects(before, after)
-    for wanted in expected:
-        met = next((effect for effect in left if _is(effect, wanted, after)), None)
-        if met is not None:
-            left.remove(met)
-        lines.append((met is not None, _wanted_text(wanted)))
-    extra = [effect for effect in left if not any(is_one(effect, before) for is_one in tolerated)]
-    return lines + [(False, f"nothing else, but: {effect}") for effect in extra]
+) -> Lines:
+    after = _with_old_ids(expect, before, after)
+    lines: Lines = []
+    unexpected = effects(before, after)
+    for expected in expect:
+        match = next((effect for effect in unexpected if _is(effect, expected, after)), None)
+        if match is not None:
+            unexpected.remove(match)
+        lines.append((match is not None, _expected_text(expected)))
+    for effect in unexpected:
+        if not any(is_tolerated(effect, before) for is_tolerated in tolerated):
+            lines.append((False, f"nothing else, but: {effect}"))
+    return lines
 
 
-def _is(effect: Effect, wanted: Mapping[str, Any], after: Dump) -> bool:
+def _is(effect: Effect, expected: ExpectedEffect, after: Dump) -> bool:
     table = effect.table
-    if wanted.get(effect.op) != table:
+    if expected.get(effect.op) != table:
         return False
     if effect.op == "add":
-        said = {**SILENT.get(table, {}), **wanted["row"]}
-        unsaid = set(effect.row) - set(said) - FREE.get(table, set()) - {"id"}
-        return not unsaid and _fits(said, effect.row, table, after)
-    if effect.op == "change" and (set(effect.to) != set(wanted["to"])):
+        values = {**DEFAULTS.get(table, {}), **expected["row"]}
+        ignored = IGNORED_COLUMNS.get(table, set()) | {"id"}
+        return set(effect.row) <= set(values) | ignored and _fits(values, effect.row, table, after)
+    if not _fits(expected["where"], effect.row, table, after):
         return False
-    changed = {**effect.row, **effect.to}
-    return _fits(wanted["where"], effect.row, table, after) and _fits(
-        wanted.get("to", {}), changed, table, after
-    )
+    if effect.op == "remove":
+        return True
+    row_after = {**effect.row, **effect.to}
+    return set(effect.to) == set(expected["to"]) and _fits(expected["to"], row_after, table, after)
 
 
-def _fits(wanted: Mapping[str, Any], row: Row, table: str, after: Dump) -> bool:
-    return all(_has(row, name, value, table, after) for name, value in wanted.items())
+def _fits(values: Mapping[str, Any], row: Row, table: str, after: Dump) -> bool:
+    return all(_has(row, name, value, table, after) for name, value in values.items())
 
 
-def _has(row: Row, name: str, wanted: Any, table: str, after: Dump) -> bool:
-    """Whether a row of a table has in a column what is wanted there."""
-    if isinstance(wanted, Mapping) and "any_of" in wanted:
-        return any(_has(row, name, each, table, after) for each in wanted["any_of"])
-    if isinstance(wanted, Mapping) and "formula" in wanted:
+def _has(row: Row, name: str, expected: Any, table: str, after: Dump) -> bool:
+    """Return whether a row of a table has an expected value in a column."""
+    if isinstance(expected, Mapping) and "any_of" in expected:
+        return any(_has(row, name, choice, table, after) for choice in expected["any_of"])
+    if isinstance(expected, Mapping) and "formula" in expected:
         sheet = [cell for cell in after["cells"].values() if cell["sheet"] == row["sheet"]]
         cells = {cell["cell"]: cell["value"] for cell in sheet}
-        return is_same_formula(wanted["formula"], row[name], cells, row["cell"])
-    if (table, name) in ADDRESS_LISTS and isinstance(wanted, str):
-        return same_addresses(wanted, row[name])
-    return matches(wanted, row[name])
+        return is_same_formula(expected["formula"], row[name], cells, row["cell"])
+    if (table, name) in ADDRESS_LISTS and isinstance(expected, str):
+        return same_addresses(expected, row[name])
+    return matches(expected, row[name])
 
 
 # -- rows that were made again ---------------------------------------------------------------------
 
 
-def _with_old_ids(expected: Sequence[Mapping[str, Any]], before: Dump, after: Dump) -> Dump:
-    """The store as it is now, where rows that replace others have the numbers of those.
+def _with_old_ids(expect: Sequence[ExpectedEffect], before: Dump, after: Dump) -> Dump:
+    """Return the dump `after` in which rows that replace others have the ids of those.
 
     An added row replaces a removed one that it equals, or that it differs from as an expected
     change says. What lies in a folder that was made again lies in the old one.
     """
-    pair = _replaced(expected, before, after)
-    while pair is not None:
-        after = _renumbered(after, *pair)
-        pair = _replaced(expected, before, after)
+    replacement = _find_replacement(expect, before, after)
+    while replacement is not None:
+        after = _with_old_id(after, *replacement)
+        replacement = _find_replacement(expect, before, after)
     return after
 
 
-def _replaced(
-    expected: Sequence[Mapping[str, Any]], before: Dump, after: Dump
+def _find_replacement(
+    expect: Sequence[ExpectedEffect], before: Dump, after: Dump
 ) -> tuple[str, Any, Any] | None:
-    """A table, the number of a removed row and that of the row that stands for it."""
-    for table in REMADE:
+    """Return a table, the id of a removed row and the id of the row that replaces it."""
+    for table in REPLACEABLE:
         old, new = before.get(table, {}), after.get(table, {})
         removed = [row for id, row in old.items() if id not in new]
         added = [row for id, row in new.items() if id not in old]
         pairs = list(itertools.product(removed, added))
-        for gone, made in pairs:
-            if not _differing(table, gone, made):
-                return table, gone["id"], made["id"]
-        changes = [wanted for wanted in expected if wanted.get("change") == table]
-        for (gone, made), wanted in itertools.product(pairs, changes):
-            if _is(_as_change(table, gone, made), wanted, after):
-                return table, gone["id"], made["id"]
+        for old_row, new_row in pairs:
+            if not _differences(table, old_row, new_row):
+                return table, old_row["id"], new_row["id"]
+        changes = [expected for expected in expect if expected.get("change") == table]
+        for old_row, new_row in pairs:
+            differences = _differences(table, old_row, new_row)
+            effect = Effect("change", table, old_row["id"], old_row, differences)
+            if any(_is(effect, expected, after) for expected in changes):
+                return table, old_row["id"], new_row["id"]
     return None
 
 
-def _differing(table: str, old: Row, new: Row) -> Row:
-    """The columns of a row made again that say something else than those of the old one."""
-    differing = {}
+def _differences(table: str, old: Row, new: Row) -> Row:
+    """Return the columns of a row made again whose meaning is not that of the old row."""
+    differences = {}
     for name, value in old.items():
-        wanted = {"lines": value.splitlines()} if name == "content" else value
-        if name != "id" and not _has(new, name, wanted, table, {}):
-            differing[name] = new[name]
-    return differing
+        expected = {"lines": value.splitlines()} if name == "content" else value
+        if name != "id" and not _has(new, name, expected, table, {}):
+            differences[name] = new[name]
+    return differences
 
 
-def _as_change(table: str, old: Row, new: Row) -> Effect:
-    return Effect("change", table, old["id"], old, _differing(table, old, new))
-
-
-def _renumbered(after: Dump, table: str, old_id: Any, new_id: Any) -> Dump:
+def _with_old_id(after: Dump, table: str, old_id: Any, new_id: Any) -> Dump:
     rows = {id: row for id, row in after[table].items() if id != new_id}
     rows[old_id] = {**after[table][new_id], "id": old_id}
+    changed = {**after, table: rows}
     if table == "files":
-        rows = {
-            id: {**row, "parent": old_id} if row["parent"] == new_id else row
-            for id, row in rows.items()
-        }
-    renumbered = {**after, table: rows}
+        changed["files"] = _with_reference(rows, "parent", old_id, new_id)
     if table == "events":
-        renumbered["notices"] = {
-            id: {**row, "event": old_id} if row["event"] == new_id else row
-            for id, row in after.get("notices", {}).items()
-        }
-    return renumbered
+        changed["notices"] = _with_reference(after.get("notices", {}), "event", old_id, new_id)
+    return changed
 
 
-# -- what others were told -------------------------------------------------------------------------
+def _with_reference(
+    rows: Mapping[Any, Row], column: str, old_id: Any, new_id: Any
+) -> dict[Any, Row]:
+    """Return rows in which a column refers to the old id instead of the new one."""
+    return {
+        id: {**row, column: old_id} if row[column] == new_id else row for id, row in rows.items()
+    }
+
+
+# -- notices that others have got ------------------------------------------------------------------
 
 
 def _undone(before: Dump, after: Dump) -> list[Row]:
-    """Notices that the rest of the store does not show: what they told was taken back."""
+    """Return the notices whose reason was undone: the rest of the store does not show it."""
     notices = [row for id, row in after["notices"].items() if id not in before["notices"]]
     return [notice for notice in notices if not _is_visible(notice, before, after)]
 
 
 def _is_visible(notice: Row, before: Dump, after: Dump) -> bool:
-    """Whether a notice follows from how the store differs from what it was."""
+    """Return whether a notice follows from the differences of the two dumps."""
     if notice["message"] is not None:
         old, new = (dump["messages"].get(notice["message"]) for dump in (before, after))
         return old is None or new is None or old["pinned"] != new["pinned"]
     old, new = (dump["events"].get(notice["event"]) for dump in (before, after))
-    was_guest = _is_guest(notice["guest"], old)
-    is_guest = _is_guest(notice["guest"], new)
     if notice["kind"] == "changed":
         return old is None or new is None or any(old[name] != new[name] for name in old)
+    was_guest = _is_guest(notice["guest"], old)
+    is_guest = _is_guest(notice["guest"], new)
     return was_guest != is_guest and is_guest == (notice["kind"] == "invited")
 
 
@@ -285,21 +297,22 @@ def _is_guest(address: str, event: Row | None) -> bool:
     return event is not None and address in event["guests"].casefold().split(", ")
 
 
-# -- steps that do no harm -------------------------------------------------------------------------
+# -- effects that do no harm -----------------------------------------------------------------------
 
 
 def _is_saved_attachment(effect: Effect, before: Dump) -> bool:
-    """An attachment that was saved to Downloads, as one does to read it."""
-    if effect.op != "add" or effect.table != "files" or effect.row["kind"] != "text":
+    """Return whether an attachment was saved to Downloads, as one does to read it."""
+    row = effect.row
+    if effect.op != "add" or effect.table != "files" or row["kind"] != "text":
         return False
-    folder = before["files"].get(effect.row["parent"], {})
-    attached = [
-        (each["name"], each["text"])
+    folder = before["files"].get(row["parent"], {})
+    if folder.get("name") != "Downloads" or folder.get("parent") != 0:
+        return False
+    return any(
+        (attachment["name"], attachment["text"]) == (row["name"], row["content"])
         for mail in before["mail"].values()
-        for each in json.loads(mail["attachments"])
-    ]
-    is_in_downloads = folder.get("name") == "Downloads" and folder.get("parent") == 0
-    return is_in_downloads and (effect.row["name"], effect.row["content"]) in attached
+        for attachment in json.loads(mail["attachments"])
+    )
 
 
 TOLERATED: Mapping[str, Callable[[Effect, Dump], bool]] = {
@@ -308,18 +321,26 @@ TOLERATED: Mapping[str, Callable[[Effect, Dump], bool]] = {
 """Effects that a task may tolerate, by name."""
 
 
-def _wanted_text(wanted: Mapping[str, Any]) -> str:
-    op = next(name for name in ("add", "change", "remove") if name in wanted)
-    where = f" where {_shown(wanted['where'])}" if "where" in wanted else ""
-    to = wanted.get("row") or wanted.get("to")
-    return f"{op} {wanted[op]}{where}{f': {_shown(to)}' if to else ''}"
+def _expected_text(expected: ExpectedEffect) -> str:
+    op = next(name for name in ("add", "change", "remove") if name in expected)
+    text = f"{op} {expected[op]}"
+    if "where" in expected:
+        text += f" where {_description(expected['where'])}"
+    values = expected.get("row") or expected.get("to")
+    if values:
+        text += f": {_description(values)}"
+    return text
 
 
-def _shown(value: Any) -> str:
+def _description(value: Any) -> str:
     if isinstance(value, Mapping):
-        text = ", ".join(f"{name} {_shown(each)}" for name, each in value.items())
+        text = ", ".join(f"{name} {_description(item)}" for name, item in value.items())
     elif isinstance(value, (list, tuple)):
-        text = " and ".join(_shown(each) for each in value)
+        text = " and ".join(_description(item) for item in value)
+    elif isinstance(value, str):
+        text = f"“{value}”"
     else:
-        text = f"“{value}”" if isinstance(value, str) else str(value)
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+        text = str(value)
+    if len(text) > MAX_DESCRIPTION:
+        return text[: MAX_DESCRIPTION - 1] + "…"
+    return text

@@ -1,4 +1,4 @@
-"""Formulas of sheets: their values, as the page shows them, and whether two mean the same."""
+"""Formulas of sheets: their values, as the page shows them, and whether two are equivalent."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from collections.abc import Callable, Mapping, Sequence
 CELL = re.compile(r"[A-J]\d{1,2}")
 TOKEN = re.compile(r"[A-J]\d{1,2}|[A-Z]+|\d+\.?\d*|\.\d+|\S")
 NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
-LONGEST = 2000  # characters of a formula that is looked at
-DIGITS = 6  # after the point, of what a cell shows
-Cells = Mapping[str, str]  # what the cells of one sheet hold: {"A1": "Name", "B2": "=A2+1"}
+MAX_LENGTH = 2000  # characters of a formula that is read
+DIGITS = 6  # after the decimal point, in the text of a cell
+Cells = Mapping[str, str]  # content of the cells of one sheet: {"A1": "Name", "B2": "=A2+1"}
 
 
 class FormulaError(Exception):
-    """A formula has no value; the text is what its cell shows, like "#DIV/0!"."""
+    """A formula has no value; the message is what its cell shows, like "#DIV/0!"."""
 
 
-def shown(cells: Cells, cell: str) -> str:
-    """What a cell of a sheet shows."""
-    return _Sheet(cells).shown(cell)
+def cell_text(cells: Cells, cell: str) -> str:
+    """Return the text that a cell of a sheet shows."""
+    return _Sheet(cells).text(cell)
 
 
 def is_same_formula(expected: str, actual: str, cells: Cells, cell: str) -> bool:
-    """Whether a cell holds a formula with the values of another one, whatever its cells hold.
+    """Return whether two formulas have the same value, also when the cells they use change.
 
-    Both are worked out for the sheet as it is, and again with each of the cells that one of them
-    names, and with all of them, changed.
+    Both are evaluated on the sheet as it is, then with each of the cells that one of them uses
+    changed, then with all of them changed.
 
     Args:
-        expected: a formula that is right.
-        actual: what has been written into the cell.
+        expected: a right formula.
+        actual: the content of the cell.
         cells: the sheet, with or without the cell itself.
-        cell: where the formula stands.
+        cell: the address of the formula.
     """
-    if not actual.startswith("=") or len(actual) > LONGEST:
+    if not actual.startswith("=") or len(actual) > MAX_LENGTH:
         return False
-    inputs = sorted({*_named(expected), *_named(actual)})
+    inputs = sorted(_inputs(expected) | _inputs(actual))
     if cell in inputs:
         return False
     changes: list[dict[str, str]] = [{}]
@@ -47,14 +47,15 @@ def is_same_formula(expected: str, actual: str, cells: Cells, cell: str) -> bool
     changes.append({name: str(-(7**number % 1013)) for number, name in enumerate(inputs)})
     for change in changes:
         changed = {**cells, **change}
-        results = [shown({**changed, cell: text}, cell) for text in (expected, actual)]
-        if results[0] != results[1] or results[1].startswith("#"):
+        expected_text = cell_text({**changed, cell: expected}, cell)
+        actual_text = cell_text({**changed, cell: actual}, cell)
+        if expected_text != actual_text or actual_text.startswith("#"):
             return False
     return True
 
 
 def between(one: str, other: str) -> list[str]:
-    """All cells of a rectangle, row by row."""
+    """Return all cells of a rectangle, given two of its corners, row by row."""
     columns = sorted((ord(one[0]), ord(other[0])))
     rows = sorted((int(one[1:]), int(other[1:])))
     return [
@@ -68,36 +69,35 @@ def _tokens(formula: str) -> list[str]:
     return TOKEN.findall(formula[1:].upper().replace("$", ""))
 
 
-def _named(formula: str) -> set[str]:
-    """The cells that a formula names, those of its ranges too."""
+def _inputs(formula: str) -> set[str]:
+    """Return the cells that a formula uses, those of its ranges too."""
     tokens = _tokens(formula)
-    named = {token for token in tokens if CELL.fullmatch(token)}
-    for number, token in enumerate(tokens[1:-1], 1):
-        one, other = tokens[number - 1], tokens[number + 1]
-        if token == ":" and CELL.fullmatch(one) and CELL.fullmatch(other):
-            named.update(between(one, other))
-    return named
+    inputs = {token for token in tokens if CELL.fullmatch(token)}
+    for first, separator, last in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if separator == ":" and CELL.fullmatch(first) and CELL.fullmatch(last):
+            inputs.update(between(first, last))
+    return inputs
 
 
 class _Sheet:
-    """A sheet whose cells are worked out once."""
+    """A sheet whose formulas are evaluated once each."""
 
     def __init__(self, cells: Cells) -> None:
         self._cells = cells
         self._results: dict[str, str] = {}
 
-    def shown(self, cell: str) -> str:
-        text = self._cells.get(cell, "")
-        if not text.startswith("="):
-            return text
+    def text(self, cell: str) -> str:
+        content = self._cells.get(cell, "")
+        if not content.startswith("="):
+            return content
         if cell not in self._results:
-            self._results[cell] = "#CIRCLE!"  # should it be met again on the way
-            self._results[cell] = self._worked_out(text)
+            self._results[cell] = "#CIRCLE!"  # for a formula that uses this cell
+            self._results[cell] = self._result(content)
         return self._results[cell]
 
-    def _worked_out(self, text: str) -> str:
+    def _result(self, formula: str) -> str:
         try:
-            value = _Formula(_tokens(text), self._number).value()
+            value = _Formula(_tokens(formula), self._number).value()
         except FormulaError as error:
             return str(error)
         except (OverflowError, RecursionError):
@@ -106,65 +106,68 @@ class _Sheet:
         return f"{rounded:.{DIGITS}f}".rstrip("0").rstrip(".")
 
     def _number(self, cell: str) -> float | None:
-        text = self.shown(cell)
+        text = self.text(cell)
         if text.startswith("#"):
             raise FormulaError(text)
         return float(text) if NUMBER.fullmatch(text) else None
 
 
 class _Formula:
-    """One formula while it is read."""
+    """A recursive descent parser that evaluates one formula."""
 
     def __init__(self, tokens: Sequence[str], number: Callable[[str], float | None]) -> None:
         self._tokens = tokens
-        self._number = number  # of a cell; None: it holds none
-        self._at = 0
+        self._number = number  # of a cell; None: it has none
+        self._position = 0
 
     def value(self) -> float:
         result = self._sum()
-        if self._at < len(self._tokens):
+        if self._position < len(self._tokens):
             raise FormulaError("#ERROR!")
         return result
 
     def _next(self) -> str:
-        return self._tokens[self._at] if self._at < len(self._tokens) else ""
+        return self._tokens[self._position] if self._position < len(self._tokens) else ""
 
     def _take(self, token: str) -> None:
         if self._next() != token:
             raise FormulaError("#ERROR!")
-        self._at += 1
+        self._position += 1
 
     def _sum(self) -> float:
-        left = self._product()
+        total = self._product()
         while self._next() in ("+", "-"):
             sign = self._next()
-            self._at += 1
-            right = self._product()
-            left = left + right if sign == "+" else left - right
-        return left
+            self._position += 1
+            term = self._product()
+            total += term if sign == "+" else -term
+        return total
 
     def _product(self) -> float:
-        left = self._one()
+        product = self._factor()
         while self._next() in ("*", "/"):
             sign = self._next()
-            self._at += 1
-            right = self._one()
-            if sign == "/" and right == 0:
+            self._position += 1
+            factor = self._factor()
+            if sign == "*":
+                product *= factor
+            elif factor == 0:
                 raise FormulaError("#DIV/0!")
-            left = left * right if sign == "*" else left / right
-        return left
+            else:
+                product /= factor
+        return product
 
-    def _one(self) -> float:
+    def _factor(self) -> float:
         token = self._next()
-        self._at += 1
+        self._position += 1
         if token == "-":
-            return -self._one()
+            return -self._factor()
         if token == "+":
-            return self._one()
+            return self._factor()
         if token == "(":
-            inside = self._sum()
+            value = self._sum()
             self._take(")")
-            return inside
+            return value
         if token and (token[0].isdigit() or (token[0] == "." and len(token) > 1)):
             return float(token)
         if CELL.fullmatch(token):
@@ -176,7 +179,7 @@ class _Formula:
     def _function(self, name: str) -> float:
         if name not in ("SUM", "AVERAGE", "COUNT", "MIN", "MAX", "ROUND"):
             raise FormulaError("#NAME?")
-        numbers = self._list()
+        numbers = self._arguments()
         match name:
             case "SUM":
                 return sum(numbers)
@@ -193,24 +196,26 @@ class _Formula:
                 return math.floor(numbers[0] * factor + 0.5) / factor  # as JavaScript rounds
         raise FormulaError("#DIV/0!")
 
-    def _list(self) -> list[float]:
-        """The numbers between the brackets of a function."""
+    def _arguments(self) -> list[float]:
+        """Return the numbers between the parentheses of a function, those of ranges too."""
         numbers: list[float] = []
         self._take("(")
         while True:
             token = self._next()
-            if CELL.fullmatch(token) and self._tokens[self._at + 1 : self._at + 2] == [":"]:
-                self._at += 2
+            if CELL.fullmatch(token) and self._tokens[self._position + 1 : self._position + 2] == [
+                ":"
+            ]:
+                self._position += 2
                 last = self._next()
                 if not CELL.fullmatch(last):
                     raise FormulaError("#ERROR!")
-                self._at += 1
-                inside = [self._number(cell) for cell in between(token, last)]
-                numbers += [number for number in inside if number is not None]
+                self._position += 1
+                in_range = [self._number(cell) for cell in between(token, last)]
+                numbers += [number for number in in_range if number is not None]
             else:
                 numbers.append(self._sum())
             if self._next() not in (",", ";"):
                 break
-            self._at += 1
+            self._position += 1
         self._take(")")
         return numbers

@@ -14,7 +14,7 @@ POLITE = re.compile(
     r"\bno (?:problem|worries|objections?|doubt|question|trouble)\b|\bnot at all\b|\bwhy not\b",
     re.IGNORECASE,
 )
-"""What begins with a "no" and means yes."""
+"""Phrases with a "no" that do not mean no."""
 ENDS = r"\b(?=\s*(?:[-.,;:!?)/\n]|$|(?:and|or|but|thanks|thank)\b))"
 BEGINS = r"(?:^|[-.,;:!?(/\n–—]\s*|\b(?:and|or|but)\s+)"
 NEGATED = re.compile(r"\b(?:not|never|cannot|nor|if)\b|n't\b")
@@ -37,27 +37,27 @@ UNDECIDED = re.compile(
     r"\b(?:or not|maybe|perhaps|not sure|(?:and|or) (?:yes|no|accepted|declined))\b"
     r"|\b(?:yes|accepted)\W+(?:no|declined)\b|\b(?:no|declined)\W+(?:yes|accepted)\b"
 )
-MOST_WORDS = 80  # of a reply that is to be a short answer
+MAX_WORDS = 80  # of a reply that should be a short answer
 OPPOSITE = {
     "yes": NO,
     "accepted": NO,
     "no": YES,
     "declined": YES,
 }
-"""What contradicts an answer; of other answers, only another number is known to."""
+"""What contradicts an answer. Other answers are contradicted by another number alone."""
 
 
 def without_quote(body: str) -> str:
-    """What a mail says itself, without the lines of the mail that it replies to."""
+    """Return the text of a mail without the lines of the mail that it replies to."""
     return QUOTED.sub("", body).strip()
 
 
 def begins_with(answer: str, text: str) -> bool:
-    """Whether a reply begins with an answer and does not take it back.
+    """Return whether a reply begins with an answer and does not contradict it.
 
     A greeting and thanks may stand before it, anything after it that does not say the opposite:
     "Hi Ana,\\n\\nYes, gladly." is "Yes", but "Yes and no" is not, and "No problem, book it!" is not
-    "No". A text of more than MOST_WORDS words is no short answer.
+    "No". A text of more than MAX_WORDS words is no short answer.
 
     Args:
         answer: what the reply should begin with.
@@ -73,7 +73,7 @@ def begins_with(answer: str, text: str) -> bool:
     match = re.match(rf"{spaced}(?!\w)(?![.,]\d)", plain)
     if not match:
         return False
-    if UNDECIDED.search(POLITE.sub("", plain)) or len(plain.split()) > MOST_WORDS:
+    if UNDECIDED.search(POLITE.sub("", plain)) or len(plain.split()) > MAX_WORDS:
         return False
     rest = plain[match.end() :]
     opposite = OPPOSITE.get(" ".join(words))
@@ -85,7 +85,7 @@ def begins_with(answer: str, text: str) -> bool:
 
 
 def _says(meaning: re.Pattern[str], text: str) -> bool:
-    """Whether a text says something, and not that it is not so."""
+    """Return whether a text has a meaning; one of `YES` must not be negated in its clause."""
     for match in meaning.finditer(text):
         clause = CLAUSE_END.split(text[: match.start()])[-1]
         if meaning is NO or not NEGATED.search(clause):

@@ -1,4 +1,4 @@
-"""How a value that a task wants is compared with the one that is there.
+"""Compare the value that a task expects with the one in the store.
 
 Numbers, amounts of money, telephone numbers, dates and times are compared as such, exactly, and
 within longer texts too: "15,300 EUR", "EUR 15300" and "15300.00" are one amount.
@@ -36,7 +36,7 @@ NUMBER = rf"(?:{GROUPED}|\d+(?:\.\d+)?)"
 WHOLE_NUMBER = re.compile(rf"-?(?:{GROUPED}|(?:0|[1-9]\d*)(?:\.\d+)?)")
 ANY_NUMBER = re.compile(rf"(?:(?<![\w)])-)?{NUMBER}")
 PHONE = re.compile(r"(?:\+|\b00)\d[\d ()/.-]{6,}\d")
-PHONE_ONLY = re.compile(r"\(?\+?[\d ()/.-]{8,}")  # a text that is one and nothing else
+PHONE_ONLY = re.compile(r"\(?\+?[\d ()/.-]{8,}")  # for a text that is nothing else
 VALUES = re.compile(
     rf"""(?P<phone>(?:\+|\b00)\d[\d\ ()/.-]{{6,}}\d)
     | \b(?P<date>\d{{4}}-\d\d-\d\d)\b
@@ -52,13 +52,13 @@ VALUES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number, date, time or telephone number, whatever way it is written in."""
+    """A number, date, time or telephone number, however it is written."""
 
     kind: str  # "number", "date", "time", "phone"
     value: str | Decimal
 
     def is_same(self, other: Quantity) -> bool:
-        """Whether both mean the same; a date without a year is that of any year."""
+        """Return whether both mean the same; a date without a year is that of any year."""
         if self.kind == other.kind == "date":
             dates = sorted((str(self.value), str(other.value)), key=len)
             return dates[1].endswith(dates[0])
@@ -66,7 +66,7 @@ class Quantity:
 
 
 def matches(expected: Any, actual: Any) -> bool:
-    """Whether a value is what a task expects.
+    """Return whether a value is what a task expects.
 
     Args:
         expected: a value that is the same but for case, white space, quotation marks, a full stop
@@ -87,7 +87,7 @@ def matches(expected: Any, actual: Any) -> bool:
         actual: the value to judge.
 
     Raises:
-        ValueError: there is no such way to compare.
+        ValueError: `expected` is a mapping of another form.
     """
     if not isinstance(expected, Mapping):
         return _is_same(expected, actual)
@@ -117,7 +117,7 @@ def matches(expected: Any, actual: Any) -> bool:
 
 
 def same_addresses(one: str, other: str) -> bool:
-    """Whether two lists name the same mail addresses, in whatever order and case."""
+    """Return whether two lists have the same mail addresses, in any order and case."""
     return _addresses(one) == _addresses(other)
 
 
@@ -153,7 +153,7 @@ def _quantity(match: re.Match[str]) -> Quantity:
 
 
 def _as_quantity(part: Any) -> Quantity | None:
-    """What a part is, where the whole of it is a number, date, ..."""
+    """Return the number, date, ... that is the whole of a part, or None."""
     match = VALUES.fullmatch(_without_currency(str(part)))
     return _quantity(match) if match else None
 
@@ -179,7 +179,7 @@ def _contains(
 
 
 def _flat(values: Iterable[Any]) -> Iterable[Any]:
-    """Values; those of rows that a query has found."""
+    """Yield values, and the values of rows."""
     for value in values:
         if isinstance(value, Mapping):
             yield from value.values()
@@ -188,7 +188,7 @@ def _flat(values: Iterable[Any]) -> Iterable[Any]:
 
 
 def _stands_in(part: Any, text: str) -> bool:
-    """Whether a text names something, and not as a piece of a longer word or number."""
+    """Return whether a text contains a part, not within a longer word or number."""
     quantity = _as_quantity(part)
     if quantity is not None:
         return any(quantity.is_same(other) for other in quantities(text))
@@ -197,19 +197,21 @@ def _stands_in(part: Any, text: str) -> bool:
 
 
 def _has_no_other(needed: Sequence[Quantity], text: str, allowed: Sequence[Quantity] = ()) -> bool:
-    """Whether a text has no number, date, ... of the kinds of those that it needs but them."""
+    """Return whether all numbers, dates, ... of the needed kinds are needed or allowed."""
     kinds = {quantity.kind for quantity in needed}
-    return all(
-        quantity.kind not in kinds or any(quantity.is_same(one) for one in [*needed, *allowed])
-        for quantity in quantities(text)
-    )
+    accepted = [*needed, *allowed]
+    for quantity in quantities(text):
+        if quantity.kind in kinds and not any(quantity.is_same(other) for other in accepted):
+            return False
+    return True
 
 
 def _has_lines(lines: Sequence[Any], text: str) -> bool:
-    filled = [line for line in text.splitlines() if line.strip()]
-    if len(filled) != len(lines):
+    actual_lines = [line for line in text.splitlines() if line.strip()]
+    if len(actual_lines) != len(lines):
         return False
-    return all(matches(*pair) for pair in zip(lines, filled, strict=True))
+    pairs = zip(lines, actual_lines, strict=True)
+    return all(matches(expected, actual) for expected, actual in pairs)
 
 
 def _is_same(expected: Any, actual: Any) -> bool:
@@ -220,7 +222,7 @@ def _is_same(expected: Any, actual: Any) -> bool:
 
 
 def _digits(phone: str) -> str:
-    """The digits of a telephone number; 0044 is +44."""
+    """Return the digits of a telephone number; 0044 is +44."""
     digits = "".join(filter(str.isdigit, phone))
     return digits.removeprefix("00")
 
@@ -230,13 +232,13 @@ def _decimal(text: str) -> Decimal:
 
 
 def _text(value: Any) -> str:
-    """A text without what does not count."""
+    """Return a text without case, extra spaces, quotation marks and a final full stop."""
     text = " ".join(str(value).split()).casefold().replace("’", "'").strip(QUOTES)
     return text.rstrip(".!").strip(QUOTES)
 
 
 def _plain(value: Any) -> str | Decimal:
-    """One form for what people take as the same."""
+    """Return the same value for texts that people read as the same."""
     text = _text(value)
     if WHOLE_NUMBER.fullmatch(text):
         return _decimal(text)

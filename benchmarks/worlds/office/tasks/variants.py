@@ -1,24 +1,23 @@
-"""From a task as it is written down to the variant that a seed makes of it.
+"""Make the variant of a task for a seed.
 
 A task is an entry of a file in `l3/` or `l4/`:
 
     id, apps, category, goal
-    draw     what the seed chooses, in this order: a list of values, or a query of the base world,
-             of whose rows one is drawn. A row of one column is the variable itself; of several
-             columns, `draw.p = "SELECT name, email ..."` makes `p_name` and `p_email`. With
-             {all = "SELECT ..."}, every row counts: a list for `each`, perhaps an empty one.
-    setup    changes to the base world (see `Store`)
+    draw     variables that the seed chooses, in this order: from a list of values, or from the rows
+             of a query of the base world. A row of one column is the variable itself; of several
+             columns, `draw.p = "SELECT name, email ..."` makes `p_name` and `p_email`.
+             {all = "SELECT ..."} makes a list of all rows, for `each`; it may be empty.
+    setup    changes to the base world (see `Setup`)
     facts    like `draw`, of the world after the changes; a query has exactly one row
-    expect   effects (see `checks`); one with `each = "list"` stands for as many as the list has
-    tolerates  names of steps that do no harm (see `checks`)
-    answer   what must be answered, where something is asked; `feasible = false`: only `fail` is
-             right
+    expect   effects (see `checks`); one with `each = "list"` stands for one per row of the list
+    tolerates  names of effects that do no harm (see `checks`)
+    answer   the right answer to a question; `feasible = false`: only `fail` is right
     oracle   steps that solve it, as `tests/support/office_oracle.py` plays them;
              ["each", "list", step] repeats one
     ways     a list of other solutions, each by another way to the same end
 
-Texts name variables as `{name}`, queries as `:name`; `{name|day}` is written by `FORMS`. A text
-that is one variable and nothing else becomes its value. Queries know the views below, too.
+Texts name variables as `{name}`, queries as `:name`; `{name|day}` is formatted by `FORMATS`. A
+text that is one variable and nothing else becomes its value. Queries may use the `VIEWS`, too.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ import functools
 import random
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from benchmarks.worlds.office.store import Row, Store
+from benchmarks.worlds.office.store import Row, Setup, Store
 from benchmarks.worlds.office.week import base_store
 from utils.errors import UserError
 
@@ -61,16 +60,17 @@ VIEWS = (
     max(CASE substr(cell, 1, 1) WHEN 'E' THEN value END) AS e,
     max(CASE substr(cell, 1, 1) WHEN 'F' THEN value END) AS f FROM cells GROUP BY sheet, y""",
 )
-"""What queries can ask: people with first names, free hours, whole paths, lines of sheets."""
-VARIABLE = r"\{([a-z]\w*)(?:\|(\w+))?\}"
-RECENT = "2026-03-09 08:57"  # when a mail or a message of a task came, unless it says so
+"""Views for queries: people with first names, free hours, whole paths, lines of sheets."""
+VARIABLE = re.compile(r"\{([a-z]\w*)(?:\|(\w+))?\}")
+SQL_VARIABLE = re.compile(r"(?<![:\w]):(\w+)")
+RECENT = "2026-03-09 08:57"  # when a task's mail or message was sent, unless it names a time
 
 
 def _date(value: Any) -> datetime.date:
     return datetime.date.fromisoformat(str(value))
 
 
-FORMS: Mapping[str, Callable[[Any], str]] = {
+FORMATS: Mapping[str, Callable[[Any], str]] = {
     "day": lambda value: f"{_date(value).day} {_date(value):%B}",
     "weekday": lambda value: f"{_date(value):%A}",
     "money": lambda cents: f"{cents / 100:.2f}",
@@ -83,44 +83,46 @@ FORMS: Mapping[str, Callable[[Any], str]] = {
 
 @functools.cache
 def written(level: str) -> tuple[Row, ...]:
-    """The tasks of a level as they are written down, file by file."""
-    files = sorted((Path(__file__).parent / level.lower()).glob("*.toml"))
-    return tuple(
-        task for file in files for task in tomllib.loads(file.read_text(encoding="utf-8"))["task"]
-    )
+    """Return the tasks of a level as they are written down, file by file."""
+    tasks: list[Row] = []
+    for file in sorted((Path(__file__).parent / level.lower()).glob("*.toml")):
+        tasks += tomllib.loads(file.read_text(encoding="utf-8"))["task"]
+    return tuple(tasks)
 
 
 def variant(task: Mapping[str, Any], seed: int) -> Row:
-    """What a seed makes of a task.
+    """Return the variant of a task for a seed.
 
     Raises:
-        UserError: it makes none: a query finds nothing, or more than one fact, a change of the
-            world meets no row, or a text names no variable.
+        UserError: there is none: a query has no row, or a fact several, a change of the world
+            matches no row, or a text names an unknown variable.
     """
     try:
-        luck = random.Random(f"{task['id']} {seed}")
-        known: Row = {}
-        _learn(known, task.get("draw", {}), _drawing_store(seed), luck)
-        setup = _prepared(_filled(task.get("setup", {}), known))
-        store = _with_views(Store(base_store(seed), setup))
-        _learn(known, task.get("facts", {}), store, None)
-        rest = {
-            name: task[name] for name in ("goal", "answer", "feasible", "tolerates") if name in task
-        }
-        return {
-            **{name: task[name] for name in ("id", "apps", "category")},
-            "seed": seed,
-            "setup": setup,
-            **_filled(rest, known),
-            "expect": [
-                _with_folder(effect, store) for effect in _repeated(task.get("expect", []), known)
-            ],
-            "oracle": _repeated(task["oracle"], known),
-            "ways": [_repeated(steps, known) for steps in task.get("ways", ())],
-        }
+        return _variant(task, seed)
     except (KeyError, ValueError, TypeError) as error:
         why = f"it cannot be made from this week of the office: {error}. Take another seed"
         raise UserError(f"task office/{task.get('id')}, seed {seed}: {why}") from error
+
+
+def _variant(task: Mapping[str, Any], seed: int) -> Row:
+    rng = random.Random(f"{task['id']} {seed}")
+    variables: Row = {}
+    _draw(task.get("draw", {}), variables, _drawing_store(seed), rng)
+    setup = _with_dates(_filled(task.get("setup", {}), variables))
+    store = _with_views(Store(base_store(seed), setup))
+    _add_facts(task.get("facts", {}), variables, store)
+    result = {name: task[name] for name in ("id", "apps", "category")}
+    result["seed"] = seed
+    result["setup"] = setup
+    for name in ("goal", "answer", "feasible", "tolerates"):
+        if name in task:
+            result[name] = _filled(task[name], variables)
+    result["expect"] = _repeated(task.get("expect", []), variables)
+    for effect in result["expect"]:
+        _set_folder_ids(effect, store)
+    result["oracle"] = _repeated(task["oracle"], variables)
+    result["ways"] = [_repeated(steps, variables) for steps in task.get("ways", ())]
+    return result
 
 
 @functools.lru_cache(maxsize=4)
@@ -134,88 +136,111 @@ def _with_views(store: Store) -> Store:
     return store
 
 
-def _learn(known: Row, wanted: Row, store: Store, luck: random.Random | None) -> None:
-    """Adds variables to those that are known; without luck, there must be no choice."""
-    for name, source in wanted.items():
+def _draw(sources: Row, variables: Row, store: Store, rng: random.Random) -> None:
+    """Add variables, each drawn from a list or from the rows of a query."""
+    for name, source in sources.items():
+        values = _values(source, store, variables)
         if isinstance(source, Mapping):
-            known[name] = _asked(store, source["all"], known)
-            continue
-        found = source if isinstance(source, list) else _asked(store, source, known)
-        if not found or (luck is None and len(found) != 1):
-            raise ValueError(f"{name}: {len(found)} rows")
-        chosen = luck.choice(found) if luck else found[0]
-        if not isinstance(chosen, Mapping):
-            known[name] = _filled(chosen, known)
-        elif len(chosen) == 1:
-            known[name] = next(iter(chosen.values()))
+            variables[name] = values
+        elif values:
+            _set_variable(variables, name, rng.choice(values))
         else:
-            known.update({f"{name}_{column}": value for column, value in chosen.items()})
+            raise ValueError(f"{name}: 0 rows")
 
 
-def _asked(store: Store, query: str, known: Row) -> list[Row]:
-    """Rows of a query, in an order that does not depend on how they were found."""
-    names = re.findall(r"(?<![:\w]):(\w+)", query)
-    sql = re.sub(r"(?<![:\w]):\w+", "?", query)
-    rows = store.rows(sql, *(known[name] for name in names))
+def _add_facts(sources: Row, variables: Row, store: Store) -> None:
+    """Add variables from queries with one row each."""
+    for name, source in sources.items():
+        values = _values(source, store, variables)
+        if isinstance(source, Mapping):
+            variables[name] = values
+        elif len(values) == 1:
+            _set_variable(variables, name, values[0])
+        else:
+            raise ValueError(f"{name}: {len(values)} rows")
+
+
+def _values(source: Any, store: Store, variables: Row) -> Sequence[Any]:
+    """Return a list of values as it is, or the rows of a query in an order of their own."""
+    if isinstance(source, list):
+        return source
+    query: str = source["all"] if isinstance(source, Mapping) else source
+    values = [variables[name] for name in SQL_VARIABLE.findall(query)]
+    rows = store.rows(SQL_VARIABLE.sub("?", query), *values)
     return rows if "ORDER BY" in query else sorted(rows, key=repr)
 
 
-def _filled(value: Any, known: Row) -> Any:
-    """A value with its variables filled in."""
+def _set_variable(variables: Row, name: str, value: Any) -> None:
+    """Set a variable to a value or to a row's only column, or several to a row's columns."""
+    if not isinstance(value, Mapping):
+        variables[name] = _filled(value, variables)
+    elif len(value) == 1:
+        variables[name] = next(iter(value.values()))
+    else:
+        for column, column_value in value.items():
+            variables[f"{name}_{column}"] = column_value
+
+
+def _filled(value: Any, variables: Row) -> Any:
+    """Return a value in which all variables are replaced."""
     if isinstance(value, Mapping):
         return {
-            _filled(name, known): _in_pattern(each, known)
-            if name == "pattern"
-            else _filled(each, known)
-            for name, each in value.items()
+            _filled(name, variables): _filled_item(name, item, variables)
+            for name, item in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return [_filled(each, known) for each in value]
+        return [_filled(item, variables) for item in value]
     if not isinstance(value, str):
         return value
-    if whole := re.fullmatch(r"\{([a-z]\w*)\}", value):
-        return known[whole[1]]
-    return re.sub(VARIABLE, lambda found: _text(found, known), value)
+    match = VARIABLE.fullmatch(value)
+    if match and not match[2]:
+        return variables[match[1]]
+    return VARIABLE.sub(lambda match: _text(match, variables), value)
 
 
-def _in_pattern(pattern: str, known: Row) -> str:
-    """A regular expression with its variables filled in, as the texts that they are."""
-    return re.sub(VARIABLE, lambda found: re.escape(_text(found, known)), pattern)
+def _filled_item(name: str, item: Any, variables: Row) -> Any:
+    if name == "pattern":  # a regular expression, in which a variable stands for its text
+        return VARIABLE.sub(lambda match: re.escape(_text(match, variables)), item)
+    return _filled(item, variables)
 
 
-def _text(found: re.Match[str], known: Row) -> str:
-    value = known[found[1]]
-    return FORMS[found[2]](value) if found[2] else str(value)
+def _text(match: re.Match[str], variables: Row) -> str:
+    name, format_name = match.groups()
+    value = variables[name]
+    return FORMATS[format_name](value) if format_name else str(value)
 
 
-def _repeated(items: list[Any], known: Row) -> list[Any]:
-    """Effects or steps, those with `each` as often as their list has rows."""
+def _repeated(items: Sequence[Any], variables: Row) -> list[Any]:
+    """Return effects or steps with their variables replaced; those with `each`, once per row."""
     result = []
     for item in items:
         if isinstance(item, Mapping) and "each" in item:
-            name, item = item["each"], {key: item[key] for key in item if key != "each"}
+            rows = variables[item["each"]]
+            repeated = {name: value for name, value in item.items() if name != "each"}
         elif isinstance(item, list) and item[0] == "each":
-            name, item = item[1], item[2]
+            _, list_name, repeated = item
+            rows = variables[list_name]
         else:
-            result.append(_filled(item, known))
-            continue
-        result += [_filled(item, {**known, **row}) for row in known[name]]
+            rows = [{}]
+            repeated = item
+        result += [_filled(repeated, {**variables, **row}) for row in rows]
     return result
 
 
-def _with_folder(effect: Row, store: Store) -> Row:
-    """A file's effect that names a folder by its path gets its id."""
-    for way in effect.get("any_of", []):
-        for each in way:
-            _with_folder(each, store)
+def _set_folder_ids(effect: Row, store: Store) -> None:
+    """Replace the paths of folders by their ids in an effect on files."""
+    for effects in effect.get("any_of", []):
+        for alternative in effects:
+            _set_folder_ids(alternative, store)
     for values in (effect.get("row", {}), effect.get("to", {})):
         if isinstance(values.get("parent"), str):
             values["parent"] = store.folder(values["parent"])
-    return effect
 
 
-def _prepared(setup: Row) -> Row:
+def _with_dates(setup: Any) -> Setup:
+    """Return the changes with a recent date for mails and messages that have none."""
+    changes = cast(Setup, setup)
     for table in ("mail", "messages"):
-        for row in setup.get("add", {}).get(table, []):
+        for row in changes.get("add", {}).get(table, []):
             row.setdefault("sent_at", RECENT)
-    return setup
+    return changes
