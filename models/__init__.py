@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def argument_findings(imp_type: str, entry: Mapping[str, Any]) -> Iterator[Finding]:
-    """What is wrong with the arguments of a config's model entry, with key paths inside it."""
-    given = entry.get("generate_cfg")
-    generate_cfg = given if isinstance(given, Mapping) else {}
+    """Yield what is wrong with the arguments of a config's model entry, with key paths in it."""
+    generate_cfg = entry.get("generate_cfg")
+    if not isinstance(generate_cfg, Mapping):
+        generate_cfg = {}
     if imp_type in ("openai", "vllm"):
         from models.wrappers.api.arguments import generate_findings
 
@@ -38,15 +39,20 @@ def argument_findings(imp_type: str, entry: Mapping[str, Any]) -> Iterator[Findi
 
 
 def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapper:
-    """The wrapper of one model entry; loads no weights and opens no connection.
+    """Return the wrapper of one model entry; loads no weights and opens no connection.
 
-    `connections`: requests in flight at most. UserError: a dotted path or the endpoint is wrong.
+    Args:
+        name: of the model in the config.
+        entry: its entry there.
+        connections: how many requests may be in flight.
+
+    Raises:
+        UserError: a dotted path or the endpoint is wrong.
     """
-    where = f'model."{name}"'
 
     def function(key: str) -> Any:
-        dotted = getattr(entry, key)
-        return resolve(dotted, role=f"{where}.{key}") if dotted else None
+        dotted_path = getattr(entry, key)
+        return resolve(dotted_path, role=f'model."{name}".{key}') if dotted_path else None
 
     functions = {key: function(key) for key in ("preprocess_function", "postprocess_function")}
     if entry.imp_type == "transformers":
@@ -56,7 +62,7 @@ def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapp
     if entry.imp_type == "custom":
         from models.wrappers.custom import CustomModelWrapper
 
-        model_class = resolve(entry.model_path, role=f"{where}.model_path")
+        model_class = resolve(entry.model_path, role=f'model."{name}".model_path')
         return CustomModelWrapper(name, entry, model_class, functions["postprocess_function"])
     if entry.imp_type == "vllm":
         from models.wrappers.vllm.wrapper import VllmModelWrapper

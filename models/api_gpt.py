@@ -53,9 +53,10 @@ def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
 
 def parse_grounding_response(response: str, meta: Mapping[str, Any] | None = None) -> Point | None:
     """Reply → point: the form asked for if it is there, else any pair of numbers, else None."""
-    if found := re.search(r"x=([\d.]+), y=([\d.]+)", response):
+    match = re.search(r"x=([\d.]+), y=([\d.]+)", response)
+    if match:
         try:
-            return float(found.group(1)), float(found.group(2))
+            return float(match.group(1)), float(match.group(2))
         except ValueError:  # "x=1.2.3": dots and digits, but no number
             pass
     return parser_response_into_coordinates(response, meta)

@@ -90,15 +90,12 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
             "the UI-TARS prompt comes from its authors' package: pip install ui-tars"
         ) from error
     is_phone = line["platform"] in ("os_android", "os_ios")
-    text = MOBILE_USE_DOUBAO if is_phone else COMPUTER_USE_DOUBAO
-    text = (
-        _with_call_user(text)
-        .replace("{language}", "English")
-        .replace("{instruction}", line["instruction"])
-    )
+    text = _with_call_user(MOBILE_USE_DOUBAO if is_phone else COMPUTER_USE_DOUBAO)
+    text = text.replace("{language}", "English")
+    text = text.replace("{instruction}", line["instruction"])
     messages = [{"role": "user", "type": "text", "value": text}]
-    for number, step in enumerate(line["history"]):
-        if number >= len(line["history"]) - EARLIER_IMAGES:
+    for index, step in enumerate(line["history"]):
+        if index >= len(line["history"]) - EARLIER_IMAGES:
             messages.append({"role": "user", "type": "image", "value": step["image_path"]})
         messages.append({"role": "assistant", "type": "text", "value": step["reply"]})
         if step["note"]:  # what went wrong; the model knows no words for it, but reads them
@@ -107,12 +104,10 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
 
 
 def _with_call_user(prompt: str) -> str:
-    """The prompt with one action more, after that which ends a task as completed."""
-    lines = prompt.split("\n")
-    ends = [number for number, line in enumerate(lines) if line.startswith("finished(")]
-    if ends and "call_user(" not in prompt:
-        lines.insert(ends[-1] + 1, CALL_USER)
-    return "\n".join(lines)
+    """Return the prompt with one action more, after the one that ends a task as completed."""
+    if "call_user(" in prompt:
+        return prompt
+    return re.sub(r"^finished\(.*$", lambda match: f"{match[0]}\n{CALL_USER}", prompt, flags=re.M)
 
 
 parse_understanding_response = parser_answers_into_option  # the default parser will do

@@ -71,9 +71,10 @@ def postprocess_aguvis(outputs: Any, model: Any, processor: Any, **kwargs: Any) 
 
 def parse_gui_bbox_aguvis(response: str, meta: Mapping[str, Any] | None = None) -> Point | None:
     """Reply → the point clicked, as fractions of the image, or None if there is none."""
-    if found := re.search(r"x=([\d.]+), y=([\d.]+)", response):
+    match = re.search(r"x=([\d.]+), y=([\d.]+)", response)
+    if match:
         try:
-            return float(found.group(1)), float(found.group(2))
+            return float(match.group(1)), float(match.group(2))
         except ValueError:  # "x=1.2.3": dots and digits, but no number
             pass
     return parser_response_into_coordinates(response, meta)

@@ -1,9 +1,10 @@
 """Frames of points and sizes: the image as a file, as sent, and as a grid that a model saw.
 
-At the end stand the reader of a reply's numbers and parse functions for every frame, to be named in
-a config's `parse_function`. Pure arithmetic, no torch. A point or size says its frame in its name:
-`_px` are pixels of some image, `_frac` fractions of its width and height (0..1); `_wh` is (width,
-height), `_hw` is (height, width), the order in which the Qwen-VL code base writes sizes.
+Below them: `numbers_of_reply`, which reads the numbers of a reply, and a parse function for every
+frame, to be named in a config's `parse_function`. Pure arithmetic, no torch. A point or size says
+its frame in its name: `_px` are pixels of some image, `_frac` fractions of its width and height
+(0..1); `_wh` is (width, height), `_hw` is (height, width), the order in which the Qwen-VL code base
+writes sizes.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from utils.contracts import WH, ParseFunction, Point
 from utils.thinking import after_thinking
@@ -35,7 +35,7 @@ def smart_resize(
     min_pixels: int = UITARS_MIN_PIXELS,
     max_pixels: int = UITARS_MAX_PIXELS,
 ) -> tuple[int, int]:
-    """The size to which Qwen-VL models bring an image: a multiple of `factor`, of a limited area.
+    """Return the size to which Qwen-VL models resize an image: multiples of `factor`, limited area.
 
     parity: sides are rounded half to even (4.5 units become 4), as Python's `round` does it.
 
@@ -51,8 +51,10 @@ def smart_resize(
     """
     ratio = max(height, width) / min(height, width)
     if ratio > MAX_ASPECT_RATIO:
-        has = f"an image of {width}x{height} pixels has an aspect ratio of {ratio:.0f}"
-        raise ValueError(f"{has}; the model takes at most {MAX_ASPECT_RATIO}")
+        raise ValueError(
+            f"an image of {width}x{height} pixels has an aspect ratio of {ratio:.0f}; the model "
+            f"takes at most {MAX_ASPECT_RATIO}"
+        )
     units_high = max(1, round(height / factor))
     units_wide = max(1, round(width / factor))
     area_px = units_high * units_wide * factor**2
@@ -69,7 +71,7 @@ def smart_resize(
 
 
 def read_size(value: Any) -> WH:
-    """Width and height from either form in which a size travels: `[2560, 1440]` or its text.
+    """Return width and height from a pair, `[2560, 1440]`, or from its text, "[2560, 1440]".
 
     Raises:
         ValueError: it is no pair of numbers.
@@ -81,17 +83,20 @@ def read_size(value: Any) -> WH:
         raise ValueError(f"{value!r} is not a size; expected [width, height] or its text") from None
 
 
-def _known_size(meta: Mapping[str, Any], key: str) -> WH | None:
+def _recorded_size(meta: Mapping[str, Any], key: str) -> WH | None:
     return None if meta.get(key) in UNKNOWN else read_size(meta[key])
 
 
 def seen_wh(image_grid_thw: Any, patch_size: int) -> WH:
-    """Width and height in pixels of the first image as the vision tower worked on it.
+    """Return width and height in pixels of the first image as the vision tower worked on it.
 
     Args:
         image_grid_thw: shape (images, 3), a tensor or nested lists: time, height and width in
             patches for each image, as the processors of the Qwen-VL family return it.
         patch_size: side of a patch in pixels (Qwen2-VL and Qwen2.5-VL 14, Qwen3-VL 16).
+
+    Raises:
+        ValueError: the grid describes a video (time > 1).
     """
     time, height, width = (int(count) for count in image_grid_thw[0])
     if time != 1:
@@ -106,7 +111,7 @@ def model_grid_wh(
     min_pixels: int = UITARS_MIN_PIXELS,
     max_pixels: int = UITARS_MAX_PIXELS,
 ) -> WH:
-    """The pixel grid in which a Qwen-VL style model counts absolute coordinates.
+    """Return the pixel grid in which a Qwen-VL style model counts absolute coordinates.
 
     What the model is known to have seen (`seen_size`) if that was recorded; else what follows from
     the image that was sent (`sent_size`, else `image_size`) and the area limits.
@@ -114,45 +119,52 @@ def model_grid_wh(
     Args:
         meta: the fields that a parse function gets; sizes as text or lists. `min_pixels` and
             `max_pixels` in it win over the arguments.
+        factor: the sides of the grid are multiples of it.
+        min_pixels: smallest area of the grid.
+        max_pixels: largest area of the grid.
     """
-    if (seen := _known_size(meta, "seen_size")) is not None:
-        return seen
-    width, height = _known_size(meta, "sent_size") or read_size(meta["image_size"])
+    grid_wh = _recorded_size(meta, "seen_size")
+    if grid_wh is not None:
+        return grid_wh
+    width, height = _recorded_size(meta, "sent_size") or read_size(meta["image_size"])
     limits = {"min_pixels": min_pixels, "max_pixels": max_pixels}
-    limits |= {key: int(meta[key]) for key in PIXEL_LIMITS if meta.get(key) not in UNKNOWN}
+    for key in PIXEL_LIMITS:
+        if meta.get(key) not in UNKNOWN:
+            limits[key] = int(meta[key])
     grid_h, grid_w = smart_resize(height, width, factor, **limits)
     return grid_w, grid_h
 
 
 def known_grid_wh(meta: Mapping[str, Any]) -> WH | None:
-    """`model_grid_wh`, but None where nothing recorded or configured says what it is."""
-    is_known = any(meta.get(key) not in UNKNOWN for key in ("seen_size", *PIXEL_LIMITS))
+    """Return `model_grid_wh`, or None where nothing recorded or configured says what it is."""
+    if all(meta.get(key) in UNKNOWN for key in ("seen_size", *PIXEL_LIMITS)):
+        return None
     try:
-        return model_grid_wh(meta) if is_known else None
+        return model_grid_wh(meta)
     except (KeyError, ValueError, TypeError, ZeroDivisionError):  # no grid of this kind exists
         return None
 
 
-def shown_wh(size: Sequence[int] | None) -> str:
-    """A size for people: `1920x1080`, or that it is not known."""
+def format_size(size: Sequence[int] | None) -> str:
+    """Return a size for people: `1920x1080`, or `unknown`."""
     return f"{size[0]}x{size[1]}" if size else "unknown"
 
 
-def px_to_frac(point_px: Point, picture_wh: WH) -> Point:
-    """Pixels of an image → fractions of it; not clipped, a point outside stays outside."""
-    return point_px[0] / picture_wh[0], point_px[1] / picture_wh[1]
+def px_to_frac(point_px: Point, image_wh: WH) -> Point:
+    """Convert pixels of an image to fractions of it; a point outside stays outside."""
+    return point_px[0] / image_wh[0], point_px[1] / image_wh[1]
 
 
-def frac_to_px(point_frac: Point, picture_wh: WH) -> Point:
-    """Fractions of an image → pixels of it; not rounded."""
-    return point_frac[0] * picture_wh[0], point_frac[1] * picture_wh[1]
+def frac_to_px(point_frac: Point, image_wh: WH) -> Point:
+    """Convert fractions of an image to pixels of it, not rounded."""
+    return point_frac[0] * image_wh[0], point_frac[1] * image_wh[1]
 
 
-def thumbnail_wh(picture_wh: WH, side: int) -> WH:
-    """The size that Pillow's `thumbnail((side, side))` gives; -1 and 0: nothing is shrunk."""
-    width, height = picture_wh
+def thumbnail_wh(image_wh: WH, side: int) -> WH:
+    """Return the size that Pillow's `thumbnail((side, side))` gives; -1 and 0 shrink nothing."""
+    width, height = image_wh
     if side <= 0 or max(width, height) <= side:
-        return picture_wh
+        return image_wh
     aspect = width / height
 
     def nearest(exact: float, error: Any) -> int:
@@ -184,40 +196,51 @@ _KEYED_NUMBER = re.compile(
     r"(?![\w]|\.\d)",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"[\s,;()\[\]{}]{1,12}")  # what may stand between two numbers of one place
+_BETWEEN = re.compile(r"[\s,;()\[\]{}]{1,12}")  # what may stand between two numbers of a point
 _BETWEEN_KEYED = re.compile(r"[\s,;\"'%&px]{1,12}|\s*and\s*", re.IGNORECASE)
-_OPENING, _CLOSING = set("([{<>'\"|"), set(")]}<>'\"|")
+_OPENING = set("([{<>'\"|")
+_CLOSING = set(")]}<>'\"|")
 LONGEST_LABEL = 60  # signs; also what bounds the time that a long reply takes
 _LABEL = re.compile(r"[\s*`#>-]*(?:[^\n:=]{0,40}[:=])?[\s*`]*")  # "Answer:" in front of numbers
 
 _KEYED_FORMS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax"), ("x", "y"))
 
 
+class _Candidate(NamedTuple):
+    """Numbers that may be the answer; the greatest one is, of equal ones the last."""
+
+    is_well_formed: bool  # with keys, in brackets, or on a line of their own
+    end: int  # position in the reply
+    numbers: Numbers
+
+
 def numbers_of_reply(reply: str) -> Numbers | None:
-    """The two or four numbers with which a reply names its place; None where it offers none."""
+    """Return the two or four numbers with which a reply names its point or box, None without."""
     answer = after_thinking(reply) if "think" in reply.casefold() else reply
-    found = [*_keyed(answer), *_listed(answer)]
-    return max(reversed(found), key=itemgetter(0, 1))[2] if found else None
+    candidates = [*_keyed_numbers(answer), *_plain_numbers(answer)]
+    if not candidates:
+        return None
+    return max(reversed(candidates), key=lambda c: (c.is_well_formed, c.end)).numbers
 
 
-def _keyed(reply: str) -> Iterator[tuple[bool, int, Numbers]]:
-    """Numbers that say what they are: `x=1, y=2`, `{"x1": 1, ...}`; in whatever order."""
-    run: dict[str, float] = {}
+def _keyed_numbers(reply: str) -> Iterator[_Candidate]:
+    """Find numbers that say what they are: `x=1, y=2`, `{"x1": 1, ...}`; in whatever order."""
+    by_key: dict[str, float] = {}
     end = -1
     for match in _KEYED_NUMBER.finditer(reply):
         key = match["key"].lower().replace("_", "")
         between = reply[end : match.start()]
-        if key in run or end < 0 or not _BETWEEN_KEYED.fullmatch(between):
-            run = {}
-        run[key] = float(match["number"])
+        if key in by_key or end < 0 or not _BETWEEN_KEYED.fullmatch(between):
+            by_key = {}
+        by_key[key] = float(match["number"])
         end = match.end()
         for form in _KEYED_FORMS:
-            if set(run) == set(form) and max(map(abs, run.values())) < LARGEST:
-                yield True, end, tuple(run[name] for name in form)
+            if set(by_key) == set(form) and max(map(abs, by_key.values())) < LARGEST:
+                yield _Candidate(True, end, tuple(by_key[name] for name in form))
 
 
-def _listed(reply: str) -> Iterator[tuple[bool, int, Numbers]]:
-    """Runs of exactly two or four numbers with nothing but separators between them."""
+def _plain_numbers(reply: str) -> Iterator[_Candidate]:
+    """Find runs of exactly two or four numbers with nothing but separators between them."""
     runs: list[list[re.Match[str]]] = []
     for match in _LONE_NUMBER.finditer(reply):
         if runs and _BETWEEN.fullmatch(reply, runs[-1][-1].end(), match.start()):
@@ -225,16 +248,25 @@ def _listed(reply: str) -> Iterator[tuple[bool, int, Numbers]]:
         else:
             runs.append([match])
     for run in runs:
-        values = tuple(float(match["number"]) for match in run)
-        if len(run) not in (2, 4) or max(map(abs, values)) >= LARGEST:
+        numbers = tuple(float(match["number"]) for match in run)
+        if len(numbers) not in (2, 4) or max(map(abs, numbers)) >= LARGEST:
             continue
-        start, end = run[0].start(), run[-1].end()
-        before, after = reply[max(0, start - 4) : start].rstrip(), reply[end : end + 4].lstrip()
-        in_brackets = before[-1:] in _OPENING and after[:1] in _CLOSING
-        in_front = reply[max(0, start - LONGEST_LABEL) : start].rpartition("\n")[2]
-        behind = reply[end : end + LONGEST_LABEL].partition("\n")[0]
-        has_line = _LABEL.fullmatch(in_front) and not behind.strip(" \r.*`")
-        yield in_brackets or bool(has_line), end, values
+        start = run[0].start()
+        end = run[-1].end()
+        is_well_formed = _is_in_brackets(reply, start, end) or _is_on_own_line(reply, start, end)
+        yield _Candidate(is_well_formed, end, numbers)
+
+
+def _is_in_brackets(reply: str, start: int, end: int) -> bool:
+    before = reply[max(0, start - 4) : start].rstrip()
+    after = reply[end : end + 4].lstrip()
+    return before[-1:] in _OPENING and after[:1] in _CLOSING
+
+
+def _is_on_own_line(reply: str, start: int, end: int) -> bool:
+    before = reply[max(0, start - LONGEST_LABEL) : start].rpartition("\n")[2]
+    after = reply[end : end + LONGEST_LABEL].partition("\n")[0]
+    return _LABEL.fullmatch(before) is not None and not after.strip(" \r.*`")
 
 
 # -- parse functions to be named in a config ------------------------------------------------------
@@ -261,31 +293,39 @@ OF_THE_IMAGE_SENT = (Frame.PIXELS_SENT, Frame.MILLION_PIXELS)  # by its size, no
 
 
 def parse_function_name(frame: Frame, *, y_first: bool = False) -> str:
-    """The dotted path of the parse function for a frame, as a config names it."""
-    return f"{__name__}.parse_{'yx_' * y_first}{frame}"
+    """Return the dotted path of the parse function for a frame, as a config names it."""
+    order = "yx_" if y_first else ""
+    return f"{__name__}.parse_{order}{frame}"
 
 
 def place_in_frame(frame: Frame, image_wh: WH) -> tuple[float, float, float, float]:
-    """Where an image of this size lies in the numbers of a frame: left, top, width, height.
+    """Return where an image lies in the numbers of a frame: left, top, width, height.
 
-    The size is that of the file, of the image sent (`OF_THE_IMAGE_SENT`) or seen (`GRID_PIXELS`).
+    Args:
+        frame: what the numbers count.
+        image_wh: size of the file, of the image sent (`OF_THE_IMAGE_SENT`) or of the grid that the
+            model saw (`GRID_PIXELS`).
     """
     width, height = image_wh
     longest = max(width, height)
+    if frame in FULL_SCALE:
+        return 0, 0, FULL_SCALE[frame], FULL_SCALE[frame]
     if frame is Frame.MILLION_PIXELS and longest <= MAX_ASPECT_RATIO * min(width, height):
         grid_h, grid_w = smart_resize(height, width, QWEN_FACTOR, *QWEN_PIXELS)
         return 0, 0, grid_w, grid_h
-    if frame in FULL_SCALE:
-        return 0, 0, FULL_SCALE[frame], FULL_SCALE[frame]
     if frame is Frame.LETTERBOXED:
-        wide, high = 1000 * width / longest, 1000 * height / longest
-        return (1000 - wide) / 2, (1000 - high) / 2, wide, high
-    side = {Frame.WIDTH_1000: 1000 / width, Frame.LONGEST_1024: 1024 / longest}.get(frame, 1)
-    return 0, 0, width * side, height * side
+        square_wh = 1000 * width / longest, 1000 * height / longest
+        return (1000 - square_wh[0]) / 2, (1000 - square_wh[1]) / 2, *square_wh
+    scale = 1.0
+    if frame is Frame.WIDTH_1000:
+        scale = 1000 / width
+    elif frame is Frame.LONGEST_1024:
+        scale = 1024 / longest
+    return 0, 0, width * scale, height * scale
 
 
 def in_frame(frame: Frame, point: Point, meta: Mapping[str, Any]) -> Point:
-    """A point in the numbers of a frame → fractions of the image.
+    """Convert a point in the numbers of a frame to fractions of the image.
 
     One beyond the right or lower edge comes in pixels of the image file, because the score takes
     every coordinate above 1 for pixels.
@@ -295,40 +335,66 @@ def in_frame(frame: Frame, point: Point, meta: Mapping[str, Any]) -> Point:
         return x, y
     if frame is Frame.LETTERBOXED and max(x, y) <= 1:
         x, y = 1000 * x, 1000 * y
-    left, top, wide, high = place_in_frame(frame, _size_for(frame, meta))
-    point_frac = (x - left) / wide, (y - top) / high
+    left, top, width, height = place_in_frame(frame, _image_wh_for(frame, meta))
+    point_frac = (x - left) / width, (y - top) / height
     if max(point_frac) <= 1 or frame is Frame.PIXELS:
         return point_frac
     return frac_to_px(point_frac, _file_wh(meta))
 
 
+def _image_wh_for(frame: Frame, meta: Mapping[str, Any]) -> WH:
+    if frame in FULL_SCALE:
+        return 1, 1
+    if frame is Frame.GRID_PIXELS:
+        return model_grid_wh(meta)
+    sent_wh = _recorded_size(meta, "sent_size")
+    if sent_wh is not None and frame in OF_THE_IMAGE_SENT:
+        return sent_wh
+    return _file_wh(meta)
+
+
+def _file_wh(meta: Mapping[str, Any]) -> WH:
+    """Return the size of the image file, or what the data set says of it."""
+    return _recorded_size(meta, "file_size") or read_size(meta["image_size"])
+
+
 def frame_parser(frame: Frame, *, y_first: bool = False) -> ParseFunction:
-    """A parse function for models that answer in `frame`; of a box it takes the centre."""
+    """Return a parse function for models that answer in `frame`; of a box it takes the centre."""
 
     def parse(response: str, meta: Mapping[str, Any]) -> Point | None:
         numbers = numbers_of_reply(response)
         if numbers is None:
             return None
-        x, y = ((a + b) / 2 for a, b in zip(numbers[:2], numbers[-2:], strict=True))
+        x, y = numbers[:2]
+        if len(numbers) == 4:
+            x, y = (x + numbers[2]) / 2, (y + numbers[3]) / 2
         return in_frame(frame, (y, x) if y_first else (x, y), meta)
 
-    parse.__name__ = parse.__qualname__ = parse_function_name(frame, y_first=y_first).split(".")[-1]
-    parse.__doc__ = f"The point of a reply in {frame}{', y before x' * y_first}."
+    parse.__name__ = parse_function_name(frame, y_first=y_first).rpartition(".")[2]
+    parse.__qualname__ = parse.__name__
+    parse.__doc__ = f"Return the point of a reply in {frame}."
     return parse
 
 
-def _size_for(frame: Frame, meta: Mapping[str, Any]) -> WH:
-    if frame is Frame.GRID_PIXELS:
-        return model_grid_wh(meta)
-    sent = _known_size(meta, "sent_size") if frame in OF_THE_IMAGE_SENT else None
-    return (1, 1) if frame in FULL_SCALE else sent or _file_wh(meta)
+parse_fractions = frame_parser(Frame.FRACTIONS)
+parse_pixels = frame_parser(Frame.PIXELS)
+parse_pixels_sent = frame_parser(Frame.PIXELS_SENT)
+parse_grid_pixels = frame_parser(Frame.GRID_PIXELS)
+parse_million_pixels = frame_parser(Frame.MILLION_PIXELS)
+parse_per_mille = frame_parser(Frame.PER_MILLE)
+parse_per_cent = frame_parser(Frame.PER_CENT)
+parse_width_1000 = frame_parser(Frame.WIDTH_1000)
+parse_longest_1024 = frame_parser(Frame.LONGEST_1024)
+parse_letterboxed = frame_parser(Frame.LETTERBOXED)
 
-
-def _file_wh(meta: Mapping[str, Any]) -> WH:
-    """Of the image file; what the data set says of it is the second choice."""
-    return _known_size(meta, "file_size") or read_size(meta["image_size"])
-
-
-for _frame in Frame:  # parse_fractions, parse_yx_fractions, parse_pixels, ...
-    globals()[f"parse_{_frame}"] = frame_parser(_frame)
-    globals()[f"parse_yx_{_frame}"] = frame_parser(_frame, y_first=True)
+# For models that say y before x.
+parse_yx_fractions = frame_parser(Frame.FRACTIONS, y_first=True)
+parse_yx_pixels = frame_parser(Frame.PIXELS, y_first=True)
+parse_yx_pixels_sent = frame_parser(Frame.PIXELS_SENT, y_first=True)
+parse_yx_grid_pixels = frame_parser(Frame.GRID_PIXELS, y_first=True)
+parse_yx_million_pixels = frame_parser(Frame.MILLION_PIXELS, y_first=True)
+parse_yx_per_mille = frame_parser(Frame.PER_MILLE, y_first=True)
+parse_yx_per_cent = frame_parser(Frame.PER_CENT, y_first=True)
+parse_yx_width_1000 = frame_parser(Frame.WIDTH_1000, y_first=True)
+parse_yx_longest_1024 = frame_parser(Frame.LONGEST_1024, y_first=True)
+parse_yx_letterboxed = frame_parser(Frame.LETTERBOXED, y_first=True)

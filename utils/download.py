@@ -43,7 +43,7 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
 from utils.config.environment import load_dotenv_files
 from utils.errors import UserError
 from utils.hub import Hub
-from utils.images import at_home, data_root
+from utils.images import data_root, expand_home
 from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 
 REPO_ID = "OpenGVLab/MMBench-GUI"
@@ -233,7 +233,7 @@ def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
 def fetch(options: argparse.Namespace) -> int:
     """Brings the data set and prints what is there; the exit code."""
     given, md5 = options.data_root, PUBLISHED_MD5
-    home = (at_home(given) if given else data_root()).absolute() / "MMBench-GUI"
+    home = (expand_home(given) if given else data_root()).absolute() / "MMBench-GUI"
     if options.sums:
         md5 = json.loads(options.sums.read_text(encoding="utf-8"))
         _warn(f"note: compared with the sums in {options.sums}, not with the published ones")

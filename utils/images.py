@@ -22,80 +22,97 @@ from cachetools import LRUCache, cached
 from utils.contracts import WH
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image
 
 T = TypeVar("T")
 PNG_MODES = ("1", "L", "LA", "I", "I;16", "I;16B", "P", "RGB", "RGBA")
-ENDS = {"PNG": b"IEND\xaeB`\x82", "JPEG": b"\xff\xd9", "GIF": b";"}
+END_MARKS = {"PNG": b"IEND\xaeB`\x82", "JPEG": b"\xff\xd9", "GIF": b";"}
 """The last bytes of a whole file, by Pillow's name of the format."""
 
 
-def at_home(path: str | Path) -> Path:
-    """A path with `~` and `~user` as the folders they stand for; as it is without such a user."""
+def expand_home(path: str | Path) -> Path:
+    """Return a path with `~` and `~user` replaced by their folders, if there is such a user."""
     return Path(os.path.expanduser(path))  # noqa: PTH111 (Path's own raises a RuntimeError)
 
 
 def data_root() -> Path:
-    """The folder that holds `MMBench-GUI/`."""
-    return at_home(os.environ.get("LMUData") or "~/LMUData")  # noqa: SIM112
+    """Return the folder that holds `MMBench-GUI/`."""
+    return expand_home(os.environ.get("LMUData") or "~/LMUData")  # noqa: SIM112
 
 
 def image_root() -> Path:
-    """The folder that holds `os_windows/`, `os_mac/`, ...; `IMAGE_ROOT_DIR` only if it exists."""
-    moved = os.environ.get("IMAGE_ROOT_DIR")
-    if moved and at_home(moved).is_dir():
-        return at_home(moved)
+    """Return the folder of `os_windows/`, `os_mac/`, ...: `IMAGE_ROOT_DIR` only if it exists."""
+    folder = os.environ.get("IMAGE_ROOT_DIR")
+    if folder and expand_home(folder).is_dir():
+        return expand_home(folder)
     return data_root() / "MMBench-GUI" / "offline_images"
 
 
 def image_path_of(line: Mapping[str, Any]) -> str:
-    """Full path of a line's image, as an image message needs it; an absolute one stays."""
+    """Return the full path of a line's image, as an image message needs it."""
     return str(image_root() / line["image_path"])
+
+
+def is_url(value: object) -> bool:
+    """Whether a text is an http(s) address: of a server, or of an image."""
+    return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
+
+
+def image_file(value: str) -> Path | None:
+    """Return the file that an image message names; None for a URL and for data in the message."""
+    if is_url(value) or value.startswith("data:"):
+        return None
+    return Path(value.removeprefix("file://"))
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the first bytes of an image file tell."""
+    """Size and format of an image file."""
 
     wh: WH  # width and height in pixels, as stored (an EXIF rotation is not applied)
     format: str  # Pillow's name: "PNG", "JPEG", ...
     mime: str  # by content, not by file name
 
 
-def remembered(
-    most: int, weigh: Callable[[Any], int] | None = None
+def cached_by_file(
+    max_weight: int, weigh: Callable[[Any], int] | None = None
 ) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """For a function of a file: its values are kept while the file is the same.
+    """Cache the values of a function whose first argument is a file, while the file is the same.
 
     Neighbouring samples share images: threads that ask for the same value wait for the first.
 
     Args:
-        most: sum of weights to keep; the values not used for longest go first.
+        max_weight: sum of weights to keep; the values not used for longest go first.
         weigh: weight of a value, 1 by default.
     """
 
-    def state(path: Path, *rest: Any) -> tuple[Any, ...]:
+    def cache_key(path: Path, *rest: Any) -> tuple[Any, ...]:
         # A copy with size and times of another file has a newer change time.
-        now = path.stat()
-        return path, now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns, *rest
+        stat = path.stat()
+        times = stat.st_mtime_ns, stat.st_ctime_ns
+        return path, stat.st_dev, stat.st_ino, stat.st_size, *times, *rest
 
-    return cached(LRUCache(most, weigh), key=state, condition=threading.Condition())
+    return cached(LRUCache(max_weight, weigh), key=cache_key, condition=threading.Condition())
 
 
-@remembered(20_000)
+@cached_by_file(20_000)
 def read_header(path: Path) -> Header:
-    """What a file's header says, decoded only where its end is missing; `OSError`: no image."""
-    with opened(path) as picture:
-        kind = picture.format or ""
-        mime = "image/jpeg" if kind == "MPO" else f"image/{kind.lower()}"
-        if not _ends_whole(path, kind):
-            picture.load()  # raises if something is missing; bytes behind the end do no harm
-        return Header(picture.size, kind, mime)
+    """Read a file's header; the image is decoded only where the end of the file is missing.
+
+    Raises:
+        OSError: it is no image, or only a part of one.
+    """
+    with open_image(path) as image:
+        image_format = image.format or ""
+        mime = "image/jpeg" if image_format == "MPO" else f"image/{image_format.lower()}"
+        if not _has_end_mark(path, image_format):
+            image.load()  # raises if something is missing; bytes behind the end do no harm
+        return Header(image.size, image_format, mime)
 
 
-@remembered(20_000)
+@cached_by_file(20_000)
 def content_digest(path: Path) -> str:
-    """Hash of a file's bytes."""
+    """Return a hash of a file's bytes."""
     return bytes_digest(path.read_bytes())
 
 
@@ -105,7 +122,7 @@ def image_digest(path: Path) -> str:
 
 
 def bytes_digest(data: bytes) -> str:
-    """BLAKE3 of some bytes, as hex digits.
+    """Return the BLAKE3 hash of some bytes, as hex digits.
 
     A run hashes every image it sends. SHA-256 may cost more than sending it; this a twentieth.
     """
@@ -115,41 +132,42 @@ def bytes_digest(data: bytes) -> str:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Picture]:
-    """An image file for a block that may decode it; an `OSError`, whatever is wrong with it."""
+def open_image(path: Path) -> Iterator[Image]:
+    """Open an image file for a block that may decode it; `OSError`, whatever is wrong with it."""
     from PIL import Image
 
     try:
-        with Image.open(path) as picture:
-            yield picture
+        with Image.open(path) as image:
+            yield image
     except (SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError) as error:
         raise OSError(f"not a readable image: {error}") from error
 
 
-def _ends_whole(path: Path, file_format: str) -> bool:
+def _has_end_mark(path: Path, image_format: str) -> bool:
     """Whether the file ends as its format does: cheap, and a download that broke off does not."""
-    end = ENDS.get(file_format, b"")
+    end = END_MARKS.get(image_format, b"")
     with path.open("rb") as file:
         file.seek(-min(len(end), path.stat().st_size), os.SEEK_END)
         return file.read() == end
 
 
-def shrink(picture: Picture, img_size: int) -> Picture:
-    """A copy that fits a square of `img_size` pixels; the image itself if it does already."""
-    if img_size <= 0 or max(picture.size) <= img_size:
-        return picture
-    copy = picture.copy()
+def shrink(image: Image, img_size: int) -> Image:
+    """Return a copy that fits a square of `img_size` pixels, or the image itself if it does."""
+    if img_size <= 0 or max(image.size) <= img_size:
+        return image
+    copy = image.copy()
     copy.thumbnail((img_size, img_size))
     return copy
 
 
-def encode(picture: Picture, image_format: str, **options: Any) -> bytes:
-    """The image as a file in memory; what PNG cannot hold (a JPEG's CMYK) becomes RGB.
+def encode(image: Image, image_format: str, **options: Any) -> bytes:
+    """Return the image as a file in memory; what PNG cannot hold (a JPEG's CMYK) becomes RGB.
 
-    An `OSError` where another format cannot hold the mode (I;16 as JPEG, say).
+    Raises:
+        OSError: another format cannot hold the mode (I;16 as JPEG, say).
     """
-    if image_format == "PNG" and picture.mode not in PNG_MODES:
-        picture = picture.convert("RGB")
+    if image_format == "PNG" and image.mode not in PNG_MODES:
+        image = image.convert("RGB")
     buffer = io.BytesIO()
-    picture.save(buffer, format=image_format, **options)
+    image.save(buffer, format=image_format, **options)
     return buffer.getvalue()

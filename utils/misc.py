@@ -40,8 +40,8 @@ POINT_PATTERN = r"""
 # The same languages read in linear time: blanks are not given back, and the first number is taken
 # whole or not at all, and never from its middle, because nothing that may follow it is a digit.
 _LINEAR_OPTION_PATTERNS = tuple(
-    re.compile(each.replace(r"\s*[:：]?\s*([A-F])", r"\s*+(?:[:：]\s*+)?([A-F])"), re.I | re.M)
-    for each in OPTION_PATTERNS
+    re.compile(pattern.replace(r"\s*[:：]?\s*([A-F])", r"\s*+(?:[:：]\s*+)?([A-F])"), re.I | re.M)
+    for pattern in OPTION_PATTERNS
 )
 _NUMBER = r"(?:\d+\.\d+|\.\d+|\d+)"
 _LINEAR_POINT_PATTERN = re.compile(
@@ -55,37 +55,43 @@ REPLY_MARKERS = {
 
 
 def parser_answers_into_option(text: str, meta: Mapping[str, Any] | None = None) -> str | None:  # noqa: ARG001
-    """The default parser of L1: the letter A..F that a reply chooses, or None.
+    """Return the letter A..F that a reply chooses, or None: the default parser of L1.
 
     parity: case does not matter, and the first pattern that matches anywhere decides.
     """
-    found = option_match(text)
-    return found[1].group(1).upper() if found else None
+    decisive = option_match(text)
+    if decisive is None:
+        return None
+    _, match = decisive
+    return match.group(1).upper()
 
 
 def option_match(text: str) -> tuple[int, re.Match[str]] | None:
-    """Which of `OPTION_PATTERNS` decides, and where it matches."""
-    matches = (pattern.search(text) for pattern in _LINEAR_OPTION_PATTERNS)
-    return next(((number, found) for number, found in enumerate(matches) if found), None)
+    """Return which of `OPTION_PATTERNS` decides, by its index, and where it matches."""
+    for index, pattern in enumerate(_LINEAR_OPTION_PATTERNS):
+        match = pattern.search(text)
+        if match:
+            return index, match
+    return None
 
 
 def parser_response_into_coordinates(
     text: str,
     meta: Mapping[str, Any] | None = None,  # noqa: ARG001
 ) -> Point | None:
-    """The default parser of L2: the first pair of numbers of a reply, or None.
+    """Return the first pair of numbers of a reply, or None: the default parser of L2.
 
     parity: numbers are taken as they stand; whether they are fractions or pixels of the image
     file is decided by the score (a coordinate above 1 means pixels).
     """
     # One blank for a run of them, which means the same: some models go on with blanks to the token
     # limit, and trying all ways to share 2,000 of them out takes minutes.
-    found = _LINEAR_POINT_PATTERN.search(re.sub(r"\s{2,}", " ", text))
-    return (float(found.group(1)), float(found.group(2))) if found else None
+    match = _LINEAR_POINT_PATTERN.search(re.sub(r"\s{2,}", " ", text))
+    return (float(match.group(1)), float(match.group(2))) if match else None
 
 
 def cut_reply(text: str, dataset: str) -> str:
-    """What a model said, out of a text that may hold the prompt before it and debris behind it.
+    """Cut a model's reply out of a text that may hold the prompt before it and debris behind it.
 
     parity: keeps what follows the last marker of the data set and ends before the first closing
     brace that was never opened; a text with nothing behind its marker comes back whole.
@@ -98,7 +104,10 @@ def cut_reply(text: str, dataset: str) -> str:
     reply = text.rpartition(REPLY_MARKERS.get(dataset, "assistant"))[2] or text
     open_braces = 0
     for position, sign in enumerate(reply):
-        open_braces += (sign == "{") - (sign == "}")
+        if sign == "{":
+            open_braces += 1
+        elif sign == "}":
+            open_braces -= 1
         if open_braces < 0:
             return reply[:position]
     return reply

@@ -1,4 +1,4 @@
-"""What a reply answers, apart from the thinking around it; and parse functions that read only that.
+"""The answer of a reply without the thinking around it, and parse functions that read only that.
 
 Models that think before they answer write it between marks (`<think>`, `<thinking>`, `◁think▷`,
 `[THINK]`), unless their server takes it out. The protocol's parsers know no marks: they read the
@@ -24,43 +24,49 @@ _MARK = re.compile(r"</?(?:seed:)?think(?:ing)?>|◁/?think(?:ing)?▷|\[/?think
 
 
 def answer_span(reply: str) -> tuple[int, int]:
-    """Where the answer of a reply starts and ends: the last text outside of its thinking.
+    """Return where the answer of a reply starts and ends: the last text outside of its thinking.
 
     A closing mark alone ends a thinking that the chat template has opened; an opening one alone
     starts a thinking that was cut off. Without marks it is the whole reply, and empty where a
     reply is nothing but thinking.
     """
-    outside, start, is_outside = [(0, 0)], 0, True
+    spans_outside = []
+    start = 0
+    is_outside = True
     for mark in _MARK.finditer(reply):
         if "/" in mark[0]:
-            start, is_outside = mark.end(), True
+            start = mark.end()
+            is_outside = True
         elif is_outside:
-            outside.append((start, mark.start()))
+            spans_outside.append((start, mark.start()))
             is_outside = False
     if is_outside:
-        outside.append((start, len(reply)))
-    return next((span for span in reversed(outside) if reply[slice(*span)].strip()), (0, 0))
+        spans_outside.append((start, len(reply)))
+    for start, end in reversed(spans_outside):
+        if reply[start:end].strip():
+            return start, end
+    return 0, 0
 
 
 def after_thinking(reply: str) -> str:
-    """A reply without its thinking, as `answer_span` has it."""
+    """Return a reply without its thinking, as `answer_span` has it."""
     start, end = answer_span(reply)
     return reply[start:end]
 
 
 def option_after_thinking(reply: str, letters: Collection[str]) -> str | None:
-    """The letter that a reply plainly states after its thinking; else the protocol's parser's."""
+    """Return the letter that a reply plainly states after its thinking, else the protocol's."""
     answer = after_thinking(reply)
     return strict_option(answer, letters) or parser_answers_into_option(answer)
 
 
 def parse_option(response: str, meta: Mapping[str, Any]) -> str | None:
-    """L1, ready-made: the letter of the answer, whatever letters stand in the thinking."""
+    """Return the letter of the answer, whatever letters stand in the thinking (L1)."""
     return option_after_thinking(response, _letters(meta.get("options")))
 
 
 def parse_point(response: str, meta: Mapping[str, Any] | None = None) -> Point | None:
-    """L2, ready-made: the protocol's own parser over what follows the thinking.
+    """Return the point that the protocol's own parser reads in what follows the thinking (L2).
 
     For a model that answers in one frame throughout, `utils.coordinates.parse_fractions` and its
     like are the better choice: they look past the thinking too.
@@ -69,8 +75,9 @@ def parse_point(response: str, meta: Mapping[str, Any] | None = None) -> Point |
 
 
 def _letters(options: Any) -> Collection[str]:
-    with suppress(ValueError, SyntaxError):
-        options = ast.literal_eval(options) if isinstance(options, str) else options
+    if isinstance(options, str):
+        with suppress(ValueError, SyntaxError):
+            options = ast.literal_eval(options)
     if not isinstance(options, Mapping):
         return OPTION_LETTERS
     return [letter for letter, text in options.items() if text is not None]
@@ -130,7 +137,7 @@ _LINE = re.compile(  # "B. Settings", "(B)", "**B**", "B, because ..."
 
 
 def strict_option(reply: str, letters: Collection[str]) -> str | None:
-    """The letter that a reply plainly gives as its answer; None where it does not.
+    """Return the letter that a reply plainly gives as its answer; None where it does not.
 
     The reply is nothing but a letter; or it states an answer ("the correct answer is B"), of
     several statements the last; or a line starts with one letter as a list item ("B. Settings")
@@ -141,18 +148,20 @@ def strict_option(reply: str, letters: Collection[str]) -> str | None:
     stated = (0, alone[1].upper()) if alone else last_statement(text)
     if stated:
         return stated[1] if stated[1] in letters else None
-    items = {found.group(1) for found in _LINE.finditer(text)} & set(letters)
+    items = {match.group(1) for match in _LINE.finditer(text)} & set(letters)
     return items.pop() if len(items) == 1 else None
 
 
 def last_statement(reply: str) -> tuple[int, str] | None:
-    """The last place where a reply says in words which letter is its answer, and the letter."""
+    """Return position and letter of the last statement of a reply which letter is its answer."""
     lowered = reply.lower()
-    found = [
-        (match.start(1), match.group(1))
-        for words, form in _STATEMENTS
-        if any(word in lowered for word in words)
-        for match in form.finditer(reply)
-        if not (match.group(1) in "AI" and ARTICLE.match(reply, match.end(1)))
-    ]
-    return max(found, default=None)
+    statements = []
+    for words, form in _STATEMENTS:
+        if not any(word in lowered for word in words):
+            continue
+        for match in form.finditer(reply):
+            letter = match.group(1)
+            is_word = letter in "AI" and ARTICLE.match(reply, match.end(1))
+            if not is_word:
+                statements.append((match.start(1), letter))
+    return max(statements, default=None)

@@ -33,7 +33,9 @@ class CustomModelWrapper(WrapperDefaults):
         model_class: Callable[..., Any],
         postprocess_function: Callable[..., str] | None,
     ) -> None:
-        self.name, self.entry, self._class = name, entry, model_class
+        self.name = name
+        self.entry = entry
+        self._class = model_class
         self._postprocess = postprocess_function
         self.max_concurrency = getattr(model_class, "max_concurrency", 1)
         settings = [entry.generate_cfg, entry.kwargs, entry.model_identity]
@@ -41,13 +43,13 @@ class CustomModelWrapper(WrapperDefaults):
         self._model: Any = None
 
     def problems(self) -> list[str]:
-        """Builds the object: a class whose weights are missing says so before anything is asked."""
-        wanted = self.max_concurrency
-        if wanted is not None and (type(wanted) is not int or wanted < 1):
+        """Build the object: a class whose weights are missing says so before the first sample."""
+        limit = self.max_concurrency
+        if limit is not None and (type(limit) is not int or limit < 1):
             name = getattr(self._class, "__qualname__", "the class")
-            return [f"{name}.max_concurrency must be a whole number of at least 1, not {wanted!r}"]
+            return [f"{name}.max_concurrency must be a whole number of at least 1, not {limit!r}"]
         try:
-            self._built()
+            self._model_or_new()
         except UserError as error:
             return list(error.problems)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - it may raise anything
@@ -55,44 +57,49 @@ class CustomModelWrapper(WrapperDefaults):
         return []
 
     def notes_before(self) -> list[str]:
-        """Code that nobody can compare: then no answer is known to be that of this class."""
+        """Say of code that nobody can compare that its stored answers are not reused."""
         return [f"stored answers are not reused: {what}" for what in undescribed(self._class)]
 
-    def in_flight(self, wanted: int | None) -> int | None:
-        """As many as the user asks for and the class allows."""
-        return min(filter(None, (wanted, self.max_concurrency)), default=None)
+    def in_flight(self, requested: int | None) -> int | None:
+        """Return as many requests at once as the user asks for and the class allows."""
+        return min(filter(None, (requested, self.max_concurrency)), default=None)
 
-    def _built(self) -> Any:
+    def _model_or_new(self) -> Any:
         if self._model is None:
             self._model = self._class(**custom_arguments(self._class, dict(self.entry.kwargs)))
         return self._model
 
     def settings_digest(self) -> str:
-        """Hash of the class's code and settings."""
+        """Return a hash of the class's code and settings."""
         return self._settings
 
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:
-        """The messages with a fingerprint of their words, their images and the class's code."""
+        """Return the messages with a fingerprint of texts, images and the class's code."""
         return request_of(messages, dataset, digest([self._settings, dataset]))
 
     def generate(self, prepared: Prepared) -> Generation:
-        """Calls the user's class once; `CallError` where it raised, or returned no text."""
-        messages, settings = private_copy((prepared.payload, self.entry.generate_cfg))
+        """Call the user's class once.
+
+        Raises:
+            CallError: it raised, or returned no text.
+        """
+        messages, generate_cfg = private_copy((prepared.payload, self.entry.generate_cfg))
         try:
-            text = self._built().generate(messages, dataset_name=prepared.dataset, **settings)
+            model = self._model_or_new()
+            text = model.generate(messages, dataset_name=prepared.dataset, **generate_cfg)
         except (KeyboardInterrupt, CallError):
             raise
         except BaseException as error:
-            seen = as_user_error("generate", error)
-            raise CallError("model", str(seen), trace=seen.trace) from error
+            problem = as_user_error("generate", error)
+            raise CallError("model", str(problem), trace=problem.trace) from error
         if not isinstance(text, str):
-            problem = f"generate returned {type(text).__name__}; expected str"
-            raise CallError("model", problem, trace=problem)
+            summary = f"generate returned {type(text).__name__}; expected str"
+            raise CallError("model", summary, trace=summary)
         return Generation(text, image_sizes=prepared.image_sizes)
 
     def close(self) -> None:
-        """Lets the object go, and its memory, even where parts of it hold each other."""
+        """Let the object go, and its memory, even where parts of it hold each other."""
         self._model = None
         free_memory()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from utils.contracts import WH, Message, ModelWrapper, Prepared, Sizes
@@ -13,56 +12,65 @@ from utils.errors import UserError
 from utils.functions.calling import call_postprocess, private_copy
 from utils.functions.fingerprints import digest
 from utils.functions.prompting import shown
-from utils.images import content_digest, read_header
+from utils.images import content_digest, image_file, read_header
 
 if TYPE_CHECKING:
     from utils.config.schema import ModelEntry
 
 
-def local_file(value: str) -> Path | None:
-    """The file that an image message names; None for a URL or image data in the message."""
-    if value.startswith(("http://", "https://", "data:")):
-        return None
-    return Path(value.removeprefix("file://"))
-
-
 def request_of(
     messages: list[Message], dataset: str, settings: str, *, img_size: int = 0
 ) -> Prepared:
-    """The request of a model in this process; `settings`: hash of what else decides the answer.
+    """Return the request of a model in this process.
+
+    Args:
+        messages: the prompt.
+        dataset: name of the benchmark.
+        settings: hash of what decides the answer beside the prompt.
+        img_size: side of the square that images are shrunk to; -1 and 0: as they are.
 
     Raises:
         UserError: an image cannot be read, or not be shrunk.
     """
-    pictures, image_sizes = [], []
-    for value in (message["value"] for message in messages if message["type"] == "image"):
-        file = local_file(value)
-        if file is None and img_size > 0:
-            raise UserError(f"kwargs.img_size {img_size} needs an image file, not {value[:80]!r}")
-        try:
-            pictures.append(value if file is None else content_digest(file))
-            sizes = Sizes()
-            if file is not None:
-                wh = read_header(file).wh
-                sizes = Sizes(file_wh=wh, sent_wh=thumbnail_wh(wh, img_size))
-            image_sizes.append(sizes)
-        except OSError as error:
-            raise UserError(f"{file}: the image cannot be read: {error}") from error
     # Without paths: a data root that moved costs nothing.
-    words = [{**m, "value": "<image>"} if m["type"] == "image" else m for m in messages]
-    parts = {"prompt": digest(words), "picture": digest(pictures), "settings": settings}
+    texts: list[Message] = []
+    images: list[str] = []
+    image_sizes: list[Sizes] = []
+    for message in messages:
+        if message["type"] == "image":
+            content, sizes = _content_and_sizes(message["value"], img_size)
+            images.append(content)
+            image_sizes.append(sizes)
+            texts.append({**message, "value": "<image>"})
+        else:
+            texts.append(message)
+    parts = {"prompt": digest(texts), "picture": digest(images), "settings": settings}
     payload = private_copy(messages)
     return Prepared(dataset, digest(parts), parts, payload, image_sizes, shown(messages))
 
 
-def aligned(known: Sequence[WH | None], count: int) -> list[WH | None]:
+def _content_and_sizes(value: str, img_size: int) -> tuple[str, Sizes]:
+    """Return what stands for an image in fingerprints, and its sizes as far as they are known."""
+    file = image_file(value)
+    if file is None:
+        if img_size > 0:
+            raise UserError(f"kwargs.img_size {img_size} needs an image file, not {value[:80]!r}")
+        return value, Sizes()
+    try:
+        file_wh = read_header(file).wh
+        return content_digest(file), Sizes(file_wh, sent_wh=thumbnail_wh(file_wh, img_size))
+    except OSError as error:
+        raise UserError(f"{file}: the image cannot be read: {error}") from error
+
+
+def aligned(sizes: Sequence[WH | None], count: int) -> list[WH | None]:
     """Return sizes of images for `count` images of a prompt, of which they are the last ones.
 
     A preprocess function may add images in front (examples), or leave the earliest out.
     """
     if count == 0:
         return []
-    last = list(known)[-count:]
+    last = list(sizes)[-count:]
     return [None] * (count - len(last)) + last
 
 
@@ -73,7 +81,7 @@ class WrapperDefaults(ModelWrapper):
     _postprocess: Callable[..., str] | None = None
 
     def postprocess(self, dataset: str) -> Callable[[str], str]:
-        """The user's function for replies that came as text, if there is one."""
+        """Return the user's function for responses in text, or one that changes nothing."""
         if self._postprocess is None:
             return str
         return partial(call_postprocess, self._postprocess, self.entry.kwargs, dataset)

@@ -16,7 +16,7 @@ from PIL import Image
 
 from benchmarks import BENCHMARK
 from models import build_model
-from models.wrappers.api.wire import PictureSlot, PictureStyle, encode_body
+from models.wrappers.api.wire import ImageSlot, ImageStyle, encode_body
 from tests.conformance.prompts import DATASETS, MODES, set_template
 from tests.conformance.support import Case, Departs, Replay, World, equal
 from tests.support.runs import write_config
@@ -142,9 +142,9 @@ def _encoded(case: Case, world: World) -> Any:
     if asked["mode"] == "HSV":
         data = encode(shrink(picture, asked["target_size"]), "JPEG", quality=75)
     else:
-        style = PictureStyle(is_reference=True, img_size=asked["target_size"])
+        style = ImageStyle(is_reference=True, img_size=asked["target_size"])
         path = _saved(picture, world.folder / f"{case.number}")
-        data = base64.b64decode(PictureSlot.of(path, style).encoded()[0])
+        data = base64.b64decode(ImageSlot.of(path, style).encoded()[0])
     with Image.open(io.BytesIO(data)) as sent:
         width, height = sent.size
         rgb = sent.convert("RGB")

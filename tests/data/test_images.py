@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 from PIL import Image
 
-from utils.images import content_digest, read_header, remembered
+from utils.images import cached_by_file, content_digest, read_header
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_file_replaced_by_one_of_the_same_size_and_time_is_read_again(files, h
 def test_what_was_not_used_for_longest_goes_first_and_failures_are_not_kept(files):
     made = []
 
-    @remembered(2)
+    @cached_by_file(2)
     def read(path):
         made.append(files.index(path))
         return path.read_text(encoding="ascii")
@@ -49,7 +49,7 @@ def test_what_was_not_used_for_longest_goes_first_and_failures_are_not_kept(file
 def test_values_are_kept_up_to_a_sum_of_weights_and_one_too_heavy_is_made_each_time(files):
     made = []
 
-    @remembered(6, weigh=len)
+    @cached_by_file(6, weigh=len)
     def read(path):
         made.append(files.index(path))
         return path.read_text()
@@ -65,7 +65,7 @@ def test_values_are_kept_up_to_a_sum_of_weights_and_one_too_heavy_is_made_each_t
 def test_threads_that_ask_for_a_value_at_once_get_the_one_that_the_first_makes(files):
     made, second = [], Event()
 
-    @remembered(2)
+    @cached_by_file(2)
     def read(path):
         made.append(path)
         if len(made) > 1:

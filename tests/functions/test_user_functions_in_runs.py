@@ -2,6 +2,7 @@
 
 import gc
 import json
+import shutil
 import threading
 
 import pytest
@@ -110,6 +111,20 @@ def test_a_prompt_names_an_image_as_the_line_does_or_by_its_whole_path_or_url(st
             return [{"role": "user", "type": "image", "value": image}]
     """)
     result = run_with(stage, "prompt", env={"FORM": form})
+    assert result.code == 0, result.output
+    assert {len(request.pictures) for request in result.requests} == {1}
+
+
+def test_an_image_whose_name_begins_with_http_and_is_no_address_is_a_file(staged):
+    stage = staged("""
+        def prompt(line, dataset):
+            image = "http_" + line["image_path"]
+            return [{"role": "user", "type": "image", "value": image}]
+    """)
+    images = stage.root / "MMBench-GUI" / "offline_images"
+    for folder in list(images.iterdir()):
+        shutil.copytree(folder, images / f"http_{folder.name}")
+    result = run_with(stage, "prompt")
     assert result.code == 0, result.output
     assert {len(request.pictures) for request in result.requests} == {1}
 

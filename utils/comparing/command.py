@@ -19,7 +19,7 @@ from utils.comparing.words import as_text, closing_text
 from utils.config.options import Parser, not_negative
 from utils.config.secret_filter import protect_output
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, printable
-from utils.images import at_home
+from utils.images import expand_home
 from utils.published import read_published
 from utils.report.all_runs import COMPARISONS, INDEX, runs_compared
 from utils.runs.folder import safe_name, work_dir_problems
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     protect_output()  # names and replies may be of any script
     try:
         given = _parsed(arguments)
-        output = at_home(given.output)
+        output = expand_home(given.output)
         problems = work_dir_problems(output, option="--output")
         if problems and {*given.format} != {"text"}:
             raise UserError(f"{problems[0]}, or none with --format text")

@@ -15,10 +15,11 @@ from utils.comparing import words
 from utils.comparing.files import SAMPLE_COLUMNS, as_csv, sample_row
 from utils.comparing.pairing import SamplePair
 from utils.comparing.runs import ComparedRun
-from utils.config.endpoint import is_url, parse_endpoint
+from utils.config.endpoint import parse_endpoint
 from utils.contracts import Facts
-from utils.coordinates import shown_wh
+from utils.coordinates import format_size
 from utils.errors import UserError, counted, printable
+from utils.images import is_url
 from utils.protocol import noun_of
 from utils.report.run_facts import model_entry, parse_functions
 from utils.runs.folder import safe_name
@@ -26,7 +27,7 @@ from utils.scoring.sheets import write_text
 
 STAGES: Mapping[str, Callable[[Facts], str]] = {
     "image": lambda facts: facts.get("image_digest") or "unknown",
-    "image sent": lambda facts: shown_wh(facts.get("sent_wh") or facts["file_wh"]),
+    "image sent": lambda facts: format_size(facts.get("sent_wh") or facts["file_wh"]),
     "size seen": words.OF_A_SAMPLE["seen"],
     "prompt tokens": words.OF_A_SAMPLE["prompt_tokens"],
     "reply": lambda facts: words.plain(str(facts.get("raw") or words.reply_text(facts))),

@@ -12,7 +12,7 @@ from typing import Any
 from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, SamplePair
 from utils.contracts import Facts
-from utils.coordinates import shown_wh
+from utils.coordinates import format_size
 from utils.errors import counted, cut, printable
 from utils.protocol import PLATFORM_LABELS, noun_of, shown, shown_accuracy, shown_range, unit_of
 from utils.scoring.console import grid
@@ -113,7 +113,7 @@ OF_A_SAMPLE: Mapping[str, Callable[[Facts], str]] = {
     "verdict": lambda facts: str(facts.get("verdict")),
     "reply": reply_text,
     "read_as": parsed_text,
-    "seen": lambda facts: shown_wh(facts.get("seen_wh")),
+    "seen": lambda facts: format_size(facts.get("seen_wh")),
     "prompt_tokens": lambda facts: str((facts.get("usage") or {}).get("prompt_tokens", "unknown")),
 }
 """What a file says of a sample in each run, by column."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
 from utils.errors import UserError, did_you_mean
+from utils.images import is_url
 
 PLACEHOLDER_KEY = "api_key_placeholder"  # sent where no key is given: local servers want some
 DEFAULT_MODEL = "gpt-4o"
@@ -36,11 +37,6 @@ class Endpoint:
     def host(self) -> str:
         """The host name in lower case."""
         return (urlsplit(self.base_url).hostname or "").rstrip(".")
-
-
-def is_url(model_path: object) -> bool:
-    """Whether a `model_path` names a server rather than a checkpoint or a class."""
-    return isinstance(model_path, str) and model_path.lower().startswith(("http://", "https://"))
 
 
 def lacks_scheme(model_path: object) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from utils import PROJECT
 from utils.errors import UserError
-from utils.images import at_home
+from utils.images import expand_home
 
 
 def read_text(file: Path) -> str:
@@ -44,7 +44,7 @@ def load_dotenv_files() -> None:
         for name in FOLDERS:
             value = os.environ.get(name)
             if value and name not in set_before:
-                os.environ[name] = str(file.parent / at_home(value))
+                os.environ[name] = str(file.parent / expand_home(value))
 
 
 def is_set(name: str) -> bool:
@@ -58,6 +58,6 @@ def odd_settings() -> list[str]:
     template, moved = os.environ.get("L2_USER_PROMPT"), os.environ.get("IMAGE_ROOT_DIR")
     if template and "{instruction}" not in template:
         found.append("L2_USER_PROMPT has no {instruction}; every sample gets the same text")
-    if moved and not at_home(moved).is_dir():
+    if moved and not expand_home(moved).is_dir():
         found.append(f"IMAGE_ROOT_DIR {moved}: no such folder; images are looked for in LMUData")
     return found

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from utils.errors import UserError, did_you_mean, listed
-from utils.images import at_home
+from utils.images import expand_home
 
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 
@@ -189,7 +189,7 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         parser.error("--config FILE is missing")
     work_dir = given.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or "outputs"
     given |= {key: tuple(dict.fromkeys(given.get(key, ()))) for key in ("data", "model")}
-    given |= {"work_dir": at_home(work_dir), "arguments": tuple(typed)}
+    given |= {"work_dir": expand_home(work_dir), "arguments": tuple(typed)}
     o = Options(**given)
     for is_wrong, why in (
         (o.check and o.mode == "eval", "--check is about queries; --mode eval makes none"),

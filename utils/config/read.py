@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from utils.config import schema
-from utils.config.endpoint import is_url, lacks_scheme, parse_endpoint
+from utils.config.endpoint import lacks_scheme, parse_endpoint
 from utils.config.environment import read_text
 from utils.config.schema import DataEntry, LiveEntry, ModelEntry, RunConfig
 from utils.config.secret_filter import is_common
 from utils.config.text import Finding, KeyPath, key_path, read_plain, shown
 from utils.errors import UserError, did_you_mean, listed, nearest
 from utils.functions.signatures import FunctionRef, Kind
+from utils.images import is_url
 from utils.import_utils import path_problem
 
 L1_NAME = "GUIContentUnderstanding"

@@ -9,6 +9,7 @@ from typing import Any
 
 from utils.contracts import Benchmark, Line, Message, Prompt, PromptFunction, UserFunctionError
 from utils.functions.calling import call_user_function, private_copy
+from utils.images import image_file
 
 MESSAGE_KEYS = ("role", "type", "value")
 
@@ -52,10 +53,10 @@ def _checked(messages: Any, image_root: Path) -> list[Message]:
         raise UserFunctionError("prompt", problem, problem)
     checked = []
     for message in messages:
-        ours = {key: os.fspath(message[key]) for key in MESSAGE_KEYS}
-        if ours["type"] == "image" and not ours["value"].startswith(("data:", "http")):
-            ours["value"] = path = ours["value"].removeprefix("file://")
-            if not Path(path).exists():
-                ours["value"] = str(image_root / path)  # relative: meant as the line has it
-        checked.append(ours)
+        copy = {key: os.fspath(message[key]) for key in MESSAGE_KEYS}
+        file = image_file(copy["value"]) if copy["type"] == "image" else None
+        if file is not None:
+            # Relative: meant as the line has it.
+            copy["value"] = str(file if file.exists() else image_root / file)
+        checked.append(copy)
     return checked

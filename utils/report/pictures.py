@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from utils.contracts import WH, Facts
-from utils.images import content_digest, image_digest, opened, read_header
+from utils.images import content_digest, image_digest, open_image, read_header
 from utils.report.privacy import shown_name
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def view_image(source: Path, cache: Path, *, small: bool = False) -> tuple[Path,
 
 def _is_turned(source: Path, kind: str) -> bool:
     """Whether browsers turn an image by its EXIF data, which no model does."""
-    with opened(source) as picture:
+    with open_image(source) as picture:
         # Asked for data that a PNG does not begin with, Pillow would decode it whole.
         is_told = kind == "JPEG" or "exif" in picture.info
         return is_told and picture.getexif().get(ORIENTATION, 1) != 1
@@ -66,7 +66,7 @@ def _save_small(source: Path, target: Path) -> None:
     from PIL.Image import Resampling
 
     most = (SMALL_SIDE_PX, SMALL_SIDE_PX)
-    with opened(source) as picture:
+    with open_image(source) as picture:
         picture.draft("RGB", most)  # JPEG: decodes at a lower size
         plain = _plain(picture)
         plain.thumbnail(most, Resampling.HAMMING)

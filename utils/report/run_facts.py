@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from utils.errors import counted, cut
+from utils.images import is_url
 from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5, is_weighted, shown
 
 REPORT_FOLDER = "report"
@@ -89,7 +90,7 @@ def stops(manifest: Mapping[str, Any], shown: Collection[str]) -> dict[str, str]
 
 def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, str]:
     path, kind = str(entry.get("model_path") or ""), entry.get("imp_type")
-    if path.startswith(("http://", "https://")):
+    if is_url(path):
         url = urlsplit(path)
         name = parse_qs(url.query).get("model", [""])[0]
         place = url.netloc.rpartition("@")[2] + url.path.rstrip("/")

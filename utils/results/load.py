@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from utils.contracts import Facts
 from utils.errors import UserError
-from utils.images import at_home
+from utils.images import expand_home
 from utils.protocol import noun_of, shown_accuracy, shown_range
 from utils.runs.derived import (
     MANIFEST_NAME,
@@ -165,7 +165,7 @@ def load_run(folder: str | Path) -> RunResults:
     Args:
         folder: of a run, or of a model: its newest run then. A `UserError` if nothing was scored.
     """
-    path = find_run(at_home(folder))
+    path = find_run(expand_home(folder))
     return _results(path, whole_scorings(path))
 
 

@@ -33,12 +33,12 @@ from utils.contracts import (
     Verdict,
     WorldError,
 )
-from utils.coordinates import shown_wh
+from utils.coordinates import format_size
 from utils.engine.asking import ADVICE, NOT_THERE, presentable
 from utils.engine.jobs import Questions
 from utils.engine.retry_policy import is_away
 from utils.errors import DONE, NOTHING_RUN, UserError, counted, problem_report
-from utils.images import opened, read_header
+from utils.images import open_image, read_header
 from utils.run.plan import Plan
 from utils.run.requests import folder_of, questions_of, wanted_by
 from utils.runs.log import StoredAnswer
@@ -58,7 +58,7 @@ def unreadable_images(samples: Sequence[Sample]) -> list[str]:
 
     def problem(image: Path) -> str | None:
         try:
-            with opened(image) as picture:
+            with open_image(image) as picture:
                 picture.load()
         except OSError as error:
             return f"{image}: cannot be decoded: {error}"
@@ -199,7 +199,7 @@ def ping(
     record = new_record(sample, sample.key, prompt, prepared, Status.OK)
     record |= answer_fields(generation, prompt, record["sizes"])
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
-    sizes = [shown_wh(record["sizes"][stage]) for stage in SIZES]
+    sizes = [format_size(record["sizes"][stage]) for stage in SIZES]
     report = [
         f"{asked.dataset}: queried {model.name} once ({took})",
         "  image: file {}, sent {}, seen by the model {}".format(*sizes),

@@ -49,7 +49,8 @@ PARAMETERS = frozenset(
     }
 )
 
-_WHOLE, _NUMBER = ((int,), "a whole number"), ((int, float), "a number")
+_WHOLE = ((int,), "a whole number")
+_NUMBER = ((int, float), "a number")
 _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("max_completion_tokens", "max_tokens", "seed", "top_logprobs"), _WHOLE),
     **dict.fromkeys(("frequency_penalty", "presence_penalty", "temperature", "top_p"), _NUMBER),
@@ -75,59 +76,73 @@ _ELSEWHERE = {
 
 
 def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
-    """Parameters that the client would refuse, or that would change what a reply is."""
+    """Yield parameters that the client would refuse, or that would change what a reply is."""
     for name, value in generate_cfg.items():
-        if problem := _changes_the_reply(name, value):
+        problem = _parameter_problem(name, value)
+        if problem:
             yield ("generate_cfg", name), problem
-        elif name not in PARAMETERS:
-            known = () if name in ("top_k", "min_tokens") else sorted(PARAMETERS)  # of servers
-            hint = _ELSEWHERE.get(name) or did_you_mean(name, known).removeprefix("; ")
-            extra = f'server-specific parameters go into "extra_body": {{"{name}": ...}}'
-            yield ("generate_cfg", name), f"{_UNKNOWN}; {hint or extra}"
-        elif problem := _of_wrong_type(name, value):
-            yield ("generate_cfg", name), problem
-    for place, problem in envelope_findings(generate_cfg):
-        yield ("generate_cfg", *place), problem
+    for path, problem in envelope_findings(generate_cfg):
+        yield ("generate_cfg", *path), problem
+
+
+def _parameter_problem(name: str, value: Any) -> str | None:
+    if name in PARAMETERS:
+        return _reply_problem(name, value) or _type_problem(name, value)
+    if name in NOT_YOURS:
+        return NOT_YOURS[name]
+    candidates = () if name in ("top_k", "min_tokens") else sorted(PARAMETERS)  # of servers
+    hint = _ELSEWHERE.get(name) or did_you_mean(name, candidates).removeprefix("; ")
+    extra_body = f'server-specific parameters go into "extra_body": {{"{name}": ...}}'
+    return f"{_UNKNOWN}; {hint or extra_body}"
 
 
 def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
-    """How a request is sent: of `generate_cfg`, and of what a preprocess function returns."""
+    """Yield what is wrong with the envelope in `generate_cfg` or in a payload of the user's."""
     timeout = parameters.get("timeout")
     if timeout is not None and not (type(timeout) in (int, float) and timeout > 0):
         yield ("timeout",), f"must be a number of seconds greater than 0, not {shown(timeout)}"
     for name in ENVELOPE:
-        value = parameters.get(name, {})
-        if not isinstance(value, Mapping):
+        fields = parameters.get(name, {})
+        if not isinstance(fields, Mapping):
             yield (name,), "must be an object { }"
             continue
-        check = {"extra_headers": _header, "extra_body": _changes_the_reply}.get(name)
-        for inner, item in value.items():
-            if not isinstance(inner, str):
-                yield (name, inner), "is not a valid name; names are strings"
-            elif check is not None and (problem := check(inner, item)):
-                yield (name, inner), problem
+        for field, value in fields.items():
+            problem = _field_problem(name, field, value)
+            if problem:
+                yield (name, field), problem
 
 
-def _header(name: str, value: Any) -> str | None:
-    """What is wrong with a header; values are not quoted, they may be keys."""
+def _field_problem(envelope: str, field: Any, value: Any) -> str | None:
+    if not isinstance(field, str):
+        return "is not a valid name; names are strings"
+    if envelope == "extra_headers":
+        return _header_problem(field, value)
+    if envelope == "extra_body":
+        return _reply_problem(field, value)
+    return None
+
+
+def _header_problem(name: str, value: Any) -> str | None:
+    """Return what is wrong with a header; values are not quoted, they may be keys."""
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
         return "is not a valid header name"
-    is_sent = isinstance(value, str) and re.fullmatch(r"(?!\s)[\x20-\x7e\t]*(?<!\s)", value)
-    what = "must be one line of ASCII characters, with no white space at either end"
-    return None if is_sent else what
+    if isinstance(value, str) and re.fullmatch(r"(?!\s)[\x20-\x7e\t]*(?<!\s)", value):
+        return None
+    return "must be one line of ASCII characters, with no white space at either end"
 
 
-def _of_wrong_type(name: str, value: Any) -> str | None:
+def _type_problem(name: str, value: Any) -> str | None:
     if name not in _TYPES or value is None:
         return None
-    types, described = _TYPES[name]
-    parts = value if isinstance(value, list) else ()
-    if type(value) in types and all(isinstance(part, str) for part in parts):
+    types, description = _TYPES[name]
+    items = value if isinstance(value, list) else ()
+    if type(value) in types and all(isinstance(item, str) for item in items):
         return None
-    return f"must be {described}, not {shown(value)}"
+    return f"must be {description}, not {shown(value)}"
 
 
-def _changes_the_reply(name: str, value: Any) -> str | None:
+def _reply_problem(name: str, value: Any) -> str | None:
+    """Return why a parameter would change what a reply is."""
     if name in NOT_YOURS:
         return NOT_YOURS[name]
     if name == "stream" and value not in (False, None):

@@ -1,10 +1,11 @@
-"""What a server sent back, as plain facts: an answer, or what kind of failure it was."""
+"""What a server sent back: its body within a time limit, as an answer or as a kind of failure."""
 
 from __future__ import annotations
 
 import errno
 import json
 import socket
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -22,21 +23,40 @@ LARGEST_REPLY = 64 * 1024 * 1024  # unpacked: 2 MB may be packed so that they ta
 
 
 class ReplyTooLarge(Exception):
-    """More than anybody has to say."""
+    """The body of a reply has more bytes than `LARGEST_REPLY`."""
 
 
-def keep_small(response: Any) -> None:
-    """Reads the body of a response that has just begun; `ReplyTooLarge` where it is too large."""
+def note_start(request: Any) -> None:
+    """Write the time into a request that is about to be sent (an event hook of the client)."""
+    request.extensions["began_s"] = time.monotonic()
+
+
+def read_body(response: Any) -> None:
+    """Read the body of a response that has just begun (an event hook of the client).
+
+    The client's own timeout is for each wait alone: a server that sends a byte now and then would
+    be waited for without end. Here all of a request together may take as long.
+
+    Raises:
+        httpx2.ReadTimeout: time is up, and there is more to come.
+        ReplyTooLarge: the body is too large.
+    """
+    import httpx2
+
+    extensions = response.request.extensions
+    timeout_s = extensions["timeout"]["read"]
     body = bytearray()
     for piece in response.iter_bytes():
         body += piece
         if len(body) > LARGEST_REPLY:
             raise ReplyTooLarge(f"the reply is larger than {LARGEST_REPLY >> 20} MB")
+        if time.monotonic() - extensions["began_s"] > timeout_s:
+            raise httpx2.ReadTimeout("the time limit of this request has passed")
     response._content = bytes(body)  # where `read` would leave it
 
 
 def read_reply(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
-    """The body of a 200 answer as a `Generation`.
+    """Return the body of a 200 response as a `Generation`.
 
     No text because the limit of tokens came first (a model that thinks before it answers) is what
     the model has to say: an answer that is empty, cut off and unparsed, not queried again.
@@ -47,12 +67,12 @@ def read_reply(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
             place of a text; or the error that a router learned of after it had begun a 200 answer.
     """
     try:
-        answer = json.loads(body)
-        error = answer.get("error")  # beside an answer some have an empty one
+        completion = json.loads(body)
+        error = completion.get("error")  # beside an answer some have an empty one
         if isinstance(error, Mapping) and error.get("code") in range(400, 600):
-            why = f"HTTP {error['code']}, in a 200 response: {_excerpt(body)}"
-            raise CallError("http", why, int(error["code"]))
-        choice = answer["choices"][0]
+            problem = f"HTTP {error['code']}, in a 200 response: {_excerpt(body)}"
+            raise CallError("http", problem, int(error["code"]))
+        choice = completion["choices"][0]
         message = choice["message"]
         text = message.get("content")
         if isinstance(text, list):  # some servers send parts
@@ -60,20 +80,23 @@ def read_reply(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
         if not isinstance(text, str | None):
             raise TypeError(type(text))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        why = "the server's answer is not a chat completion (does the base URL end in /v1?)"
-        raise CallError("bad_body", f"{why}: {_excerpt(body)}") from None
+        problem = "the server's answer is not a chat completion (does the base URL end in /v1?)"
+        raise CallError("bad_body", f"{problem}: {_excerpt(body)}") from None
     if not text and message.get("tool_calls"):
         raise CallError("tool_calls", TOOL_CALLS, reply=_excerpt(body))
-    finish_reason, usage = choice.get("finish_reason"), answer.get("usage")
-    refusal = message.get("refusal")
+    finish_reason = choice.get("finish_reason")
     is_broken_off = finish_reason in ("error", "abort")  # as routers have it, and servers
-    if is_broken_off or (not text and (refusal or finish_reason != "length")):
-        kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
-        lacks = "broke off" if is_broken_off else "has no text"
-        why = f"the answer {lacks} (finish_reason {finish_reason!r})"
+    if is_broken_off or not text:
+        refusal = message.get("refusal")
         if refusal:
-            kind, why = "refusal", f"the model refused to answer: {refusal}"
-        raise CallError(kind, why, reply=_excerpt(body))
+            problem = f"the model refused to answer: {refusal}"
+            raise CallError("refusal", problem, reply=_excerpt(body))
+        if is_broken_off or finish_reason != "length":
+            lacks = "broke off" if is_broken_off else "has no text"
+            problem = f"the answer {lacks} (finish_reason {finish_reason!r})"
+            kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
+            raise CallError(kind, problem, reply=_excerpt(body))
+    usage = completion.get("usage")
     counts = usage.items() if isinstance(usage, Mapping) else ()
     return Generation(
         text=text or "",
@@ -85,43 +108,56 @@ def read_reply(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
 
 
 def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallError:
-    """The client's exception as plain facts.
+    """Return the client's exception as plain facts.
 
     Args:
+        error: what the client raised.
+        latency_s: time since the request was sent.
         key_place: where the key came from, which a 401 refuses.
     """
     import httpx2
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        status, headers = error.status_code, error.response.headers
-        text = f"HTTP {status}: {_excerpt(error.response.content)}"
-        if 300 <= status < 400 and "location" in headers:
-            advice = "which is not followed; if that is the right address, write it into model_path"
-            text = f"HTTP {status}: the server redirects to {headers['location']}, {advice}"
-        elif status == 401:
-            text += f" - {key_place}"
-        code = error.code if isinstance(error.code, str) else None
-        return CallError("http", text, status, code, _retry_after_s(headers))
-    kind, text = "bad_body", f"{type(error).__name__}: {error}"
+        return _of_status(error, key_place)
     if isinstance(error, openai.APITimeoutError):
-        kind, text = "timeout", f"no answer within {latency_s:.1f} s"
         if isinstance(error.__cause__, httpx2.ConnectTimeout):
-            kind, text = "unreachable", f"no connection within {latency_s:.1f} s"
-    elif isinstance(error, openai.APIConnectionError):
-        causes: list[BaseException] = [error]
-        while cause := causes[-1].__cause__ or causes[-1].__context__:
-            causes.append(cause)
-        kind, text = "connection", f"connection failed: {causes[-1]}"
-        if isinstance(causes[-1], ReplyTooLarge):
-            kind, text = "bad_body", str(causes[-1])
-        elif any("refused" in str(cause).lower() for cause in causes):
-            kind = "refused_connection"
-        elif any(isinstance(cause, socket.gaierror) for cause in causes):
-            kind = "dns"
-        elif getattr(causes[-1], "errno", None) in UNREACHABLE:
-            kind = "unreachable"
-    return CallError(kind, text)
+            return CallError("unreachable", f"no connection within {latency_s:.1f} s")
+        return CallError("timeout", f"no answer within {latency_s:.1f} s")
+    if isinstance(error, openai.APIConnectionError):
+        return _of_connection(error)
+    return CallError("bad_body", f"{type(error).__name__}: {error}")
+
+
+def _of_status(error: Any, key_place: str) -> CallError:
+    status = error.status_code
+    headers = error.response.headers
+    text = f"HTTP {status}: {_excerpt(error.response.content)}"
+    if 300 <= status < 400 and "location" in headers:
+        advice = "which is not followed; if that is the right address, write it into model_path"
+        text = f"HTTP {status}: the server redirects to {headers['location']}, {advice}"
+    elif status == 401:
+        text += f" - {key_place}"
+    code = error.code if isinstance(error.code, str) else None
+    return CallError("http", text, status, code, _retry_after_s(headers))
+
+
+def _of_connection(error: BaseException) -> CallError:
+    causes = [error]
+    while cause := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(cause)
+    root = causes[-1]
+    if isinstance(root, ReplyTooLarge):
+        return CallError("bad_body", str(root))
+    if any("refused" in str(cause).lower() for cause in causes):
+        kind = "refused_connection"
+    elif any(isinstance(cause, socket.gaierror) for cause in causes):
+        kind = "dns"
+    elif getattr(root, "errno", None) in UNREACHABLE:
+        kind = "unreachable"
+    else:
+        kind = "connection"
+    return CallError(kind, f"connection failed: {root}")
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -132,5 +168,5 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 
 def _excerpt(body: bytes) -> str:
-    """The body on one line; whoever shows it shortens it, after secrets have been removed."""
+    """Return the body on one line; whoever shows it shortens it, once secrets are removed."""
     return " ".join(body[:LONGEST_ERROR_BODY].decode("utf-8", "replace").split()) or "(empty)"

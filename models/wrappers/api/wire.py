@@ -1,6 +1,6 @@
 """From messages to the body of an OpenAI-style chat request.
 
-Pictures stay out of the messages until the last moment: a `PictureSlot` stands where the data URL
+Images stay out of the messages until the last moment: an `ImageSlot` stands where the data URL
 will be, so that the fingerprint needs no base64 and the bytes are copied into the body once.
 """
 
@@ -10,6 +10,7 @@ import io
 import json
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,11 @@ from utils.contracts import WH, Message
 from utils.errors import UserError
 from utils.images import (
     bytes_digest,
+    cached_by_file,
     content_digest,
     encode,
-    opened,
+    open_image,
     read_header,
-    remembered,
     shrink,
 )
 
@@ -32,13 +33,13 @@ JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a down
 JPEG_QUALITY_REFERENCE = 75
 CACHED_BYTES = 256 * 1024 * 1024
 
-# A text can hold anything, so what marks a picture's place must be unguessable.
+# A text can hold anything, so what marks an image's place must be unguessable.
 _SLOT_MARK = secrets.token_hex(16)
 
 
 @dataclass(frozen=True, slots=True)
-class PictureStyle:
-    """How pictures leave this program (the config's `kwargs`)."""
+class ImageStyle:
+    """How images leave this program (the config's `kwargs`)."""
 
     is_reference: bool = False  # as the reference implementation sends them, always JPEG
     img_size: int = -1  # side of the square that they must fit, in pixels; -1 or 0: as they are
@@ -46,92 +47,104 @@ class PictureStyle:
     img_detail: str | None = None  # the API's `detail`; None to leave it out
 
     @classmethod
-    def from_kwargs(cls, kwargs: Mapping[str, Any]) -> PictureStyle:
-        """Reads the four keys, with their defaults."""
+    def from_kwargs(cls, kwargs: Mapping[str, Any]) -> ImageStyle:
+        """Read the four keys, with their defaults."""
         is_reference = kwargs.get("wire_format") == "reference"
-        detail = kwargs.get("img_detail") or ("low" if is_reference else None)
-        image_format = kwargs.get("image_format", "original")
-        return cls(is_reference, kwargs.get("img_size", -1), image_format, detail)
+        default_detail = "low" if is_reference else None
+        return cls(
+            is_reference,
+            kwargs.get("img_size", -1),
+            kwargs.get("image_format", "original"),
+            kwargs.get("img_detail") or default_detail,
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class PictureSlot:
-    """A picture in a chat message."""
+class ImageSlot:
+    """An image in a chat message."""
 
     path: Path
-    style: PictureStyle
+    style: ImageStyle
     target: str | None  # the format it is re-encoded in; None: the file's own bytes go out
     mime: str  # that the request declares
     source: str  # hash of the file
     identity: str  # stands for the data URL in fingerprints: by content, nothing is encoded for it
 
     @classmethod
-    def of(cls, path: Path, style: PictureStyle) -> PictureSlot:
-        """The picture in a file.
+    def of(cls, path: Path, style: ImageStyle) -> ImageSlot:
+        """Return the slot of the image in a file.
 
         Raises:
             UserError: it cannot be read.
         """
         try:
-            header, source = read_header(path), content_digest(path)
+            header = read_header(path)
+            source = content_digest(path)
         except OSError as error:
             raise UserError(f"{path}: the prompt's image cannot be read: {error}") from None
-        wanted = "JPEG" if style.is_reference else style.image_format.upper()
+        requested = "JPEG" if style.is_reference else style.image_format.upper()
         is_shrunk = 0 < style.img_size < max(header.wh)
-        if wanted in ("ORIGINAL", header.format) and not is_shrunk and not style.is_reference:
+        if requested in ("ORIGINAL", header.format) and not is_shrunk and not style.is_reference:
             return cls(path, style, None, header.mime, source, f"data:{header.mime};{source}")
         import PIL
 
-        target = "JPEG" if wanted == "JPEG" else "PNG"
+        target = "JPEG" if requested == "JPEG" else "PNG"
         # parity: the file's extension, whatever the bytes are.
-        kind = path.suffix.lower().lstrip(".") if style.is_reference else target.lower()
+        subtype = path.suffix.lower().lstrip(".") if style.is_reference else target.lower()
+        mime = f"image/{subtype}"
         # The bytes of an encoder are a function of its input and its version.
         fit = style.img_size if is_shrunk else -1
-        how = f"{target} fit {fit} reference {style.is_reference};Pillow {PIL.__version__}"
-        mime = f"image/{kind}"
-        return cls(path, style, target, mime, source, f"data:{mime};{source};{how}")
+        encoder = f"{target} fit {fit} reference {style.is_reference};Pillow {PIL.__version__}"
+        return cls(path, style, target, mime, source, f"data:{mime};{source};{encoder}")
 
     def encoded(self) -> tuple[bytes, WH]:
-        """As it is sent, in base64, and its size then; a `UserError` where the format cannot."""
+        """Return the image as it is sent, in base64, and its size then.
+
+        Raises:
+            UserError: the format cannot hold it.
+        """
         try:
             return _encoded(self.path, self.target, self.style)
         except (OSError, ValueError) as error:
             raise UserError(f"{self.path}: cannot be sent as the settings ask: {error}") from None
 
 
-@remembered(CACHED_BYTES, weigh=lambda encoded: len(encoded[0]))
-def _encoded(path: Path, target: str | None, style: PictureStyle) -> tuple[bytes, WH]:
+@cached_by_file(CACHED_BYTES, weigh=lambda encoded: len(encoded[0]))
+def _encoded(path: Path, target: str | None, style: ImageStyle) -> tuple[bytes, WH]:
     if target is None:
         return pybase64.b64encode(path.read_bytes()), read_header(path).wh
-    with opened(path) as picture:
-        picture.load()
-        if style.is_reference and picture.mode in ("RGBA", "P", "LA"):
+    with open_image(path) as image:
+        image.load()
+        if style.is_reference and image.mode in ("RGBA", "P", "LA"):
             # parity: alpha is dropped, not blended; other modes go as the writer takes them.
-            picture = picture.convert("RGB")
-        picture = shrink(picture, style.img_size)
-        if target == "JPEG" and not style.is_reference and picture.mode not in ("RGB", "L"):
+            image = image.convert("RGB")
+        image = shrink(image, style.img_size)
+        if target == "JPEG" and not style.is_reference and image.mode not in ("RGB", "L"):
             from PIL import Image
 
             # What was transparent becomes white, as a viewer shows it.
-            white = Image.new("RGBA", picture.size, "white")
-            picture = Image.alpha_composite(white, picture.convert("RGBA")).convert("RGB")
-        quality = JPEG_QUALITY_REFERENCE if style.is_reference else JPEG_QUALITY
-        data = encode(picture, target, **({"quality": quality} if target == "JPEG" else {}))
-    return pybase64.b64encode(data), picture.size
+            white = Image.new("RGBA", image.size, "white")
+            image = Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
+        options = {}
+        if target == "JPEG":
+            options["quality"] = JPEG_QUALITY_REFERENCE if style.is_reference else JPEG_QUALITY
+        data = encode(image, target, **options)
+    return pybase64.b64encode(data), image.size
 
 
 def chat_messages(
-    messages: Sequence[Message], style: PictureStyle, *, is_custom_prompt: bool = False
+    messages: Sequence[Message], style: ImageStyle, *, is_custom_prompt: bool = False
 ) -> list[dict[str, Any]]:
-    """Chat messages in the configured wire format, with `PictureSlot`s in place of data URLs.
+    """Return chat messages in the configured wire format, with `ImageSlot`s for data URLs.
 
     Raises:
-        UserError: an unknown type of message, or a picture that cannot be read.
+        UserError: an unknown type of message, or an image that cannot be read.
     """
     chat: list[dict[str, Any]] = []
     for message in messages:
-        role, is_text = message["role"], message["type"] == "text"
-        if style.is_reference and role == "system" and is_text and not is_custom_prompt:
+        role = message["role"]
+        is_system_text = role == "system" and message["type"] == "text"
+        if style.is_reference and is_system_text and not is_custom_prompt:
             # parity: the default prompt's system text is a plain string with a line feed added.
             chat.append({"role": role, "content": f"{message['value']}\n"})
             continue
@@ -144,57 +157,69 @@ def chat_messages(
     return chat
 
 
-def _part(message: Message, style: PictureStyle) -> dict[str, Any]:
+def _part(message: Message, style: ImageStyle) -> dict[str, Any]:
     if message["type"] == "text":
         return {"type": "text", "text": message["value"]}
     if message["type"] != "image":
         raise UserError(f"a prompt message has type {message['type']!r}; known: text, image")
-    picture: dict[str, Any] = {"url": PictureSlot.of(Path(message["value"]), style)}
+    image: dict[str, Any] = {"url": ImageSlot.of(Path(message["value"]), style)}
     if style.img_detail is not None:
-        picture["detail"] = style.img_detail
-    return {"type": "image_url", "image_url": picture}
+        image["detail"] = style.img_detail
+    return {"type": "image_url", "image_url": image}
 
 
-def shown_messages(chat: Any) -> list[Message]:
-    """Chat messages of whatever make, as people may read them later: one entry for each part."""
-    found: list[Message] = []
-    for message in chat:
-        content = message.get("content")
-        for part in content if isinstance(content, (list, tuple)) else [content]:
-            value, is_image = part, isinstance(part, Mapping) and "image_url" in part
-            if isinstance(part, Mapping):
-                value = "" if is_image else part.get("text", part)
-            text = value if isinstance(value, str) else json.dumps(value, default=str)
-            kind = "image" if is_image else "text"
-            found.append({"role": str(message["role"]), "type": kind, "value": text})
-    return found
+def plain_messages(chat: Any) -> list[Message]:
+    """Return chat messages of whatever make for people: one message for each part, no images."""
+    messages: list[Message] = []
+    for chat_message in chat:
+        content = chat_message.get("content")
+        parts = content if isinstance(content, (list, tuple)) else [content]
+        for part in parts:
+            message_type = "text"
+            text = part
+            if isinstance(part, Mapping) and "image_url" in part:
+                message_type = "image"
+                text = ""
+            elif isinstance(part, Mapping):
+                text = part.get("text", part)
+            if not isinstance(text, str):
+                text = json.dumps(text, default=str)
+            role = str(chat_message["role"])
+            messages.append({"role": role, "type": message_type, "value": text})
+    return messages
 
 
-def taken_apart(value: Any, pictures: list[Any]) -> Any:
-    """What a request says, in a form that is equal for equal requests.
+def separate_images(value: Any) -> tuple[Any, list[Any]]:
+    """Return a request without its images, equal for equal requests, and these in their order.
 
-    Pictures are taken out, in order, with what goes along with them. A slot and a data URL count
-    by the bytes that are sent; 0.0 is the same number as 0.
+    An image is what stands under "image_url". A slot and a data URL count by the bytes that are
+    sent; 0.0 is the same number as 0.
     """
-    if isinstance(value, Mapping):
-        pictures += [item for key, item in value.items() if key == "image_url"]
-        return {k: taken_apart(v, pictures) for k, v in value.items() if k != "image_url"}
-    if isinstance(value, (list, tuple)):
-        return [taken_apart(item, pictures) for item in value]
-    if isinstance(value, PictureSlot):
-        return value.identity
-    if isinstance(value, str) and value.startswith("data:"):
-        head, _, data = value.partition(";base64,")
-        try:
-            return f"{head};{bytes_digest(pybase64.b64decode(data, validate=True))}"
-        except ValueError:
-            return value
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    images: list[Any] = []
+
+    def normalised(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            if "image_url" in value:
+                images.append(value["image_url"])
+            return {key: normalised(item) for key, item in value.items() if key != "image_url"}
+        if isinstance(value, (list, tuple)):
+            return [normalised(item) for item in value]
+        if isinstance(value, ImageSlot):
+            return value.identity
+        if isinstance(value, str) and value.startswith("data:"):
+            head, _, data = value.partition(";base64,")
+            with suppress(ValueError):
+                return f"{head};{bytes_digest(pybase64.b64decode(data, validate=True))}"
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return value
+
+    return normalised(value), images
 
 
 def sent_wh(url: Any) -> WH | None:
-    """Size of a picture as it is sent; None for what is no picture that can be looked at."""
-    if isinstance(url, PictureSlot):
+    """Return the size of an image as it is sent; None for what Pillow cannot read."""
+    if isinstance(url, ImageSlot):
         return url.encoded()[1]
     head, _, data = str(url).partition(";base64,")
     if not head.startswith("data:image/"):
@@ -208,15 +233,15 @@ def sent_wh(url: Any) -> WH | None:
 
 
 def encode_body(request: Mapping[str, Any]) -> bytes:
-    """The request as JSON, pictures put in as base64 without passing through the JSON writer.
+    """Return the request as JSON, images put in as base64 without passing through the JSON writer.
 
     Raises:
-        UserError: a picture cannot be sent as asked, or a value is no JSON.
+        UserError: an image cannot be sent as the settings ask, or a value is no JSON.
     """
-    slots: list[PictureSlot] = []
+    slots: list[ImageSlot] = []
 
     def mark(value: Any) -> str:
-        if not isinstance(value, PictureSlot):
+        if not isinstance(value, ImageSlot):
             kind = type(value).__name__
             raise UserError(f"the request holds a {kind}, which JSON cannot carry: {value!r:.80}")
         slots.append(value)

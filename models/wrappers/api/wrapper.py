@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from models.wrappers.api.arguments import envelope_findings
-from models.wrappers.api.deadline import deadline, keep_deadlines
-from models.wrappers.api.replies import as_call_error, keep_small, read_reply
+from models.wrappers.api.replies import as_call_error, note_start, read_body, read_reply
 from models.wrappers.api.wire import (
-    PictureSlot,
-    PictureStyle,
+    ImageSlot,
+    ImageStyle,
     chat_messages,
     encode_body,
+    plain_messages,
     sent_wh,
-    shown_messages,
-    taken_apart,
+    separate_images,
 )
 from models.wrappers.defaults import WrapperDefaults, aligned
 from utils.config.endpoint import OPENAI_HOST, parse_endpoint, place_of_key, resolve_api_key
@@ -49,10 +48,10 @@ TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "ex
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """What goes over the wire: the body with pictures still in their slots, and the envelope."""
+    """What goes over the wire: the body with images still in their slots, and the envelope."""
 
     body: Mapping[str, Any]
-    urls: Sequence[Any]  # of its pictures: slots, or what a user's function put there
+    urls: Sequence[Any]  # of its images: slots, or what a user's function put there
     headers: Mapping[str, str]
     query: Mapping[str, Any]
     timeout_s: float
@@ -61,23 +60,28 @@ class ApiRequest:
 def default_preprocess_function(
     message: list[Message], model: None, processor: None, **kwargs: Any
 ) -> list[dict[str, Any]]:
-    """Messages → chat messages with base64 pictures, for users who want to start from them."""
-    chat = chat_messages(message, PictureStyle.from_kwargs(kwargs))
-    decoded: list[dict[str, Any]] = json.loads(encode_body({"messages": chat}))["messages"]
-    return decoded
+    """Return chat messages with base64 images, for users who want to start from them."""
+    chat = chat_messages(message, ImageStyle.from_kwargs(kwargs))
+    payload: dict[str, list[dict[str, Any]]] = json.loads(encode_body({"messages": chat}))
+    return payload["messages"]
 
 
 def default_postprocess_function(response: str, model: None, processor: None, **kwargs: Any) -> str:
-    """The reply as it came."""
+    """Return the response as it came."""
     return response
 
 
 class APIModelWrapper(WrapperDefaults):
-    """Asks an OpenAI-style server; knows nothing of benchmarks but the name in `kwargs`.
+    """Queries an OpenAI-style server; knows nothing of benchmarks but the name in `kwargs`.
 
-    `entry` is a model entry of a config; `connections`: how many requests may be in flight;
-    `address`: where it is asked, None: at the entry's `model_path`; `proxies`: whether those that
-    the environment names are used.
+    Args:
+        name: of the model in the config.
+        entry: the model entry of the config.
+        preprocess_function: the user's; makes the payload of messages.
+        postprocess_function: the user's; makes the reply of a response.
+        connections: how many requests may be in flight.
+        address: where it is queried, None: at the entry's `model_path`.
+        proxies: whether those that the environment names are used.
     """
 
     def __init__(
@@ -91,11 +95,13 @@ class APIModelWrapper(WrapperDefaults):
         address: str | None = None,
         proxies: bool = True,
     ) -> None:
-        self.name, self.entry = name, entry
+        self.name = name
+        self.entry = entry
         self._endpoint = parse_endpoint(address or entry.model_path)
         self._body = {"model": self._endpoint.model, **_body_part(entry.generate_cfg)}
-        self._style = PictureStyle.from_kwargs(entry.kwargs)
-        self._connections, self._proxies = connections, proxies
+        self._style = ImageStyle.from_kwargs(entry.kwargs)
+        self._connections = connections
+        self._proxies = proxies
         lock = threading.Lock()  # one for both functions: they may share globals
         self._user_preprocess = preprocess_function
         self._preprocess = preprocess_function and one_at_a_time(
@@ -106,59 +112,60 @@ class APIModelWrapper(WrapperDefaults):
         self._client_lock = threading.Lock()
 
     def move_to(self, address: str) -> None:
-        """Another address of the same model, before the first request is sent."""
+        """Set another address of the same model, before the first request is sent."""
         self._endpoint = parse_endpoint(address)
 
     def warm_up(self) -> None:
-        """Imports the client library, which takes longer than all else before the first request."""
-        self._connected()
+        """Import the client library, which takes longer than all else before the first request."""
+        self._client_or_new()
 
     def settings_digest(self) -> str:
-        """Hash of where requests go, their parameters, and what makes them of messages."""
-        asked = self._asked(taken_apart(self._body, []), _envelope(self.entry.generate_cfg))
-        kwargs = {k: v for k, v in self.entry.kwargs.items() if k != "timeout_s"}
-        own = [code_digest(self._user_preprocess), kwargs] if self._user_preprocess else None
-        return digest([*asked, asdict(self._style), own])
+        """Return a hash of where requests go, their parameters, and what makes them of messages."""
+        body, _ = separate_images(self._body)
+        settings = self._answer_settings(body, _envelope(self.entry.generate_cfg))
+        preprocess = None
+        if self._user_preprocess:
+            kwargs = {k: v for k, v in self.entry.kwargs.items() if k != "timeout_s"}
+            preprocess = [code_digest(self._user_preprocess), kwargs]
+        return digest([*settings, asdict(self._style), preprocess])
 
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:
-        """Builds the request and its fingerprint.
+        """Build the request and its fingerprint.
 
         Raises:
             UserFunctionError: the user's preprocess function raised or returned no payload.
-            UserError: a picture cannot be read.
+            UserError: an image cannot be read.
         """
         payload = self._payload(messages, dataset, is_custom_prompt)
         parameters = {**self.entry.generate_cfg, **payload}
-        body, (headers, query) = {**self._body, **_body_part(payload)}, _envelope(parameters)
-        pictures: list[Any] = []
-        said = taken_apart(body, pictures)
-        words, sent = said.pop("messages"), taken_apart(pictures, [])
-        asked = self._asked(said, [headers, query])
-        urls = [each.get("url") if isinstance(each, Mapping) else each for each in pictures]
-        files = [
-            each.source if isinstance(each, PictureSlot) else sent[number]
-            for number, each in enumerate(urls)
+        body = {**self._body, **_body_part(payload)}
+        headers, query = _envelope(parameters)
+        timeout_s = parameters.get("timeout") or self.entry.kwargs.get("timeout_s")
+        body_without_images, images = separate_images(body)
+        texts = body_without_images.pop("messages")
+        settings = self._answer_settings(body_without_images, [headers, query])
+        sent_images, _ = separate_images(images)
+        urls = [image.get("url") if isinstance(image, Mapping) else image for image in images]
+        image_contents = [
+            url.source if isinstance(url, ImageSlot) else sent_image
+            for url, sent_image in zip(urls, sent_images, strict=True)
         ]
-        # How pictures are sent is a setting; whether that changes one is seen in `sent`.
-        style = asdict(self._style) if files != sent else None
-        parts = {
-            "prompt": digest(words),
-            "picture": digest(files),
-            "settings": digest([*asked, style]),
-        }
-        images = [message["value"] for message in messages if message["type"] == "image"]
-        timeout_s = parameters.get("timeout") or self.entry.kwargs.get(
-            "timeout_s", DEFAULT_TIMEOUT_S
-        )
+        # How images are sent is a setting; whether it has an effect shows in `sent_images`.
+        style = asdict(self._style) if image_contents != sent_images else None
+        files = [message["value"] for message in messages if message["type"] == "image"]
         return Prepared(
             dataset,
-            fingerprint=digest([asked, words, sent]),
-            parts=parts,
-            payload=ApiRequest(body, urls, headers, query, float(timeout_s)),
-            image_sizes=[Sizes(file_wh=_file_wh(image)) for image in images],
-            prompt=shown_messages(body["messages"]),
+            fingerprint=digest([settings, texts, sent_images]),
+            parts={
+                "prompt": digest(texts),
+                "picture": digest(image_contents),
+                "settings": digest([*settings, style]),
+            },
+            payload=ApiRequest(body, urls, headers, query, float(timeout_s or DEFAULT_TIMEOUT_S)),
+            image_sizes=[Sizes(file_wh=_file_wh(file)) for file in files],
+            prompt=plain_messages(body["messages"]),
         )
 
     @cached_property
@@ -166,15 +173,17 @@ class APIModelWrapper(WrapperDefaults):
         """What stands for the model in fingerprints: a name of its weights, or an address."""
         return self.entry.model_identity or [_address(self._endpoint.base_url)]
 
-    def _asked(self, said: Mapping[str, Any], envelope: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """What is asked for and of whom, apart from the messages; nothing of who is asking."""
+    def _answer_settings(
+        self, body: Mapping[str, Any], envelope: Sequence[Mapping[str, Any]]
+    ) -> list[Any]:
+        """Return what decides an answer beside the messages; secrets decide nothing."""
         if isinstance(self.identity, str):  # the same weights under another name
-            said = {key: value for key, value in said.items() if key != "model"}
+            body = {key: value for key, value in body.items() if key != "model"}
         keyless = [
-            {name.lower(): value for name, value in each.items() if not is_secret_name(name)}
-            for each in envelope
+            {name.lower(): value for name, value in part.items() if not is_secret_name(name)}
+            for part in envelope
         ]
-        return [self.identity, said, *keyless]
+        return [self.identity, body, *keyless]
 
     def _payload(
         self, messages: list[Message], dataset: str, is_custom_prompt: bool
@@ -186,21 +195,23 @@ class APIModelWrapper(WrapperDefaults):
         payload = call_user_function(
             "preprocess", self._preprocess, private_copy(messages), None, None, **kwargs
         )
-        payload = {"messages": payload} if isinstance(payload, list) else payload
-        if problem := _problem_of(payload):
+        if isinstance(payload, list):
+            payload = {"messages": payload}
+        problem = _payload_problem(payload)
+        if problem:
             raise UserFunctionError("preprocess", f"returned {problem}", f"returned {problem}")
         return dict(payload)
 
     def wire_size(self, prepared: Prepared) -> int:
-        """Bytes of the request body."""
+        """Return the number of bytes of the request body."""
         return len(encode_body(prepared.payload.body))
 
     def generate(self, prepared: Prepared) -> Generation:
-        """Sends the request once.
+        """Send the request once.
 
         Raises:
             CallError: no usable answer; says what kind of failure it was.
-            UserError: a picture cannot be sent as the settings ask.
+            UserError: an image cannot be sent as the settings ask.
         """
         import httpx2
 
@@ -212,57 +223,62 @@ class APIModelWrapper(WrapperDefaults):
         }
         body = encode_body(request.body)
         image_sizes = prepared.image_sizes or [Sizes()] * len(request.urls)
-        sent = aligned([sent_wh(url) for url in request.urls], len(image_sizes))
-        client, began_s = self._connected(), time.monotonic()
+        sent_sizes = aligned([sent_wh(url) for url in request.urls], len(image_sizes))
+        client = self._client_or_new()
+        began_s = time.monotonic()
         try:
-            with deadline(request.timeout_s):
-                response = client.post(
-                    "/chat/completions", content=body, cast_to=httpx2.Response, options=options
-                )
+            response = client.post(
+                "/chat/completions", content=body, cast_to=httpx2.Response, options=options
+            )
         except Exception as error:
             key_place = place_of_key(self._endpoint, os.environ)
             raise as_call_error(error, time.monotonic() - began_s, key_place) from error
         image_sizes = [
-            replace(sizes, sent_wh=wh) for sizes, wh in zip(image_sizes, sent, strict=True)
+            replace(sizes, sent_wh=wh) for sizes, wh in zip(image_sizes, sent_sizes, strict=True)
         ]
         return read_reply(response.content, image_sizes)
 
-    def _connected(self) -> Any:
-        """The one pooled client, made when the first request is due."""
+    def _client_or_new(self) -> Any:
+        """Return the one pooled client, made when the first request is due."""
         with self._client_lock:
             if self._client is None:
-                with no_collecting():
-                    import httpx2
-                    import openai
-
-                most = self._connections + 8
-                try:
-                    http_client = openai.DefaultHttpxClient(
-                        limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most),
-                        trust_env=self._proxies,
-                        follow_redirects=False,  # they would take key and image elsewhere
-                        event_hooks={"response": [keep_small]},
-                    )
-                except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
-                    # Of a broken URL no part is told: it may be that of a password.
-                    why = "" if isinstance(error, httpx2.InvalidURL) else f": {error}"
-                    raise StopRun(f"no connection can be set up with {CONNECTING}{why}") from None
-                keep_deadlines(http_client)
-                client = openai.OpenAI(
-                    base_url=self._endpoint.base_url,
-                    api_key=resolve_api_key(self._endpoint, os.environ),
-                    max_retries=0,  # the engine decides about retries, with the whole run in view
-                    http_client=http_client,
-                )
-                if self._endpoint.host != OPENAI_HOST:
-                    # The environment's (OPENAI_ORG_ID, ...) are meant for OpenAI alone.
-                    client.organization = client.project = None
-                    client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold a key
-                self._client = client
+                self._client = self._new_client()
             return self._client
 
+    def _new_client(self) -> Any:
+        with no_collecting():
+            import httpx2
+            import openai
+
+        connections = self._connections + 8
+        try:
+            http_client = openai.DefaultHttpxClient(
+                limits=httpx2.Limits(
+                    max_connections=connections, max_keepalive_connections=connections
+                ),
+                trust_env=self._proxies,
+                follow_redirects=False,  # they would take key and image elsewhere
+                event_hooks={"request": [note_start], "response": [read_body]},
+            )
+        except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
+            # Of a broken URL no part is told: it may be that of a password.
+            reason = "" if isinstance(error, httpx2.InvalidURL) else f": {error}"
+            raise StopRun(f"no connection can be set up with {CONNECTING}{reason}") from None
+        client = openai.OpenAI(
+            base_url=self._endpoint.base_url,
+            api_key=resolve_api_key(self._endpoint, os.environ),
+            max_retries=0,  # the engine decides about retries, with the whole run in view
+            http_client=http_client,
+        )
+        if self._endpoint.host != OPENAI_HOST:
+            # The environment's (OPENAI_ORG_ID, ...) are meant for OpenAI alone.
+            client.organization = None
+            client.project = None
+            client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold a key
+        return client
+
     def close(self) -> None:
-        """Lets go of the client; whoever still asks with it keeps it until then.
+        """Let go of the client; a request that is under way keeps it until it ends.
 
         Closing its sockets under a thread that waits on one would give the number of the socket to
         the next file that is opened, and the thread would wait on that.
@@ -280,40 +296,37 @@ def _file_wh(image: str) -> WH | None:
 
 
 def _body_part(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the parameters stands in the request's body, on top of it what `extra_body` has."""
-    plain = {k: v for k, v in parameters.items() if k not in TRANSPORT_PARAMETERS}
-    return {**plain, **(parameters.get("extra_body") or {})}
+    """Return what of the parameters stands in the request's body, `extra_body` on top of it."""
+    body = {k: v for k, v in parameters.items() if k not in TRANSPORT_PARAMETERS}
+    body.update(parameters.get("extra_body") or {})
+    return body
 
 
 def _envelope(parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Headers and query."""
+    """Return headers and query."""
     return [dict(parameters.get(name) or {}) for name in ("extra_headers", "extra_query")]
 
 
-def _problem_of(payload: Any) -> str | None:
-    """Why a preprocess function's payload cannot be sent."""
-    made = payload.get("messages") if isinstance(payload, dict) else None
-    if (
-        not made
-        or not isinstance(made, list)
-        or not all(isinstance(message, Mapping) and "role" in message for message in made)
-    ):
+def _payload_problem(payload: Any) -> str | None:
+    """Return why a preprocess function's payload cannot be sent."""
+    messages = payload.get("messages") if isinstance(payload, dict) else None
+    if not isinstance(messages, list) or not messages or not all(map(_has_role, messages)):
         expected = 'a list of chat messages ({"role", "content"}), or a dict with "messages"'
         return f"{payload!r:.200}; expected {expected}"
     try:
         json.dumps(payload, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         return f"a payload that is not JSON: {error}"
-    return next(
-        (
-            f"a payload whose {key_path(*place)} {problem}"
-            for place, problem in envelope_findings(payload)
-        ),
-        None,
-    )
+    for path, problem in envelope_findings(payload):
+        return f"a payload whose {key_path(*path)} {problem}"
+    return None
+
+
+def _has_role(message: Any) -> bool:
+    return isinstance(message, Mapping) and "role" in message
 
 
 def _address(base_url: str) -> str:
-    """Where requests go, whoever sends them: without user and password, `/v1/` is `/v1`."""
+    """Return where requests go, whoever sends them: no user and password, `/v1/` is `/v1`."""
     url = urlsplit(base_url.rstrip("/"))
     return url._replace(netloc=url.netloc.rpartition("@")[2].lower()).geturl()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.errors import UserError
-from utils.images import at_home
+from utils.images import expand_home
 
 WEIGHT_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf")
 # What decides about prompts and ids: configs, tokenizer, processor, chat template, shipped code.
@@ -41,7 +41,7 @@ def checkpoint_problems(model_path: str) -> list[str]:
     """What is wrong with a checkpoint folder, one line each, from names and small files."""
     if is_hub_id(model_path):  # what the cache lacks is downloaded
         return []
-    folder = at_home(model_path)
+    folder = expand_home(model_path)
     if not folder.is_dir():
         return [f"{model_path}: no such folder; expected a checkpoint with config.json and weights"]
     weights = sorted(f for f in folder.iterdir() if f.suffix in WEIGHT_SUFFIXES and f.is_file())
@@ -67,7 +67,7 @@ def prompt_problems(model_path: str, *, needs_template: bool) -> list[str]:
     Args:
         needs_template: no function of the user's writes the prompts.
     """
-    folder = at_home(model_path)
+    folder = expand_home(model_path)
     if is_hub_id(model_path) or (_json_object(folder / "config.json") or {}).get("auto_map"):
         return []
     names = [file.name for file in [*folder.iterdir(), *folder.glob(MORE_TEMPLATES)]]
@@ -118,7 +118,7 @@ def code_problems(model_path: str, *, is_trusted: bool) -> list[str]:
 def settings_folder(model_path: str, revision: str | None = None) -> Path | None:
     """Where a checkpoint's small files lie: its folder, or the cache's copy of a repository."""
     if not is_hub_id(model_path):
-        return at_home(model_path)
+        return expand_home(model_path)
     try:
         from huggingface_hub import try_to_load_from_cache
     except ImportError:
@@ -162,7 +162,7 @@ def checkpoint_identity(model_path: str, commit: str | None = None) -> Any:
     """
     if is_hub_id(model_path):
         return {"hub": model_path, "commit": commit or hub_commit(model_path)}
-    folder = at_home(model_path)
+    folder = expand_home(model_path)
     try:
         return {
             str(file.relative_to(folder)): _sampled_digest(file)

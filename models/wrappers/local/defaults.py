@@ -13,10 +13,9 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from models.wrappers.defaults import local_file
 from utils.contracts import Message
 from utils.coordinates import PIXEL_LIMITS
-from utils.images import opened, remembered
+from utils.images import cached_by_file, image_file, open_image
 
 CACHED_BYTES = 256 * 1024**2  # of decoded and resized images; one has three bytes a pixel
 DEFAULTS_VERSION = 4
@@ -194,7 +193,7 @@ def _resized(pictures: list[dict[str, Any]], image_processor: Any, settings: Any
     limits = pixel_limits(image_processor, settings)
     images = []
     for part in pictures:
-        file = local_file(part["image"])
+        file = image_file(part["image"])
         if file is None:
             images.append(_fitted(part["image"], image_processor.patch_size, *limits))
         else:
@@ -206,13 +205,13 @@ def _bytes_of(image: Any) -> int:
     return 3 * int(image.width) * int(image.height)
 
 
-@remembered(CACHED_BYTES, weigh=_bytes_of)
+@cached_by_file(CACHED_BYTES, weigh=_bytes_of)
 def _fitted_file(file: Path, patch_size: int, least: int, most: int) -> Any:
     """The image of a file on the model's grid: a screenshot with several questions is made once."""
     return _fitted(_on_white(file), patch_size, least, most)
 
 
-@remembered(CACHED_BYTES, weigh=_bytes_of)
+@cached_by_file(CACHED_BYTES, weigh=_bytes_of)
 def _decoded(file: Path) -> Any:
     return _on_white(file)
 
@@ -233,7 +232,7 @@ def _on_white(file: Path) -> Any:
     """A file as RGB; what is transparent shows white, as a viewer has it."""
     from PIL import Image
 
-    with opened(file) as picture:
+    with open_image(file) as picture:
         if not picture.has_transparency_data:
             return picture.convert("RGB")
         with_alpha = picture.convert("RGBA")

@@ -12,12 +12,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from models.wrappers.defaults import aligned, local_file
+from models.wrappers.defaults import aligned
 from models.wrappers.local.batches import CannotCollate, CannotSplit
 from models.wrappers.local.loading import Checkpoint
 from utils.contracts import Message, Prepared, Sizes
 from utils.coordinates import seen_wh
-from utils.images import encode, opened, read_header, remembered, shrink
+from utils.images import (
+    cached_by_file,
+    encode,
+    image_file,
+    open_image,
+    read_header,
+    shrink,
+)
 
 COPIES_BYTES = 512 * 1024**2  # of files that nobody is using
 
@@ -43,7 +50,7 @@ class ShrunkPictures:
         self._img_size = img_size
         self._numbers = itertools.count()
         self.folder = tempfile.TemporaryDirectory(prefix="mmbench_gui_")
-        self._copy_of = remembered(idle_bytes, weigh=lambda copy: copy.nbytes)(self._shrunk)
+        self._copy_of = cached_by_file(idle_bytes, weigh=lambda copy: copy.nbytes)(self._shrunk)
 
     def apply(self, messages: list[Message]) -> list[ShrunkCopy]:
         """Change the image values of `messages` in place; return what to hold while they are used.
@@ -53,7 +60,7 @@ class ShrunkPictures:
         """
         copies = []
         for message in messages:
-            file = local_file(message["value"]) if message["type"] == "image" else None
+            file = image_file(message["value"]) if message["type"] == "image" else None
             if file is None or max(read_header(file).wh) <= self._img_size:
                 continue
             copy = self._copy_of(file)
@@ -63,7 +70,7 @@ class ShrunkPictures:
 
     def _shrunk(self, file: Path) -> ShrunkCopy:
         target = Path(self.folder.name) / f"{next(self._numbers)}.png"
-        with opened(file) as picture:
+        with open_image(file) as picture:
             target.write_bytes(encode(shrink(picture, self._img_size), "PNG"))
         return ShrunkCopy(target)
 

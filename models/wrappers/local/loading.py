@@ -20,7 +20,7 @@ from models.wrappers.local.placement import (
 from models.wrappers.local.settings import load_settings
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import UserError
-from utils.images import at_home
+from utils.images import expand_home
 
 if TYPE_CHECKING:
     from utils.config.schema import Local
@@ -83,7 +83,7 @@ def load(
         rank = int(os.environ.get("LOCAL_RANK") or 0)
         device_map = f"cuda:{rank % torch.cuda.device_count()}"
         torch.cuda.set_device(device_map)
-    source = model_path if is_hub_id(model_path) else str(at_home(model_path))
+    source = model_path if is_hub_id(model_path) else str(expand_home(model_path))
     options: dict[str, Any] = {"trust_remote_code": entry.trust_remote_code}
     if commit is not None:
         options["revision"] = commit

@@ -68,19 +68,22 @@ _WITHOUT_EFFECT = {
 _NUMBER = re.compile(r"-[\d.]+(e[+-]?\d+)?")
 
 
-def serve_words(value: Any) -> list[str]:
-    """The arguments as words of a command line."""
-    if not isinstance(value, Mapping):
-        return [_word(item) for item in value]
+def serve_words(serve_args: Any) -> list[str]:
+    """Return the arguments as words of a command line."""
+    if not isinstance(serve_args, Mapping):
+        return [_word(item) for item in serve_args]
     words: list[str] = []
-    for name, item in value.items():
-        option = f"--{canonical_name(name)}"
-        if isinstance(item, bool):
-            words.append(option if item else f"--no-{option[2:]}")
-        elif item is not None:
-            values = [_word(each) for each in (item if isinstance(item, list) else [item])]
-            # A value that looks like an option would be taken for one.
-            words += [f"{option}={values[0]}"] if len(values) == 1 else [option, *values]
+    for name, value in serve_args.items():
+        option = canonical_name(name)
+        if value is True:
+            words.append(f"--{option}")
+        elif value is False:
+            words.append(f"--no-{option}")
+        elif isinstance(value, list) and len(value) != 1:
+            words += [f"--{option}", *map(_word, value)]
+        elif value is not None:
+            item = value[0] if isinstance(value, list) else value
+            words.append(f"--{option}={_word(item)}")  # apart, "-1" would be taken for an option
     return words
 
 
@@ -89,39 +92,46 @@ def _word(item: Any) -> str:
 
 
 def canonical_name(name: str) -> str:
-    """An option's name as vLLM reads it: no dashes in front, up to a dot dashes for underscores."""
+    """Return an option's name as vLLM reads it: no dashes in front, and `_` before a dot is `-`."""
     head, dot, tail = name.lstrip("-").partition(".")
     return head.replace("_", "-") + dot + tail
 
 
-def options(words: Sequence[str]) -> tuple[list[str], list[Option]]:
-    """What stands before the first option, and the options with their values."""
-    stray: list[str] = []
-    found: list[Option] = []
+def split_options(words: Sequence[str]) -> tuple[list[str], list[Option]]:
+    """Return the words before the first option, and the options with their values."""
+    stray_words: list[str] = []
+    options: list[Option] = []
     for word in words:
         if word.startswith("-") and not _NUMBER.fullmatch(word):
             name, equals, value = word.partition("=")
-            found.append((canonical_name(name), (value,) if equals else ()))
-        elif found:
-            found[-1] = found[-1][0], (*found[-1][1], word)
+            options.append((canonical_name(name), (value,) if equals else ()))
+        elif options:
+            name, values = options[-1]
+            options[-1] = name, (*values, word)
         else:
-            stray.append(word)
-    return stray, found
+            stray_words.append(word)
+    return stray_words, options
 
 
-def serve_problems(value: Any) -> Iterator[str]:
-    """What cannot be passed on, one line each."""
-    stray, given = options(serve_words(value))
-    if stray:
-        yield f'"{stray[0]}" is not an option; the list must begin with one, like "--max-num-seqs"'
-    for name, _ in given:
+def serve_problems(serve_args: Any) -> Iterator[str]:
+    """Yield what cannot be passed on, one line each."""
+    stray_words, options = split_options(serve_words(serve_args))
+    if stray_words:
+        yield (
+            f'"{stray_words[0]}" is not an option; the list must begin with one, like '
+            '"--max-num-seqs"'
+        )
+    for name, _ in options:
         # vLLM's parser takes the beginning of a name for it; -O and -q are names of their own.
-        meant = [ours for ours in _NOT_YOURS if ours.startswith(name) and len(name) > 1]
-        if meant:
-            yield f'"--{name}": {_NOT_YOURS[name if name in meant else meant[0]]}'
+        matches = [reserved for reserved in _NOT_YOURS if reserved.startswith(name)]
+        if matches and len(name) > 1:
+            reserved = name if name in matches else matches[0]
+            yield f'"--{name}": {_NOT_YOURS[reserved]}'
 
 
 def deciding_options(words: Sequence[str]) -> list[Option]:
-    """Those that can change an answer, sorted; options of speed and place left out."""
-    given = options(words)[1]
-    return sorted(each for each in given if each[0].removeprefix("no-") not in _WITHOUT_EFFECT)
+    """Return the options that can change an answer, sorted; those of speed and place left out."""
+    _, options = split_options(words)
+    return sorted(
+        option for option in options if option[0].removeprefix("no-") not in _WITHOUT_EFFECT
+    )

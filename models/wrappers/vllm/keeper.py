@@ -24,14 +24,15 @@ from pathlib import Path
 GRACE_S = 5.0  # between SIGTERM and SIGKILL
 LAST_S = 10.0  # until killed processes are gone; one that hangs in the kernel is left behind
 POLL_S = 0.05
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Keeps the command; its exit code is the command's, 127 where it cannot be started."""
-    over = threading.Event()
+    """Keep the command running; return its exit code, 127 where it cannot be started."""
+    is_over = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: over.set())
+        signal.signal(number, lambda *_: is_over.set())
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     log_path, *command = arguments
     with Path(log_path).open("ab", buffering=0) as log:
@@ -48,19 +49,21 @@ def main(arguments: Sequence[str]) -> int:
             log.write(f"cannot be started: {error}\n".encode())
             return 127
     print(server.pid, flush=True)
-    while server.poll() is None and not over.is_set():
+    while server.poll() is None and not is_over.is_set():
         if select.select([sys.stdin], [], [], POLL_S)[0]:  # nobody writes to it: this is its end
             break
     if server.returncode is not None:  # before the clearing up, which may take its time
         with contextlib.suppress(OSError):
             print(server.returncode, flush=True)
     _end_all(server)
-    code = server.returncode
-    return 1 if code is None else code if code >= 0 else 128 - code
+    exit_code = server.returncode
+    if exit_code is None:
+        return 1
+    return exit_code if exit_code >= 0 else 128 - exit_code
 
 
 def _end_all(server: subprocess.Popen[bytes]) -> None:
-    """SIGTERM, a while later SIGKILL; returns when the server and its descendants are gone."""
+    """Send SIGTERM, a while later SIGKILL; return when server and descendants are gone."""
     began_s = time.monotonic()
     if server.poll() is None:  # it stops its own helpers, in its order
         os.killpg(server.pid, signal.SIGTERM)
@@ -79,14 +82,14 @@ def _end_all(server: subprocess.Popen[bytes]) -> None:
 
 
 def _children() -> Iterator[int]:
-    """Children of this process that it has not reaped, orphans of the server among them."""
+    """Yield children of this process that it has not reaped, orphans of the server included."""
     for file in Path("/proc/self/task").glob("*/children"):
         with contextlib.suppress(OSError):
             yield from map(int, file.read_text().split())
 
 
 def _prctl(option: int, value: int) -> None:
-    """Asks the Linux kernel; elsewhere the end of standard input has to do."""
+    """Call the Linux kernel; elsewhere the end of standard input has to do."""
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError):
