@@ -1,4 +1,4 @@
-"""Several ranks of one run: every sample once, whatever becomes of a rank."""
+"""Several ranks of one run: every sample once; a rank that dies ends the run, which goes on."""
 
 import os
 import re
@@ -21,10 +21,10 @@ def asked(output):
     return sum(map(int, re.findall(r"queried (\d+)", output)))
 
 
-def by_rank(stage, model="m"):
+def by_rank(stage):
     """How many answers the logs of rank 0, which is the run's, and of rank 1 have by now."""
     counts = [0, 0]
-    for log in stage.work_dir.glob(f"{model}/T*/{model}_*.jsonl"):
+    for log in stage.work_dir.glob("m/T*/m_*.jsonl"):
         counts[".rank1-" in log.name] += log.read_bytes().count(b'"kind":"answer"')
     return counts
 
@@ -34,13 +34,10 @@ def most_of(rank_0, rank_1):
     return {"MOST_OF_RANK_0": str(rank_0), "MOST_OF_RANK_1": str(rank_1)}
 
 
-def run_shared(stage, rank_0, rank_1, model="m", before=0, env=()):
-    """A run of two ranks, each of which answers so many samples of a model at least.
-
-    Rank 0 has answered others `before`.
-    """
-    launcher = stage.start(ranks=2, env=most_of(before + rank_0, rank_1) | dict(env))
-    wait_until(lambda: by_rank(stage, model) == [rank_0, rank_1], launcher)
+def run_shared(stage, rank_0, rank_1, env=()):
+    """A run of two ranks, each of which answers so many samples at least."""
+    launcher = stage.start(ranks=2, env=most_of(rank_0, rank_1) | dict(env))
+    wait_until(lambda: by_rank(stage) == [rank_0, rank_1], launcher)
     stage.gate.touch()
     return finish(launcher)
 
@@ -139,31 +136,8 @@ def test_a_rank_with_another_work_dir_says_so_and_sigterm_ends_the_one_that_wait
     assert (ended.code, stage.answered(), elsewhere.exists()) == (130, {}, False), ended.output
 
 
-def test_a_silent_rank_is_given_up_and_the_others_ask_what_it_left(stage, alone):
-    with rank_variables(2) as variables:
-        stage.env = {"EVAL_RANK_SILENCE_S": "20", **most_of(1, 3)}  # busy machines pause, too
-        first, second = (stage.start(env=variables[rank]) for rank in range(2))
-        wait_until(lambda: by_rank(stage) == [1, 3], second)
-        second.send_signal(signal.SIGSTOP)
-        stage.gate.touch()
-        ran = finish(first)
-        kept = stage.answered()
-        second.send_signal(signal.SIGCONT)
-        late = finish(second)
-    assert ran.code == 1  # or torchrun would wait for the silent one
-    assert "rank 1 was silent for more than 20 s and was given up" in ran.stderr
-    assert "25 of" not in ran.output and ran.output.count(" answered\n") == 2
-    assert (len(kept), asked(ran.output)) == (SAMPLES, SAMPLES - 3), ran.output
-    assert stage.both_scores() == alone
-    assert late.code == 0  # or torchrun would end the others, too
-    assert "was silent for too long, so rank 0 continues without it" in late.stderr
-    again = stage.run()
-    assert (again.code, asked(again.output), stage.rank_logs()) == (0, 0, []), again.output
-    assert stage.both_scores() == alone
-
-
-def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
-    stage, tmp_path, checkpoint
+def test_a_model_that_cannot_be_loaded_on_one_rank_ends_the_run_with_its_reason(
+    stage, tmp_path, checkpoint, alone
 ):
     homes = [tmp_path / "home0", tmp_path / "home1"]
     homes[0].mkdir()
@@ -172,21 +146,17 @@ def test_a_model_that_fails_on_all_ranks_or_on_one_does_not_stop_the_others(
     [weights] = broken.glob("*.safetensors")
     weights.write_bytes(bytes(weights.stat().st_size))
     stage.env = {"HOME": str(homes[0]), "HOME_OF_RANK_1": str(homes[1])}
-    models = {"nowhere": broken, "not_on_1": "~/checkpoint", "everywhere": checkpoint}
-    stage.model = {name: gated(path) for name, path in models.items()}
-    ran = run_shared(stage, 1, 1, "everywhere", before=SAMPLES)  # all of "not_on_1"
-    assert ran.code == 1, ran.output  # of each model there is something to say
-    assert f"\n{broken}: the checkpoint cannot be loaded" in f"\n{ran.stderr}", ran.output
+    stage.model = {"m": gated("~/checkpoint")}
+    ran = finish(stage.start(ranks=2, env=most_of(3, 0)))
+    assert ran.code == 1, ran.output
     assert re.search(r"^rank 1 .*~/checkpoint: the checkpoint cannot be", ran.stderr, re.M)
-    assert "rank 1 has failed; rank 0 has queried what it left" in ran.stderr
-    assert re.search(r"everywhere: 25/25 \(.*\d+ by other ranks", ran.stderr), ran.output
-    assert stage.answered("nowhere") == {}
-    for name in ("not_on_1", "everywhere"):
-        assert (len(stage.answered(name)), stage.answered(name).total()) == (SAMPLES, SAMPLES)
-    # Where rank 0 has failed, the next run merges.
-    assert {log.parents[1].name for log in stage.rank_logs()} <= {"nowhere"}
-    assert "Interrupted" not in ran.output and "terminate called" not in ran.output, ran.output
     assert ran.stderr.count("Traceback") == 1, ran.stderr  # torchrun's own
+    answered = len(stage.answered())
+    assert answered <= 3
+    stage.env = {"HOME": str(homes[0])}
+    again = stage.run()
+    assert (again.code, asked(again.output)) == (0, SAMPLES - answered), again.output
+    assert is_whole(stage, alone)
 
 
 # Once the gate is open, the device of rank 1 fails in the middle of generating and is silent then.
@@ -205,18 +175,19 @@ LOSES_ITS_DEVICE = """
 """
 
 
-def test_a_rank_that_loses_its_device_ends_alone_and_the_others_ask_what_it_left(stage, alone):
+def test_a_rank_that_loses_its_device_ends_the_run_with_its_reason(stage):
     stage.module(LOSES_ITS_DEVICE, "loses")
     stage.model["m"]["preprocess_function"] = "loses.preprocess"
-    ran = run_shared(stage, 6, 4)
+    launcher = stage.start(ranks=2, env=most_of(6, 4))
+    wait_until(lambda: by_rank(stage) == [6, 4], launcher)
+    stage.gate.touch()
+    ran = finish(launcher)
     assert ran.code == 1, ran.output
     assert re.search(
         r'^rank 1 .*model "m": the device \(cpu\) failed.* launch failure', ran.stderr, re.M
     )
-    assert "rank 1 has failed; rank 0 has queried what it left" in ran.stderr
-    assert asked(ran.output) == SAMPLES - 4 and "Interrupted" not in ran.output, ran.output
     assert ran.stderr.count("Traceback") == 1, ran.stderr  # torchrun's own
-    assert is_whole(stage, alone)
+    assert len(stage.answered()) >= 10  # all that was answered before
 
 
 def test_of_several_ranks_one_asks_a_server(stage):

@@ -1,7 +1,5 @@
-"""The parts of a group of ranks: shares, logs, notes, heartbeats; no torch, no processes."""
+"""The parts of a group of ranks: shares, logs, notes; no torch, no processes."""
 
-import itertools
-import time
 from contextlib import closing, nullcontext
 from types import SimpleNamespace
 
@@ -10,7 +8,7 @@ import pytest
 from tests.support.live import Shown
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs
-from utils.engine.ranks.group import Group, LateRank, NoGroup, Rank, rank_of
+from utils.engine.ranks.group import Group, NoGroup, Rank, rank_of
 from utils.engine.ranks.shares import Share, pieces
 from utils.errors import UserError
 from utils.runs.folder import RunFolder
@@ -22,8 +20,8 @@ TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_P
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, Rank(1, 2, 60)),
-        ({"RANK": "0", "EVAL_RANK_SILENCE_S": "5"}, Rank(0, 2, 5)),
+        ({}, Rank(1, 2)),
+        ({"RANK": "0"}, Rank(0, 2)),
         ({"RANK": "0", "WORLD_SIZE": "1"}, None),
         ({"RANK": None, "WORLD_SIZE": None}, None),  # one process
         ({"MASTER_ADDR": None}, "by torchrun, but MASTER_ADDR is not; start with torchrun"),
@@ -37,13 +35,6 @@ TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_P
             for rank in ("2", "-1")
         ],
         *[({"WORLD_SIZE": size}, "start with torchrun") for size in ("0", "-2", "two", "")],
-        *[
-            (
-                {"EVAL_RANK_SILENCE_S": text},
-                f"EVAL_RANK_SILENCE_S is '{text}'; expected 1 or more seconds",
-            )
-            for text in ("soon", "0", "-5", "nan", "inf")
-        ],
     ],
 )
 def test_torchruns_variables_say_which_rank_this_is_or_that_they_do_not_fit(changes, expected):
@@ -69,69 +60,25 @@ class Notes(dict):
 
 @pytest.fixture
 def group():
-    """Makes a rank's place in a group; all of them see one store."""
-    store, made = Notes(), []
-
-    def join(number, silence_s=30):
-        made.append(Group(Rank(number, 2, silence_s), lambda: store))
-        return made[-1]
-
-    yield join
-    for one in made:
-        one.close()
+    """Makes members of one group of two ranks, by their number."""
+    store = Notes()
+    return lambda number: Group(Rank(number, 2), lambda: store)
 
 
-@pytest.fixture
-def second(monkeypatch):
-    """Lets one pass on the clock of the ranks, which stands still otherwise."""
-    passed_s = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: passed_s[-1])
-    return lambda *_: passed_s.append(passed_s[-1] + 1)
+def test_ranks_read_each_others_notes_and_wait_for_them(group):
+    leader, follower = group(0), group(1)
+    waited = []
 
+    def meanwhile():
+        waited.append(1)
+        if len(waited) == 3:
+            follower.leave("m/report/1", {"x": 1})
 
-def hear(listener, speaker):
-    """Returns when the one has heard a heartbeat that the other has given meanwhile."""
-    speaker.finished = ("m", speaker.finished[1] + 1)
-    for _ in range(10_000):
-        if listener.finished_by_others("m") == speaker.finished[1]:
-            return
-        time.sleep(0.01)  # until the threads of both have come to it
-    raise AssertionError("no heartbeat is heard")
-
-
-def test_ranks_find_each_other_read_each_others_notes_and_wait_for_a_slow_one(group, second):
-    leader, follower = group(0, silence_s=2), group(1, silence_s=2)
     leader.leave("m/start", ["folder"])
-    assert follower.wait_for_leader(lambda: follower.find("m/start")) == ["folder"]
-    follower.leave("m/report", note={"x": 1})
-    assert leader.wait_for_others(lambda rank: leader.find("m/report")) == {1: {"x": 1}}
+    assert follower.wait_for("m/start") == ["folder"]
+    assert leader.notes_of_others("m/report", meanwhile) == {1: {"x": 1}}
+    assert len(waited) == 3
     assert [leader.count_up("c"), follower.count_up("c"), leader.count_up("c")] == [0, 1, 2]
-    looks = itertools.count()  # many of them: long after the silence that is allowed
-
-    def look(rank):
-        hear(leader, follower)
-        second()
-        return "done" if next(looks) > 5 else None
-
-    assert leader.wait_for_others(look) == {1: "done"}
-
-
-def test_a_rank_without_a_heartbeat_is_given_up_and_learns_of_it(group, second):
-    leader, follower = group(0, silence_s=5), group(1)
-    hear(leader, follower)
-    follower.close()
-    assert leader.wait_for_others(second) == {}
-    assert leader.given_up == {1}
-    with pytest.raises(LateRank, match="silent for too long"):
-        follower.count_up("c")
-
-
-def test_ranks_do_not_wait_for_a_leader_that_is_gone(group, second):
-    leader, follower = group(0), group(1, silence_s=5)
-    hear(follower, leader)
-    leader.close()
-    with pytest.raises(NoGroup, match="rank 0 has given no heartbeat"):
-        follower.wait_for_leader(second)
 
 
 def test_a_store_that_cannot_be_reached_is_one_clear_message():
@@ -159,16 +106,18 @@ def test_two_ranks_claim_every_sample_once(group):
     takers = [share.take(lambda: 0) for share in shares]
     taken = [sample for _ in range(40) for taker in takers for sample in [next(taker, None)]]
     assert sorted(sample for sample in taken if sample is not None) == list(range(25))
-    assert shares[0].rest(set(shares[0].claimed + shares[1].claimed)) == []
-    assert len(shares[0].rest(set(shares[0].claimed))) > 0 < len(shares[0].claimed)
 
 
 def test_a_rank_does_not_claim_far_ahead_of_what_it_has_asked(group):
     under_way = [0]
-    share = Share(group(0), "m", "L", range(25), 1)
-    for sample in share.take(lambda: under_way[-1]):
-        under_way.append(under_way[-1] + (-1 if sample is None else 1))  # one is answered, or taken
-    assert share.rest(set(share.claimed)) == []  # it got everything in the end
+    taken = []
+    for sample in Share(group(0), "m", "L", range(25), 1).take(lambda: under_way[-1]):
+        if sample is None:  # one is answered meanwhile
+            under_way.append(under_way[-1] - 1)
+        else:
+            under_way.append(under_way[-1] + 1)
+            taken.append(sample)
+    assert taken == list(range(25))
     assert max(under_way) <= 13  # half of them
 
 
@@ -230,46 +179,32 @@ def test_a_ranks_answers_are_copied_behind_those_of_the_run_once_it_lets_go(fold
     assert [path for path in folder.path.iterdir() if ".rank" in path.name] == []
 
 
-@pytest.mark.parametrize("has_failed", [True, False])
-def test_rank_0_asks_what_a_failed_rank_had_claimed(has_failed, group, folder, log, capsys):
-    leader, follower = group(0), group(1)
-    samples, asked_again = [SimpleNamespace(key=str(number)) for number in range(8)], []
-
-    def ask(jobs):
-        asked_again.extend((job.dataset, [sample.key for sample in job.samples]) for job in jobs)
-
-    mine, theirs = (
-        Job(
-            dataset="L",
-            samples=samples,
-            log=log,
-            run=LoggedRun(RUN, {}),
-            episode=iter,
-            answers=AnswerIndex([]),
-        )
-        for _ in range(2)
+def job_of(log, samples):
+    return Job(
+        dataset="L",
+        samples=samples,
+        log=log,
+        run=LoggedRun(RUN, {}),
+        episode=iter,
+        answers=AnswerIndex([]),
     )
+
+
+def test_rank_0_collects_what_the_others_have_answered(group, folder, log):
+    leader, follower = group(0), group(1)
+    samples = [SimpleNamespace(key=str(number)) for number in range(8)]
+    job, job_of_1 = job_of(log, samples), job_of(log, samples)
     follower.leave("m/joined/1", note=True)
-    runs.begin(leader, folder, [mine], batch=1)
-    theirs.share = Share(follower, "m", "L", samples, 1)
-    next(theirs.share.take(lambda: 0))
-    list(mine.share.take(lambda: 0))
+    runs.begin(leader, folder, [job], batch=1)
     with closing(runs.open_rank_log(follower, folder, "L", LoggedRun(RUN, {}))) as part:
         part.append(answer("0"))
-    theirs.reasons["new"] = 2
-    if has_failed:
-        runs.report_failure(follower, "m")
-    else:
-        runs.report(follower, "m", [theirs], wall_s=9.0, cpu_s=1.5)
-    progress = runs.GroupProgress(Shown(), leader, "m")
-    took_s = runs.collect(progress, folder, [mine], ask, fresh=False)
-
+    progress_of_1 = runs.GroupProgress(Shown(), follower, "m")
+    for _ in range(2):
+        progress_of_1.advance("ok", reused=False)
+    job_of_1.reasons["new"] = 2
+    runs.report(follower, "m", [job_of_1], wall_s=9.0, cpu_s=1.5)
+    progress = Shown()
+    assert runs.collect(runs.GroupProgress(progress, leader, "m"), folder, [job]) == (9, 1.5)
     assert keys(log.path) == ["run", "0"]
-    messages = capsys.readouterr().err
-    if has_failed:  # what it has answered is looked up: a sample of several turns may be half done
-        assert asked_again == [("L", ["0", "1"])]
-        assert (leader.failed, leader.given_up, took_s) == ({1}, set(), (0, 0))
-        assert "rank 1 has failed; rank 0 has queried what it left" in messages
-    else:
-        assert (asked_again, leader.failed, took_s, messages) == ([], set(), (9, 1.5), "")
-        assert mine.reasons == {"new": 2}
+    assert job.reasons == {"new": 2}
+    assert progress.statuses == [("by other ranks", False)] * 2

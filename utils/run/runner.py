@@ -15,8 +15,8 @@ from utils.contracts import ModelWrapper
 from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
-from utils.engine.ranks.group import SHARED_TYPES, Group, LateRank, NoGroup, Rank, joined
-from utils.errors import DONE, SOME_FAILED, StopRun, UserError, counted, problem_report
+from utils.engine.ranks.group import SHARED_TYPES, Group, Rank, joined
+from utils.errors import DONE, SOME_FAILED, StopRun, UserError, counted
 from utils.protocol import official_figures
 from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run  # now: the program may be another by the end
@@ -72,8 +72,7 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
             compare_after_run(folders, options.work_dir, has_page=options.report)
         elif len(plan.models) > 1 and any(each.folder for each in done):
             show_index(plan.options.work_dir)
-        lost = group is not None and bool(group.failed | group.given_up)
-        code = SOME_FAILED if plan.bad_samples or lost else DONE
+        code = SOME_FAILED if plan.bad_samples else DONE
         return max([code, *(each.code for each in done)]), done
 
 
@@ -93,27 +92,13 @@ def show_index(work_dir: Path) -> None:
 
 
 def follow(plan: Plan, group: Group) -> int:
-    """What a rank other than 0 does: asks its share of each model's samples.
-
-    Raises:
-        NoGroup: without rank 0, the store, or a common work-dir no model can be asked.
-    """
-    code = DONE
+    """What a rank other than 0 does: asks its share of each model's samples."""
     for name, model in plan.models.items():
         try:
             take_part(plan, name, model, group)
-        except LateRank as late:  # no failure: torchrun would end the run of the others
-            print(problem_report(late.problems, ran=True), file=sys.stderr)
-            return DONE
-        except NoGroup:
-            raise
-        except UserError as error:  # the same model may work on other ranks, another one here
-            print(problem_report(error.problems, ran=True), file=sys.stderr)
-            ranks.report_failure(group, name)
-            code = SOME_FAILED
         finally:
             model.close()
-    return code
+    return DONE
 
 
 def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Done]:
@@ -351,10 +336,7 @@ def infer(
         Engine(model, options, progress, plan.secrets.clean).run(jobs)
         if of_group is not None and of_group.group.rank.leads:
             folder = RunFolder(model.name, jobs[0].log.path.parent)
-            ask = Engine(model, replace(options, fresh=False), progress, plan.secrets.clean).run
-            longest_s, others_cpu_s = ranks.collect(
-                of_group, folder, jobs, ask, fresh=options.fresh
-            )
+            longest_s, others_cpu_s = ranks.collect(of_group, folder, jobs)
     finally:
         shown.close()
     # Another rank may have begun, and finished, while this one was loading.

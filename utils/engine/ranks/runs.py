@@ -11,7 +11,8 @@ Notes of a model in the store of the group, each below `<model>/`:
     start                run folder, and when the run began; false: there is none, or it ended early
     joined/<rank>        this rank sees the run
     claims/<data set>    how many pieces of its samples are claimed
-    report/<rank>        this rank has asked all it claimed; false: the model has failed there
+    finished             how many samples the ranks other than 0 have finished
+    report/<rank>        this rank has asked all it claimed
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +33,10 @@ from utils.engine.ranks.group import POLL_S, Group, NoGroup, Rank
 from utils.engine.ranks.shares import Share
 from utils.errors import StopRun, UserError
 from utils.runs.folder import RunFolder, safe_name
-from utils.runs.log import (
-    OF_A_SAMPLE,
-    AnswerIndex,
-    LoggedRun,
-    RunLog,
-    lock_or_refuse,
-    read_records,
-    runs_of,
-)
+from utils.runs.log import OF_A_SAMPLE, LoggedRun, RunLog, lock_or_refuse, read_records, runs_of
 
 LEADER_SPEAKS_FIRST_S = 30.0  # ranks start a few seconds apart, on a busy machine more
-SEEN_S = 30.0  # until a network file system shows a new file on all machines
+VISIBLE_S = 30.0  # until a network file system shows a new file on all machines
 
 
 # -- what a user sees of the other ranks ----------------------------------------------------------
@@ -61,7 +53,7 @@ def rank_0_speaks(rank: Rank | None) -> bool:
 
 
 def speak_of_errors_only(rank: Rank) -> None:
-    """What a rank other than 0 prints would stand there once per GPU; only its errors count."""
+    """Silences stdout of ranks other than 0, and prefixes their stderr."""
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # transformers heeds it too
     sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - to the end
     prefix = f"rank {rank.number} ({socket.gethostname()}): "
@@ -69,26 +61,28 @@ def speak_of_errors_only(rank: Rank) -> None:
 
 
 class GroupProgress:
-    """Counts this rank's samples for the others; on rank 0 it shows theirs among its own."""
+    """Counts samples for all ranks; rank 0 shows those of the others among its own."""
 
-    def __init__(self, shown: Progress, group: Group, model: str) -> None:
-        self.group, self._shown, self._model = group, shown, model
-        self._ours = self._theirs = 0
+    def __init__(self, progress: Progress, group: Group, model: str) -> None:
+        self.group = group
+        self._progress = progress
+        self._counter = f"{model}/finished"
+        self._by_others = 0  # samples that were shown
 
     def advance(self, status: str, *, reused: bool) -> None:
         """One of this rank's samples is finished."""
-        self._ours += 1
-        self.group.finished = (self._model, self._ours)
         if self.group.rank.leads:
-            self._shown.advance(status, reused=reused)
+            self._progress.advance(status, reused=reused)
             self.catch_up()
+        else:
+            self.group.count_up(self._counter)
 
-    def catch_up(self, at_least: int = 0) -> None:
+    def catch_up(self) -> None:
         """Shows what the others have finished since the last time."""
-        theirs = max(at_least, self.group.finished_by_others(self._model))
-        for _ in range(theirs - self._theirs):
-            self._shown.advance("by other ranks", reused=False)
-        self._theirs = max(self._theirs, theirs)
+        by_others = self.group.count_up(self._counter, by=0)
+        for _ in range(by_others - self._by_others):
+            self._progress.advance("by other ranks", reused=False)
+        self._by_others = by_others
 
 
 # -- logs -----------------------------------------------------------------------------------------
@@ -143,56 +137,30 @@ def leading(group: Group, model: str) -> Iterator[None]:
 
 def begin(group: Group, folder: RunFolder, jobs: Sequence[Job], batch: int) -> None:
     """Has the others know where the run is, waits for them, and shares the samples."""
-    seen_from = f"{socket.gethostname()}:{folder.path.absolute()}"
+    leader_path = f"{socket.gethostname()}:{folder.path.absolute()}"
     runs = {job.dataset: job.run.begin["started_at"] for job in jobs}
-    group.leave(f"{folder.model}/start", [folder.path.name, seen_from, runs])
-    group.wait_for_others(lambda rank: group.find(f"{folder.model}/joined/{rank}"))
+    group.leave(f"{folder.model}/start", [folder.path.name, leader_path, runs])
+    group.notes_of_others(f"{folder.model}/joined")
     share_samples(group, folder.model, jobs, batch)
 
 
-def collect(
-    progress: GroupProgress,
-    folder: RunFolder,
-    jobs: Sequence[Job],
-    ask: Callable[[Sequence[Job]], None],
-    *,
-    fresh: bool,
-) -> tuple[float, float]:
-    """Waits for the others, adopts their answers, and asks what lost or failed ranks have left.
+def collect(progress: GroupProgress, folder: RunFolder, jobs: Sequence[Job]) -> tuple[float, float]:
+    """Wait for the other ranks, and adopt their answers.
 
-    With `fresh`, stored answers from before this run do not count. Returns the seconds that the
-    slowest of the others took, and their CPU seconds.
+    Returns:
+        The seconds that the slowest of the others took, and their CPU seconds.
     """
-    group = progress.group
-    found = group.wait_for_others(
-        lambda rank: group.find(f"{folder.model}/report/{rank}"), progress.catch_up
-    )
-    reports = [report for report in found.values() if report]
-    progress.catch_up(sum(report["finished"] for report in reports))
-    failed = {rank for rank, report in found.items() if not report}
-    group.failed |= failed
+    notes = progress.group.notes_of_others(f"{folder.model}/report", progress.catch_up)
+    reports = list(notes.values())
+    progress.catch_up()
     for job in jobs:
-        assert job.share is not None
         adopt(folder, job.dataset, job.log)
-        done = set(job.share.claimed)
-        for of_job in (report["data"][job.dataset] for report in reports):
-            done |= set(of_job["claimed"])
-            job.reasons += Counter(of_job["asked"])
-            job.reused += of_job["reused"]
-            if of_job["stopped"] and job.stopped is None:
-                job.stopped = StopRun(of_job["stopped"])
-        if (rest := job.share.rest(done)) and job.stopped is None:
-            # What the lost rank has answered of it is found; its log may still be held.
-            logs = [job.log.path, *folder.rank_logs(job.dataset)]
-            logs = logs if fresh else folder.logs_of_model(job.dataset)
-            answers = AnswerIndex(logs, own=job.log.path, since=job.run.seq if fresh else 0)
-            again = replace(job, samples=rest, share=None, answers=answers, reused=0)
-            ask([again])
-            job.reused, job.stopped = job.reused + again.reused, again.stopped
-    silent = f"was silent for more than {group.rank.silence_s:.0f} s and was given up"
-    for ranks, what in ((group.given_up, silent), (failed, "has failed")):
-        for rank in sorted(ranks):
-            print(f"rank {rank} {what}; rank 0 has queried what it left", file=sys.stderr)
+        for report in reports:
+            part = report["data"][job.dataset]
+            job.reasons += Counter(part["reasons"])
+            job.reused += part["reused"]
+            if part["stopped"] and job.stopped is None:
+                job.stopped = StopRun(part["stopped"])
     longest_s = max((report["wall_s"] for report in reports), default=0.0)
     return longest_s, float(sum(report["cpu_s"] for report in reports))
 
@@ -206,15 +174,15 @@ def join(group: Group, model: str, work_dir: Path) -> tuple[RunFolder, dict[str,
     Raises:
         NoGroup: this rank does not see rank 0's work-dir.
     """
-    start = group.wait_for_leader(lambda: group.find(f"{model}/start"))
+    start = group.wait_for(f"{model}/start")
     if start is False:
         return None
-    name, seen_from, runs = start
+    name, leader_path, runs = start
     folder = RunFolder(model, work_dir / safe_name(model) / name)
-    ends_s = time.monotonic() + SEEN_S
+    ends_s = time.monotonic() + VISIBLE_S
     while (opened := _opened(folder, runs)) is None:
         if time.monotonic() > ends_s:
-            where = f"in {seen_from}, not in this machine's {folder.path.absolute()}"
+            where = f"in {leader_path}, not in this machine's {folder.path.absolute()}"
             what = f"this rank and rank 0 see different work-dirs: rank 0 has begun {where}"
             raise NoGroup(f"{what}; name a folder that all ranks share")
         time.sleep(POLL_S)
@@ -245,26 +213,14 @@ def share_samples(group: Group, model: str, jobs: Iterable[Job], batch: int) -> 
 
 
 def report(group: Group, model: str, jobs: Sequence[Job], wall_s: float, cpu_s: float) -> None:
-    """Has rank 0 know that all is asked, after the logs were closed."""
+    """Tell rank 0 that all is asked, after the logs were closed."""
     data = {
         job.dataset: {
-            "asked": job.reasons,
+            "reasons": job.reasons,
             "reused": job.reused,
-            "claimed": job.share and job.share.claimed,
             "stopped": job.stopped and str(job.stopped),
         }
         for job in jobs
     }
-    counted, samples = group.finished
-    note = {
-        "wall_s": wall_s,
-        "cpu_s": cpu_s,
-        "data": data,
-        "finished": samples if counted == model else 0,
-    }
+    note = {"wall_s": wall_s, "cpu_s": cpu_s, "data": data}
     group.leave(f"{model}/report/{group.rank.number}", note)
-
-
-def report_failure(group: Group, model: str) -> None:
-    """Has rank 0 know that this rank asks no more of a model: it asks what was claimed here."""
-    group.leave(f"{model}/report/{group.rank.number}", note=False)

@@ -19,14 +19,14 @@ def pieces(samples: int, ranks: int, least: int = 1) -> list[range]:
     Large ones cost few requests and keep questions about one image together; small ones at the
     end let all ranks finish at about the same time.
     """
-    found = []
+    pieces_of_all = []
     begin = 0
     while begin < samples:
         fair = -(-(samples - begin) // (2 * ranks))
         size = min(max(least, min(fair, LARGEST_PIECE)), samples - begin)
-        found.append(range(begin, begin + size))
+        pieces_of_all.append(range(begin, begin + size))
         begin += size
-    return found
+    return pieces_of_all
 
 
 class Share:
@@ -41,10 +41,11 @@ class Share:
     def __init__(
         self, group: Group, model: str, dataset: str, samples: Sequence[Sample], batch: int
     ) -> None:
-        self._group, self._samples = group, samples
-        self._start, self._claims = f"{model}/start", f"{model}/claims/{dataset}"
+        self._group = group
+        self._samples = samples
+        self._start = f"{model}/start"
+        self._claims = f"{model}/claims/{dataset}"
         self._pieces = pieces(len(samples), group.rank.count, batch)
-        self.claimed: list[int] = []
 
     def take(self, under_way: Callable[[], int]) -> Iterator[Sample | None]:
         """Claims and gives samples; None: not now, ask again when less is under way.
@@ -56,15 +57,10 @@ class Share:
         while self._group.find(self._start) is not False:
             while under_way() > last_size:
                 yield None
-            number = self._group.count_up(self._claims)
-            if number >= len(self._pieces):
+            position = self._group.count_up(self._claims)
+            if position >= len(self._pieces):
                 return
-            self.claimed.append(number)
-            last_size = len(self._pieces[number])
-            for index in self._pieces[number]:
+            piece = self._pieces[position]
+            last_size = len(piece)
+            for index in piece:
                 yield self._samples[index]
-
-    def rest(self, done: set[int]) -> list[Sample]:
-        """The samples of all pieces but these."""
-        left = [piece for number, piece in enumerate(self._pieces) if number not in done]
-        return [self._samples[index] for piece in left for index in piece]
