@@ -28,11 +28,12 @@ from utils.contracts import (
     UserFunctionError,
     World,
 )
-from utils.errors import UserError, printable
+from utils.errors import UserError
 from utils.functions.calling import private_copy
 from utils.functions.fingerprints import digest
 from utils.images import read_header
 from utils.protocol import PLATFORMS
+from utils.text import printable
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,8 @@ from utils.analysis.columns import Row, SampleColumns, in_percent, share
 from utils.analysis.intervals import numbered
 from utils.contracts import Line, Sample, turn_key
 from utils.misc import OPTION_LETTERS
-from utils.protocol import DIFFICULTIES, shown_accuracy
+from utils.protocol import DIFFICULTIES
+from utils.text import format_percent
 
 MOST_NAMED = 20  # questions in a note
 TITLE = "L1 GUIContentUnderstanding circular"
@@ -201,7 +202,7 @@ class Circular:
             notes.append(
                 'rotating breaks options that refer to letters or places ("A and B", "all of the '
                 f'above"): {len(flagged)} of {len(questions)} questions, index {_named(flagged)}; '
-                f"circular accuracy without them: {shown_accuracy(without)} %"
+                f"circular accuracy without them: {format_percent(without)} %"
             )
         section = {"title": TITLE, "rows": rows, "notes": notes, "warnings": _warnings(counts)}
         return {**section, "table": _table(rows)}

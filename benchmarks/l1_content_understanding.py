@@ -14,9 +14,10 @@ from utils.analysis.columns import SampleColumns
 from utils.analysis.letter_bias import letter_bias
 from utils.analysis.parse_audit import parse_audit
 from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
-from utils.errors import UserError, counted
+from utils.errors import UserError
 from utils.misc import OPTION_LETTERS, parser_answers_into_option
 from utils.protocol import DIFFICULTIES, is_weighted
+from utils.text import counted
 
 # parity: protocol text, to the byte.
 L1_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a screenshot of an application, a question and corresponding options. You need to choose one option as your answer for the question. Finally, you are ONLY allowed to return the single letter of your choice."""  # noqa: E501

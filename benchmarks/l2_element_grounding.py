@@ -23,9 +23,9 @@ from utils.analysis.constant_answer import constant_answer
 from utils.analysis.coordinate_audit import coordinate_audit
 from utils.contracts import WH, Judgement, Line, ParseFunction, Point, Sample, Sizes, Verdict
 from utils.coordinates import known_grid_wh
-from utils.errors import counted
 from utils.misc import parser_response_into_coordinates
 from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES
+from utils.text import counted
 
 # parity: protocol texts, to the byte.
 L2_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."""  # noqa: E501

@@ -19,7 +19,7 @@ SKIPPED_FOLDERS = {"outputs", "__pycache__", "node_modules", "build", "venv"}
 HEAVY = ("torch", "torchvision", "transformers", "onnxruntime", "rapidocr", "vllm", "qwen_vl_utils")
 
 ORDER = (
-    ("utils", "utils.contracts", "utils.errors", "utils.protocol"),
+    ("utils", "utils.contracts", "utils.errors", "utils.protocol", "utils.text"),
     ("utils.misc", "utils.thinking", "utils.coordinates", "utils.images", "utils.published"),
     ("utils.functions", "utils.import_utils"),
     ("utils.config",),
@@ -35,13 +35,14 @@ ORDER = (
 )
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
-BELOW = "contracts errors protocol misc thinking coordinates images functions "
+BELOW = "contracts errors protocol text misc thinking coordinates images functions "
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config"}
 DOWNLOAD = {"utils.download", "utils.hub"}
 SEEN_BY_DOWNLOAD = {
     "utils",
     "utils.errors",
     "utils.protocol",
+    "utils.text",
     "utils.images",
     "utils.config.environment",
     *DOWNLOAD,

@@ -17,8 +17,9 @@ from types import ModuleType
 from typing import Any
 
 from utils import PROJECT
-from utils.errors import UserError, did_you_mean, likeness, listed
+from utils.errors import UserError
 from utils.functions.signatures import FunctionRef, signature_problem
+from utils.text import did_you_mean, likeness, listed
 
 EXAMPLE = 'like "models.local_uitars.build_custom_prompt"'
 _added: set[Path] = set()  # folders that `search_beside` has added to the search path

@@ -1,12 +1,11 @@
 """The published data set: its files, what its samples are divided into, its official figures.
 
-All in shown order; and the one rounding of every figure that is shown.
+All in the order in which people see them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 PLATFORM_LABELS = {
@@ -69,16 +68,6 @@ def official_figures(analysis: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: found[name] for name in there}
 
 
-def shown(value: float, digits: int = 2, *, signed: bool = False) -> str:
-    """A figure as it is shown everywhere: halves are rounded up, away from 0.
-
-    The noise of floating point arithmetic is no reason to round down: 0.5 of 0.29 is 0.15.
-    """
-    exact = Decimal(repr(round(float(value), 9)))
-    rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
-    return f"{rounded or abs(rounded):{'+' if signed and rounded else ''}f}"  # no "-0.0"
-
-
 def is_weighted(variables: Mapping[str, str | None]) -> bool:
     """Whether questions of L1 weigh by their number of options, by the environment's variables."""
     return (variables.get("L1_USE_WEIGHTED") or "").strip().lower() in ("1", "true")
@@ -97,21 +86,3 @@ def noun_of(level: str) -> str:
 def has_score(without_answer: int, samples: int) -> bool:
     """Whether a score means anything: not where most samples have no answer."""
     return 2 * without_answer <= samples
-
-
-def shown_accuracy(value: float | None) -> str:
-    """A score in percent as papers print it; "-" for want of one."""
-    return "-" if value is None else shown(value)
-
-
-def shown_share(count: float, total: float) -> str:
-    """A part of a count in percent."""
-    return shown(100 * count / total, 1)
-
-
-def shown_range(cell: Mapping[str, Any] | None) -> str:
-    """The interval of a cell of an analysis, `20.1–62.0`; or "" where it has none."""
-    if cell is None or cell.get("low") is None or cell.get("high") is None:
-        return ""
-    between = " to " if cell["low"] < 0 else "–"
-    return between.join(shown(cell[bound], 1) for bound in ("low", "high"))

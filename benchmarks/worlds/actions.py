@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import WH, Point
-from utils.errors import did_you_mean
+from utils.text import did_you_mean
 
 CLICKS = ("click", "double", "triple", "right", "middle", "long")
 POINTING = (*CLICKS, "move", "drag", "scroll")

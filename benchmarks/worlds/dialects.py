@@ -37,7 +37,7 @@ from benchmarks.worlds.actions import (
 )
 from utils.contracts import ParseFunction, Point
 from utils.coordinates import Frame, in_frame
-from utils.errors import did_you_mean
+from utils.text import did_you_mean
 from utils.thinking import after_thinking
 
 ToPoint = Callable[[Any, Any], Point]

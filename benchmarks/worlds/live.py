@@ -43,9 +43,10 @@ from utils.contracts import (
     Verdict,
     World,
 )
-from utils.errors import UserError, cut, did_you_mean
+from utils.errors import UserError
 from utils.functions.fingerprints import READING, code_digest, digest
 from utils.images import read_header
+from utils.text import cut, did_you_mean
 
 SYSTEM_PROMPT = """You operate a computer. You are given a task and a screenshot of the screen as it is now, and you say what to do next. The next screenshot shows what came of it.
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from utils.protocol import official_figures, official_order, shown, shown_accuracy, shown_range
-from utils.protocol import shown_share as share
+from utils.protocol import official_figures, official_order
+from utils.text import format_interval, format_number, format_percent
+from utils.text import format_share as share
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ from utils.protocol import shown_share as share
     ],
 )
 def test_halves_are_rounded_up_whatever_the_arithmetic_made_of_them(value, digits, expected):
-    assert shown(value, digits) == expected
+    assert format_number(value, digits) == expected
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_halves_are_rounded_up_whatever_the_arithmetic_made_of_them(value, digit
     [(7.25, "+7.3"), (-7.25, "-7.3"), (-0.04, "0.0"), (0.0, "0.0"), (-0.05, "-0.1")],
 )
 def test_a_difference_has_a_sign_unless_it_is_shown_as_none(value, expected):
-    assert shown(value, 1, signed=True) == expected
+    assert format_number(value, 1, signed=True) == expected
 
 
 def analysis(*names):
@@ -70,7 +71,7 @@ def test_each_level_has_its_official_figures(rows, expected):
 
 
 def test_scores_shares_and_intervals_have_digits_of_their_own():
-    assert (shown_accuracy(6.125), shown_accuracy(None), share(1, 16)) == ("6.13", "-", "6.3")
-    assert shown_range({"value": 6.25, "low": 2.25, "high": 12.349}) == "2.3–12.3"
-    assert shown_range({"low": -2.25, "high": -0.3}) == "-2.3 to -0.3"
-    assert [shown_range(none) for none in (None, {}, {"low": None, "high": None})] == [""] * 3
+    assert (format_percent(6.125), format_percent(None), share(1, 16)) == ("6.13", "-", "6.3")
+    assert format_interval({"value": 6.25, "low": 2.25, "high": 12.349}) == "2.3–12.3"
+    assert format_interval({"low": -2.25, "high": -0.3}) == "-2.3 to -0.3"
+    assert [format_interval(none) for none in (None, {}, {"low": None, "high": None})] == [""] * 3

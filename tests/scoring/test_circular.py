@@ -20,8 +20,8 @@ from tests.support.clicks import columns_of
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import API, L1, Stage, read_log_lines
-from utils.protocol import shown_range
 from utils.scoring.console import render_table
+from utils.text import format_interval
 
 PLAIN, CIRCULAR = {L1: {"mode": "all"}}, {L1: {"mode": "all", "circular": True}}
 QUESTIONS, ROTATIONS = 9, 32  # of the stage: 9 questions; 2, 3, 4 and 5 options
@@ -171,7 +171,7 @@ def test_the_printed_table_has_intervals_from_ten_images_on_but_none_of_a_worked
     flagged = section(*ten, turns(12, "AA", texts=("x", "A and B")))
     lines, overall = render_table(flagged["table"], "m", 11).splitlines(), flagged["rows"][-1]
     ranges = [
-        shown_range(overall[name])
+        format_interval(overall[name])
         for name in ("plain", "circular", "circular_unflagged", "consistent")
     ]
     [below] = [under for line, under in itertools.pairwise(lines) if line.startswith("Overall ")]

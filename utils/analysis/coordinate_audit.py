@@ -23,7 +23,8 @@ from utils.coordinates import (
     parse_function_name,
     place_in_frame,
 )
-from utils.protocol import ELEMENT_KINDS, shown, shown_accuracy
+from utils.protocol import ELEMENT_KINDS
+from utils.text import format_number, format_percent
 from utils.thinking import after_thinking
 
 if TYPE_CHECKING:
@@ -282,7 +283,7 @@ def _compare(
     elif count and winners:
         section["warnings"].append(
             "coordinate audit: no known reading fits these replies. As configured "
-            f"({configured}) they score {shown_accuracy(own['value'])} %; the best known reading, "
+            f"({configured}) they score {format_percent(own['value'])} %; the best known reading, "
             f"{best[0].name}, has {count} points on their targets and {around - count} beside "
             "them. Look at some replies and write a parse function"
         )
@@ -295,7 +296,7 @@ def _configured_name(
     parts = list(configured[:1])
     if not configured and counts["audited"]:
         mixed = sorted((r for r in agree if agree[r] > 0), key=lambda r: -agree[r])[:2]
-        shares = [f"{shown(100 * agree[r], 0)} % {r.name}" for r in mixed]
+        shares = [f"{format_number(100 * agree[r], 0)} % {r.name}" for r in mixed]
         parts = [f"a mix: {', '.join(shares)}" if shares else "a frame of its own"]
     unread = {"other numbers used": "other numbers of the reply", "no point read": "no point found"}
     parts += [f"{what} in {counts[kind]} replies" for kind, what in unread.items() if counts[kind]]
@@ -325,8 +326,8 @@ def _fix(parse_function: str) -> str:
 def _warning(row: Row, own: Row, configured: str) -> str:
     name = row["name"].split(" = ")[0]
     return (
-        f"coordinate audit: read as {name}, these replies score {shown_accuracy(row['value'])} %; "
-        f"as configured ({configured}) {shown_accuracy(own['value'])} % ({row['samples']} replies, "
+        f"coordinate audit: read as {name}, these replies score {format_percent(row['value'])} %; "
+        f"as configured ({configured}) {format_percent(own['value'])} % ({row['samples']} replies, "
         f"{row['discordant pictures']} discordant images, p {row['p (Holm)']:.2g}). If that is "
         f"what the model means, {_fix(row['parse function'])}"
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from utils.analysis.columns import LARGEST_P, Row, SampleColumns, in_percent, percent
 from utils.analysis.paired import compare_paired, holm
-from utils.protocol import shown_accuracy
+from utils.text import format_percent
 
 TITLE = "Letter bias: chosen against right"
 
@@ -53,7 +53,7 @@ def letter_bias(columns: SampleColumns) -> dict[str, Any]:
     clear = [row for row in significant if abs(row["difference"]) >= SMALLEST_HABIT]
     found = ", ".join(
         f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than right "
-        f"({shown_accuracy(row['chosen %'])} % against {shown_accuracy(row['right %'])} %)"
+        f"({format_percent(row['chosen %'])} % against {format_percent(row['right %'])} %)"
         for row in clear
     )
     warnings = [f"letter bias: {found}"] if found else []

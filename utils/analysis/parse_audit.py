@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share
 from utils.misc import option_match
-from utils.protocol import shown_accuracy, shown_range
+from utils.text import format_interval, format_percent
 from utils.thinking import (
     ARTICLE,
     PARSE_OPTION,
@@ -160,7 +160,7 @@ def _warning(rows: list[Row], doubts: Counter[str], better: str) -> str:
     words = f"{count} of {total} letters are doubtful ({kinds})"
     if better:
         return f"{words}. {better}"
-    official, strict, ready_made = (shown_accuracy(row["value"]) for row in rows[:3])
+    official, strict, ready_made = (format_percent(row["value"]) for row in rows[:3])
     words += (
         f"; a strict parser scores {strict} % instead of {official} %. Ask for the letter "
         f"alone, or set {SETTING}"
@@ -176,8 +176,8 @@ def _better(rows: list[Row], discordant: int, p: float | None) -> str:
         return ""
 
     def shown(row: Row) -> str:
-        bounds = shown_range(row)
-        return f"{shown_accuracy(row['value'])} %" + f" ({bounds})" * bool(bounds)
+        bounds = format_interval(row)
+        return f"{format_percent(row['value'])} %" + f" ({bounds})" * bool(bounds)
 
     return (
         f"Read as the answer that follows any thinking, these replies score {shown(rows[2])} "

@@ -18,12 +18,13 @@ from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
 from utils.config.options import Parser, not_negative
 from utils.config.secret_filter import protect_output
-from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, printable
+from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError
 from utils.images import expand_home
 from utils.published import read_published
 from utils.report.all_runs import COMPARISONS, INDEX, runs_compared
 from utils.runs.folder import safe_name, work_dir_problems
 from utils.scoring.sheets import write_text
+from utils.text import printable
 
 PARTIAL = "_partial"  # ends the folder of a comparison, as the names of partial files
 FORMATS = ("text", "csv", "html")

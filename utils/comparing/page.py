@@ -25,7 +25,7 @@ from utils.comparing.why import different_functions, different_settings
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.images import image_root
-from utils.protocol import shown, shown_share, unit_of
+from utils.protocol import unit_of
 from utils.report.build import ASSETS as REPORT_ASSETS
 from utils.report.build import pictures_of_report
 from utils.report.data_files import Chunks, Facets, ToJson, columns, replaced_folder, write_script
@@ -33,6 +33,7 @@ from utils.report.pictures import Pictures
 from utils.report.privacy import path_hider
 from utils.report.run_facts import REPORT_FOLDER
 from utils.scoring.sheets import write_text
+from utils.text import format_number, format_share
 
 PAGE, FILES_FOLDER, RUNS_FILE = "comparison.html", "comparison_files", "runs.json"
 ASSETS = Path(__file__).parent / "assets"
@@ -160,7 +161,7 @@ def _href(file: Path, output: Path) -> str:
 def _set(pair: PairOfRuns) -> dict[str, Any]:
     outcomes = [each.outcome for each in pair.samples]
     counts = {
-        each: [outcomes.count(each), shown_share(outcomes.count(each), len(outcomes) or 1)]
+        each: [outcomes.count(each), format_share(outcomes.count(each), len(outcomes) or 1)]
         for each in Outcome
     }
     return {
@@ -183,8 +184,8 @@ def _figure(each: Difference) -> dict[str, Any]:
         "group": each.group,
         "samples": each.samples,
         "images": found.pictures,
-        "a": shown(each.baseline_pct),
-        "b": shown(each.run_pct),
+        "a": format_number(each.baseline_pct),
+        "b": format_number(each.run_pct),
         "text": words.difference_text(each),
         "points": points,
         "low": low,

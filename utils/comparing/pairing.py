@@ -18,7 +18,7 @@ from utils.analysis.paired import PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, boards_of, notes_of
 from utils.comparing.runs import ComparedRun
 from utils.contracts import Facts
-from utils.errors import UserError, counted
+from utils.errors import UserError
 from utils.protocol import (
     ACTING,
     AVERAGE,
@@ -30,6 +30,7 @@ from utils.protocol import (
     noun_of,
 )
 from utils.published import Published
+from utils.text import counted
 
 _CHECKSUMS = {"annotations": "annotations", "images": "pictures"}
 _CAME_TO = ("chosen", "ended", "checks")

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Facts
-from utils.errors import UserError, counted, printable
+from utils.errors import UserError
 from utils.protocol import has_score, noun_of, official_figures
 from utils.report.all_runs import COMPARISONS, INDEX
 from utils.report.run_facts import REPORT_FOLDER, stops
 from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
 from utils.runs.find import find_run, scored_runs
 from utils.runs.view import NOTICES
+from utils.text import counted, printable
 
 PARITY = "parity"  # folder of a work-dir, of what --parity has found
 NEWER = " (newer, incomplete)"

@@ -18,12 +18,13 @@ from utils.comparing.runs import ComparedRun
 from utils.config.endpoint import parse_endpoint
 from utils.contracts import Facts
 from utils.coordinates import format_size
-from utils.errors import UserError, counted, printable
+from utils.errors import UserError
 from utils.images import is_url
 from utils.protocol import noun_of
 from utils.report.run_facts import model_entry, parse_functions
 from utils.runs.folder import safe_name
 from utils.scoring.sheets import write_text
+from utils.text import counted, printable
 
 STAGES: Mapping[str, Callable[[Facts], str]] = {
     "image": lambda facts: facts.get("image_digest") or "unknown",

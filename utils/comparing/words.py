@@ -13,9 +13,9 @@ from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, SamplePair
 from utils.contracts import Facts
 from utils.coordinates import format_size
-from utils.errors import counted, cut, printable
-from utils.protocol import PLATFORM_LABELS, noun_of, shown, shown_accuracy, shown_range, unit_of
+from utils.protocol import PLATFORM_LABELS, noun_of, unit_of
 from utils.scoring.console import grid
+from utils.text import counted, cut, format_interval, format_number, format_percent, printable
 
 WIDTH = 100  # of the console's text, in columns
 _LONGEST_NAME = 40  # of a run in a table; in a headline half of it
@@ -36,19 +36,23 @@ def group_text(group: str) -> str:
 def cell_text(cell: Mapping[str, Any] | None) -> str:
     """The accuracy as papers print it, with the 95 % interval, if any, on a second line."""
     value = None if cell is None else cell["value"]
-    return "\n".join(filter(None, [shown_accuracy(value), shown_range(cell)]))
+    return "\n".join(filter(None, [format_percent(value), format_interval(cell)]))
 
 
 def difference_text(each: Difference) -> str:
     """ "+7.2 [2.3, 11.9]", without an interval where there are too few images."""
     points, low, high = each.points
-    bounds = "" if low is None or high is None else f" [{shown(low, 1)}, {shown(high, 1)}]"
-    return shown(points, 1, signed=True) + bounds
+    bounds = (
+        ""
+        if low is None or high is None
+        else f" [{format_number(low, 1)}, {format_number(high, 1)}]"
+    )
+    return format_number(points, 1, signed=True) + bounds
 
 
 def p_text(p: float | None) -> str:
     """A p-value with three digits."""
-    return "-" if p is None else "<0.001" if p < 0.001 else shown(p, 3)
+    return "-" if p is None else "<0.001" if p < 0.001 else format_number(p, 3)
 
 
 def truth_text(facts: Facts) -> str:
@@ -203,8 +207,8 @@ def _table(differences: Sequence[Difference], level: str) -> list[str]:
                     group_text(one_line(each.group, 20)),
                     str(each.samples),
                     str(each.paired.pictures),
-                    shown(each.baseline_pct),
-                    shown(each.run_pct),
+                    format_number(each.baseline_pct),
+                    format_number(each.run_pct),
                     difference_text(each),
                     p_text(each.p_value),
                     f"{each.paired.only_second} / {each.paired.only_first}",

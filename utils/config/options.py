@@ -13,8 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from utils.errors import UserError, did_you_mean, listed
+from utils.errors import UserError
 from utils.images import expand_home
+from utils.text import did_you_mean, listed
 
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 

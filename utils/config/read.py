@@ -17,10 +17,11 @@ from utils.config.environment import read_text
 from utils.config.schema import DataEntry, LiveEntry, ModelEntry, RunConfig
 from utils.config.secret_filter import is_common
 from utils.config.text import Finding, KeyPath, key_path, read_plain, shown
-from utils.errors import UserError, did_you_mean, listed, nearest
+from utils.errors import UserError
 from utils.functions.signatures import FunctionRef, Kind
 from utils.images import is_url
 from utils.import_utils import path_problem
+from utils.text import did_you_mean, listed, nearest
 
 L1_NAME = "GUIContentUnderstanding"
 L1_KEYS = ("match_mode", "circular")

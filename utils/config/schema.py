@@ -16,8 +16,8 @@ from pydantic_core import ErrorDetails
 
 from utils.config.text import Finding, key_path, shown
 from utils.contracts import KWARGS_READ
-from utils.errors import did_you_mean, listed, nearest
 from utils.protocol import PLATFORMS
+from utils.text import did_you_mean, listed, nearest
 
 RESERVED_KWARGS = ("dataset_name", "input_length")
 

@@ -22,13 +22,14 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
-from utils.errors import StopRun, counted, cut
-from utils.protocol import AVERAGE, OVERALL, noun_of, official_order, shown_accuracy, shown_range
+from utils.errors import StopRun
+from utils.protocol import AVERAGE, OVERALL, noun_of, official_order
 from utils.report.run_facts import SAMPLE, data_kind
 from utils.runs.derived import MANIFEST_NAME, NO_SCORE, read_json
 from utils.runs.log import is_locked
 from utils.runs.seals import STAMP, has_unfinished_scoring, stamp_of
 from utils.scoring.sheets import write_text
+from utils.text import counted, cut, format_interval, format_percent
 
 INDEX = "index.html"
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
@@ -331,9 +332,9 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
     mark = f"<i>{signs}</i>" if signs else ""
     for figure in figures:
         cell = found.get(figure, {})
-        told = f"{cell.get('samples')} {noun}s, 95 % interval {shown_range(cell) or 'unknown'}"
+        told = f"{cell.get('samples')} {noun}s, 95 % interval {format_interval(cell) or 'unknown'}"
         told += f"; from an earlier scoring: {old}" if old else ""
-        value = f"{shown_accuracy(cell['value'])}{mark}" if cell else "–"
+        value = f"{format_percent(cell['value'])}{mark}" if cell else "–"
         cells += (
             f'<td{"" if cells else LEAD + of} title="{_text(told) if cell else ""}">{value}</td>'
         )

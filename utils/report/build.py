@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Facts
-from utils.errors import counted
 from utils.images import image_root
 from utils.protocol import unit_of
 from utils.report.checks import checks_of, details, sections, tags_by_sample
@@ -36,6 +35,7 @@ from utils.runs.folder import RunFolder
 from utils.runs.provenance import pictures_digest
 from utils.runs.seals import STAMP, stamp_of
 from utils.runs.view import NOTICES
+from utils.text import counted
 
 ASSETS = Path(__file__).parent / "assets"
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from utils.analysis.columns import in_spans
-from utils.protocol import shown, shown_accuracy, shown_range
 from utils.runs.view import NOTICES
+from utils.text import format_interval, format_number, format_percent
 
 Section = Mapping[str, Any]
 Json = dict[str, Any]
@@ -154,7 +154,7 @@ def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]
                 "cells": [
                     {
                         "text": _text(row, key),
-                        "range": shown_range(row) if key == of_range else "",
+                        "range": format_interval(row) if key == of_range else "",
                         "link": link(
                             str(row["name"]) if key == counted else f"{row['name']} {key}"
                         ),
@@ -177,5 +177,5 @@ def _text(row: Section, key: str) -> str:
     if key.startswith("p "):
         return f"{value:.2g}"
     if key in SIGNED:
-        return shown(value, signed=True)
-    return f"{value:,}" if isinstance(value, int) else shown_accuracy(value)
+        return format_number(value, signed=True)
+    return f"{value:,}" if isinstance(value, int) else format_percent(value)

@@ -12,7 +12,6 @@ from typing import Any
 
 from utils.config.schema import token_limit_key
 from utils.contracts import Facts
-from utils.errors import cut
 from utils.protocol import (
     ACTING,
     AVERAGE,
@@ -23,14 +22,11 @@ from utils.protocol import (
     has_score,
     noun_of,
     official_figures,
-    shown,
-    shown_accuracy,
-    shown_range,
-    shown_share,
     unit_of,
 )
 from utils.published import read_published
 from utils.report.run_facts import REPEATED
+from utils.text import cut, format_interval, format_number, format_percent, format_share
 
 Json = dict[str, Any]
 NO_ANSWER = "no answer"
@@ -123,7 +119,7 @@ class Tally:
                 "level": level,
                 "count": f"{count:,} of {total:,}",
                 "link": self.link(name),
-                "text": f"{what} ({shown_share(count, total)} %)",
+                "text": f"{what} ({format_share(count, total)} %)",
                 "examples": [*chain(*self._examples[name])][:MOST_EXAMPLES],
             }
             for name, what in texts.items()
@@ -137,7 +133,7 @@ class Tally:
             {
                 "name": name,
                 "count": count,
-                "share": shown_share(count, total),
+                "share": format_share(count, total),
                 "link": self.link(name),
             }
             for name in OUTCOMES
@@ -245,7 +241,7 @@ def scores_of(
 def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) -> Json:
     chance = (analysis.get("chance") or {}).get(name)
     link = {"dataset": dataset} | ({"split": name} if name in SPLITS else {})
-    found = {"chance": chance, "chance_text": None if chance is None else shown(chance, 1)}
+    found = {"chance": chance, "chance_text": None if chance is None else format_number(chance, 1)}
     return {**_cell(cell, link, name=name), **found}
 
 
@@ -275,7 +271,7 @@ def _published(dataset: str, figures: Sequence[Json], *, is_comparable: bool) ->
         if values:
             ranked = sorted(values.items(), key=lambda each: -each[1])
             found[name] = [
-                {"model": model, "value": value, "text": shown_accuracy(value)}
+                {"model": model, "value": value, "text": format_percent(value)}
                 for model, value in ranked
             ]
     if not found:
@@ -284,7 +280,7 @@ def _published(dataset: str, figures: Sequence[Json], *, is_comparable: bool) ->
 
 
 def _cell(cell: Mapping[str, Any], link: Json | None, *, name: str = "") -> Json:
-    shown_texts = {"text": shown_accuracy(cell["value"]), "range": shown_range(cell)}
+    shown_texts = {"text": format_percent(cell["value"]), "range": format_interval(cell)}
     numbers = {key: cell.get(key) for key in ("value", "low", "high", "samples", "pictures")}
     return {"name": name, **shown_texts, **numbers, "link": link if cell.get("samples") else None}
 

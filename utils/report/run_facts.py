@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from utils.errors import counted, cut
 from utils.images import is_url
-from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5, is_weighted, shown
+from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5, is_weighted
+from utils.text import counted, cut, format_number
 
 REPORT_FOLDER = "report"
 QUIET_KWARGS = {"img_size": -1, "system_prompt": "benchmark_default", "wire_format": "documented"}
@@ -78,14 +78,19 @@ def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
     return is_all and data_kind(entry) == PUBLISHED
 
 
-def stops(manifest: Mapping[str, Any], shown: Collection[str]) -> dict[str, str]:
-    """What is said of each data set of a run that was stopped; `shown`: those that have scores."""
-    entries, found = manifest.get("datasets") or {}, {}
-    for name, each in (manifest.get("stopped") or {}).items():
-        is_old = name in shown and not (entries.get(name) or {}).get("missing")
-        earlier = "; what is shown is from an earlier scoring" * is_old
-        found[name] = f"stopped: {each.get('why')}{earlier}"
-    return found
+def stops(manifest: Mapping[str, Any], scored: Collection[str]) -> dict[str, str]:
+    """Return a sentence for each data set of a run that was stopped, by name.
+
+    Args:
+        scored: the data sets that have scores.
+    """
+    entries = manifest.get("datasets") or {}
+    sentences = {}
+    for name, stop in (manifest.get("stopped") or {}).items():
+        sentences[name] = f"stopped: {stop.get('why')}"
+        if name in scored and not (entries.get(name) or {}).get("missing"):
+            sentences[name] += "; what is shown is from an earlier scoring"
+    return sentences
 
 
 def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, str]:
@@ -183,7 +188,7 @@ def _duration(asking: Mapping[str, Any], entries: Mapping[str, Any]) -> str:
     if hours:
         text = f"{hours} h {minutes:02} min"
     else:
-        text = f"{minutes} min {seconds:02} s" if minutes else f"{shown(wall_s, 1)} s"
+        text = f"{minutes} min {seconds:02} s" if minutes else f"{format_number(wall_s, 1)} s"
     return text + ", the rest in earlier runs" * is_part
 
 

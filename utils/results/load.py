@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.images import expand_home
-from utils.protocol import noun_of, shown_accuracy, shown_range
+from utils.protocol import noun_of
 from utils.runs.derived import (
     MANIFEST_NAME,
     NO_SCORE,
@@ -29,6 +29,7 @@ from utils.runs.derived import (
 )
 from utils.runs.find import find_run
 from utils.runs.records import error_text
+from utils.text import format_interval, format_percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,9 +104,9 @@ class RunResults:
         lines = [f"{self.model}{' (partial)' if self.partial else ''}"]
         for level, cells in self._cells().items():
             shown = (
-                f"{name} {shown_accuracy(cell['value'])}" + f" [{bounds}]" * bool(bounds)
+                f"{name} {format_percent(cell['value'])}" + f" [{bounds}]" * bool(bounds)
                 for name, cell in cells.items()
-                for bounds in [shown_range(cell)]
+                for bounds in [format_interval(cell)]
             )
             lines.append(f"  {level}: {', '.join(shown) or NO_SCORE.format(noun_of(level))}")
         return "\n".join([*lines, f"  {self.folder}"])

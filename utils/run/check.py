@@ -37,7 +37,7 @@ from utils.coordinates import format_size
 from utils.engine.asking import ADVICE, NOT_THERE, presentable
 from utils.engine.jobs import Questions
 from utils.engine.retry_policy import is_away
-from utils.errors import DONE, NOTHING_RUN, UserError, counted, problem_report
+from utils.errors import DONE, NOTHING_RUN, UserError, problem_report
 from utils.images import open_image, read_header
 from utils.run.plan import Plan
 from utils.run.requests import folder_of, questions_of, wanted_by
@@ -46,6 +46,7 @@ from utils.runs.records import SIZES, answer_fields, new_record
 from utils.scoring import console
 from utils.scoring.samples import facts_of
 from utils.scoring.scorer import ScoredSample, Scorer
+from utils.text import counted
 
 LONGEST_SHOWN_TEXT = 2000
 MADE_UP = ("A", "(0.4, 0.3)", "I cannot see that.")  # replies, to try parse functions

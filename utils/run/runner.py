@@ -16,7 +16,7 @@ from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
 from utils.engine.ranks.group import SHARED_TYPES, Group, Rank, joined
-from utils.errors import DONE, SOME_FAILED, StopRun, UserError, counted
+from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.protocol import official_figures
 from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run  # now: the program may be another by the end
@@ -32,6 +32,7 @@ from utils.runs.records import end_record
 from utils.runs.view import LogView, fit
 from utils.scoring import console
 from utils.scoring.write import ScoringTask, score_data_set, write_predictions
+from utils.text import counted
 
 BATCH_OF_AUTO = 8
 

@@ -13,16 +13,9 @@ from typing import Any, TextIO
 
 from utils.analysis.intervals import FEWEST_PICTURES
 from utils.config.options import Options
-from utils.errors import cut
-from utils.protocol import (
-    PLATFORM_LABELS,
-    noun_of,
-    shown_accuracy,
-    shown_range,
-    shown_share,
-    unit_of,
-)
+from utils.protocol import PLATFORM_LABELS, noun_of, unit_of
 from utils.scoring.write import Scored
+from utils.text import cut, format_interval, format_percent, format_share
 
 SECONDS_BETWEEN_LINES = 30.0
 USUAL_COLUMNS = 80  # some terminals (of `script`, ssh -tt, CI) report none
@@ -157,8 +150,8 @@ def render_table(
     has_ranges = False
     for row in section["rows"]:
         values = (None if cell is None else cell["value"] for cell in row["cells"])
-        rows.append([row["name"], *map(shown_accuracy, values)])
-        ranges = [*map(shown_range, row["cells"])]
+        rows.append([row["name"], *map(format_percent, values)])
+        ranges = [*map(format_interval, row["cells"])]
         if any(ranges):
             rows.append(["  95 %", *ranges])
             has_ranges = True
@@ -186,8 +179,8 @@ def render_averages(section: Mapping[str, Any]) -> str:
     parts = []
     for name, cell in section.items():
         if name.partition(" ")[0] in ("overall", "micro", "macro") and cell is not None:
-            bounds = shown_range(cell)
-            parts.append(f"{name} {shown_accuracy(cell['value'])}" + f" ({bounds})" * bool(bounds))
+            bounds = format_interval(cell)
+            parts.append(f"{name} {format_percent(cell['value'])}" + f" ({bounds})" * bool(bounds))
     return "averages: " + (", ".join(parts) or "-")
 
 
@@ -224,7 +217,7 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     for name, text in SUMMARY.items():
         if count := counts[name]:
             said = text.format(fate=fate, limit=scored.scorer.token_limit)
-            lines.append(f"  {count} ({shown_share(count, total)} %) {said}")
+            lines.append(f"  {count} ({format_share(count, total)} %) {said}")
         if name == "unparsed":
             lines += [f"    such as {cut(repr(reply), 90)}" for reply in scored.scorer.unparsed]
     if counts["completion_tokens"]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from utils.config.text import Finding, shown
 from utils.contracts import KWARGS_READ
-from utils.errors import did_you_mean
+from utils.text import did_you_mean
 
 ENVELOPE = ("extra_body", "extra_headers", "extra_query")
 

@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from utils.config.text import Finding
-from utils.errors import nearest
+from utils.text import nearest
 
 if TYPE_CHECKING:
     from utils.config.schema import Local

@@ -1,0 +1,84 @@
+"""Numbers, names and texts as people read them. The standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from difflib import SequenceMatcher
+from typing import Any
+
+LONGEST_NAME = 200  # characters that are compared; what is longer is no name, and takes seconds
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return `1 problem`, `2 problems`; `plural` where an s at the end does not do."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {plural or f'{noun}s'}"
+
+
+def cut(value: Any, length: int) -> str:
+    """Return a text in one line of at most `length` characters, cut with an ellipsis."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def listed(names: Sequence[str], limit: int = 12) -> str:
+    """Return `"a", "b", "c"`, cut after `limit` names with the number of those left out."""
+    text = ", ".join(f'"{name}"' for name in names[:limit])
+    return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
+
+
+def printable(text: str) -> str:
+    """Return a foreign text fit for a terminal: control characters as escapes, one line."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def likeness(word: str, other: str) -> float:
+    """Return how alike two names are, 0 to 1; case, dashes and underscores do not count."""
+    left, right = (
+        name[:LONGEST_NAME].lower().replace("-", "").replace("_", "") for name in (word, other)
+    )
+    return SequenceMatcher(None, left, right, autojunk=False).ratio()
+
+
+def nearest(word: str, names: Iterable[str], at_least: float = 0.7) -> str | None:
+    """Return the one of some names that `word` was probably meant as, or None."""
+    best = max(names, key=lambda name: likeness(word, name), default=None)
+    return best if best is not None and likeness(word, best) >= at_least else None
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Return `; did you mean "x"?`, or nothing."""
+    best = nearest(word, names)
+    return "" if best is None else f'; did you mean "{best}"?'
+
+
+def format_number(value: float, digits: int = 2, *, signed: bool = False) -> str:
+    """Return a figure as all pages and tables have it: halves are rounded up, away from 0.
+
+    The noise of floating point arithmetic is no reason to round down: 0.5 of 0.29 is 0.15.
+    """
+    exact = Decimal(repr(round(float(value), 9)))
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    if not rounded:
+        return f"{abs(rounded):f}"  # no "-0.0", no "+0.0"
+    return f"{rounded:+f}" if signed else f"{rounded:f}"
+
+
+def format_percent(value: float | None) -> str:
+    """Return a score in percent as papers print it; "-" for want of one."""
+    return "-" if value is None else format_number(value)
+
+
+def format_share(count: float, total: float) -> str:
+    """Return a part of a count in percent."""
+    return format_number(100 * count / total, 1)
+
+
+def format_interval(cell: Mapping[str, Any] | None) -> str:
+    """Return the interval of a cell of an analysis, `20.1–62.0`; "" where it has none."""
+    if cell is None or cell.get("low") is None or cell.get("high") is None:
+        return ""
+    between = " to " if cell["low"] < 0 else "–"
+    return between.join(format_number(cell[bound], 1) for bound in ("low", "high"))
