@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from benchmarks.worlds.actions import Action, Observation, Outcome
 from benchmarks.worlds.environment import Task, in_pixels, save_pixels, scored
-from benchmarks.worlds.pages.gestures import NAMES, NOTCH_PX, TOWARDS
+from benchmarks.worlds.pages.gestures import DIRECTIONS_XY, KEY_NAMES, NOTCH_PX
 
 
 class WebArena:
@@ -99,7 +99,7 @@ class WebArena:
             case "drag":
                 return f"mouse_drag_and_drop({x}, {y}, {to_x}, {to_y})"
             case "scroll":
-                across, down = TOWARDS[action.direction]
+                across, down = DIRECTIONS_XY[action.direction]
                 length_px = action.amount * NOTCH_PX
                 return (
                     f"scroll_at({x}, {y}, {round(across * length_px)}, {round(down * length_px)})"
@@ -109,7 +109,7 @@ class WebArena:
             case "type":
                 return f"keyboard_type({action.text!r})"
             case "key":
-                keys = "+".join(NAMES.get(key, key) for key in action.keys)
+                keys = "+".join(KEY_NAMES.get(key, key) for key in action.keys)
                 return f"keyboard_press({keys!r})"
             case "answer":
                 return f"send_msg_to_user({action.text!r})"

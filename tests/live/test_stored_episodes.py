@@ -270,7 +270,7 @@ oracle = [["done"]]
         ("office/schema.sql", "CREATE TABLE todos", "CREATE  TABLE todos"),  # the store
         ("office/week.json", "Jonas Stone", "Jonas Stein"),
         ("office/tasks/checks.py", "MAX_DESCRIPTION = 500", "MAX_DESCRIPTION = 400"),  # the check
-        ("pages/gestures.py", "HELD_MS = ", "HELD_MS = 1 + "),  # how actions are done
+        ("pages/gestures.py", "LONG_PRESS_MS = ", "LONG_PRESS_MS = 1 + "),  # how actions are done
         (
             "actions.py",
             "len(found) > MOST_ACTIONS",

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.worlds.actions import Action
-from benchmarks.worlds.pages.miniwob import BEGIN, GOAL, LIST, LONGEST_MS, MiniWoB, pages_folder
+from benchmarks.worlds.pages.miniwob import BEGIN, GOAL, LIST, MAX_EPISODE_MS, MiniWoB, pages_folder
 
 MOST_STEPS = 120
 SUBMIT = "document.getElementById('subbtn') || document.getElementById('submit') || [...document.querySelectorAll('#area button')].find((b) => /submit/i.test(b.textContent))"
@@ -931,7 +931,7 @@ def goals_of(world: MiniWoB, names: list[str], seeds: int) -> dict[str, list[str
         found[name] = []
         for seed in range(seeds):
             page.goto(page.url.rpartition("/")[0] + f"/{name}.html")
-            page.evaluate(BEGIN, [str(seed), LONGEST_MS])
+            page.evaluate(BEGIN, [str(seed), MAX_EPISODE_MS])
             found[name].append(page.evaluate(GOAL))
     return found
 

@@ -1,8 +1,7 @@
-"""Oracles spoiled in one place: a value, a target, an order, a step left out, one effect too many."""
+"""Spoil scripted solutions in one place: a value, a target, a step left out, an effect too many."""
 
 from __future__ import annotations
 
-import copy
 import datetime
 import re
 from collections.abc import Iterator
@@ -44,11 +43,12 @@ EXTRA: list[list[Any]] = [
     ["contacts.delete", "Olga Moreau"],
     ["files.rename", "Pictures/captions.txt", "titles.txt"],
 ]
+OTHER_ADDRESS = "olga.moreau@brightline.example"
 Steps = list[list[Any]]
 
 
 def mutants(steps: Steps, dump: dict[str, Any]) -> Iterator[tuple[str, Steps]]:
-    """What was spoiled, and the steps; every one of them must fail."""
+    """Yield what was spoiled, and the steps; all of them must fail."""
     for number, (verb, *args) in enumerate(steps):
         if verb in READING or verb in ("done", "fail"):
             continue
@@ -66,75 +66,84 @@ def mutants(steps: Steps, dump: dict[str, Any]) -> Iterator[tuple[str, Steps]]:
 
 
 def _spoiled(verb: str, args: list[Any], dump: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    for place, value in enumerate(args):
+    for index, value in enumerate(args):
         if isinstance(value, dict):
-            for name, each in value.items():
-                for spoiled in _values(name, each):
-                    yield (
-                        f"{name} {spoiled!r}",
-                        [{**value, name: spoiled} if arg is value else arg for arg in args],
-                    )
-            if verb == "mail.send" and "cc" not in value:
-                yield "one more copy", [{**value, "cc": "press@fair-news.example"}]
-            continue
-        for spoiled in _others(verb, place, value, dump):
-            changed = copy.copy(args)
-            changed[place] = spoiled
-            yield f"{value!r} is {spoiled!r}", changed
+            variants = list(_spoiled_fields(verb, value))
+        else:
+            variants = [
+                (f"{value!r} is {spoiled!r}", spoiled)
+                for spoiled in _others(verb, index, value, dump)
+            ]
+        for what, spoiled in variants:
+            yield what, [*args[:index], spoiled, *args[index + 1 :]]
 
 
-def _others(verb: str, place: int, value: Any, dump: dict[str, Any]) -> list[Any]:
+def _spoiled_fields(verb: str, fields: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, value in fields.items():
+        for spoiled in _values(name, value):
+            yield f"{name} {spoiled!r}", {**fields, name: spoiled}
+    if verb == "mail.send" and "cc" not in fields:
+        yield "one more copy", {**fields, "cc": "press@fair-news.example"}
+
+
+def _others(verb: str, index: int, value: Any, dump: dict[str, Any]) -> list[Any]:
+    """Return other values of an argument of a step."""
     app = verb.partition(".")[0]
-    if verb == "chat.post" and place == 0:
-        return ["#general" if value != "#general" else "#random"]
-    if verb == "sheets.set" and place < 2:
-        other_sheet = "Sales" if value != "Sales" else "Suppliers"
-        return [other_sheet if place == 0 else f"{value[0]}{int(value[1:]) + 1}"]
-    if verb == "shop.buy" and place == 0:
-        there = (row["name"] for row in dump["products"].values() if row["stock"] > 3)
-        return [next(name for name in there if name != value)]
-    if verb == "shop.cancel":
-        open_ = (row["id"] for row in dump["orders"].values() if row["status"] == "Processing")
-        return [next(number for number in open_ if number != value)]
-    if verb in ("files.move", "files.copy") and place == 1:
-        return ["Pictures"]
-    if verb in ("files.new", "files.folder") and place == 0:
-        folder, _, own = value.rpartition("/")
-        return [f"Pictures/{own}", *(f"{folder}/{name}" for name in _values("", own))]
-    if place == 0 and app in TABLES and verb != "chat.post":
+    match verb, index:
+        case "chat.post", 0:
+            return ["#general" if value != "#general" else "#random"]
+        case "sheets.set", 0:
+            return ["Sales" if value != "Sales" else "Suppliers"]
+        case "sheets.set", 1:
+            return [f"{value[0]}{int(value[1:]) + 1}"]
+        case "shop.buy", 0:
+            products = [row["name"] for row in dump["products"].values() if row["stock"] > 3]
+            return [name for name in products if name != value][:1]
+        case "shop.cancel", _:
+            orders = dump["orders"].values()
+            open_orders = [row["id"] for row in orders if row["status"] == "Processing"]
+            return [number for number in open_orders if number != value][:1]
+        case (("files.move" | "files.copy"), 1):
+            return ["Pictures"]
+        case (("files.new" | "files.folder"), 0):
+            folder, _, name = value.rpartition("/")
+            return [f"Pictures/{name}", *(f"{folder}/{other}" for other in _values("", name))]
+        case "mail.forward", 1:
+            return [OTHER_ADDRESS]
+    if index == 0 and app in TABLES and verb != "chat.post":
         return _other_rows(app, value, dump)
-    if verb == "mail.forward" and place == 1:
-        return ["olga.moreau@brightline.example"]
     return _values("", value)
 
 
-def _other_rows(app: str, named: Any, dump: dict[str, Any]) -> list[Any]:
+def _other_rows(app: str, name: Any, dump: dict[str, Any]) -> list[Any]:
     table = TABLES[app]
     try:
-        row = find_row(dump, table, named)
+        row = find_row(dump, table, name)
     except LookupError:
-        return []  # the oracle makes it first
-    others = [each for each in dump[table].values() if each["id"] not in (row["id"], 0)]
+        return []  # the solution makes it first
+    others = [other for other in dump[table].values() if other["id"] not in (row["id"], 0)]
     if app == "chat":
-        others = [x for x in others if x["author"] == row["author"] and not x["deleted"]]
+        others = [
+            other for other in others if other["author"] == row["author"] and not other["deleted"]
+        ]
     if app == "files":
-        others = [each for each in others if each["kind"] == "text"]
-        return [file_path(dump, others[0])]
+        texts = [other for other in others if other["kind"] == "text"]
+        return [file_path(dump, texts[0])]
     if app == "mail":
-        others = [each for each in others if each["folder"] == row["folder"]]
-    return [each["id"] for each in others[-1:]]
+        others = [other for other in others if other["folder"] == row["folder"]]
+    return [other["id"] for other in others[-1:]]
 
 
 def _values(name: str, value: Any) -> list[Any]:
+    """Return other values of a field."""
     if name in CHOICES:
-        return [each for each in CHOICES[name] if each != value][:1]
+        return [choice for choice in CHOICES[name] if choice != value][:1]
     if name in ("to", "cc", "guests"):
+        spoiled = [OTHER_ADDRESS, f"{value}, {OTHER_ADDRESS}"]
         _, *others = value.split(", ")
-        return [
-            "olga.moreau@brightline.example",
-            f"{value}, olga.moreau@brightline.example",
-            *([", ".join(others)] if others else []),
-        ]
+        if others:
+            spoiled.append(", ".join(others))
+        return spoiled
     if name == "files":
         return [["Documents/keys.txt"], []]
     if isinstance(value, int):
@@ -152,10 +161,12 @@ def _values(name: str, value: Any) -> list[Any]:
 
 
 def _one_letter(text: str) -> str:
-    """A digit, else the last letter, is another one."""
+    """Return a text with another last digit or, without digits, another last letter."""
     digits = list(re.finditer(r"\d", text))
     if digits:
-        place = digits[-1].start()
-        return f"{text[:place]}{(int(text[place]) + 1) % 10}{text[place + 1 :]}"
-    place = max(found.start() for found in re.finditer(r"[A-Za-z]", text))
-    return f"{text[:place]}{'b' if text[place] != 'b' else 'c'}{text[place + 1 :]}"
+        position = digits[-1].start()
+        other = str((int(text[position]) + 1) % 10)
+    else:
+        position = max(match.start() for match in re.finditer(r"[A-Za-z]", text))
+        other = "b" if text[position] != "b" else "c"
+    return text[:position] + other + text[position + 1 :]

@@ -1,16 +1,17 @@
-"""Scripted solutions: steps as tasks write them down, played with mouse and keyboard.
+"""Play scripted solutions of the office with mouse and keyboard.
 
-An oracle may look where an agent cannot: it finds its way by the names of elements (`data-t`) and
-by the store. What it does, it does through actions like everybody else.
+An oracle may look where an agent cannot: it finds elements by their names (`data-t`) and rows in
+the store. It acts through actions alone, as an agent does.
 
-A step is a verb with arguments: ["mail.archive", "Keys"]. A verb may name its way, which is another
-one to the same end: ["mail.archive by checkbox", "Keys"]. Forms (events, contacts, to-dos) know
+A step is a verb with arguments: ["mail.archive", "Keys"]. A verb may name another way to the same
+end: ["mail.archive by checkbox", "Keys"]. Forms (events, contacts, to-dos) know the ways
 
     keys      from field to field with Tab, saved with Ctrl+Enter
     picker    days are chosen in the small calendar
-    list      the row is looked for in the whole list, not searched for
+    list      the row is picked from the whole list, not searched for
 
-and the other ways are the methods whose names have `_by_`.
+and the other ways are the methods whose names have `_by_`. `office_store` plays the same steps on
+the store.
 """
 
 from __future__ import annotations
@@ -27,35 +28,35 @@ from tests.support.office_rows import find_row
 FORMS = {"calendar": "events", "contacts": "contacts", "todo": "todos"}  # applications with forms
 CHOICES = ("list", "priority")  # fields of forms with a drop-down list
 DAYS = ("date", "due")  # fields of forms with a small calendar
-FIELDS = {"company": "company-field", "list": "list-field"}  # whose name is not that of the column
-MOST_SCROLLS = 8
-MOST_TABS = 14
+FIELDS = {"company": "company-field", "list": "list-field"}  # not named like their columns
+MAX_SCROLLS = 8
+MAX_TABS = 14
 FIND = """([name, key]) => {
-  const isSeen = each => each.getClientRects().length > 0;
-  const shade = [...document.querySelectorAll(".shade")].filter(isSeen).pop();
+  const isVisible = item => item.getClientRects().length > 0;
+  const shade = [...document.querySelectorAll(".shade")].filter(isVisible).pop();
   const isAbove = /^(shell|menu|mail[.]person|date[.](day|prev|next))/.test(name);
   const root = shade && !isAbove ? shade : document;
   const element = [...root.querySelectorAll(`[data-t="${name}"]`)]
-    .find(each => isSeen(each) && (key === null || each.dataset.k === key));
+    .find(item => isVisible(item) && (key === null || item.dataset.k === key));
   if (!element) return null;
   const box = element.getBoundingClientRect();
-  const middle = (one, other, most) => (Math.max(0, one) + Math.min(most, other)) / 2;
+  const middle = (start, end, size) => (Math.max(0, start) + Math.min(size, end)) / 2;
   for (let pane = element.parentElement; pane; pane = pane.parentElement) {
     const style = getComputedStyle(pane), frame = pane.getBoundingClientRect();
-    const place = {x: middle(frame.left, frame.right, innerWidth) / innerWidth,
+    const point = {x: middle(frame.left, frame.right, innerWidth) / innerWidth,
                    y: middle(frame.top, frame.bottom, innerHeight) / innerHeight};
     const over = box.bottom - frame.bottom, under = frame.top - box.top;
     const right = box.right - frame.right, left = frame.left - box.left;
     if (/auto|scroll/.test(style.overflowY) && (over > 1 || under > 1) && box.height < frame.height)
-      return {...place, scroll: over > 1 ? over + 20 : under + 20, to: over > 1 ? "down" : "up"};
+      return {...point, scroll: over > 1 ? over + 20 : under + 20, to: over > 1 ? "down" : "up"};
     if (/auto|scroll/.test(style.overflowX) && (right > 1 || left > 1) && box.width < frame.width)
-      return {...place, scroll: right > 1 ? right + 20 : left + 20,
+      return {...point, scroll: right > 1 ? right + 20 : left + 20,
               to: right > 1 ? "right" : "left"};
   }
   return {scroll: 0, text: element.value ?? "",
           x: (box.left + box.width / 2) / innerWidth, y: (box.top + box.height / 2) / innerHeight};
 }"""
-"""Where an element is, as fractions of the screen, or what must be scrolled to see it."""
+"""Finds an element: its middle in fractions of the screen, or how far to scroll which point."""
 
 
 class Oracle:
@@ -63,31 +64,34 @@ class Oracle:
 
     def __init__(self, world: OfficeWorld) -> None:
         self.world = world
-        self.actions: list[Action] = []  # what it has done so far
+        self.actions: list[Action] = []  # all so far
 
     def play(self, steps: Sequence[Sequence[Any]]) -> None:
-        """Does one step after the other.
+        """Do one step after the other.
 
         Raises:
-            LookupError: something is not where it should be.
+            LookupError: an element or a row is missing.
         """
         for verb, *arguments in steps:
             if verb in ("answer", "done", "fail"):
                 self._act(Action(verb, text=str(arguments[0]) if arguments else ""))
-                continue
-            plain, _, way = verb.partition(" by ")
-            app, _, what = plain.partition(".")
-            self._open(app)
-            step: Callable[..., None] | None
-            step = getattr(self, f"_{app}_{what}_by_{way}" if way else f"_{app}_{what}", None)
-            if step is not None:
-                step(*arguments)
-            elif app in FORMS and what in ("new", "change", "delete"):
-                self._form(app, what, way, *arguments)
-            elif what == "search":
-                self._search(f"{app}.search", *arguments)
             else:
-                raise LookupError(f"there is no step {verb!r}")
+                self._step(verb, arguments)
+
+    def _step(self, verb: str, arguments: Sequence[Any]) -> None:
+        plain_verb, _, way = verb.partition(" by ")
+        app, _, what = plain_verb.partition(".")
+        method_name = f"_{app}_{what}_by_{way}" if way else f"_{app}_{what}"
+        method: Callable[..., None] | None = getattr(self, method_name, None)
+        self._open(app)
+        if method is not None:
+            method(*arguments)
+        elif app in FORMS and what in ("new", "change", "delete"):
+            self._form(app, what, way, *arguments)
+        elif what == "search":
+            self._search(f"{app}.search", *arguments)
+        else:
+            raise LookupError(f"there is no step {verb!r}")
 
     # -- mouse and keyboard -----------------------------------------------------------------------
 
@@ -96,28 +100,28 @@ class Oracle:
         self.world.step(action)
 
     def _look(self, name: str, key: Any = None) -> Row | None:
-        """Where something is, if it is anywhere."""
+        """Return the visible element with a name, or None (see `FIND`)."""
         key = None if key is None else str(key)
-        place: Row | None = self.world.tab.page.evaluate(FIND, [name, key])
-        return place
+        element: Row | None = self.world.tab.page.evaluate(FIND, [name, key])
+        return element
 
-    def _at(self, name: str, key: Any = None) -> Row:
-        """Where something is, once it has been scrolled to."""
-        for _ in range(MOST_SCROLLS):
-            place = self._look(name, key)
-            if place is None:
+    def _find(self, name: str, key: Any = None) -> Row:
+        """Return an element after scrolling to it."""
+        for _ in range(MAX_SCROLLS):
+            element = self._look(name, key)
+            if element is None:
                 break
-            if not place["scroll"]:
-                return place
-            notches = math.ceil(place["scroll"] / 100)
-            point = (place["x"], place["y"])
-            self._act(Action("scroll", point, direction=place["to"], amount=notches))
+            if not element["scroll"]:
+                return element
+            notches = math.ceil(element["scroll"] / 100)
+            point = (element["x"], element["y"])
+            self._act(Action("scroll", point, direction=element["to"], amount=notches))
         raise LookupError(f"{name} {key or ''} is not to be seen")
 
     def _click(self, name: str, key: Any = None) -> Row:
-        place = self._at(name, key)
-        self._act(Action("click", (place["x"], place["y"])))
-        return place
+        element = self._find(name, key)
+        self._act(Action("click", (element["x"], element["y"])))
+        return element
 
     def _type(self, text: Any) -> None:
         self._act(Action("type", text=str(text)))
@@ -129,7 +133,7 @@ class Oracle:
         self._write(text, self._click(name)["text"])
 
     def _write(self, text: Any, before: str) -> None:
-        """Writes into the field that has the focus, in place of what it holds."""
+        """Write into the focused field in place of its present text."""
         if before:
             self._key("ctrl", "a")
             if text == "":
@@ -138,8 +142,8 @@ class Oracle:
             self._type(text)
 
     def _tab_to(self, name: str) -> None:
-        """Moves the focus to a field of the window, with the keyboard."""
-        for _ in range(MOST_TABS):
+        """Move the focus to a field of the window with the Tab key."""
+        for _ in range(MAX_TABS):
             if self.world.tab.page.evaluate("document.activeElement.dataset.t") == name:
                 return
             self._key("tab")
@@ -150,7 +154,7 @@ class Oracle:
         self._write(text, self.world.tab.page.evaluate("document.activeElement.value"))
 
     def _pick(self, name: str, day: str, before: str) -> None:
-        """Chooses a day in the small calendar of a field that holds `before`."""
+        """Choose a day in the small calendar of a field whose present day is `before`."""
         self._click("date.open", name)
         turn = "date.prev" if before and day < before else "date.next"
         while self._look("date.day", day) is None:
@@ -168,8 +172,8 @@ class Oracle:
     def _ok(self) -> None:
         self._click("dialog.ok")
 
-    def _row(self, table: str, named: Any) -> Row:
-        return find_row(self.world.dump(), table, named)
+    def _row(self, table: str, name: Any) -> Row:
+        return find_row(self.world.dump(), table, name)
 
     def _open(self, app: str) -> None:
         if self.world.tab.page.evaluate("office.current()") == app:
@@ -179,14 +183,14 @@ class Oracle:
         self._click("shell.app", app)
 
     def _leave_detail(self, app: str) -> None:
-        """Back to the list, where the detail hides it."""
+        """Go back to the list, where the detail hides it."""
         if self._look(f"{app}.back") is not None:
             self._click(f"{app}.back")
 
     # -- forms ------------------------------------------------------------------------------------
 
     def _form(self, app: str, what: str, way: str, *arguments: Any) -> None:
-        """Makes, changes or deletes an event, a contact or a to-do."""
+        """Add, change or delete an event, a contact or a to-do."""
         if what == "new":
             self._click(f"{app}.new")
         else:
@@ -199,13 +203,13 @@ class Oracle:
         self._fields(app, way, fields)
 
     def _fields(self, app: str, way: str, fields: Mapping[str, Any]) -> None:
-        """Fills in the form that is open, and saves it."""
+        """Fill in the open form and save it."""
         for name, value in fields.items():
             field = f"{app}.{FIELDS.get(name, name)}"
             if name in CHOICES:
                 self._choose(field, value)
             elif way == "picker" and name in DAYS:
-                self._pick(name, value, self._at(field)["text"])
+                self._pick(name, value, self._find(field)["text"])
             elif way == "keys":
                 self._fill_by_keys(field, value)
             else:
@@ -215,26 +219,26 @@ class Oracle:
         else:
             self._ok()
 
-    def _calendar_found(self, named: Any) -> None:
-        row = self._row("events", named)
+    def _calendar_found(self, name: Any) -> None:
+        row = self._row("events", name)
         self._search("calendar.search", row["title"])
         self._click("calendar.event", row["id"])
 
-    def _calendar_read(self, named: Any) -> None:
-        self._calendar_found(named)
+    def _calendar_read(self, name: Any) -> None:
+        self._calendar_found(name)
         self._click("dialog.cancel")
 
-    def _calendar_listed(self, named: Any) -> None:
-        row = self._row("events", named)
+    def _calendar_listed(self, name: Any) -> None:
+        row = self._row("events", name)
         self._calendar_show(row["date"])
         self._click("calendar.event", row["id"])
 
-    def _calendar_read_by_list(self, named: Any) -> None:
-        self._calendar_listed(named)
+    def _calendar_read_by_list(self, name: Any) -> None:
+        self._calendar_listed(name)
         self._click("dialog.cancel")
 
-    def _calendar_duplicate(self, named: Any, fields: Mapping[str, Any]) -> None:
-        self._calendar_found(named)
+    def _calendar_duplicate(self, name: Any, fields: Mapping[str, Any]) -> None:
+        self._calendar_found(name)
         self._click("calendar.duplicate")
         self._fields("calendar", "", fields)
 
@@ -243,7 +247,7 @@ class Oracle:
         self._click("calendar.number", date)
 
     def _calendar_new_by_day(self, event: Mapping[str, Any]) -> None:
-        """From the day itself, whose date then stands in the form."""
+        """Start from the day itself, whose date is then in the form."""
         self._calendar_show_by_month(event["date"])
         self._click("calendar.new")
         self._fields("calendar", "", {name: event[name] for name in event if name != "date"})
@@ -252,23 +256,23 @@ class Oracle:
         self._calendar_turn("list", date)
 
     def _calendar_turn(self, view: str, date: str) -> None:
-        """Shows the month of a day."""
+        """Show the month of a day."""
         self._choose("calendar.view", view)
         self._click("calendar.today")
         for _ in range(int(date[5:7]) - 3):  # months after March
             self._click("calendar.next")
 
-    def _contacts_found(self, named: Any) -> None:
-        row = self._row("contacts", named)
+    def _contacts_found(self, name: Any) -> None:
+        row = self._row("contacts", name)
         self._leave_detail("contacts")
         self._fill("contacts.search", row["name"])
         self._click("contacts.row", row["id"])
 
     _contacts_read = _contacts_found
 
-    def _contacts_listed(self, named: Any) -> None:
-        """Looks through the pages."""
-        row = self._row("contacts", named)
+    def _contacts_listed(self, name: Any) -> None:
+        """Look through the pages of the list."""
+        row = self._row("contacts", name)
         self._leave_detail("contacts")
         self._fill("contacts.search", "")
         while self._look("contacts.row", row["id"]) is None:
@@ -280,23 +284,23 @@ class Oracle:
     def _todo_show(self) -> None:
         self._choose("todo.filter", "all")
 
-    def _todo_found(self, named: Any) -> None:
-        row = self._row("todos", named)
+    def _todo_found(self, name: Any) -> None:
+        row = self._row("todos", name)
         if row["done"]:
             self._choose("todo.filter", "all")
         self._fill("todo.search", row["title"])
 
-    def _todo_listed(self, named: Any) -> None:
+    def _todo_listed(self, name: Any) -> None:
         self._choose("todo.filter", "all")
         self._choose("todo.sort", "title")
         self._fill("todo.search", "")
 
-    def _todo_tick_by_list(self, named: Any) -> None:
-        self._todo_listed(named)
-        self._click("todo.done", self._row("todos", named)["id"])
+    def _todo_tick_by_list(self, name: Any) -> None:
+        self._todo_listed(name)
+        self._click("todo.done", self._row("todos", name)["id"])
 
     def _todo_new_by_line(self, todo: Mapping[str, Any]) -> None:
-        """Through the line above the list; the form says the rest."""
+        """Use the line above the list, and the form for the other fields."""
         self._click("todo.list", todo.get("list", "Personal"))
         self._search("todo.quick", todo["title"])
         rest = {name: todo[name] for name in todo if name not in ("title", "list")}
@@ -304,80 +308,80 @@ class Oracle:
         if rest:
             self._form("todo", "change", "", max(self.world.dump()["todos"]), rest)
 
-    def _todo_tick(self, named: Any) -> None:
-        self._todo_found(named)
-        self._click("todo.done", self._row("todos", named)["id"])
+    def _todo_tick(self, name: Any) -> None:
+        self._todo_found(name)
+        self._click("todo.done", self._row("todos", name)["id"])
 
     # -- mail -------------------------------------------------------------------------------------
 
-    def _mail_found(self, named: Any) -> Row:
-        """Shows the list with a mail in it."""
-        row = self._row("mail", named)
+    def _mail_found(self, name: Any) -> Row:
+        """Show a list that has a mail."""
+        row = self._row("mail", name)
         self._click("mail.folder", row["folder"])
         if self._look("mail.row", row["id"]) is None:
             self._search("mail.search", row["subject"])
         return row
 
-    def _mail_read(self, named: Any) -> None:
-        self._click("mail.row", self._mail_found(named)["id"])
+    def _mail_read(self, name: Any) -> None:
+        self._click("mail.row", self._mail_found(name)["id"])
 
-    def _mail_star(self, named: Any) -> None:
-        self._click("mail.star", self._mail_found(named)["id"])
+    def _mail_star(self, name: Any) -> None:
+        self._click("mail.star", self._mail_found(name)["id"])
 
-    def _mail_archive(self, named: Any, verb: str = "archive") -> None:
-        self._mail_read(named)
+    def _mail_archive(self, name: Any, verb: str = "archive") -> None:
+        self._mail_read(name)
         self._click(f"mail.{verb}")
 
-    def _mail_delete(self, named: Any) -> None:
-        self._mail_archive(named, "delete")
+    def _mail_delete(self, name: Any) -> None:
+        self._mail_archive(name, "delete")
 
-    def _mail_inbox(self, named: Any) -> None:
-        self._mail_archive(named, "inbox")
+    def _mail_inbox(self, name: Any) -> None:
+        self._mail_archive(name, "inbox")
 
-    def _mail_save(self, named: Any, number: int) -> None:
-        self._mail_read(named)
+    def _mail_save(self, name: Any, number: int) -> None:
+        self._mail_read(name)
         self._click("mail.save", number)
 
-    def _mail_read_by_search(self, named: Any) -> None:
-        row = self._row("mail", named)
+    def _mail_read_by_search(self, name: Any) -> None:
+        row = self._row("mail", name)
         self._click("mail.folder", row["folder"])
         self._search("mail.search", f"{row['sender']} {row['subject']}")
         self._click("mail.row", row["id"])
 
-    def _mail_star_by_opening(self, named: Any) -> None:
-        self._mail_read(named)
+    def _mail_star_by_opening(self, name: Any) -> None:
+        self._mail_read(name)
         self._click("mail.star-open")
 
-    def _mail_archive_by_checkbox(self, named: Any, verb: str = "archive") -> None:
-        self._click("mail.check", self._mail_found(named)["id"])
+    def _mail_archive_by_checkbox(self, name: Any, verb: str = "archive") -> None:
+        self._click("mail.check", self._mail_found(name)["id"])
         self._click(f"mail.bulk-{verb}")
 
-    def _mail_delete_by_checkbox(self, named: Any) -> None:
-        self._mail_archive_by_checkbox(named, "delete")
+    def _mail_delete_by_checkbox(self, name: Any) -> None:
+        self._mail_archive_by_checkbox(name, "delete")
 
-    def _mail_inbox_by_checkbox(self, named: Any) -> None:
-        self._mail_archive_by_checkbox(named, "inbox")
+    def _mail_inbox_by_checkbox(self, name: Any) -> None:
+        self._mail_archive_by_checkbox(name, "inbox")
 
-    def _mail_view(self, named: Any, number: int) -> None:
-        self._mail_read(named)
+    def _mail_view(self, name: Any, number: int) -> None:
+        self._mail_read(name)
         self._click("mail.view", number)
         self._click("dialog.cancel")
 
-    def _mail_reply(self, named: Any, body: str) -> None:
-        self._mail_answer(named, body)
+    def _mail_reply(self, name: Any, body: str) -> None:
+        self._mail_answer(name, body)
         self._ok()
 
-    def _mail_reply_by_keys(self, named: Any, body: str) -> None:
-        self._mail_answer(named, body)
+    def _mail_reply_by_keys(self, name: Any, body: str) -> None:
+        self._mail_answer(name, body)
         self._key("ctrl", "enter")
 
-    def _mail_answer(self, named: Any, body: str) -> None:
-        self._mail_read(named)
+    def _mail_answer(self, name: Any, body: str) -> None:
+        self._mail_read(name)
         self._click("mail.reply")
         self._type(body)  # the caret stands at the beginning
 
-    def _mail_forward(self, named: Any, to: str, text: str = "") -> None:
-        self._mail_read(named)
+    def _mail_forward(self, name: Any, to: str, text: str = "") -> None:
+        self._mail_read(name)
         self._click("mail.forward")
         self._address("to", to)
         if text:
@@ -392,7 +396,7 @@ class Oracle:
         self._ok()
 
     def _mail_send_by_draft(self, mail: Mapping[str, Any]) -> None:
-        """Written, closed, opened again among the drafts, sent."""
+        """Write and close it, open it again among the drafts, send it."""
         self._mail_draft(mail)
         self._click("mail.folder", "Drafts")
         self._click("mail.row")
@@ -404,7 +408,7 @@ class Oracle:
         self._click("dialog.cancel")
 
     def _mail_send_by_contact(self, mail: Mapping[str, Any]) -> None:
-        """From the recipient's entry in the contacts."""
+        """Start from the recipient's entry in the contacts."""
         people = self.world.dump()["contacts"].values()
         person = next(row for row in people if row["email"] == mail["to"])
         self._open("contacts")
@@ -414,7 +418,7 @@ class Oracle:
         self._ok()
 
     def _mail_send_by_suggestion(self, mail: Mapping[str, Any]) -> None:
-        """Recipients by their names, chosen from what is suggested."""
+        """Choose recipients from the suggestions for their names."""
         people = {row["email"]: row["name"] for row in self.world.dump()["contacts"].values()}
         self._click("mail.compose")
         self._click("mail.to")
@@ -472,41 +476,41 @@ class Oracle:
         self._chat_read(channel)
         self._search("chat.text", text)
 
-    def _chat_pin_by_search(self, named: Any, verb: str = "pin") -> None:
-        row = self._row("messages", named)
+    def _chat_pin_by_search(self, name: Any, verb: str = "pin") -> None:
+        row = self._row("messages", name)
         self._search("chat.search", row["text"])
         self._click("chat.found", row["id"])
         self._click(f"chat.{verb}", row["id"])
 
-    def _chat_edit_by_search(self, named: Any, text: str) -> None:
-        self._chat_pin_by_search(named, "edit")
+    def _chat_edit_by_search(self, name: Any, text: str) -> None:
+        self._chat_pin_by_search(name, "edit")
         self._fill("chat.edit-text", text)
         self._ok()
 
-    def _chat_delete_by_search(self, named: Any) -> None:
-        self._chat_pin_by_search(named, "delete")
+    def _chat_delete_by_search(self, name: Any) -> None:
+        self._chat_pin_by_search(name, "delete")
         self._ok()
 
-    def _chat_pin(self, named: Any, verb: str = "pin") -> None:
-        row = self._row("messages", named)
+    def _chat_pin(self, name: Any, verb: str = "pin") -> None:
+        row = self._row("messages", name)
         self._chat_read(row["channel"])
         while self._look(f"chat.{verb}", row["id"]) is None:
             self._click("chat.earlier")
         self._click(f"chat.{verb}", row["id"])
 
-    def _chat_edit(self, named: Any, text: str) -> None:
-        self._chat_pin(named, "edit")
+    def _chat_edit(self, name: Any, text: str) -> None:
+        self._chat_pin(name, "edit")
         self._fill("chat.edit-text", text)
         self._ok()
 
-    def _chat_delete(self, named: Any) -> None:
-        self._chat_pin(named, "delete")
+    def _chat_delete(self, name: Any) -> None:
+        self._chat_pin(name, "delete")
         self._ok()
 
     # -- files ------------------------------------------------------------------------------------
 
     def _files_go(self, path: str) -> None:
-        """Shows a folder."""
+        """Show a folder."""
         self._leave_detail("files")
         if self._look("files.clear") is not None:
             self._click("files.clear")
@@ -518,7 +522,7 @@ class Oracle:
     _files_read = _files_go
 
     def _files_found(self, path: str) -> Row:
-        """Shows a file among the results of a search."""
+        """Show a file among the results of a search."""
         row = self._row("files", path)
         self._leave_detail("files")
         self._search("files.search", row["name"])
@@ -556,7 +560,7 @@ class Oracle:
         self._key("ctrl", "s")
 
     def _files_append(self, path: str, text: str) -> None:
-        """Writes below what stands there."""
+        """Write below the present text."""
         self._files_go(path)
         self._click("files.text")
         self._key("ctrl", "end")
@@ -574,11 +578,11 @@ class Oracle:
         self._click("menu.item", entry)
 
     def _files_right(self, path: str, entry: str) -> None:
-        """An entry of the menu under the right button."""
+        """Choose an entry of the context menu."""
         row = self._row("files", path)
         self._files_go(path.rpartition("/")[0])
-        place = self._at("files.row", row["id"])
-        self._act(Action("right", (place["x"], place["y"])))
+        element = self._find("files.row", row["id"])
+        self._act(Action("right", (element["x"], element["y"])))
         self._click("menu.item", entry)
 
     def _files_rename(self, path: str, name: str) -> None:
@@ -629,7 +633,7 @@ class Oracle:
         self._click("sheets.ok")
 
     def _sheets_row(self, sheet: str, cell: str, values: Sequence[Any]) -> None:
-        """Side by side, from a cell on."""
+        """Write values side by side, from a cell on."""
         self._click("sheets.tab", sheet)
         self._search("sheets.jump", cell)
         for value in values:
@@ -637,7 +641,7 @@ class Oracle:
             self._key("tab")
 
     def _sheets_column(self, sheet: str, cell: str, values: Sequence[Any]) -> None:
-        """One below the other, from a cell on, typed at one go."""
+        """Write values below each other, from a cell on, in one action."""
         self._click("sheets.tab", sheet)
         self._search("sheets.jump", cell)
         self._type("".join(f"{value}\n" for value in values))
@@ -656,7 +660,7 @@ class Oracle:
         self._click("shop.row", self._row("products", product)["id"])
 
     def _shop_show_by_category(self, product: str) -> None:
-        """Looks through the pages of a category."""
+        """Look through the pages of a category."""
         row = self._row("products", product)
         self._click("shop.cart")  # from wherever, to where the way back leads to the products
         self._click("shop.back")
@@ -682,12 +686,12 @@ class Oracle:
         self._click("shop.category", "")
 
     def _shop_buy_by_cart(self, product: str, pieces: int) -> None:
-        """One piece first; the cart says how many."""
+        """Add one piece and set the quantity in the cart."""
         self._shop_show(product)
         self._click("shop.add")
         self._click("shop.cart")
-        place = self._click("shop.cart-qty", self._row("products", product)["id"])
-        self._write(pieces, place["text"])
+        quantity = self._click("shop.cart-qty", self._row("products", product)["id"])
+        self._write(pieces, quantity["text"])
         self._key("enter")
 
     def _shop_buy_by_clicks(self, product: str, pieces: int) -> None:
@@ -701,7 +705,7 @@ class Oracle:
         self._click("shop.add")
 
     def _shop_remove(self, product: str) -> None:
-        """Takes a product out of the cart."""
+        """Take a product out of the cart."""
         self._click("shop.cart")
         self._click("shop.remove", self._row("products", product)["id"])
 
@@ -720,7 +724,7 @@ class Oracle:
         self._click("shop.orders")
 
     def _shop_look(self, number: int) -> None:
-        """Opens an order."""
+        """Open an order."""
         self._click("shop.orders")
         self._click("shop.order", number)
 

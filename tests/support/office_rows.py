@@ -1,4 +1,4 @@
-"""What scripts call the rows of a store."""
+"""How scripted solutions name the rows of a store."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ LABELS = {
 }
 
 
-def find_row(dump: Dump, table: str, named: Any) -> Row:
-    """The row with an id, or with a name that no other has; a file by its path.
+def find_row(dump: Dump, table: str, name: Any) -> Row:
+    """Return the row with an id or with a name; a file by its path.
 
     Raises:
-        LookupError: there is none, or more than one.
+        LookupError: there is no such row, or more than one.
     """
-    rows = dump[table]
-    if isinstance(named, int):
-        found = [rows[named]] if named in rows else []
+    rows = dump[table].values()
+    if isinstance(name, int):
+        matches = [row for row in rows if row["id"] == name]
     elif table == "files":
-        found = [row for row in rows.values() if file_path(dump, row) == named]
+        matches = [row for row in rows if file_path(dump, row) == name]
     else:
-        found = [row for row in rows.values() if row[LABELS[table]] == named]
-    if len(found) != 1:
-        raise LookupError(f"{len(found)} rows of {table} are called {named!r}")
-    return found[0]
+        matches = [row for row in rows if row[LABELS[table]] == name]
+    if len(matches) != 1:
+        raise LookupError(f"{len(matches)} rows of {table} are called {name!r}")
+    return matches[0]
 
 
 def file_path(dump: Dump, row: Row) -> str:
-    """Where a file lies, without the root's name."""
+    """Return the path of a file below the root."""
     names: list[str] = []
     while row["parent"] is not None:
         names.insert(0, row["name"])

@@ -1,4 +1,7 @@
-"""Plays oracles of office tasks on the store, as the applications would: quick, and no browser."""
+"""Play scripted solutions of the office on the store, as the applications would: without a browser.
+
+The steps are those of `office_oracle`. All ways of a step have the same effect here.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,39 @@ from typing import Any
 
 from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.office.apps import APPS
-from benchmarks.worlds.office.store import Store
+from benchmarks.worlds.office.store import Dump, Row, Store
 from benchmarks.worlds.office.tasks.checks import check
 from benchmarks.worlds.office.week import base_store
 from tests.support.office_rows import find_row
 
-EVENT = {
-    "title": "",
-    "date": "2026-03-09",
-    "start": "10:00",
-    "end": "11:00",
-    "place": "",
-    "guests": "",
-    "note": "",
+FORMS: dict[str, tuple[str, str, Row]] = {
+    "calendar": (
+        "events",
+        "event",
+        {
+            "title": "",
+            "date": "2026-03-09",
+            "start": "10:00",
+            "end": "11:00",
+            "place": "",
+            "guests": "",
+            "note": "",
+        },
+    ),
+    "contacts": (
+        "contacts",
+        "contact",
+        {"name": "", "email": "", "phone": "", "company": "", "note": ""},
+    ),
+    "todo": (
+        "todos",
+        "todo",
+        {"title": "", "list": "Personal", "due": "", "priority": "Normal", "note": ""},
+    ),
 }
-CONTACT = {"name": "", "email": "", "phone": "", "company": "", "note": ""}
-TODO = {"title": "", "list": "Personal", "due": "", "priority": "Normal", "note": ""}
-
-
-LOOKING = (
+"""By application: table, name of the argument of "save", and the fields of an empty form."""
+READ_TABLES = {"mail": "mail", "calendar": "events", "contacts": "contacts", "files": "files"}
+WITHOUT_EFFECT = {
     "mail.view",
     "calendar.show",
     "chat.read",
@@ -35,156 +52,174 @@ LOOKING = (
     "shop.orders",
     "shop.look",
     "todo.show",
-)
+}
 
 
-def _quote(mail) -> str:
-    """What the page of Mail puts below a reply."""
+def _quote(mail: Row) -> str:
+    """Return what the page of Mail puts below a reply."""
     lines = "\n> ".join(mail["body"].split("\n"))
     return f"\n\nOn {mail['sent_at']}, {mail['sender']} wrote:\n> {lines}"
 
 
 class StoreHand:
-    """One episode; `play` does the steps of an oracle. Another way of a step has the same effect."""
+    """Plays steps in one episode and judges it."""
 
-    def __init__(self, task, before=None):
+    def __init__(self, task: Row, before: Dump | None = None) -> None:
         self.task = task
         self.store = Store(base_store(task["seed"]), task["setup"])
         self.before = before or self.store.dump()
-        self.end, self.answer = "", ""
+        self.end = ""
+        self.answer = ""
 
-    def play(self, steps) -> Outcome:
-        for verb, *args in steps:
-            if self.end:
+    def play(self, steps: Any) -> Outcome:
+        """Do steps until one ends the episode."""
+        for verb, *arguments in steps:
+            if verb in ("answer", "done", "fail"):
+                self.end = verb
+                self.answer = str(arguments[0]) if arguments else ""
                 break
-            self._do(verb.partition(" by ")[0], args)
+            self._step(verb.partition(" by ")[0], arguments)
         return check(self.task, self.before, self.store.dump(), self.end, self.answer)
+
+    def _step(self, verb: str, arguments: list[Any]) -> None:
+        app, _, what = verb.partition(".")
+        method = getattr(self, f"_{app}_{what}", None)
+        if method is not None:
+            method(*arguments)
+        elif app in FORMS and what in ("new", "change", "delete", "duplicate"):
+            self._form(app, what, *arguments)
+        elif what == "read" and app in READ_TABLES:
+            self._row(READ_TABLES[app], arguments[0])
+        elif verb not in WITHOUT_EFFECT and what != "search":
+            raise ValueError(f"no such step: {verb} {arguments}")
 
     def _call(self, app: str, verb: str, **arguments: Any) -> Any:
         return self.store.call(APPS[app][verb], arguments)
 
-    def _row(self, table: str, named: Any) -> Any:
-        return find_row(self.store.dump(), table, named)
+    def _row(self, table: str, name: Any) -> Row:
+        return find_row(self.store.dump(), table, name)
 
-    def _do(self, verb: str, args: list[Any]) -> None:
-        match [verb, *args]:
-            case ["done" | "fail"]:
-                self.end = verb
-            case ["answer", text]:
-                self.end, self.answer = verb, str(text)
-            case ["mail.read" | "calendar.read" | "contacts.read" | "files.read", named]:
-                table = {"calendar": "events"}.get(verb.split(".")[0], verb.split(".")[0])
-                self._row(table, named)
-            case ["mail.send", {**fields}]:
-                to = {"to": "", "subject": "", "body": "", **fields}
-                to["body"] = str(to["body"])
-                files = [self._row("files", path)["id"] for path in to.pop("files", [])]
-                self._call("mail", "send", **to, attachments=files)
-            case ["mail.reply", named, body]:
-                mail = self._row("mail", named)
-                quoted = f"{body}{_quote(mail)}"
-                self._call(
-                    "mail",
-                    "send",
-                    to=mail["sender_addr"],
-                    subject=f"Re: {mail['subject']}",
-                    body=quoted,
-                )
-            case ["mail.draft", {**fields}]:
-                self._call("mail", "keep", **{"to": "", "subject": "", "body": "", **fields})
-            case ["mail.forward", named, to, *more]:
-                mail = self._row("mail", named)
-                body = f"{more[0] if more else ''}{_quote(mail)}"
-                self._call("mail", "send", to=to, subject=f"Fwd: {mail['subject']}", body=body)
-            case ["mail.archive" | "mail.delete" | "mail.inbox", named]:
-                folder = {"archive": "Archive", "delete": "Trash", "inbox": "Inbox"}[verb[5:]]
-                self._call("mail", "move", ids=[self._row("mail", named)["id"]], folder=folder)
-            case ["mail.star", named]:
-                mail = self._row("mail", named)
-                self._call(
-                    "mail", "mark", ids=[mail["id"]], column="starred", on=not mail["starred"]
-                )
-            case ["mail.save", named, number]:
-                self._call("mail", "save", id=self._row("mail", named)["id"], index=number)
-            case ["calendar.new", {**fields}]:
-                self._call("calendar", "save", event={**EVENT, **fields})
-            case ["contacts.new", {**fields}]:
-                self._call("contacts", "save", contact={**CONTACT, **fields})
-            case ["todo.new", {**fields}]:
-                self._call("todo", "save", todo={**TODO, **fields})
-            case ["calendar.change", named, {**fields}]:
-                row = self._row("events", named)
-                event = {name: row[name] for name in EVENT}
-                self._call("calendar", "save", event={**event, **fields}, id=row["id"])
-            case ["calendar.duplicate", named, {**fields}]:
-                row = self._row("events", named)
-                event = {name: row[name] for name in EVENT}
-                self._call("calendar", "save", event={**event, **fields})
-            case ["contacts.change", named, {**fields}]:
-                row = self._row("contacts", named)
-                contact = {name: row[name] for name in CONTACT}
-                self._call("contacts", "save", contact={**contact, **fields}, id=row["id"])
-            case ["todo.change", named, {**fields}]:
-                row = self._row("todos", named)
-                todo = {name: row[name] for name in TODO}
-                self._call("todo", "save", todo={**todo, **fields}, id=row["id"])
-            case ["calendar.delete" | "contacts.delete" | "todo.delete" | "files.delete", named]:
-                app = verb.split(".")[0]
-                table = {"calendar": "events", "todo": "todos"}.get(app, app)
-                self._call(app, "delete", id=self._row(table, named)["id"])
-            case [looking, *_] if looking in LOOKING or looking.endswith(".search"):
-                pass
-            case ["chat.post", channel, text]:
-                self._call("chat", "post", channel=channel, text=text)
-            case ["chat.pin", named]:
-                message = self._row("messages", named)
-                self._call("chat", "pin", id=message["id"], on=not message["pinned"])
-            case ["chat.edit", named, text]:
-                self._call("chat", "edit", id=self._row("messages", named)["id"], text=text)
-            case ["chat.delete", named]:
-                self._call("chat", "delete", id=self._row("messages", named)["id"])
-            case ["files.new", path, content]:
-                file = self._create(path, "text")
-                self._call("files", "write", id=file["id"], content=str(content))
-            case ["files.folder", path]:
-                self._create(path, "folder")
-            case ["files.write", path, content]:
-                self._call(
-                    "files", "write", id=self._row("files", path)["id"], content=str(content)
-                )
-            case ["files.append", path, text]:
-                file = self._row("files", path)
-                self._call("files", "write", id=file["id"], content=f"{file['content']}\n{text}")
-            case ["files.rename", path, name]:
-                self._call("files", "rename", id=self._row("files", path)["id"], name=name)
-            case ["files.move" | "files.copy", path, folder]:
-                file, to = self._row("files", path), self._row("files", folder)
-                self._call("files", verb[6:], id=file["id"], parent=to["id"])
-            case ["sheets.set", sheet, cell, value]:
-                self._call("sheets", "set", sheet=sheet, cell=cell, value=str(value))
-            case ["sheets.row" | "sheets.column", sheet, first, [*values]]:
-                for number, value in enumerate(values):
-                    right, down = (number, 0) if verb == "sheets.row" else (0, number)
-                    cell = f"{chr(ord(first[0]) + right)}{int(first[1:]) + down}"
-                    self._call("sheets", "set", sheet=sheet, cell=cell, value=str(value))
-            case ["shop.remove", product]:
-                self._call("shop", "set", id=self._row("products", product)["id"], qty=0)
-            case ["shop.buy", product, qty]:
-                self._call("shop", "add", id=self._row("products", product)["id"], qty=qty)
-            case ["shop.order", {**fields}]:
-                order = {"delivery": "Standard", "note": "", **fields}
-                address = self._row("addresses", order.pop("address"))["id"]
-                self._call("shop", "order", address=address, **order)
-            case ["shop.cancel", number]:
-                self._call("shop", "cancel", id=number)
-            case ["todo.tick", named]:
-                row = self._row("todos", named)
-                self._call("todo", "tick", id=row["id"], on=not row["done"])
-            case _:
-                raise ValueError(f"no such step: {verb} {args}")
+    def _id(self, table: str, name: Any) -> Any:
+        return self._row(table, name)["id"]
 
-    def _create(self, path: str, kind: str) -> Any:
-        folder, _, name = path.rpartition("/")
-        return self._call(
-            "files", "create", parent=self._row("files", folder)["id"], name=name, kind=kind
+    def _form(self, app: str, what: str, *arguments: Any) -> None:
+        """Add, change, copy or delete an event, a contact or a to-do."""
+        table, argument, empty = FORMS[app]
+        if what == "delete":
+            self._call(app, "delete", id=self._id(table, arguments[0]))
+            return
+        row, id = empty, None
+        if what in ("change", "duplicate"):
+            row = self._row(table, arguments[0])
+        if what == "change":
+            id = row["id"]
+        fields = {name: row[name] for name in empty} | arguments[-1]
+        self._call(app, "save", **{argument: fields, "id": id})
+
+    def _mail_send(self, mail: Row) -> None:
+        ids = [self._id("files", path) for path in mail.get("files", [])]
+        fields = {"to": "", "subject": "", "body": "", **mail}
+        fields["body"] = str(fields["body"])
+        fields.pop("files", None)
+        self._call("mail", "send", **fields, attachments=ids)
+
+    def _mail_draft(self, mail: Row) -> None:
+        self._call("mail", "keep", **{"to": "", "subject": "", "body": "", **mail})
+
+    def _mail_reply(self, name: Any, body: str) -> None:
+        mail = self._row("mail", name)
+        subject = f"Re: {mail['subject']}"
+        body += _quote(mail)
+        self._call("mail", "send", to=mail["sender_addr"], subject=subject, body=body)
+
+    def _mail_forward(self, name: Any, to: str, text: str = "") -> None:
+        mail = self._row("mail", name)
+        self._call(
+            "mail", "send", to=to, subject=f"Fwd: {mail['subject']}", body=text + _quote(mail)
         )
+
+    def _mail_archive(self, name: Any, folder: str = "Archive") -> None:
+        self._call("mail", "move", ids=[self._id("mail", name)], folder=folder)
+
+    def _mail_delete(self, name: Any) -> None:
+        self._mail_archive(name, "Trash")
+
+    def _mail_inbox(self, name: Any) -> None:
+        self._mail_archive(name, "Inbox")
+
+    def _mail_star(self, name: Any) -> None:
+        mail = self._row("mail", name)
+        self._call("mail", "mark", ids=[mail["id"]], column="starred", on=not mail["starred"])
+
+    def _mail_save(self, name: Any, index: int) -> None:
+        self._call("mail", "save", id=self._id("mail", name), index=index)
+
+    def _chat_post(self, channel: str, text: str) -> None:
+        self._call("chat", "post", channel=channel, text=text)
+
+    def _chat_pin(self, name: Any) -> None:
+        message = self._row("messages", name)
+        self._call("chat", "pin", id=message["id"], on=not message["pinned"])
+
+    def _chat_edit(self, name: Any, text: str) -> None:
+        self._call("chat", "edit", id=self._id("messages", name), text=text)
+
+    def _chat_delete(self, name: Any) -> None:
+        self._call("chat", "delete", id=self._id("messages", name))
+
+    def _files_new(self, path: str, content: Any) -> None:
+        file = self._files_folder(path, "text")
+        self._call("files", "write", id=file["id"], content=str(content))
+
+    def _files_folder(self, path: str, kind: str = "folder") -> Any:
+        folder, _, name = path.rpartition("/")
+        return self._call("files", "create", parent=self._id("files", folder), name=name, kind=kind)
+
+    def _files_write(self, path: str, content: Any) -> None:
+        self._call("files", "write", id=self._id("files", path), content=str(content))
+
+    def _files_append(self, path: str, text: str) -> None:
+        content = self._row("files", path)["content"]
+        self._files_write(path, f"{content}\n{text}")
+
+    def _files_rename(self, path: str, name: str) -> None:
+        self._call("files", "rename", id=self._id("files", path), name=name)
+
+    def _files_move(self, path: str, folder: str, verb: str = "move") -> None:
+        ids = {"id": self._id("files", path), "parent": self._id("files", folder)}
+        self._call("files", verb, **ids)
+
+    def _files_copy(self, path: str, folder: str) -> None:
+        self._files_move(path, folder, "copy")
+
+    def _files_delete(self, path: str) -> None:
+        self._call("files", "delete", id=self._id("files", path))
+
+    def _sheets_set(self, sheet: str, cell: str, value: Any) -> None:
+        self._call("sheets", "set", sheet=sheet, cell=cell, value=str(value))
+
+    def _sheets_row(self, sheet: str, cell: str, values: list[Any]) -> None:
+        for number, value in enumerate(values):
+            self._sheets_set(sheet, f"{chr(ord(cell[0]) + number)}{cell[1:]}", value)
+
+    def _sheets_column(self, sheet: str, cell: str, values: list[Any]) -> None:
+        for number, value in enumerate(values):
+            self._sheets_set(sheet, f"{cell[0]}{int(cell[1:]) + number}", value)
+
+    def _shop_buy(self, product: str, pieces: int) -> None:
+        self._call("shop", "add", id=self._id("products", product), qty=pieces)
+
+    def _shop_remove(self, product: str) -> None:
+        self._call("shop", "set", id=self._id("products", product), qty=0)
+
+    def _shop_order(self, order: Row) -> None:
+        fields = {"delivery": "Standard", "note": "", **order}
+        address = self._id("addresses", fields.pop("address"))
+        self._call("shop", "order", address=address, **fields)
+
+    def _shop_cancel(self, number: int) -> None:
+        self._call("shop", "cancel", id=number)
+
+    def _todo_tick(self, name: Any) -> None:
+        todo = self._row("todos", name)
+        self._call("todo", "tick", id=todo["id"], on=not todo["done"])

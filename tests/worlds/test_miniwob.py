@@ -70,8 +70,8 @@ def test_an_agent_that_is_done_at_once_has_won_nothing(world):
 
 def test_a_wrong_answer_ends_the_episode(world):
     world.reset(task_of("enter-text"))
-    seen = world.step(Action("click", world_place(world, "#subbtn")))
-    assert seen.has_ended and not world.evaluate().success
+    observation = world.step(Action("click", world_place(world, "#subbtn")))
+    assert observation.has_ended and not world.evaluate().success
 
 
 def test_another_release_with_other_goals_is_noticed(world):
@@ -92,8 +92,8 @@ def test_an_episode_may_take_days(world):
 
 
 def world_place(world, selector):
-    left, top, width, height = world.tab.page.eval_on_selector(
+    x, y, width, height = world.tab.page.eval_on_selector(
         selector,
         "(e) => { const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; }",
     )
-    return (left + width / 2) / 160, (top + height / 2) / 210
+    return (x + width / 2) / 160, (y + height / 2) / 210

@@ -8,7 +8,7 @@ from benchmarks.worlds.office.__main__ import main
 
 
 @pytest.mark.parametrize(
-    ("arguments", "typed", "told"),
+    ("arguments", "typed", "expected"),
     [
         ([], "\n", "No task: look around."),
         (["L3", "mail_write", "--seed", "2"], "done\n", "✗ add mail: recipients"),
@@ -16,10 +16,10 @@ from benchmarks.worlds.office.__main__ import main
         (["L4"], "", "calendar_accept_or_decline: "),
     ],
 )
-def test_an_office_is_served_until_a_line_is_empty(monkeypatch, capsys, arguments, typed, told):
+def test_an_office_is_served_until_a_line_is_empty(monkeypatch, capsys, arguments, typed, expected):
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     main(arguments)
-    assert told in capsys.readouterr().out
+    assert expected in capsys.readouterr().out
 
 
 def test_a_task_that_there_is_not_is_named(capsys):

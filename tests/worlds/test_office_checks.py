@@ -16,7 +16,7 @@ QUOTE = "\n\nOn 2026-03-06 15:45, Ana Haddad wrote:\n> May I book it, or no?\n> 
 
 
 @pytest.mark.parametrize(
-    ("wanted", "got", "fits"),
+    ("expected", "actual", "fits"),
     [
         ("12345.67", "12345.70", False),
         ("12345.67", "12,345.670", True),
@@ -60,8 +60,8 @@ QUOTE = "\n\nOn 2026-03-06 15:45, Ana Haddad wrote:\n> May I book it, or no?\n> 
         ({"reply": {"contains": ["15:45"]}}, f"Hello{QUOTE}", False),
     ],
 )
-def test_numbers_dates_and_telephone_numbers_are_compared_as_such(wanted, got, fits):
-    assert matches(wanted, got) is fits
+def test_numbers_dates_and_telephone_numbers_are_compared_as_such(expected, actual, fits):
+    assert matches(expected, actual) is fits
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ SHEET = {
 
 
 @pytest.mark.parametrize(
-    ("wanted", "written", "fits"),
+    ("expected", "actual", "fits"),
     [
         ("=SUM(D2:D4)", "=SUM(D2:D4)", True),
         ("=SUM(D2:D4)", "= sum( $D$2 : D$4 )", True),
@@ -159,8 +159,8 @@ SHEET = {
         ("=SUM(D2:D4)", "=G2+G3+G4", False),
     ],
 )
-def test_a_formula_is_one_that_gives_the_same_whatever_its_cells_hold(wanted, written, fits):
-    assert is_same_formula(wanted, written, SHEET, "D20") is fits
+def test_a_formula_is_one_that_gives_the_same_whatever_its_cells_hold(expected, actual, fits):
+    assert is_same_formula(expected, actual, SHEET, "D20") is fits
 
 
 @pytest.mark.parametrize(
@@ -417,8 +417,8 @@ def formula_with_one_row_more(task):
 def the_sum_as_a_number(task):
     (verb, sheet, cell, formula), done = task["oracle"]
     cells = StoreHand(task).before["cells"].values()
-    held = {row["cell"]: row["value"] for row in cells if row["sheet"] == sheet}
-    return [[verb, sheet, cell, cell_text({**held, cell: formula}, cell)], done]
+    contents = {row["cell"]: row["value"] for row in cells if row["sheet"] == sheet}
+    return [[verb, sheet, cell, cell_text({**contents, cell: formula}, cell)], done]
 
 
 def attachment_saved_first(task):

@@ -1,4 +1,4 @@
-"""Oracles, played with mouse and keyboard: the applications let a task be done as it says."""
+"""Scripted solutions, played with mouse and keyboard, solve their tasks."""
 
 import pytest
 
@@ -32,9 +32,10 @@ def covering():
         (name, way): {EVERY[name]["look"], *(kind_of(step[0]) for step in steps)}
         for (name, way), steps in every.items()
     }
-    chosen, missing = [], set().union(*kinds.values())
+    chosen = []
+    missing = set().union(*kinds.values())
     while missing:
-        best = max(kinds, key=lambda each: len(kinds[each] & missing) / (2 + len(every[each])))
+        best = max(kinds, key=lambda name: len(kinds[name] & missing) / (2 + len(every[name])))
         chosen.append(best)
         missing -= kinds[best]
     return chosen
@@ -58,7 +59,7 @@ def test_a_task_that_is_done_but_not_ended_is_no_success(world):
 
 
 @pytest.mark.parametrize(
-    ("name", "way"), [pytest.param(*each, id="-".join(map(str, each))) for each in covering()]
+    ("name", "way"), [pytest.param(name, way, id=f"{name}-{way}") for name, way in covering()]
 )
 def test_a_solution_solves_its_task_with_mouse_and_keyboard(world, name, way):
     task = EVERY[name]

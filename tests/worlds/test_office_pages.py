@@ -28,8 +28,10 @@ class Desk:
         self.tab.settle()
 
     def find(self, name, key=None, text=None):
-        where = f'[data-t="{name}"]' + (f'[data-k="{key}"]' if key is not None else "")
-        return self.tab.page.locator(where, has_text=text).locator("visible=true").last
+        selector = f'[data-t="{name}"]'
+        if key is not None:
+            selector += f'[data-k="{key}"]'
+        return self.tab.page.locator(selector, has_text=text).locator("visible=true").last
 
     def click(self, name, key=None, text=None):
         self.find(name, key, text).click()
@@ -83,9 +85,9 @@ def desk(chromium):
 
     with Office() as office:
         yield open_desk
-        errors = [error for each in opened for error in each.errors]
-        for each in opened:
-            each.tab.close()
+        errors = [error for desk in opened for error in desk.errors]
+        for desk in opened:
+            desk.tab.close()
     assert errors == []
 
 
@@ -102,13 +104,11 @@ def test_the_table_at_the_top_of_a_file_lists_the_names_that_it_uses(file):
     app = NAMED.get(file, file.partition("_")[0])
     name = rf"(?:{app})\.[a-z-]+"
     listed = set(re.findall(name, table)) - {f"{app}.js"}
-    made = tuple(
-        re.findall(r"`([a-z]+\.[a-z-]*)\$\{", code)
-    )  # of a part that is the same and one that is not
-    assert {each for each in re.findall(f'"({name})"', code) if each not in table} == set()
-    assert {
-        each for each in listed if f'"{each}"' not in code and not (made and each.startswith(made))
-    } == set()
+    prefixes = tuple(re.findall(r"`([a-z]+\.[a-z-]*)\$\{", code))  # of names put together
+    used = re.findall(f'"({name})"', code)
+    assert [name for name in used if name not in table] == []
+    unused = listed - set(used)
+    assert [name for name in unused if not prefixes or not name.startswith(prefixes)] == []
 
 
 @pytest.mark.parametrize("look", LOOKS)
@@ -222,16 +222,16 @@ def test_back_leads_from_a_window_to_the_message_the_list_and_the_desk(desk):
     mail.tab.page.locator('[data-t="mail.row"]').first.click()
     mail.tab.settle()
     mail.click("mail.reply")
-    seen = []
-    for _ in range(4):
-        places = (("dialog.ok",), ("mail.back",), ("mail.row",), ("shell.app", "mail"))
-        seen.append([mail.find(*place).count() for place in places])
-        if len(seen) % 2:  # the back of a person's own browser does the same
+    visible = []
+    for step in range(4):
+        names = (("dialog.ok",), ("mail.back",), ("mail.row",), ("shell.app", "mail"))
+        visible.append([mail.find(*name).count() > 0 for name in names])
+        if step % 2 == 0:  # the back of a person's own browser does the same
             mail.tab.page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
         else:
             mail.click("shell.back")
         mail.tab.settle()
-    assert [[bool(count) for count in each] for each in seen] == [
+    assert visible == [
         [True, True, False, False],
         [False, True, False, False],
         [False, False, True, False],
@@ -365,8 +365,8 @@ def test_a_long_chain_of_formulas_is_worked_out_at_once(desk):
     assert sheets.find("sheets.cell", "I41").inner_text() == str(2**40)
     sheets.click("sheets.cell", "J1")
     sheets.types("=J2\n=J1\n=$I$2+SUM(I1;I2)\n")
-    shown = [sheets.find("sheets.cell", cell).inner_text() for cell in ("J1", "J2", "J3")]
-    assert shown == ["#CIRCLE!", "#CIRCLE!", "5"]
+    texts = [sheets.find("sheets.cell", cell).inner_text() for cell in ("J1", "J2", "J3")]
+    assert texts == ["#CIRCLE!", "#CIRCLE!", "5"]
 
 
 # -- texts ----------------------------------------------------------------------------------------
@@ -399,17 +399,17 @@ def test_the_place_where_a_text_goes_can_be_seen(desk):
         assert blank != pictures[0] != pictures[1]
 
 
-@pytest.mark.parametrize(("app", "field", "most"), [("sheets", None, 500), ("chat", None, 20_000)])
-def test_a_text_that_is_too_long_is_refused_where_it_is_written(desk, app, field, most):
+@pytest.mark.parametrize(("app", "field", "limit"), [("sheets", None, 500), ("chat", None, 20_000)])
+def test_a_text_that_is_too_long_is_refused_where_it_is_written(desk, app, field, limit):
     page = desk(app)
     page.press("x")
-    page.tab.page.keyboard.insert_text("y" * (most - 1))
+    page.tab.page.keyboard.insert_text("y" * (limit - 1))
     page.tab.page.keyboard.insert_text("z")
     page.tab.settle()
-    assert page.shows(f"this field takes {most:,} characters at most")
+    assert page.shows(f"this field takes {limit:,} characters at most")
     page.press("Enter")
     [row] = page.changed().values()
-    assert (row.get("value") or row["text"]) == "x" + "y" * (most - 1)
+    assert (row.get("value") or row["text"]) == "x" + "y" * (limit - 1)
 
 
 def test_a_text_that_is_pasted_again_and_again_stops_growing(desk):
@@ -425,7 +425,7 @@ def test_a_text_that_is_pasted_again_and_again_stops_growing(desk):
 
 
 @pytest.mark.parametrize(
-    ("app", "text", "told"),
+    ("app", "text", "message"),
     [
         ("mail", "zzzz", "No message of any folder but Drafts has “zzzz” in its subject"),
         (
@@ -440,13 +440,13 @@ def test_a_text_that_is_pasted_again_and_again_stops_growing(desk):
         ("todo", "zzzz", "No task shown here has “zzzz” in its title or note"),
     ],
 )
-def test_a_search_goes_as_one_writes_and_says_where_it_has_looked(desk, app, text, told):
+def test_a_search_goes_as_one_writes_and_says_where_it_has_looked(desk, app, text, message):
     page = desk(app)
     page.click(f"{app}.search")
     page.types(text)
-    assert page.shows(told)
+    assert page.shows(message)
     page.press("Escape")
-    assert not page.shows(told)
+    assert not page.shows(message)
 
 
 def test_a_search_of_tasks_says_what_its_filter_hides(desk):
@@ -565,19 +565,20 @@ def test_the_right_button_or_a_long_press_opens_a_menu_at_the_pointer(
     row = page.tab.page.locator(f'[data-t="{name}"]').locator("visible=true").first
     row.scroll_into_view_if_needed()
     box = row.bounding_box()
-    at = {"x": min(60, box["width"] / 2), "y": min(12, box["height"] / 2)}
+    position = {"x": min(60, box["width"] / 2), "y": min(12, box["height"] / 2)}
     if look == "phone":
-        row.click(position=at, delay=600)
+        row.click(position=position, delay=600)
     else:
-        row.click(position=at, button="right")
+        row.click(position=position, button="right")
     page.tab.settle()
     items = page.tab.page.locator('[data-t="menu.item"]')
     keys = [item.get_attribute("data-k") for item in items.all()]
     assert keys[: len(entries)] == entries
-    place = page.tab.page.locator(".menu").bounding_box()
-    x, y = box["x"] + at["x"], box["y"] + at["y"]
-    assert place["x"] - 5 <= x <= place["x"] + place["width"] + 5
-    assert min(abs(place["y"] - y), abs(place["y"] + place["height"] - y)) < 5
+    menu = page.tab.page.locator(".menu").bounding_box()
+    x = box["x"] + position["x"]
+    y = box["y"] + position["y"]
+    assert menu["x"] - 5 <= x <= menu["x"] + menu["width"] + 5
+    assert min(abs(menu["y"] - y), abs(menu["y"] + menu["height"] - y)) < 5
     page.press("Escape")
     assert page.changed() == {}
 

@@ -23,12 +23,11 @@ def ask(office, path, *, method="GET", body=None, **headers):
     connection = http.client.HTTPConnection(
         "127.0.0.1", int(office.url.rpartition(":")[2]), timeout=120
     )
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, body, named)
-    reply = connection.getresponse()
-    read = reply.status, dict(reply.getheaders()), reply.read()
+    connection.request(method, path, body, headers)
+    response = connection.getresponse()
+    status, headers, body = response.status, dict(response.getheaders()), response.read()
     connection.close()
-    return read
+    return status, headers, body
 
 
 def path_of(office, episode, more=""):

@@ -21,19 +21,17 @@ def call(store, app, verb, **arguments):
 
 
 def effects(before, after):
-    """What has changed: {(table, id): new values, or None for a row that is gone}."""
-    return {
-        (table, key): None
-        if (new := after[table].get(key)) is None
-        else {
-            name: value
-            for name, value in new.items()
-            if value != before[table].get(key, {}).get(name)
-        }
-        for table in before
-        for key in {*before[table], *after[table]}
-        if before[table].get(key) != after[table].get(key)
-    }
+    """What has changed: {(table, id): new values, or None for a row that was removed}."""
+    changes = {}
+    for table, old_rows in before.items():
+        new_rows = after[table]
+        for id in old_rows.keys() | new_rows.keys():
+            old, new = old_rows.get(id, {}), new_rows.get(id)
+            if new is None:
+                changes[table, id] = None
+            elif new != old:
+                changes[table, id] = dict(new.items() - old.items())
+    return changes
 
 
 # -- the base world -------------------------------------------------------------------------------
@@ -98,18 +96,18 @@ def test_a_task_adds_changes_and_drops_rows():
         "drop": [["events", {"title": "Stand-up"}]],
     }
     before, after = Store(base_world(0)).dump(), Store(base_world(0), setup).dump()
-    found = effects(before, after)
+    changes = effects(before, after)
     assert [
-        found["mail", 136][name] for name in ("folder", "recipients", "is_read", "attachments")
+        changes["mail", 136][name] for name in ("folder", "recipients", "is_read", "attachments")
     ] == ["Inbox", "robin.hale@northwind.example", 0, '[{"name": "a.txt", "text": "A"}]']
-    assert after["files"][found["files", 34]["parent"]]["name"] == "Personal"
-    assert found["cells", "Expenses!H1"]["value"] == "7"
+    assert after["files"][changes["files", 34]["parent"]]["name"] == "Personal"
+    assert changes["cells", "Expenses!H1"]["value"] == "7"
     assert "Stand-up" not in {row["title"] for row in after["events"].values()}
-    assert {table for table, _ in found} == {"mail", "files", "cells", "todos", "events"}
+    assert {table for table, _ in changes} == {"mail", "files", "cells", "todos", "events"}
 
 
 @pytest.mark.parametrize(
-    ("setup", "told"),
+    ("setup", "message"),
     [
         (
             {"set": [["todos", {"title": "Nothing"}, {"done": 1}]]},
@@ -144,10 +142,10 @@ def test_a_task_adds_changes_and_drops_rows():
         ({"add": {"todos": [{"titel": "A"}]}}, "setup: table todos has no column named titel"),
     ],
 )
-def test_a_change_that_does_not_fit_the_world_is_named(setup, told):
+def test_a_change_that_does_not_fit_the_world_is_named(setup, message):
     with pytest.raises(ValueError, match="setup") as error:
         Store(base_world(0), setup)
-    assert str(error.value).startswith(told)
+    assert str(error.value).startswith(message)
 
 
 # -- what applications do -------------------------------------------------------------------------
@@ -273,10 +271,10 @@ TODO = {"title": "Stamps", "list": "Work", "due": "", "priority": "Low", "note":
 def test_what_is_asked_changes_that_and_nothing_else(store, app, verb, arguments, expected):
     before = store.dump()
     call(store, app, verb, **arguments)
-    found = effects(before, store.dump())
-    assert found.keys() == expected.keys()
+    changes = effects(before, store.dump())
+    assert changes.keys() == expected.keys()
     for key, values in expected.items():
-        assert found[key] is values is None or found[key].items() >= values.items()
+        assert changes[key] is values is None or changes[key].items() >= values.items()
 
 
 def test_an_order_takes_what_lies_in_the_cart_and_leaves_it_empty(store):
@@ -313,7 +311,7 @@ def test_a_row_that_is_made_anew_has_another_number(store):
 
 
 @pytest.mark.parametrize(
-    ("app", "verb", "arguments", "told", "field"),
+    ("app", "verb", "arguments", "message", "field"),
     [
         (
             "mail",
@@ -420,11 +418,11 @@ def test_a_row_that_is_made_anew_has_another_number(store):
         ),
     ],
 )
-def test_what_is_refused_is_said_and_changes_nothing(store, app, verb, arguments, told, field):
+def test_what_is_refused_is_said_and_changes_nothing(store, app, verb, arguments, message, field):
     before = store.dump()
     with pytest.raises(Refused) as refusal:
         call(store, app, verb, **arguments)
-    assert (str(refusal.value), refusal.value.field) == (told, field)
+    assert (str(refusal.value), refusal.value.field) == (message, field)
     assert store.dump() == before
 
 
@@ -471,10 +469,8 @@ def test_what_is_refused_is_said_and_changes_nothing(store, app, verb, arguments
     ],
 )
 def test_lists_hold_what_was_searched_for(store, app, arguments, table, fits):
-    got, wanted = (
-        call(store, app, "list", **arguments),
-        {key for key, row in store.dump()[table].items() if fits(row)},
-    )
-    assert got["count"] == len(wanted)
-    assert {row["id"] for row in got["rows"]} <= wanted
-    assert bool(got["rows"]) == bool(wanted)
+    page = call(store, app, "list", **arguments)
+    expected = {id for id, row in store.dump()[table].items() if fits(row)}
+    assert page["count"] == len(expected)
+    assert {row["id"] for row in page["rows"]} <= expected
+    assert bool(page["rows"]) == bool(expected)

@@ -19,9 +19,9 @@ LEVELS = ("L3", "L4")
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_four_seeds_in_a_row_show_each_task_in_every_look(level):
-    seen = Counter((task["id"], task["look"]) for task in suite.tasks(level, [4, 5, 6, 7]))
-    assert set(seen.values()) == {1}
-    assert len(seen) == len(LOOKS) * len(suite.names(level))
+    counts = Counter((task["id"], task["look"]) for task in suite.tasks(level, [4, 5, 6, 7]))
+    assert set(counts.values()) == {1}
+    assert len(counts) == len(LOOKS) * len(suite.names(level))
 
 
 @pytest.mark.parametrize("level", LEVELS)

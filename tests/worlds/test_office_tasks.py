@@ -85,11 +85,11 @@ def test_an_oracle_that_is_spoiled_in_one_place_is_refused(level, number):
 def test_seeds_make_other_episodes_of_every_task(level):
     by_seed = [variants(level, seed) for seed in range(5)]
     for several in zip(*by_seed, strict=True):
-        made = {
+        variants_of_task = {
             repr((task["goal"], task["setup"], task["expect"], task.get("answer")))
             for task in several
         }
-        assert len(made) > 1, several[0]["id"]
+        assert len(variants_of_task) > 1, several[0]["id"]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -127,7 +127,7 @@ def test_a_goal_is_a_whole_text():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "got", "fits"),
+    ("expected", "actual", "fits"),
     [
         ("Room Birch", " room  birch. ", True),
         ("Room Birch", "Room Birch 2", False),
@@ -148,8 +148,8 @@ def test_a_goal_is_a_whole_text():
         ({"any": True}, "", True),
     ],
 )
-def test_a_value_is_compared_as_people_would(wanted, got, fits):
-    assert matches(wanted, got) is fits
+def test_a_value_is_compared_as_people_would(expected, actual, fits):
+    assert matches(expected, actual) is fits
 
 
 ROW = {
@@ -200,9 +200,9 @@ ROW = {
     ],
 )
 def test_a_check_says_what_is_missing_and_what_else_has_changed(after, expect, reasons):
-    found = check({"expect": expect}, {"todos": {3: ROW}}, {"todos": after}, "done")
-    assert [text for fits, text in found.lines if not fits] == reasons
-    assert found.success is not bool(reasons)
+    result = check({"expect": expect}, {"todos": {3: ROW}}, {"todos": after}, "done")
+    assert [text for fits, text in result.lines if not fits] == reasons
+    assert result.success is not bool(reasons)
 
 
 @pytest.mark.parametrize(
@@ -226,6 +226,6 @@ def test_how_an_agent_must_end(task, end, answer, success):
 def test_the_suite_offers_its_tasks():
     import benchmarks.worlds.office.suite as suite
 
-    made = tasks_of("office", suite, "L4", [0, 1])
-    assert len(made) == 2 * len(variants("L4"))
-    assert made[0]["id"].startswith("office/")
+    suite_tasks = tasks_of("office", suite, "L4", [0, 1])
+    assert len(suite_tasks) == 2 * len(variants("L4"))
+    assert suite_tasks[0]["id"].startswith("office/")

@@ -28,7 +28,7 @@ def world(tmp_path):
 
 
 def servers():
-    return [each for each in threading.enumerate() if each.name == "office"]
+    return [thread for thread in threading.enumerate() if thread.name == "office"]
 
 
 def test_an_episode_acts_in_its_own_office_and_is_judged_by_its_store(world):
@@ -39,7 +39,7 @@ def test_an_episode_acts_in_its_own_office_and_is_judged_by_its_store(world):
     first = world.evaluate()
     world.reset(TASK)
     world.step(Action("answer", text="7"))
-    assert [(each.success, each.lines) for each in (first, world.evaluate())] == [
+    assert [(outcome.success, outcome.lines) for outcome in (first, world.evaluate())] == [
         (True, [(True, "1 done ")]),
         (False, [(True, "0 answer 7")]),
     ]
@@ -62,8 +62,8 @@ def test_an_episode_acts_in_its_own_office_and_is_judged_by_its_store(world):
 )
 def test_applications_are_opened_by_name_and_left_by_home_and_back(world, action, app, note):
     world.reset(TASK)
-    seen = world.step(action)
-    assert (seen.app, seen.note[: len(note) or None]) == (app, note)
+    observation = world.step(action)
+    assert (observation.app, observation.note[: len(note) or None]) == (app, note)
 
 
 def test_worlds_side_by_side_share_one_server_which_ends_with_the_last_of_them(tmp_path):

@@ -75,11 +75,12 @@ def clicked_thrice(world):
 
 def renderers():
     """The processes that draw pages of this one's browsers."""
-    found = []
+    processes = []
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # one of those that come and go
-            found += [process] if "--type=renderer" in process.cmdline() else []
-    return found
+            if "--type=renderer" in process.cmdline():
+                processes.append(process)
+    return processes
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])

@@ -64,8 +64,8 @@ def test_an_action_is_what_mouse_and_keyboard_would_do(world, action, expected):
     with Pages({"/": STYLE + NOTED}) as server:
         begun(world, server)
         world.step(action)
-        seen = world.ask("window.seen")
-        assert seen[-1:] == ([expected] if expected else [])
+        events = world.ask("window.seen")
+        assert events[-1:] == ([expected] if expected else [])
 
 
 def test_every_key_that_can_be_named_can_be_pressed(world):
@@ -408,7 +408,7 @@ def test_a_page_reaches_nothing_but_its_own_server(world, tmp_path):
                     break
             assert world.ask("location.href") in (server.url, "chrome-error://chromewebdata/"), name
         assert other.asked == []
-        assert {name: notes[name] for name, told in NAMED.items() if told not in notes[name]} == {}
+        assert {name: notes[name] for name, text in NAMED.items() if text not in notes[name]} == {}
         assert {path.suffix for path in tmp_path.iterdir()} == {".png"}
 
 

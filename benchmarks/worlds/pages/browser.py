@@ -1,9 +1,8 @@
-"""Chromium for worlds: one for each thread, a context of its own for each episode.
+"""Chromium for worlds: one browser for each thread, one context for each episode.
 
 A page reaches its own server and nothing else: all other addresses lead to a proxy that does not
-exist, names are not looked up, and a route refuses what is not under one prefix, by name. It opens
-no window, downloads nothing, chooses no file, runs no service worker, and no dialog is answered
-with more than "no".
+exist, host names are not resolved, and a route refuses what is not under one prefix. It opens no
+window, downloads nothing, chooses no file, runs no service worker, and all dialogs are dismissed.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page, Route
 
 START_S = 120.0  # for the browser to start: several at once, from a slow disk
-PATIENCE_S = 30.0  # for opening a page, and for one step; after that its browser is killed
+PATIENCE_S = 30.0  # for opening a page, and for one step; after that the browser is killed
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--disable-gpu",
@@ -61,7 +60,7 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
-DRIVER_OPTIONS = "--max-semi-space-size=1"  # MiB; with its own it takes 40 MiB more, for nothing
+DRIVER_OPTIONS = "--max-semi-space-size=1"  # MiB; by default it takes 40 MiB more, in vain
 LANGUAGE = {"LANGUAGE": "en_US", "LC_ALL": "en_US.UTF-8"}  # of fields for dates and times
 NO_PROXY = "http://127.0.0.1:1"  # nothing listens there
 STILL = """(() => {
@@ -73,23 +72,27 @@ STILL = """(() => {
   Date.now = () => now() + ahead;
   window.Date = Date.prototype.constructor = new Proxy(Date, {
     apply: () => new Date().toString(),
-    construct: (kind, given, as) =>
-      Reflect.construct(kind, given.length ? given : [Date.now()], as),
+    construct: (kind, args, as) =>
+      Reflect.construct(kind, args.length ? args : [Date.now()], as),
   });
 })()"""
-"""Keeps from screenshots what no run shows twice: a caret that blinks, and the day. The clock of a
-document begins at the office's one moment, and goes on, since animations go by it."""
-MOST_NOTES, LONGEST_NOTE = 3, 200
+"""Keeps from screenshots what would differ between runs: a caret that blinks, and the day. The
+clock of a document starts at the office's one moment, and goes on, since animations need it."""
+MAX_NOTES = 3
+MAX_NOTE_LENGTH = 200  # of an address or a message in one
 
 
 @cache
 def chromium_path() -> str | None:
-    """The browser of this machine: of the system, else Playwright's own; None: there is none."""
-    found = filter(None, map(shutil.which, PROGRAMS))
-    return next(found, None) or _playwrights_own()
+    """Return the browser of the system, else that of Playwright, else None."""
+    for program in PROGRAMS:
+        path = shutil.which(program)
+        if path is not None:
+            return path
+    return _playwright_chromium_path()
 
 
-def _playwrights_own() -> str | None:
+def _playwright_chromium_path() -> str | None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -98,7 +101,7 @@ def _playwrights_own() -> str | None:
 
 
 def browser_problems() -> list[str]:
-    """What is missing to show pages, one line each with the command that brings it."""
+    """Return what is missing to open pages, each with the command that installs it."""
     if find_spec("playwright") is None:
         return ["playwright is not installed; pip install playwright"]
     if chromium_path() is None:
@@ -107,10 +110,11 @@ def browser_problems() -> list[str]:
 
 
 class _Watch:
-    """Does something unless it is cancelled or started again in time."""
+    """Calls a function unless it is cancelled or restarted within a time limit."""
 
-    def __init__(self, limit_s: float, late: Callable[[], None]) -> None:
-        self._limit_s, self._late = limit_s, late
+    def __init__(self, limit_s: float, on_timeout: Callable[[], None]) -> None:
+        self._limit_s = limit_s
+        self._on_timeout = on_timeout
         self._timer = self._start()
 
     def restart(self) -> None:
@@ -121,7 +125,7 @@ class _Watch:
         self._timer.cancel()
 
     def _start(self) -> threading.Timer:
-        timer = threading.Timer(self._limit_s, self._late)
+        timer = threading.Timer(self._limit_s, self._on_timeout)
         timer.daemon = True
         timer.start()
         return timer
@@ -136,10 +140,10 @@ class Chromium:
         from playwright.sync_api import sync_playwright
 
         self._users = 0
-        self._hung = ""
+        self._hang = ""  # what took too long
         self._watch: _Watch | None = None
-        self._kind: tuple[float, str] | None = None  # of the last context
-        self._next: Tab | None = None  # blank, of that kind
+        self._context_kind: tuple[float, str] | None = None  # scale and host of the last context
+        self._next: Tab | None = None  # blank, in a context of that kind
         os.environ.setdefault("NODE_OPTIONS", DRIVER_OPTIONS)
         self._playwright = sync_playwright().start()
         try:
@@ -154,15 +158,19 @@ class Chromium:
                 env={**os.environ, **LANGUAGE},
                 timeout=1000 * START_S,
             )
-            told = self._browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
-            self._pid = next(e["id"] for e in told["processInfo"] if e["type"] == "browser")
+            self._pid = self._browser_pid()
         except BaseException:
             self._playwright.stop()
             raise
 
+    def _browser_pid(self) -> int:
+        info = self._browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
+        processes = info["processInfo"]
+        return int(next(process["id"] for process in processes if process["type"] == "browser"))
+
     @classmethod
     def borrow(cls) -> Chromium:
-        """The browser of this thread, which is started when it is first needed; to be closed."""
+        """Return the browser of this thread, started when it is first needed; to be closed."""
         if getattr(cls._of_thread, "browser", None) is None:
             cls._of_thread.browser = cls()
         browser: Chromium = cls._of_thread.browser
@@ -170,40 +178,40 @@ class Chromium:
         return browser
 
     def close(self) -> None:
-        """Ends it once all who borrowed it have closed it."""
+        """Close the browser once all who borrowed it have called this."""
         self._users -= 1
         if self._users == 0:
             type(self)._of_thread.browser = None
-            with self.watched("closing", PATIENCE_S), suppress(Exception):  # it may be gone
+            with self.watched("closing", PATIENCE_S), suppress(Exception):  # it may have ended
                 self._browser.close()
             self._playwright.stop()
 
     @contextmanager
     def watched(self, what: str, limit_s: float) -> Iterator[None]:
-        """Kills the browser if what is done takes too long: most calls have no limit of their own.
+        """Kill the browser if what is done takes too long: most calls have no limit themselves.
 
         Raises:
-            WorldError: that happened, or the browser failed otherwise; without its log.
+            WorldError: it took too long, or the browser failed otherwise; without its log.
         """
         self._watch = _Watch(limit_s, partial(self._kill, f"{what} took more than {limit_s:g} s"))
         try:
             yield
         except Exception as error:
-            if self._hung:
-                raise WorldError(f"the page hangs: {self._hung}", "") from error
+            if self._hang:
+                raise WorldError(f"the page hangs: {self._hang}", "") from error
             if type(error).__module__.startswith("playwright"):
                 raise WorldError(str(error).partition("\n")[0], "") from error
             raise
         finally:
             self._watch.cancel()
 
-    def still_alive(self) -> None:
-        """Says that a page has answered: what is being done may take its whole limit again."""
+    def restart_limit(self) -> None:
+        """Start the time limit of what is done again: the page has answered."""
         if self._watch is not None:
             self._watch.restart()
 
-    def _kill(self, why: str) -> None:
-        self._hung = why
+    def _kill(self, reason: str) -> None:
+        self._hang = reason
         with suppress(ProcessLookupError):
             if os.getpgid(self._pid) == self._pid:  # with all its children
                 os.killpg(self._pid, signal.SIGKILL)
@@ -211,25 +219,30 @@ class Chromium:
                 os.kill(self._pid, signal.SIGKILL)
 
     def open(self, url: str, prefix: str, viewport_wh: WH, scale: float = 1) -> Tab:
-        """A page in a context of its own.
+        """Open a page in its own context.
 
         Args:
-            url: where it begins.
+            url: first address.
             prefix: of all addresses that it may load; ends with a slash.
+            viewport_wh: in pixels of the page.
+            scale: pixels of a screenshot per pixel of the page.
         """
-        kind, tab, self._next = (scale, urlsplit(prefix).netloc), self._next, None
-        if tab is not None and self._kind != kind:
+        kind = (scale, urlsplit(prefix).netloc)
+        tab = self._next
+        self._next = None
+        if tab is not None and self._context_kind != kind:
             tab.close()
             tab = None
-        self._kind = kind
-        tab = tab or self._blank(*kind)
+        self._context_kind = kind
+        if tab is None:
+            tab = self._blank(*kind)
         tab.show(url, prefix, viewport_wh)
         return tab
 
     def rest(self) -> None:
-        """Makes the next page ready, of the kind of the last one."""
-        if self._next is None and self._kind is not None:
-            self._next = self._blank(*self._kind)
+        """Prepare a blank page for the next episode, in a context like the last one."""
+        if self._next is None and self._context_kind is not None:
+            self._next = self._blank(*self._context_kind)
 
     def _blank(self, scale: float, netloc: str) -> Tab:
         context = self._browser.new_context(
@@ -251,8 +264,9 @@ class Tab:
     viewport_wh: WH
 
     def __init__(self, page: Page) -> None:
-        self.page, self._prefix = page, ""
-        self.refused: list[str] = []  # addresses that the page asked for and did not get
+        self.page = page
+        self._prefix = ""
+        self.refused: list[str] = []  # addresses that the page requested and did not get
         self._notes: list[str] = []
         self._requests: Requests = {}
         self._crashed = False
@@ -260,7 +274,7 @@ class Tab:
         context.add_init_script(WATCH)
         context.add_init_script(STILL)
         context.on("page", self._close_popup)
-        for event, answer in (
+        for event, handler in (
             ("dialog", self._answer_dialog),
             ("filechooser", lambda _: self._note("Files of this computer cannot be chosen.")),
             ("websocket", lambda socket: self._refuse(socket.url)),  # no route sees it
@@ -270,23 +284,24 @@ class Tab:
             ("requestfinished", lambda request: self._requests.pop(request, None)),
             ("requestfailed", lambda request: self._requests.pop(request, None)),
         ):
-            page.on(event, answer)  # type: ignore[call-overload]
+            page.on(event, handler)  # type: ignore[call-overload]
         self._devtools = context.new_cdp_session(page)
 
     def show(self, url: str, prefix: str, viewport_wh: WH) -> None:
-        """Opens the first address. From now on all that are not under the prefix are refused."""
-        self._prefix, self.viewport_wh = prefix, viewport_wh
+        """Open the first address; from then on, all that are not under the prefix are refused."""
+        self._prefix = prefix
+        self.viewport_wh = viewport_wh
         self.page.set_viewport_size({"width": viewport_wh[0], "height": viewport_wh[1]})
-        # What is allowed does not come here: that would cost each request two ways to this process.
+        # Allowed requests do not match: each would cost a round trip to this process.
         self.page.context.route(re.compile(f"^(?!{re.escape(prefix)})"), self._refuse_route)
         self.page.goto(url, timeout=1000 * PATIENCE_S)
-        # Else a wide scroll to the left, a gesture of the browser's, ends on the empty page before.
+        # Else a wide scroll to the left, a gesture of the browser, goes back to the blank page.
         self._devtools.send("Page.resetNavigationHistory")
-        # The clipboard is the browser's: what an earlier episode copied is not to be found in it.
+        # All contexts share the clipboard: it must not hold what an earlier episode copied.
         self.page.evaluate("navigator.clipboard.writeText('')")
 
     def settle(self) -> bool:
-        """Waits until the page is quiet; False: it is not, and waiting has an end.
+        """Wait until the page is quiet; return False if it does not become quiet in time.
 
         Raises:
             WorldError: the page is gone.
@@ -296,17 +311,18 @@ class Tab:
         return settle(self.page, self._requests)
 
     def screenshot(self) -> bytes:
-        """A PNG of what is seen. Twice as fast as Playwright's own, which also hides the caret."""
-        form = {"format": "png", "optimizeForSpeed": True}
-        return base64.b64decode(self._devtools.send("Page.captureScreenshot", form)["data"])
+        """Return a PNG. Twice as fast as Playwright's own, which also hides the caret."""
+        options = {"format": "png", "optimizeForSpeed": True}
+        return base64.b64decode(self._devtools.send("Page.captureScreenshot", options)["data"])
 
     def notes(self) -> str:
-        """What the page tried and did not get since the last call, for the model."""
-        told, self._notes = self._notes, []
-        return " ".join(dict.fromkeys(told))
+        """Return what the page tried and did not get since the last call, for the model."""
+        notes = dict.fromkeys(self._notes)
+        self._notes = []
+        return " ".join(notes)
 
     def back(self) -> bool:
-        """Goes back in the history of the page; False: there is nothing before."""
+        """Go back in the history of the page; return False if there is nothing before."""
         history = self._devtools.send("Page.getNavigationHistory")
         before = history["entries"][: history["currentIndex"]]
         if not before or not before[-1]["url"].startswith(self._prefix):
@@ -315,24 +331,24 @@ class Tab:
         return True
 
     def close(self) -> None:
-        """Ends the page and forgets all that it kept."""
+        """Close the page with its context."""
         self.page.context.close()
 
-    # -- what the page asks for -------------------------------------------------------------------
+    # -- requests of the page ---------------------------------------------------------------------
 
     def _refuse_route(self, route: Route) -> None:
         self._refuse(route.request.url)
         route.abort()
 
     def _refuse(self, url: str) -> None:
-        self.refused.append(url[:LONGEST_NOTE])
-        self._note(f"The page may not reach {url[:LONGEST_NOTE]}.")
+        self.refused.append(url[:MAX_NOTE_LENGTH])
+        self._note(f"The page may not reach {url[:MAX_NOTE_LENGTH]}.")
 
     def _answer_dialog(self, dialog: Dialog) -> None:
         if dialog.type == "beforeunload":
             dialog.accept()
             return
-        self._note(f'The message "{dialog.message[:LONGEST_NOTE]}" came and was closed.')
+        self._note(f'The message "{dialog.message[:MAX_NOTE_LENGTH]}" came and was closed.')
         dialog.dismiss()
 
     def _close_popup(self, page: Any) -> None:
@@ -341,5 +357,5 @@ class Tab:
             page.close()
 
     def _note(self, text: str) -> None:
-        if len(self._notes) < MOST_NOTES:
+        if len(self._notes) < MAX_NOTES:
             self._notes.append(text)

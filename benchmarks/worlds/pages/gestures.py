@@ -1,4 +1,4 @@
-"""Actions, carried out in a page."""
+"""Do actions in a page with mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from benchmarks.worlds.actions import Action
-from benchmarks.worlds.pages.settle import requests_begun
+from benchmarks.worlds.pages.settle import requests_started
 from utils.contracts import WH, Point
 
 if TYPE_CHECKING:
     from playwright.sync_api import Keyboard, Mouse, Page
 
-Settle = Callable[[], bool]  # waits until the page is quiet; False: it does not become so
+Settle = Callable[[], bool]  # waits until the page is quiet; False: it does not become quiet
 
-HELD_MS = 600.0  # a long press
-NOTCH_PX = 100.0  # what a notch of the wheel scrolls
+LONG_PRESS_MS = 600.0
+NOTCH_PX = 100.0  # scrolled by a notch of the wheel
 DRAG_MOVES = 10
-LONG_PART, LONG_TEXT = 40, 200  # characters; more are put in at once, not key by key
-NAMES = {
+MAX_TYPED_PART = 40  # characters; longer parts are inserted at once, not key by key
+MAX_TYPED_TEXT = 200  # characters; all parts of longer texts are inserted at once
+KEY_NAMES = {
     "ctrl": "Control",
     "alt": "Alt",
     "shift": "Shift",
@@ -47,72 +48,76 @@ NAMES = {
     },
     **{f"f{number}": f"F{number}" for number in range(1, 13)},
 }
-TOWARDS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+DIRECTIONS_XY = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 
 
 def perform(page: Page, action: Action, viewport_wh: WH, settle: Settle) -> None:
-    """Does with mouse and keyboard what an action says; for all kinds that need no more than that.
+    """Do an action that needs mouse and keyboard alone.
 
     Args:
         viewport_wh: of the page in its own pixels, whatever the size of a screenshot.
-        settle: called between the keys of a text, where one of them has set the page to work.
+        settle: called between the keys of a text, where the page reacts to one of them.
     """
     match action.kind:
         case "type":
             _type(page, action.text, settle)
         case "key":
-            with _held(page.keyboard, action.keys):
+            with _keys_down(page.keyboard, action.keys):
                 pass
         case "wait":
             page.wait_for_timeout(1000 * action.seconds)
         case _:
-            with _held(page.keyboard, _beside_others(action.modifiers)):
+            with _keys_down(page.keyboard, _with_control(action.modifiers)):
                 _point(page.mouse, action, viewport_wh)
 
 
 def _point(mouse: Mouse, action: Action, viewport_wh: WH) -> None:
-    at = _place(action.point, viewport_wh)
+    x, y = _point_px(action.point, viewport_wh)
     match action.kind:
         case "click" | "double" | "triple":
-            mouse.click(*at, click_count={"click": 1, "double": 2, "triple": 3}[action.kind])
+            mouse.click(x, y, click_count={"click": 1, "double": 2, "triple": 3}[action.kind])
         case "right" | "middle" as button:
-            mouse.click(*at, button=button)
+            mouse.click(x, y, button=button)
         case "long":
-            mouse.click(*at, delay=HELD_MS)
+            mouse.click(x, y, delay=LONG_PRESS_MS)
         case "move":
-            mouse.move(*at)
+            mouse.move(x, y)
         case "drag":
-            mouse.move(*at)
+            mouse.move(x, y)
             mouse.down()
-            mouse.move(*_place(action.to_point, viewport_wh), steps=DRAG_MOVES)
+            to_x, to_y = _point_px(action.to_point, viewport_wh)
+            mouse.move(to_x, to_y, steps=DRAG_MOVES)
             mouse.up()
         case "scroll":
-            mouse.move(*at)
-            x, y = TOWARDS[action.direction]
-            mouse.wheel(x * action.amount * NOTCH_PX, y * action.amount * NOTCH_PX)
+            mouse.move(x, y)
+            right, down = DIRECTIONS_XY[action.direction]
+            length_px = action.amount * NOTCH_PX
+            mouse.wheel(right * length_px, down * length_px)
         case kind:
             raise ValueError(f"no gesture does {kind}")
 
 
-def _place(point: Point | None, viewport_wh: WH) -> Point:
+def _point_px(point: Point | None, viewport_wh: WH) -> Point:
+    """Return a point in pixels; the middle of the page if there is none."""
     x, y = point or (0.5, 0.5)
-    return x * viewport_wh[0], y * viewport_wh[1]
+    width, height = viewport_wh
+    return x * width, y * height
 
 
 def _type(page: Page, text: str, settle: Settle) -> None:
-    """Types a text; a line feed is the Enter key, a tab the Tab key.
+    """Type a text; a line feed is the Enter key, a tab the Tab key.
 
-    What a key sets off is waited for before the next one, or the outcome would depend on how fast
-    page and machine are: after every Enter, and after any key at which the page asks its server.
+    After every Enter, and after any key at which the page sends a request, it waits until the page
+    is quiet: else the outcome would depend on how fast page and machine are.
     """
     typist = _Typist(page, settle)
-    most = LONG_PART if len(text) <= LONG_TEXT else 0
+    max_typed = MAX_TYPED_PART if len(text) <= MAX_TYPED_TEXT else 0
     for part in re.split(r"([\n\t])", text.replace("\r\n", "\n")):
         if part == "\n":
             typist.press("Enter")
         elif part == "\t":
             typist.press("Tab")
-        elif len(part) > most:
+        elif len(part) > max_typed:
             typist.insert(part)
         else:
             for character in part:
@@ -120,12 +125,12 @@ def _type(page: Page, text: str, settle: Settle) -> None:
 
 
 class _Typist:
-    """The keyboard of one text, which waits for the page where it has to."""
+    """Presses the keys of one text, and waits for the page where needed."""
 
     def __init__(self, page: Page, settle: Settle) -> None:
         self._page, self._settle = page, settle
-        self._gets_quiet = True  # a page that did not once is not waited for again and again
-        self._begun = requests_begun(page)
+        self._gets_quiet = True  # after a page did not, it is not waited for again
+        self._request_count = requests_started(page)
 
     def press(self, key: str) -> None:
         self._page.keyboard.press(key)
@@ -142,22 +147,21 @@ class _Typist:
     def _wait(self, *, always: bool = False) -> None:
         if not self._gets_quiet:
             return
-        begun = requests_begun(self._page)
-        if always or begun != self._begun:
+        if always or requests_started(self._page) != self._request_count:
             self._gets_quiet = self._settle()
-            self._begun = requests_begun(self._page)
+            self._request_count = requests_started(self._page)
 
 
-def _beside_others(keys: Sequence[str]) -> list[str]:
-    """Return the keys with Control in the place of the command key of macOS."""
+def _with_control(keys: Sequence[str]) -> list[str]:
+    """Return the keys with Control in place of the command key of macOS."""
     return ["ctrl" if key == "meta" else key for key in keys]
 
 
 @contextmanager
-def _held(keyboard: Keyboard, keys: Sequence[str]) -> Iterator[None]:
+def _keys_down(keyboard: Keyboard, keys: Sequence[str]) -> Iterator[None]:
     """Hold keys down together."""
     if len(keys) > 1:
-        keys = _beside_others(keys)
+        keys = _with_control(keys)
     down: list[str] = []
     try:
         for key in keys:
@@ -174,10 +178,10 @@ def _held(keyboard: Keyboard, keys: Sequence[str]) -> Iterator[None]:
 
 
 def _name_of(key: str, *, is_shifted: bool) -> str:
-    """Return what Playwright calls a key; with Shift its place, since "a" would stay "a"."""
+    """Return Playwright's name of a key; with Shift the physical key, since "a" would stay "a"."""
     if is_shifted and len(key) == 1 and key.isascii():
         if key.isalpha():
             return f"Key{key.upper()}"
         if key.isdigit():
             return f"Digit{key}"
-    return NAMES.get(key, key)
+    return KEY_NAMES.get(key, key)

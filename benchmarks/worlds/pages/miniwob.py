@@ -1,7 +1,7 @@
 """MiniWoB++: small tasks of one page each, as a suite of L3, in the pages of the package `miniwob`.
 
-`miniwob.json` lists the tasks that are used, with the goal that each has under each seed, and the
-others with the reason why they are not.
+`miniwob.json` lists the tasks that are used, with their goals for each seed, and the others with
+the reason why they are not.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from utils.contracts import WorldError
 from utils.errors import UserError
 
 LIST = Path(__file__).with_name("miniwob.json")
-VIEWPORT_WH, SCALE = (160, 210), 3  # a page of 160 x 210, seen three times as large
-SUCCESS = 0.99  # of the raw reward, which no time that passes takes away from
-LONGEST_MS = 2**31 - 1  # an episode, 24 days; a longer timer would end at once
+VIEWPORT_WH = (160, 210)
+SCALE = 3  # of screenshots
+SUCCESS = 0.99  # of the raw reward, which does not fall with time
+MAX_EPISODE_MS = 2**31 - 1  # 24 days; a longer timer would end at once
 BEGIN = """async ([seed, longest]) => {
   const style = document.createElement("style");
   style.textContent = "#click-canvas, #reward-display { display: none !important }"
@@ -42,35 +43,38 @@ STATE = "({ ended: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL, reason: WOB_R
 
 @cache
 def listed() -> dict[str, Any]:
-    """What `miniwob.json` says."""
-    found: dict[str, Any] = json.loads(LIST.read_text(encoding="utf-8"))
-    return found
+    """Return the content of `miniwob.json`."""
+    content: dict[str, Any] = json.loads(LIST.read_text(encoding="utf-8"))
+    return content
 
 
 def names(level: str) -> list[str]:
-    """Return the ids of all tasks; each is of one application, so L4 has none."""
+    """Return the ids of all tasks; all are of one application, so L4 has none."""
     return list(listed()["tasks"]) if level == "L3" else []
 
 
 def tasks(level: str, seeds: Sequence[int], names: Sequence[str] | None = None) -> list[Task]:
     """Return the named tasks, or all, once for each seed."""
-    known = range(listed()["seeds"])
-    if unknown := [seed for seed in seeds if seed not in known]:
-        raise UserError(
-            f"seeds: MiniWoB++ has goals for the seeds 0 to {known[-1]}, not for {unknown[0]}"
-        )
+    seed_count = listed()["seeds"]
+    for seed in seeds:
+        if seed not in range(seed_count):
+            raise UserError(
+                f"seeds: MiniWoB++ has goals for the seeds 0 to {seed_count - 1}, not for {seed}"
+            )
+    if level != "L3":
+        return []
     return [
         {
             "id": name,
             "page": name,
-            "goal": of_page["goals"][seed],
+            "goal": entry["goals"][seed],
             "seed": seed,
             "platform": "os_web",
-            "category": of_page["category"],
+            "category": entry["category"],
             "apps": ["miniwob"],
         }
-        for seed in (seeds if level == "L3" else ())
-        for name, of_page in listed()["tasks"].items()
+        for seed in seeds
+        for name, entry in listed()["tasks"].items()
         if names is None or name in names
     ]
 
@@ -90,9 +94,11 @@ def problems() -> list[str]:
 
 
 def pages_folder() -> Path | None:
-    """The package's pages; the package itself is not imported, and needs nothing else."""
-    found = find_spec("miniwob")
-    return Path(found.origin).parent / "html" if found is not None and found.origin else None
+    """Return the folder of the package's pages, or None; the package itself is not imported."""
+    spec = find_spec("miniwob")
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent / "html"
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -102,43 +108,50 @@ class _Handler(SimpleHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that hangs up in the middle is nobody's news."""
+        """Say nothing: a browser may close a connection at any moment."""
 
 
 class MiniWoB(PageWorld):
-    """One task after the other, each in a page of its own."""
+    """One task after the other, each in its own page."""
 
-    rests = True  # some icons are exchanged under the pointer, and not there until that is loaded
+    moves_first = True  # some icons change under the pointer, and are missing until that is loaded
 
     def __init__(self, shots: Path, **settings: Any) -> None:
         super().__init__(shots, **settings)
-        answer = partial(_Handler, directory=str(pages_folder()))
-        self._server = _Server(("127.0.0.1", 0), answer)
+        handler = partial(_Handler, directory=str(pages_folder()))
+        self._server = _Server(("127.0.0.1", 0), handler)
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def open(self, task: Task, chromium: Chromium) -> Tab:
-        """The page of a task with the problem that its seed makes."""
-        home = f"http://127.0.0.1:{self._server.server_port}/"
-        tab = chromium.open(f"{home}miniwob/{task['page']}.html", home, VIEWPORT_WH, SCALE)
-        tab.page.evaluate(BEGIN, [str(task["seed"]), LONGEST_MS])
-        if task["goal"] != (goal := tab.page.evaluate(GOAL)) and task["goal"]:
+        """Open the page of a task with the problem that its seed makes."""
+        origin = f"http://127.0.0.1:{self._server.server_port}/"
+        tab = chromium.open(f"{origin}miniwob/{task['page']}.html", origin, VIEWPORT_WH, SCALE)
+        tab.page.evaluate(BEGIN, [str(task["seed"]), MAX_EPISODE_MS])
+        goal = tab.page.evaluate(GOAL)
+        if task["goal"] and task["goal"] != goal:
             raise WorldError(f'{task["id"]}: its goal is "{goal}" in this release of miniwob', "")
         return tab
 
     def judge(self, tab: Tab, end: Action | None) -> Outcome:
-        """By the page's own reward."""
+        """Judge by the page's own reward."""
         state = tab.page.evaluate(STATE)
-        reward = float(state["reward"]) if state["ended"] else 0.0
-        ends = "" if state["ended"] else ", the page has not ended"
-        why = f" ({state['reason']})" if state["reason"] else ""
-        return Outcome(reward >= SUCCESS, [(reward >= SUCCESS, f"reward {reward:g}{ends}{why}")])
+        reward = 0.0
+        if state["ended"]:
+            reward = float(state["reward"])
+        text = f"reward {reward:g}"
+        if not state["ended"]:
+            text += ", the page has not ended"
+        if state["reason"]:
+            text += f" ({state['reason']})"
+        success = reward >= SUCCESS
+        return Outcome(success, [(success, text)])
 
     def is_over(self, tab: Tab) -> bool:
-        """The page gave its reward; a click would begin another problem."""
+        """Return whether the page gave its reward; a click would begin another problem."""
         return bool(tab.page.evaluate("WOB_DONE_GLOBAL"))
 
     def close(self) -> None:
-        """Ends page, browser and server."""
+        """Close page, browser and server."""
         try:
             super().close()
         finally:

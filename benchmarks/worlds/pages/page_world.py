@@ -1,4 +1,4 @@
-"""A world in a page: what the office and MiniWoB++ share."""
+"""The base class of worlds in a browser page: the office and MiniWoB++."""
 
 from __future__ import annotations
 
@@ -19,66 +19,68 @@ Task = dict[str, Any]
 
 
 class PageWorld(ABC):
-    """Shows a page, acts in it, and is asked what has come of it."""
+    """Opens a page for each task, does actions in it, and judges the episode."""
 
-    rests: ClassVar[bool] = False  # the pointer, before it presses: the page may react on it
+    moves_first: ClassVar[bool] = False  # the pointer rests before it clicks: the page may react
 
     def __init__(self, shots: Path, patience_s: float = PATIENCE_S) -> None:
-        self._shots, self._patience_s = shots, patience_s
+        self._shots = shots
+        self._patience_s = patience_s
         self._chromium: Chromium | None = None
         self._tab: Tab | None = None
-        self._end: Action | None = None  # what the agent ended the episode with
+        self._end: Action | None = None  # the action with which the agent ended the episode
 
-    # -- what each world has of its own -----------------------------------------------------------
+    # -- for subclasses ---------------------------------------------------------------------------
 
     @abstractmethod
     def open(self, task: Task, chromium: Chromium) -> Tab:
-        """Makes the page of a task, as it is at the beginning."""
+        """Open the page of a task, as it is at the beginning."""
 
     @abstractmethod
     def judge(self, tab: Tab, end: Action | None) -> Outcome:
-        """What the episode has come to; `end` is the agent's last word, if there was one."""
+        """Return the outcome; `end` is the action with which the agent ended, if it did."""
 
     def forget(self) -> None:  # noqa: B027 - most have nothing to drop
-        """Drops what was made for the episode besides its page."""
+        """Free what was made for the episode besides its page."""
 
     def is_over(self, tab: Tab) -> bool:
-        """Whether the page takes no further action."""
+        """Return whether the page takes no further action."""
         return False
 
     def app_of(self, tab: Tab) -> str:
-        """What is in front, for people."""
+        """Return the title of the open application, for people."""
         return ""
 
     def open_app(self, tab: Tab, name: str) -> str:
-        """Opens an application by its name; what the model is told if that cannot be."""
+        """Open an application by its name; return "", or a note for the model if there is none."""
         return "There are no applications to open here."
 
     def home(self, tab: Tab) -> str:
-        """Goes to where applications are opened from; what the model is told if there is none."""
+        """Show the home screen; return "", or a note for the model if there is none."""
         return "There is no home screen here."
 
     def back(self, tab: Tab) -> str:
-        """Goes back; what the model is told if that cannot be."""
+        """Go back; return "", or a note for the model if that is not possible."""
         return "" if tab.back() else "There is nothing to go back to."
 
     # -- the world's side of an episode -----------------------------------------------------------
 
     def reset(self, task: Task) -> Observation:
-        """Begins a task in a page of its own."""
+        """Begin a task in its own page."""
         self._leave()
-        self._chromium = self._chromium or Chromium.borrow()
+        if self._chromium is None:
+            self._chromium = Chromium.borrow()
         with self._chromium.watched("opening the page", PATIENCE_S):
             self._tab = self.open(task, self._chromium)
-            return self._seen(self._tab)
+            return self._observation(self._tab)
 
     def observe(self) -> Observation:
-        """What there is to see once the page is quiet."""
+        """Return a screenshot once the page is quiet."""
         with self._watched("reading the screen") as tab:
-            return self._seen(tab)
+            return self._observation(tab)
 
     def step(self, action: Action) -> Observation:
-        """Acts, waits until the page is quiet, and says what there is to see.
+        """Do an action, wait until the page is quiet, and return a screenshot.
 
         Raises:
             WorldError: the page hangs or is gone.
@@ -86,26 +88,27 @@ class PageWorld(ABC):
         try:
             with self._watched(str(action)[:80]) as tab:
                 note = self._act(tab, action)
-                return self._seen(tab, note)
+                return self._observation(tab, note)
         except WorldError as error:
             raise WorldError(str(error), error.trace, by_action=True) from error
 
     def rest(self) -> None:
-        """Nobody waits for it: the page of the next episode is made ready."""
+        """Prepare the page of the next episode; called while nobody waits for the world."""
         if self._chromium is not None:
             with self._chromium.watched("opening the next page", PATIENCE_S):
                 self._chromium.rest()
 
     def evaluate(self) -> Outcome:
-        """What the episode has come to."""
+        """Return the outcome of the episode."""
         with self._watched("judging the episode") as tab:
             return self.judge(tab, self._end)
 
     def close(self) -> None:
-        """Ends the page and, if no other world of the thread uses it, the browser."""
-        chromium, self._chromium = self._chromium, None
+        """Close the page and, if no other world of the thread uses it, the browser."""
+        chromium = self._chromium
+        self._chromium = None
         try:
-            with suppress(Exception):  # the browser may have gone first
+            with suppress(Exception):  # the browser may have ended first
                 self._leave()
         finally:
             if chromium is not None:
@@ -118,7 +121,7 @@ class PageWorld(ABC):
             raise WorldError("no task has begun", "")
         return self._tab
 
-    # -- how --------------------------------------------------------------------------------------
+    # -- internals --------------------------------------------------------------------------------
 
     @contextmanager
     def _watched(self, what: str) -> Iterator[Tab]:
@@ -128,7 +131,9 @@ class PageWorld(ABC):
             yield tab
 
     def _leave(self) -> None:
-        tab, self._tab, self._end = self._tab, None, None
+        tab = self._tab
+        self._tab = None
+        self._end = None
         self.forget()
         if tab is not None:
             tab.close()
@@ -144,7 +149,7 @@ class PageWorld(ABC):
             case "back":
                 return self.back(tab)
             case kind:
-                if self.rests and kind in (*CLICKS, "drag"):
+                if self.moves_first and kind in (*CLICKS, "drag"):
                     move = replace(action, kind="move", modifiers=())
                     perform(tab.page, move, tab.viewport_wh, tab.settle)
                     tab.settle()
@@ -152,17 +157,17 @@ class PageWorld(ABC):
         return ""
 
     def _pause(self, tab: Tab) -> bool:
-        """Waits until the page is quiet in the midst of an action, which may go on as long again.
+        """Wait until the page is quiet within an action, whose time limit then starts again.
 
         Returns:
             Whether the page has become quiet.
         """
         is_quiet = tab.settle()
         assert self._chromium is not None
-        self._chromium.still_alive()
+        self._chromium.restart_limit()
         return is_quiet
 
-    def _seen(self, tab: Tab, note: str = "") -> Observation:
+    def _observation(self, tab: Tab, note: str = "") -> Observation:
         is_quiet = tab.settle()
         image = save_screenshot(self._shots, tab.screenshot())
         note = " ".join(filter(None, (note, tab.notes())))
