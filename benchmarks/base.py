@@ -22,7 +22,7 @@ from utils.contracts import (
     Message,
     ParseFunction,
     PromptOf,
-    Reading,
+    ReplyParsing,
     Sample,
     Sizes,
     UserFunctionError,
@@ -151,7 +151,7 @@ class Benchmark(contracts.Benchmark):
         sample: Sample,
         prompt_of: PromptOf,
         world: World | None = None,
-        reading: Reading | None = None,
+        reading: ReplyParsing | None = None,
     ) -> Episode:
         """The questions that one sample asks, one after the other; here a single one."""
         yield replace(prompt_of(sample.line), image=sample.image)

@@ -133,7 +133,7 @@ class Circular:
 
     reads_all_letters: bool = False  # the parse function is another one
 
-    def asked(self, samples: Sequence[Sample]) -> list[Sample]:
+    def rotations_of(self, samples: Sequence[Sample]) -> list[Sample]:
         """Each sample in all its rotations; they are samples of their own to whoever asks them."""
         return [
             replace(sample, key=turn_key(sample.key, number), line=rotated(sample.line, number))

@@ -19,7 +19,7 @@ SKIPPED_FOLDERS = {"outputs", "__pycache__", "node_modules", "build", "venv"}
 HEAVY = ("torch", "torchvision", "transformers", "onnxruntime", "rapidocr", "vllm", "qwen_vl_utils")
 
 ORDER = (
-    ("utils", "utils.contracts", "utils.errors", "utils.protocol", "utils.text"),
+    ("utils", "utils.contracts", "utils.errors", "utils.protocol", "utils.text", "utils.sampling"),
     ("utils.misc", "utils.thinking", "utils.coordinates", "utils.images", "utils.published"),
     ("utils.functions", "utils.import_utils"),
     ("utils.config",),

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import itertools
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
+
+from utils.sampling import limit_ranks
 
 Line = dict[str, Any]  # one row of an annotation file, with the data set's own types
 # {"role": "system" | "user" | "assistant", "type": "text" | "image", "value": text or path}
@@ -193,7 +193,7 @@ Episode = Generator[Prompt, Generation, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReplyParsing:
     """How the replies of one model are read while an episode goes on."""
 
     postprocess: Callable[[str], str]
@@ -244,7 +244,7 @@ class Benchmark(Protocol):
         sample: Sample,
         prompt_of: PromptOf,
         world: World | None = None,
-        reading: Reading | None = None,
+        reading: ReplyParsing | None = None,
     ) -> Episode:
         """The questions that one sample asks, one after the other."""
 
@@ -255,7 +255,7 @@ class Benchmark(Protocol):
         """A new world that saves screenshots in the folder `shots`; only where it `acts`."""
 
     def read_reply(
-        self, reading: Reading, sample: Sample, prompt: Prompt, generation: Generation
+        self, reading: ReplyParsing, sample: Sample, prompt: Prompt, generation: Generation
     ) -> ReadReply:
         """What the reply to an episode's first prompt asks for; only where it `acts`."""
 
@@ -282,8 +282,8 @@ class Benchmark(Protocol):
 class Circular(Protocol):
     """Circular evaluation of a data set: every question in all rotations of its options."""
 
-    def asked(self, samples: Sequence[Sample]) -> list[Sample]:
-        """Each sample in all its rotations, the 0th being the sample itself."""
+    def rotations_of(self, samples: Sequence[Sample]) -> list[Sample]:
+        """Return each sample in all its rotations, the 0th being the sample itself."""
 
     def count(self, line: Mapping[str, Any]) -> int:
         """How many rotations a line has, the 0th included."""
@@ -305,59 +305,27 @@ class DataSet:
     bad: Sequence[str] = ()  # samples that are left out, one line each
     bad_grouped: Sequence[str] = ()  # one line for all samples on an image that is to blame
 
-    def turns(self) -> dict[str, int]:
-        """When the turn of each sample comes, by its key, as `--limit` takes them."""
+    def limit_ranks(self) -> dict[str, int]:
+        """Return when `--limit` takes each sample, from 0, by its key."""
         mode_column = self.benchmark.mode_column
         groups = [
-            (str(each.line.get("platform")), str(each.line.get(mode_column)))
-            for each in self.samples
+            (str(sample.line.get("platform")), str(sample.line.get(mode_column)))
+            for sample in self.samples
         ]
-        turns = spread(groups, [sample.image for sample in self.samples])
-        return dict(zip((sample.key for sample in self.samples), turns, strict=True))
+        ranks = limit_ranks(groups, [sample.image for sample in self.samples])
+        return dict(zip((sample.key for sample in self.samples), ranks, strict=True))
 
     def chosen(self, limit: int | None) -> Sequence[Sample]:
-        """The samples of `--limit` in file order; None: all."""
+        """Return the samples of `--limit` in file order; None: all."""
         if limit is None:
             return self.samples
-        turns = self.turns()
-        return [sample for sample in self.samples if turns[sample.key] < limit]
+        ranks = self.limit_ranks()
+        return [sample for sample in self.samples if ranks[sample.key] < limit]
 
-    def asked(self, limit: int | None) -> Sequence[Sample]:
-        """What is asked of the chosen samples: they themselves, or all their rotations."""
+    def requested(self, limit: int | None) -> Sequence[Sample]:
+        """Return the chosen samples themselves, or all their rotations in circular evaluation."""
         samples = self.chosen(limit)
-        return samples if self.circular is None else self.circular.asked(samples)
-
-
-def spread(groups: Sequence[tuple[str, str]], images: Sequence[object]) -> list[int]:
-    """When each sample's turn comes, from 0, so that few of them show as much as they can.
-
-    Platforms take turns, and so do the splits of each: difficulties or grounding types. Each
-    platform begins with another split, and each split with another image.
-
-    Args:
-        groups: platform and split of each sample, in file order.
-        images: of each sample.
-    """
-    seen: Counter[tuple[tuple[str, str], object]] = Counter()
-    # Of each sample how often its image was there, and its place.
-    queues: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for place, (group, image) in enumerate(zip(groups, images, strict=True)):
-        queues.setdefault(group, []).append((seen[group, image], place))
-        seen[group, image] += 1
-    platforms, splits = (sorted({group[part] for group in queues}) for part in (0, 1))
-    for (_, split), queue in queues.items():
-        queue.sort()
-        images_there = sum(number == 0 for number, _ in queue)
-        start = splits.index(split) * images_there // len(splits)
-        queue[:] = queue[start:] + queue[:start]
-    turns = [
-        queues.get((platform, splits[(number + start) % len(splits)]), [])
-        for start in range(len(splits))
-        for number, platform in enumerate(platforms)
-    ]
-    in_turn = [place for taken in itertools.zip_longest(*turns) for _, place in filter(None, taken)]
-    turn_of = {place: turn for turn, place in enumerate(in_turn)}
-    return [turn_of[place] for place in range(len(groups))]
+        return samples if self.circular is None else self.circular.rotations_of(samples)
 
 
 TURN_MARK = "~"  # between the key of a sample and the number of one of its turns

@@ -15,7 +15,7 @@ from utils.contracts import (
     Line,
     Prompt,
     PromptOf,
-    Reading,
+    ReplyParsing,
     UserFunctionError,
     World,
     WorldError,
@@ -132,7 +132,7 @@ def _told(step: dict[str, Any]) -> dict[str, Any]:
     return {**kept, "actions": step["said"]}
 
 
-def read_turn(reading: Reading, said: Generation, told: Line, screen_wh: WH) -> Read:
+def read_turn(reading: ReplyParsing, said: Generation, told: Line, screen_wh: WH) -> Read:
     """Return the actions of a reply; a function that raises leaves it unread."""
     sizes = {
         "file_size": screen_wh,

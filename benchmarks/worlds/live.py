@@ -35,8 +35,8 @@ from utils.contracts import (
     ParseFunction,
     Prompt,
     PromptOf,
-    Reading,
     ReadReply,
+    ReplyParsing,
     Sample,
     Sizes,
     UserFunctionError,
@@ -155,7 +155,8 @@ class LiveBenchmark(Benchmark):
     def rules_digest(self) -> str:
         """Return a hash of how every episode goes: the loop, the default prompt's text and images.
 
-        What the prompt says besides is in `asking`; what reads replies belongs to the model's run.
+        What the prompt says besides is in the run's request hashes; what reads replies belongs to
+        the model's run.
         """
         codes = [
             code_digest(function, also=READING)
@@ -242,7 +243,7 @@ class LiveBenchmark(Benchmark):
         sample: Sample,
         prompt_of: PromptOf,
         world: World | None = None,
-        reading: Reading | None = None,
+        reading: ReplyParsing | None = None,
     ) -> Episode:
         """Plays one task; returns what it came to, for `judge`."""
         assert world is not None and reading is not None
@@ -270,7 +271,7 @@ class LiveBenchmark(Benchmark):
         }
 
     def read_reply(
-        self, reading: Reading, sample: Sample, prompt: Prompt, generation: Generation
+        self, reading: ReplyParsing, sample: Sample, prompt: Prompt, generation: Generation
     ) -> ReadReply:
         """What the reply to an episode's first prompt asks for."""
         assert prompt.image is not None

@@ -7,8 +7,8 @@ import pytest
 from tests.support.mock_server import MockServer
 from tests.support.runs import PROJECT
 from tests.support.stage import API, L1, L2, Stage
-from utils.contracts import spread
 from utils.protocol import PLATFORMS
+from utils.sampling import limit_ranks
 
 GROUPS = [
     (platform, split)
@@ -19,7 +19,7 @@ GROUPS = [
 
 
 def test_a_few_samples_show_every_platform_and_every_split():
-    turns = spread(GROUPS, range(len(GROUPS)))
+    turns = limit_ranks(GROUPS, range(len(GROUPS)))
     first = [group for group, turn in zip(GROUPS, turns, strict=True) if turn < len(PLATFORMS)]
     assert Counter(platform for platform, _ in first) == dict.fromkeys(PLATFORMS, 1)
     assert Counter(split for _, split in first) == {"easy": 2, "medium": 2, "hard": 2}
@@ -35,7 +35,7 @@ def test_a_few_samples_show_every_platform_and_every_split():
     ],
 )
 def test_platforms_take_turns_and_so_do_the_splits_of_each(groups, turns):
-    assert spread(groups, range(len(groups))) == turns
+    assert limit_ranks(groups, range(len(groups))) == turns
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def demo(server, tmp_path):
 def test_a_few_samples_are_on_as_many_images_as_they_can():
     groups = [("web", split) for _ in range(3) for split in ("easy", "medium", "hard")]
     images = [number // 3 for number in range(9)]  # three questions on each
-    turns = spread(groups, images)
+    turns = limit_ranks(groups, images)
     assert {image for image, turn in zip(images, turns, strict=True) if turn < 3} == {0, 1, 2}
 
 

@@ -304,7 +304,7 @@ def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not
     [note] = fill(default, benchmark)
     assert note.startswith("1 questions (index 1) have options beyond F")
     assert fill(own, benchmark) == []
-    assert [len(each.asked(None)) for each in (default, own)] == [3 + 1, 3 + 7]
+    assert [len(each.requested(None)) for each in (default, own)] == [3 + 1, 3 + 7]
 
 
 def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_once(annotated):

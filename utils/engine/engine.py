@@ -395,7 +395,7 @@ def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
     }
     # Each log is whole by itself, so that it can be copied and scored without the others. A record
     # is as good as its copy; an older answer to the same request is not.
-    in_own_log = task.job.answers.in_own_log(record["key"], task.job.run.asking)
+    in_own_log = task.job.answers.in_own_log(record["key"], task.job.run.request_hashes)
     is_logged = in_own_log is not None and (in_own_log == stored or in_own_log.read() == record)
     is_outdated = any(record[name] != current[name] for name in current)
     is_new = is_outdated or not is_logged

@@ -40,7 +40,7 @@ from utils.engine.retry_policy import is_away
 from utils.errors import DONE, NOTHING_RUN, UserError, problem_report
 from utils.images import open_image, read_header
 from utils.run.plan import Plan
-from utils.run.requests import folder_of, questions_of, wanted_by
+from utils.run.requests import folder_of, questions_of, run_specs
 from utils.runs.log import StoredAnswer
 from utils.runs.records import SIZES, answer_fields, new_record
 from utils.scoring import console
@@ -319,7 +319,7 @@ def check(plan: Plan) -> int:
     for name, model in plan.models.items():
         print(f'\nmodel "{name}"')
         print("".join(f"{note}\n" for note in model.notes_before()), end="")
-        folder, _ = folder_of(plan, name, wanted_by(plan, name))
+        folder, _ = folder_of(plan, name, run_specs(plan, name))
         of_samples: dict[str, dict[str, list[Sample]]] = {}
         found: list[str] = []
         with contextlib.closing(model), TemporaryDirectory() as shots:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from utils import PROJECT
-from utils.contracts import Reading, Sample
+from utils.contracts import ReplyParsing, Sample
 from utils.coordinates import PIXEL_LIMITS
 from utils.engine.jobs import Job, Questions
 from utils.engine.worlds import Worlds
@@ -21,7 +21,7 @@ from utils.import_utils import resolve
 from utils.run.plan import Plan
 from utils.runs.folder import RunFolder
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
-from utils.runs.provenance import Wanted, git_state, made_with, prompt_digest, wanted_of
+from utils.runs.provenance import RunSpec, git_state, made_with, prompt_digest, run_spec_of
 from utils.runs.records import run_record
 from utils.runs.view import LogView
 
@@ -49,7 +49,7 @@ def questions_of(
         custom = custom and one_at_a_time(custom, threading.Lock(), copy_result=True)
         places = plan.options.worlds or min(os.cpu_count() or 1, MOST_WORLDS)
         worlds = Worlds(partial(benchmark.open_world, shots or folder.path / SCREENSHOTS), places)
-        reading = Reading(  # by workers, several at a time
+        reading = ReplyParsing(  # by workers, several at a time
             plan.models[name].postprocess(dataset),
             one_at_a_time(plan.parse(name, dataset), threading.Lock()),
             _pixel_limits(plan, name),
@@ -59,7 +59,7 @@ def questions_of(
     prompt_of = prompt_builder(benchmark, system_prompt=system_prompt, custom=custom)
     return Questions(
         dataset=dataset,
-        samples=data.asked(plan.options.limit),
+        samples=data.requested(plan.options.limit),
         episode=partial(episode, prompt_of=prompt_of),
         answers=AnswerIndex(folder.logs_of_model(dataset), own=folder.log(dataset)),
         worlds=worlds,
@@ -112,18 +112,18 @@ def _pixel_limits(plan: Plan, name: str) -> dict[str, Any]:
     return {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs}
 
 
-def wanted_by(plan: Plan, name: str) -> dict[str, Wanted]:
+def run_specs(plan: Plan, name: str) -> dict[str, RunSpec]:
     """What a model's run asks of each data set."""
     limit = plan.options.limit
     return {
-        dataset: wanted_of(
+        dataset: run_spec_of(
             data, limit, settings_of(plan, name, dataset), *prompting_of(plan, name, dataset)
         )
         for dataset, data in plan.data.items()
     }
 
 
-def folder_of(plan: Plan, name: str, wanted: Mapping[str, Wanted]) -> tuple[RunFolder, str | None]:
+def folder_of(plan: Plan, name: str, wanted: Mapping[str, RunSpec]) -> tuple[RunFolder, str | None]:
     """In which folder a model's run goes on or begins, and why it is not the plainly named one."""
     commit = git_state(PROJECT)["commit"]
     return RunFolder.of_experiment(plan.options.work_dir, name, commit, wanted)
@@ -158,12 +158,14 @@ def _changed_keys(key: str, before: Any, now: Any) -> list[str]:
     return [] if before == now else [key]
 
 
-def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wanted, seq: int) -> Job:
+def open_job(
+    plan: Plan, name: str, asked: Questions, log: RunLog, wanted: RunSpec, seq: int
+) -> Job:
     """Opens a run in its log."""
     data = plan.data[asked.dataset]
     for note in asked.answers.notes:
         print(f"warning: {note}")
-    chosen, turns = [sample.key for sample in data.chosen(wanted.limit)], data.turns()
+    chosen, turns = [sample.key for sample in data.chosen(wanted.limit)], data.limit_ranks()
     record = run_record(
         seq=seq,
         model=name,
@@ -174,7 +176,7 @@ def open_job(plan: Plan, name: str, asked: Questions, log: RunLog, wanted: Wante
         samples=chosen,
         turns=[turns[key] for key in chosen],
         bad=data.bad,
-        asking=wanted.asking,
+        asking=wanted.request_hashes,
         made_with=made_with(plan.dump, plan.config.path, plan.options.arguments, wanted.inputs),
     )
     log.append(record)

@@ -23,7 +23,7 @@ from utils.report.build import report_after_run  # now: the program may be anoth
 from utils.run.manifest_writer import write_manifest
 from utils.run.outcome import Done, stopped
 from utils.run.plan import Plan
-from utils.run.requests import asked_otherwise, folder_of, open_job, questions_of, wanted_by
+from utils.run.requests import asked_otherwise, folder_of, open_job, questions_of, run_specs
 from utils.runs.find import doubtful_order
 from utils.runs.folder import RunFolder, choosing, foreign_owner, logs_by_age
 from utils.runs.log import LoggedRun, RunLog, has_answer
@@ -166,7 +166,7 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None, held: ExitStack) 
 def _open_jobs(plan: Plan, name: str, logs: ExitStack) -> tuple[RunFolder, list[Job]]:
     """Chooses the folder of a run and opens the run in its logs, which `logs` closes."""
     work_dir = plan.options.work_dir
-    wanted = wanted_by(plan, name)
+    wanted = run_specs(plan, name)
     with choosing(work_dir, name):
         folder, why = folder_of(plan, name, wanted)
         print(f'\nmodel "{name}" → {folder.path}' + (f" ({why})" if why else ""))

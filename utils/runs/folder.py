@@ -28,7 +28,7 @@ from utils.runs.log import (
     one_process_at_a_time,
     runs_of,
 )
-from utils.runs.provenance import Wanted
+from utils.runs.provenance import RunSpec
 
 LONGEST_NAME = 80  # file names add a data set and a suffix; most file systems end at 255 bytes
 
@@ -76,7 +76,7 @@ class RunFolder:
 
     @classmethod
     def of_experiment(
-        cls, work_dir: Path, model: str, commit: str, wanted: Mapping[str, Wanted]
+        cls, work_dir: Path, model: str, commit: str, wanted: Mapping[str, RunSpec]
     ) -> tuple[RunFolder, str | None]:
         """The folder in which a run goes on or begins, and why it is not the plainly named one.
 
@@ -198,18 +198,18 @@ def choosing(work_dir: Path, model: str) -> AbstractContextManager[None]:
     return one_process_at_a_time(lock, f'starting a run of model "{model}"')
 
 
-def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, Wanted]) -> list[str]:
+def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, RunSpec]) -> list[str]:
     """In what a run asks otherwise than those that a folder holds, the newest of each data set."""
     found: dict[str, None] = {}
     for dataset, run in held.items():
         mine = wanted.get(dataset) or next(iter(wanted.values()))
-        compared = set(run.asking) if dataset in wanted else {"settings"}
+        compared = set(run.request_hashes) if dataset in wanted else {"settings"}
         if (run.begin.get("mode"), run.limit) != (mine.mode, mine.limit):
             compared.discard("pictures")  # those of other samples
         apart = [
             each
-            for each in run.asking
-            if each in compared and run.asking[each] != mine.asking.get(each)
+            for each in run.request_hashes
+            if each in compared and run.request_hashes[each] != mine.request_hashes.get(each)
         ]
         found |= {f"other {aspect}": None for aspect in apart}
         if dataset in wanted and run.is_circular != mine.is_circular:

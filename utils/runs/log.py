@@ -261,7 +261,7 @@ class LoggedRun:
         return int(self.begin["seq"])
 
     @property
-    def asking(self) -> dict[str, str]:
+    def request_hashes(self) -> dict[str, str]:
         """What its requests depend on."""
         return dict(self.begin["asking"])
 
@@ -410,7 +410,7 @@ class AnswerIndex:
             self._read(path, number, since, is_own=path == own)
 
     def _read(self, path: Path, log_number: int, since: int, *, is_own: bool) -> None:
-        asking: dict[int, str] = {}
+        hashes: dict[int, str] = {}
         damaged: list[int] = []
         by_key = self._by_key
         for order, (offset, line) in enumerate(_sound_lines(path, damaged)):
@@ -422,7 +422,7 @@ class AnswerIndex:
                 record = json.loads(line)
                 seq = record["seq"]
                 if record["kind"] == "run":
-                    asking[seq] = _canonical(record["asking"])
+                    hashes[seq] = _canonical(record["asking"])
                 if record["kind"] not in OF_A_SAMPLE:
                     self.newest = max(self.newest, seq)
                     continue
@@ -444,10 +444,10 @@ class AnswerIndex:
             answer = StoredAnswer(path, offset, fingerprint, status, parts, seq)
             if is_newer:
                 of_key[fingerprint] = (place, answer)
-            if is_own and seq in asking:
-                in_own = self._in_own.get((key, asking[seq]))
+            if is_own and seq in hashes:
+                in_own = self._in_own.get((key, hashes[seq]))
                 if in_own is None or seq >= in_own.seq:
-                    self._in_own[key, asking[seq]] = answer
+                    self._in_own[key, hashes[seq]] = answer
         self.notes += damage_notes(path, damaged)
 
     def look_up(
@@ -478,13 +478,13 @@ class AnswerIndex:
         changed = min(changes, key=len)  # of equally near ones the newest
         return " and ".join(changed or ["request"]) + " changed"
 
-    def in_own_log(self, key: str, asking: Mapping[str, str]) -> StoredAnswer | None:
+    def in_own_log(self, key: str, request_hashes: Mapping[str, str]) -> StoredAnswer | None:
         """Return the record that a view of our own log comes upon for a sample.
 
         Args:
-            asking: what the run depends on whose view it is.
+            request_hashes: what the run depends on whose view it is.
         """
-        return self._in_own.get((key, _canonical(asking)))
+        return self._in_own.get((key, _canonical(request_hashes)))
 
     def knows(self, key: str) -> bool:
         """Whether there is any record of this sample."""

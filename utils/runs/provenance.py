@@ -1,7 +1,8 @@
 """What a run is made of and made with, as its record in the log has it.
 
-`wanted_of` says what its requests depend on: two runs with the same values ask the same, so answers
-of one may stand in for those of the other, and they share a folder. The rest is for the manifest.
+`run_spec_of` says what its requests depend on: two runs with the same values send the same ones, so
+answers of one may stand in for those of the other, and they share a folder. The rest is for the
+manifest.
 """
 
 from __future__ import annotations
@@ -60,23 +61,23 @@ READERS = 8  # threads that read images: a network disk is slow to open each
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RunSpec:
     """What a run asks of one data set."""
 
     mode: str
     limit: int | None
     is_circular: bool  # all rotations of its questions
-    asking: Mapping[str, str]  # what its requests depend on, as one short hash for each aspect
+    request_hashes: Mapping[str, str]  # what its requests depend on: a short hash by aspect
     inputs: Mapping[str, Any]  # checksums of annotations and images
 
 
-def wanted_of(
+def run_spec_of(
     data: DataSet,
     limit: int | None,
     settings: str,
     system_prompt: str | None,
     prompt_function: Callable[..., Any] | None,
-) -> Wanted:
+) -> RunSpec:
     """What a run asks of one data set, which has samples.
 
     Args:
@@ -93,14 +94,14 @@ def wanted_of(
         {str(each.line["image_path"]): each.image for each in samples if each.image is not None}
     )
     annotations = {"file": name, "bytes": len(content), **hashes}
-    asking = {
+    request_hashes = {
         "settings": _short(settings),
         "prompt": prompt_digest(data.benchmark, samples[0].line, system_prompt, prompt_function),
         "annotations": _short(hashes["sha256"]),
         "pictures": _short(pictures["digest"]),
     }
     inputs = {"annotations": annotations, "pictures": pictures}
-    return Wanted(data.mode, limit, data.circular is not None, asking, inputs)
+    return RunSpec(data.mode, limit, data.circular is not None, request_hashes, inputs)
 
 
 def prompt_digest(
@@ -120,7 +121,7 @@ def prompt_digest(
 
 
 def settings_aspect(settings_digest: str) -> str:
-    """Return a model's settings as `asking` has them."""
+    """Return a model's settings as `request_hashes` has them."""
     return _short(settings_digest)
 
 
@@ -158,7 +159,7 @@ def made_with(
 
     Args:
         config: the resolved config of `file`, without secrets.
-        inputs: as in `Wanted`.
+        inputs: as in `RunSpec`.
     """
     text = file.read_bytes()
     named = re.findall(r"\$\{(\w+)\}", text.decode("utf-8", "replace"))

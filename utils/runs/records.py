@@ -5,7 +5,7 @@ of a model, so that it orders runs and answers whatever clocks say. The log adds
 
 run      opens a run: started_at, model, dataset, mode, limit, circular (whether all rotations of
          the questions are asked; in older logs only the config says so); samples (keys of all that
-         it covers, in file order), turns (of each, see `utils.contracts.spread`), bad (left out,
+         it covers, in file order), turns (of each, see `utils.sampling`), bad (left out,
          one line each); asking (what its requests depend on, as short hashes: settings, prompt,
          annotations, pictures; see `utils.runs.provenance`);
          annotations, pictures (checksums); config (resolved, without secrets), config_file,

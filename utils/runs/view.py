@@ -99,7 +99,7 @@ class LogView:
         if mode is not None:
             chosen = max(newest_first, key=lambda run: _nearness(run, mode, limit), default=None)
         if chosen is not None:
-            same = {run.seq for run in self._runs if run.asking == chosen.asking}
+            same = {run.seq for run in self._runs if run.request_hashes == chosen.request_hashes}
             seen = [each for each in seen if each.seq in same]
         # The records of the run that counts; empty where the log has none.
         self.run, self.end = (chosen.begin, chosen.end) if chosen else ({}, {})
@@ -114,7 +114,7 @@ class LogView:
         keys = [key for key in records if TURN_MARK not in key]
         self.covered: list[str] = self.run.get("samples", keys)  # in file order
         in_turn = self.run.get("turns", range(len(self.covered)))
-        self.turns: dict[str, int] = dict(zip(self.covered, in_turn, strict=True))
+        self.limit_ranks: dict[str, int] = dict(zip(self.covered, in_turn, strict=True))
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
         self.left_out: list[str] = self.run.get("bad") or []  # bad samples, one line each
@@ -238,7 +238,7 @@ class Selection:
     def _limited(self, limit: int) -> list[str]:
         """The covered keys whose turns come first, in file order."""
         taken: set[str] = set()
-        for key in sorted(self._log.covered, key=self._log.turns.__getitem__):
+        for key in sorted(self._log.covered, key=self._log.limit_ranks.__getitem__):
             record = self._log.record(key)
             is_of_mode = self._mode == self._log.mode  # no record: nothing else is known
             if self._in_mode(record["line"], self._mode) if record else is_of_mode:
