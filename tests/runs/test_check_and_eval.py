@@ -148,3 +148,15 @@ def test_scoring_says_so_where_the_log_was_asked_otherwise(stage, changes, told)
     lines = [line for line in ran.output.splitlines() if "the log was asked with other" in line]
     assert ran.code == 0 and len(lines) == (told is not None), ran.output
     assert told is None or f"than this config has ({told})" in lines[0]
+
+
+def test_scoring_a_mode_without_a_sample_in_the_newest_run_says_so(stage):
+    stage.data = {L2: {"mode": "all"}}
+    assert stage.run("--limit", "1").code == 0
+    [answer] = stage.answers(L2)
+    [other] = {"basic", "advanced"} - {answer["line"]["grounding_type"]}
+    stage.data = {L2: {"mode": other}}
+    scored = stage.run("--mode", "eval")
+    assert scored.code == 1
+    problem = f"nothing to score: the newest run has 1 sample, none of mode {other}. "
+    assert f'model "m", {L2}: {problem}' in scored.stderr

@@ -25,6 +25,7 @@ from utils.runs.log import (
     read_records,
     record_at,
 )
+from utils.text import counted
 
 EVERYTHING = "all"  # the mode that no other one reaches beyond
 TOKENS = "prompt_tokens", "completion_tokens"
@@ -248,9 +249,14 @@ class Selection:
         return [key for key in self._log.covered if key in taken]
 
     def nothing_there(self) -> str:
-        """Why not one sample can be scored, and what to do."""
-        has_mode = f"the log covers mode {self._log.mode}, the config wants mode {self._mode}"
-        why = "the newest run has no answer yet" if self._log.has(self._mode) else has_mode
+        """Say why not one sample can be scored, and what to do."""
+        log, mode = self._log, self._mode
+        if not log.has(mode):
+            why = f"the log covers mode {log.mode}, the config wants mode {mode}"
+        elif log.missing:
+            why = "the newest run has no answer yet"
+        else:
+            why = f"the newest run has {counted(len(log.covered), 'sample')}, none of mode {mode}"
         return f"{why}. Run the same command without --mode eval"
 
     def section(self) -> dict[str, dict[str, Any]]:
