@@ -24,6 +24,7 @@ from benchmarks.matrics import in_order
 from utils.analysis.columns import Row, SampleColumns, in_percent, share
 from utils.analysis.intervals import numbered
 from utils.contracts import Line, Sample, turn_key
+from utils.findings import Finding, note, warning
 from utils.misc import OPTION_LETTERS
 from utils.protocol import DIFFICULTIES
 from utils.text import format_percent
@@ -204,7 +205,7 @@ class Circular:
                 f'above"): {len(flagged)} of {len(questions)} questions, index {_named(flagged)}; '
                 f"circular accuracy without them: {format_percent(without)} %"
             )
-        section = {"title": TITLE, "rows": rows, "notes": notes, "warnings": _warnings(counts)}
+        section = {"title": TITLE, "rows": rows, "notes": notes, "findings": _findings(counts)}
         return {**section, "table": _table(rows)}
 
 
@@ -247,15 +248,40 @@ def _named(indices: Sequence[Any]) -> str:
     return ", ".join(map(str, indices[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
-def _warnings(counts: Counter[str]) -> list[str]:
+def _findings(counts: Counter[str]) -> list[Finding]:
     besides = "not counting the questions themselves"
-    texts = {
-        "incomplete": "questions with rotations not queried yet: {}; they are left out of the "
-        "circular accuracy; the same command without --mode queries them",
-        "failed": f"rotations failed, {besides}: {{}}; they count as wrong; the same command "
-        "queries them again",
-        "refused": f"rotations refused, {besides}: {{}}; they count as wrong",
-        "not rotated": "questions queried in the same words in several rotations: {}; a prompt "
-        'function must take the options from line["options"]',
-    }
-    return [text.format(counts[kind]) for kind, text in texts.items() if counts[kind]]
+    findings = []
+    if incomplete := counts["incomplete"]:
+        findings.append(
+            note(
+                "circular.incomplete",
+                f"questions with rotations not queried yet: {incomplete}",
+                detail="they are left out of the circular accuracy; the same command without "
+                "--mode queries them",
+            )
+        )
+    if failed := counts["failed"]:
+        findings.append(
+            note(
+                "circular.failed",
+                f"rotations failed, {besides}: {failed}",
+                detail="they count as wrong; the same command queries them again",
+            )
+        )
+    if refused := counts["refused"]:
+        findings.append(
+            note(
+                "circular.refused",
+                f"rotations refused, {besides}: {refused}",
+                detail="they count as wrong",
+            )
+        )
+    if not_rotated := counts["not rotated"]:
+        findings.append(
+            warning(
+                "circular.not_rotated",
+                f"questions queried in the same words in several rotations: {not_rotated}",
+                detail='a prompt function must take the options from line["options"]',
+            )
+        )
+    return findings

@@ -19,7 +19,15 @@ SKIPPED_FOLDERS = {"outputs", "__pycache__", "node_modules", "build", "venv"}
 HEAVY = ("torch", "torchvision", "transformers", "onnxruntime", "rapidocr", "vllm", "qwen_vl_utils")
 
 ORDER = (
-    ("utils", "utils.contracts", "utils.errors", "utils.protocol", "utils.text", "utils.sampling"),
+    (
+        "utils",
+        "utils.contracts",
+        "utils.errors",
+        "utils.findings",
+        "utils.protocol",
+        "utils.text",
+        "utils.sampling",
+    ),
     ("utils.misc", "utils.thinking", "utils.coordinates", "utils.images", "utils.published"),
     ("utils.functions", "utils.import_utils"),
     ("utils.config",),
@@ -35,7 +43,7 @@ ORDER = (
 )
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
-BELOW = "contracts errors protocol text misc thinking coordinates images functions "
+BELOW = "contracts errors findings protocol text misc thinking coordinates images functions "
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config"}
 DOWNLOAD = {"utils.download", "utils.hub"}
 SEEN_BY_DOWNLOAD = {

@@ -21,11 +21,18 @@ DISTRIBUTIONS = {"PIL": "pillow", "dotenv": "python-dotenv"}  # what pip calls a
 
 
 class UserError(Exception):
-    """A mistake that the user can mend: what is wrong, where, what was expected, what to do."""
+    """A mistake that the user can mend: what is wrong, where, what was expected, what to do.
 
-    def __init__(self, problems: str | Iterable[str]) -> None:
+    Args:
+        summary: the reason in one clause, without its place and advice, for lists of runs; by
+            default the first line of the first problem.
+    """
+
+    def __init__(self, problems: str | Iterable[str], *, summary: str = "") -> None:
         lines = (problems,) if isinstance(problems, str) else tuple(problems)
         self.problems: tuple[str, ...] = lines  # each is shown as it stands
+        first_lines = lines[0].strip().splitlines() if lines else []
+        self.summary = summary or "".join(first_lines[:1])
         super().__init__("\n".join(lines))
 
 

@@ -9,7 +9,7 @@ from tests.support.clicks import Model, columns_of, simulated
 from tests.support.mock_server import Reply
 from tests.support.stage import L2
 from utils.analysis.anatomy import anatomy
-from utils.analysis.coordinate_audit import Reading
+from utils.analysis.coordinate_audit import Interpretation
 from utils.coordinates import Frame
 from utils.misc import parser_response_into_coordinates
 
@@ -78,7 +78,7 @@ def test_a_constant_offset_shows_as_a_direction_and_without_one_none_does():
     assert right["value"] == pytest.approx(1)
     assert up["low"] <= up["value"] <= up["high"] < 0
     assert up["value"] == pytest.approx(-10 + 0.095, abs=0.01)
-    model = Model(Reading(Frame.FRACTIONS), spread=0.3)  # without an offset
+    model = Model(Interpretation(Frame.FRACTIONS), spread=0.3)  # without an offset
     clicks = simulated(random.Random(1), model, parser_response_into_coordinates, pictures=80)
     section = section_of(clicks)
     for found in (row(section, DIRECTION, f"mean {axis}") for axis in ("dx", "dy")):

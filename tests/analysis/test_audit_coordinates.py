@@ -6,22 +6,26 @@ import random
 
 import pytest
 
-from tests.support.clicks import Model, columns_of, simulated
+from tests.support.clicks import Model, columns_of, simulated, texts_of
 from tests.support.mock_server import Reply
 from tests.support.stage import L1, L2
 from utils import coordinates
-from utils.analysis.coordinate_audit import READINGS, Reading, coordinate_audit
+from utils.analysis.coordinate_audit import INTERPRETATIONS, Interpretation, coordinate_audit
 from utils.coordinates import Frame
+from utils.findings import as_json
 from utils.misc import parser_response_into_coordinates as default_parser
 
-CASES = [(reading, is_box) for reading in READINGS for is_box in (False, True)]
+CASES = [(reading, is_box) for reading in INTERPRETATIONS for is_box in (False, True)]
 FULL_HD = ((1920, 1080),)
-FRACTIONS, PER_MILLE = Model(Reading(Frame.FRACTIONS)), Model(Reading(Frame.PER_MILLE))
+FRACTIONS, PER_MILLE = (
+    Model(Interpretation(Frame.FRACTIONS)),
+    Model(Interpretation(Frame.PER_MILLE)),
+)
 
 
 def audited(facts):
     section = coordinate_audit(columns_of(facts))
-    json.dumps(section, allow_nan=False)
+    json.dumps(as_json(section), allow_nan=False)
     return section
 
 
@@ -32,7 +36,7 @@ def audit_of(seed, model, parse=default_parser, **run):
 
 def named(section):
     """The parse functions that the warnings name."""
-    return [warning.split('parse_function: "')[1].split('"')[0] for warning in section["warnings"]]
+    return [text.split('parse_function: "')[1].split('"')[0] for text in texts_of(section)]
 
 
 def function_of(reading):
@@ -53,7 +57,7 @@ def test_replies_in_each_frame_are_recognised(reading, is_box, accuracy):
 @pytest.mark.parametrize(("reading", "is_box"), CASES)
 def test_with_the_function_that_it_names_nothing_is_left_to_warn_of(reading, is_box):
     section = audit_of(2, Model(reading, is_box=is_box), function_of(reading), pictures=40)
-    assert section["warnings"] == []
+    assert section["findings"] == []
     assert reading.name in section["configured"] and reading.name in section["best"]
     assert section["rows"][0]["value"] == 100
     assert section["counts"]["audited"] == section["counts"]["answered"]
@@ -71,26 +75,26 @@ def test_with_the_function_that_it_names_nothing_is_left_to_warn_of(reading, is_
 )
 @pytest.mark.parametrize("frame", [Frame.FRACTIONS, Frame.PER_MILLE])
 def test_a_model_whose_thoughts_are_read_for_its_answers_is_recognised(frame, says, accuracy):
-    reading = Reading(frame)
+    reading = Interpretation(frame)
     run = {"pictures": 40, "wrap": lambda dice, reply: says.format(reply)}
     parsers = default_parser, function_of(reading)
     section, after = (audit_of(1, Model(reading, accuracy), parse, **run) for parse in parsers)
     assert named(section) == [reading.parse_function]
-    assert f"{section['counts']['answered']} of these replies think first" in section["warnings"][0]
+    assert f"{section['counts']['answered']} of these replies think first" in texts_of(section)[0]
     assert section["counts"]["other numbers used"] == section["counts"]["answered"]
-    assert after["warnings"] == []
-    assert f" {after['rows'][0]['value']:.2f} %; as configured" in section["warnings"][0]
+    assert after["findings"] == []
+    assert f" {after['rows'][0]['value']:.2f} %; as configured" in texts_of(section)[0]
 
 
 def test_replies_that_the_parser_cannot_read_are_read_in_every_frame():
     def wrap(dice, reply):
         return "({}%, {}%)".format(*coordinates.numbers_of_reply(reply))
 
-    section = audit_of(1, Model(Reading(Frame.PER_CENT), spread=0.1), pictures=40, wrap=wrap)
+    section = audit_of(1, Model(Interpretation(Frame.PER_CENT), spread=0.1), pictures=40, wrap=wrap)
     assert section["counts"]["no point read"] == section["counts"]["answered"]
     assert (section["rows"][0]["value"], section["best"]) == (0, ["per cent"])
     assert named(section) == ["utils.coordinates.parse_per_cent"]
-    assert "no point found in" in section["warnings"][0]
+    assert "no point found in" in texts_of(section)[0]
 
 
 @pytest.mark.parametrize("unread", [0.02, 0.4])
@@ -101,7 +105,7 @@ def test_some_replies_that_are_not_read_are_worth_a_warning_where_they_are_many(
         return f"<think>(0.001, 0.001)?</think>{reply}" if dice.random() < unread else reply
 
     section = audit_of(1, FRACTIONS, pictures=100, wrap=wrap)
-    assert bool(section["warnings"]) is (unread > 0.05)
+    assert bool(section["findings"]) is (unread > 0.05)
     assert section["best"] == ["fractions"]
 
 
@@ -135,7 +139,7 @@ def test_points_that_no_ready_made_function_finds_count_against_it():
         )
     )
     assert len(words) > sum(facts["hit"] for facts in numbers)
-    assert audited([*words, *numbers])["warnings"] == []
+    assert audited([*words, *numbers])["findings"] == []
 
 
 def test_a_lead_of_less_than_five_points_is_not_warned_of():
@@ -147,7 +151,7 @@ def test_a_lead_of_less_than_five_points_is_not_warned_of():
     section = audited([*right, *moved(wrong)])
     assert section["best"] == ["per mille"]
     assert section["rows"][1]["discordant pictures"] >= 10
-    assert section["warnings"] == []
+    assert section["findings"] == []
 
 
 THOUGHTS = (
@@ -174,7 +178,7 @@ SIDES = ((0.005, 0.03), (0.01, 0.15), (0.05, 0.4))
 def of_models_that_think(dice, number):
     """Their answers are read, or a thought that names the same place; some know very little."""
     accuracy = (0.0, 0.1, 0.6, dice.uniform(0.2, 0.95))[number % 4]
-    reading = dice.choice(READINGS)
+    reading = dice.choice(INTERPRETATIONS)
     model = Model(
         reading,
         accuracy,
@@ -187,7 +191,7 @@ def of_models_that_think(dice, number):
         wrap = thinks_of_elsewhere
     elif number % 3 == 1:
         parse = default_parser
-        model = dataclasses.replace(model, reading=Reading(Frame.FRACTIONS))
+        model = dataclasses.replace(model, reading=Interpretation(Frame.FRACTIONS))
     return simulated(
         dice,
         model,
@@ -200,7 +204,7 @@ def of_models_that_think(dice, number):
 
 
 def in_the_configured_frame(dice, number):
-    reading = dice.choice(READINGS)
+    reading = dice.choice(INTERPRETATIONS)
     accuracy = dice.choice((0.0, *[dice.uniform(0.2, 0.9)] * 4))  # some know nothing
     model = Model(
         reading,
@@ -227,7 +231,7 @@ def in_the_configured_frame(dice, number):
 )
 def test_a_thousand_runs_give_hardly_a_false_alarm(made, seed, most):
     dice = random.Random(seed)
-    warnings = [audited(made(dice, number))["warnings"] for number in range(1000)]
+    warnings = [audited(made(dice, number))["findings"] for number in range(1000)]
     assert len(list(filter(None, warnings))) <= most, list(filter(None, warnings))
 
 
@@ -259,11 +263,11 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("place", UNKNOWN.values(), ids=UNKNOWN)
 def test_no_frame_is_advised_where_none_is_known(place):
-    model = Model(Reading(Frame.PIXELS), 0.8, 0.1, 0.3, place=place)
+    model = Model(Interpretation(Frame.PIXELS), 0.8, 0.1, 0.3, place=place)
     section = audit_of(1, model, pictures=150, screens=((1920, 1080), (2560, 1440), (1179, 2556)))
-    assert section["best"] == [] or not section["warnings"]
-    assert all("no known reading fits" in warning for warning in section["warnings"])
-    assert bool(section["warnings"]) or place is not UNKNOWN["square of 1024"]
+    assert section["best"] == [] or not section["findings"]
+    assert all("no known reading fits" in text for text in texts_of(section))
+    assert bool(section["findings"]) or place is not UNKNOWN["square of 1024"]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +281,7 @@ def test_no_frame_is_advised_where_none_is_known(place):
 def test_too_few_pictures_are_no_evidence(pictures, per_picture, warns):
     run = {"pictures": pictures, "per_picture": per_picture, "screens": FULL_HD}
     section = audit_of(3, PER_MILLE, **run)
-    assert bool(section["warnings"]) is warns
+    assert bool(section["findings"]) is warns
     assert section["best"] == ["per mille"]
 
 
@@ -293,7 +297,7 @@ def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared()
     counts = section["counts"]
     assert (counts["other numbers used"], counts["audited"]) == (counts["answered"], 0)
     assert named(section) == ["utils.coordinates.parse_per_mille"]
-    assert "as configured (other numbers of the reply in" in section["warnings"][0]
+    assert "as configured (other numbers of the reply in" in texts_of(section)[0]
     assert any("read other numbers" in note for note in section["notes"])
 
 
@@ -336,11 +340,13 @@ def test_a_parser_that_rounds_or_clips_used_the_same_numbers(parse):
 
 
 def test_without_a_known_grid_its_reading_is_left_out_and_named_and_without_a_sample_all_is_well():
-    facts = simulated(random.Random(9), Model(Reading(Frame.PIXELS)), default_parser, pictures=20)
+    facts = simulated(
+        random.Random(9), Model(Interpretation(Frame.PIXELS)), default_parser, pictures=20
+    )
     section = audited([{**sample, "grid_wh": None} for sample in facts])
     assert not any("grid" in row["name"] for row in section["rows"])
     assert any(note.startswith("Left out: the grid") for note in section["notes"])
-    assert audited([])["warnings"] == []
+    assert audited([])["findings"] == []
 
 
 WIDE, SMALL = [("os_windows", (640, 360))], [("os_web", (40, 30))]

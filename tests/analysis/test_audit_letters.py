@@ -5,9 +5,10 @@ import random
 
 import pytest
 
-from tests.support.clicks import columns_of
+from tests.support.clicks import columns_of, texts_of
 from utils.analysis.letter_bias import letter_bias
-from utils.analysis.parse_audit import OF_WORD, PATTERN_NAMES, parse_audit, read
+from utils.analysis.parse_audit import OF_WORD, PATTERN_NAMES, examine, parse_audit
+from utils.findings import as_json
 from utils.misc import parser_answers_into_option
 from utils.thinking import parse_option, strict_option
 
@@ -35,7 +36,7 @@ def many(reply, count, *, pictures=None, **more):
 
 def section_of(audit, samples):
     section = audit(columns_of(samples))
-    json.dumps(section, allow_nan=False)
+    json.dumps(as_json(section), allow_nan=False)
     return section
 
 
@@ -62,7 +63,7 @@ def counts(section):
     ],
 )
 def test_the_pattern_that_decided_is_known(reply, letter, pattern, is_of_word):
-    found = read(reply, letter, list("ABCDE"))
+    found = examine(reply, letter, list("ABCDE"))
     assert found.decided_by == (*PATTERN_NAMES, "no letter found")[pattern]
     assert (OF_WORD in found.doubts) is is_of_word
     assert parser_answers_into_option(reply) == letter
@@ -135,7 +136,7 @@ def test_both_parsers_are_scored_and_the_default_one_is_the_score():
 def test_a_warning_needs_ten_doubtful_letters_and_five_per_cent(doubtful, plain, warns):
     plainly = [facts("B", image=100 + n) for n in range(plain)]
     samples = many("Before that, the answer is: D", doubtful) + plainly
-    warnings = section_of(parse_audit, samples)["warnings"]
+    warnings = texts_of(section_of(parse_audit, samples))
     assert bool(warnings) is warns
     if warns:
         assert "10 of 160 letters are doubtful (10 are the first letter of a word" in warnings[0]
@@ -188,12 +189,12 @@ def test_letters_out_of_the_thinking_are_doubtful_and_the_fix_is_named(says, acc
         for parse in (parser_answers_into_option, parse_option)
     )
     assert counts(section)["doubtful: read out of the thinking, another letter is answered"] == 40
-    [warning] = section["warnings"]
+    [warning] = texts_of(section)
     assert "40 of 40 letters are doubtful" in warning and "40 are read out of the" in warning
     assert 'GUIContentUnderstanding.parse_function: "utils.thinking.parse_option"' in warning
     assert f"these replies score {fixed['rows'][0]['value']:.2f} % (" in warning
     assert fixed["rows"][0]["value"] >= 50 > section["rows"][0]["value"]
-    assert fixed["warnings"] == []
+    assert fixed["findings"] == []
 
 
 @pytest.mark.parametrize(("questions", "pictures"), [(12, 12), (90, 10), (90, 9)])
@@ -202,9 +203,9 @@ def test_a_better_reading_without_a_doubtful_letter_is_warned_of(questions, pict
     samples = many("Option A is wrong here.\n\nB", questions, pictures=pictures)
     section = section_of(parse_audit, samples)
     assert counts(section)["doubtful in all"] == 0
-    assert len(section["warnings"]) == int(pictures >= 10)  # however many questions they have
-    for warning in section["warnings"]:
-        assert warning.startswith("parse audit: Read as the answer")
+    assert len(section["findings"]) == int(pictures >= 10)  # however many questions they have
+    for warning in texts_of(section):
+        assert warning.startswith("parse audit: read as the answer")
         assert 'GUIContentUnderstanding.parse_function: "utils.thinking.parse_option"' in warning
 
 
@@ -239,7 +240,7 @@ def test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_
             letter = answer if dice.random() < accuracy else dice.choice("ABCD")
             reply = dice.choice(forms).replace("{}", letter)
             samples.append(facts(reply, answer=answer, image=question // dice.choice((1, 3))))
-        warnings = section_of(parse_audit, samples)["warnings"]
+        warnings = section_of(parse_audit, samples)["findings"]
         alarms += [(forms, accuracy, warnings)] if warnings else []
     assert alarms == []
 
@@ -252,11 +253,11 @@ def test_a_liked_letter_shows_against_the_letters_that_are_right():
     assert [rows[x]["right"] for x in "ABCD"] == [10, 10, 10, 10]
     assert (rows["A"]["difference"], rows["A"]["low"] > 50) == (75, True)
     said = "A is chosen more often than right (100.00 % against 25.00 %), B is chosen less often"
-    assert section["warnings"][0].startswith(f"letter bias: {said}")
+    assert texts_of(section)[0].startswith(f"letter bias: {said}")
     # a model without a habit is not blamed
     samples = [facts("ABCD"[n % 4], answer="ABCD"[n // 2 % 4], image=n) for n in range(40)]
     section = section_of(letter_bias, samples)
-    assert section["warnings"] == []
+    assert section["findings"] == []
     assert all(row["difference"] == 0 for row in section["rows"])
     # one with a habit of a few points is not either, however sure that is
     samples = [
@@ -264,7 +265,7 @@ def test_a_liked_letter_shows_against_the_letters_that_are_right():
         for n in range(400)
     ]
     section = section_of(letter_bias, samples)
-    assert section["warnings"] == []
+    assert section["findings"] == []
     assert [row["p (Holm)"] < 0.05 for row in section["rows"]] == [True, True, False, False]
 
 

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from tests.support.clicks import Model, columns_of, simulated
+from tests.support.clicks import Model, columns_of, simulated, texts_of
 from utils.analysis.constant_answer import constant_answer
-from utils.analysis.coordinate_audit import Reading
+from utils.analysis.coordinate_audit import Interpretation
 from utils.coordinates import Frame
 from utils.misc import parser_response_into_coordinates
 
@@ -36,7 +36,7 @@ def grid_point(number):
     ],
 )
 def test_a_point_that_makes_up_half_of_the_answers_is_named(samples, is_named):
-    warnings = constant_answer(columns_of(samples))["warnings"]
+    warnings = texts_of(constant_answer(columns_of(samples)))
     assert bool(warnings) == is_named
     if is_named:
         assert "points are (0.5, 0.5) of the image" in warnings[0]
@@ -44,11 +44,11 @@ def test_a_point_that_makes_up_half_of_the_answers_is_named(samples, is_named):
 
 def test_models_that_look_are_never_named():
     dice = random.Random(20_261_123)
-    model = Model(Reading(Frame.FRACTIONS), accuracy=0.6, spread=0.3)
+    model = Model(Interpretation(Frame.FRACTIONS), accuracy=0.6, spread=0.3)
 
     def parse(reply, sizes):
         return parser_response_into_coordinates(reply, {})
 
     for _ in range(100):
         samples = list(simulated(dice, model, parse, pictures=12))
-        assert constant_answer(columns_of(samples))["warnings"] == []
+        assert constant_answer(columns_of(samples))["findings"] == []

@@ -8,12 +8,13 @@ import pytest
 
 from tests.support.clicks import Model, columns_of, simulated
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
-from utils.analysis.coordinate_audit import Reading, coordinate_audit
+from utils.analysis.coordinate_audit import Interpretation, coordinate_audit
 from utils.comparing.files import figures_csv, flips_csv
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.comparing.words import WIDTH, as_text, closing_text
 from utils.coordinates import Frame
+from utils.findings import warning
 from utils.misc import parser_response_into_coordinates as default_parser
 from utils.published import read_published
 from utils.scoring.sheets import safe_cell
@@ -120,15 +121,16 @@ def test_without_an_interval_no_p_is_shown_and_the_table_of_figures_has_it(tmp_p
 
 
 def test_an_audit_that_doubts_a_score_is_named_below_its_difference(tmp_path):
-    model = Model(Reading(Frame.PER_MILLE))
+    model = Model(Interpretation(Frame.PER_MILLE))
     facts = simulated(random.Random(1), model, default_parser, pictures=40)
     audit = coordinate_audit(columns_of(facts))
     doubt = f"read as per mille, these replies score {audit['rows'][1]['value']:.2f} %"
-    other = "parse audit: 10 of 16 letters are doubtful (10 bare); set it"
-    warned = {"coordinate_audit": audit["warnings"], "parse_audit": [other]}
+    doubtful = "10 of 16 letters are doubtful (10 bare)"
+    other = warning("parse_audit.doubtful", doubtful, detail="set it", topic="parse audit")
+    warned = {"coordinate_audit": audit["findings"], "parse_audit": [other]}
     made = [
-        make_run(tmp_path / name, {L2: l2_set(hits)}, model=name, warnings=warnings)
-        for name, hits, warnings in (("a", "xxxx", {}), ("b", "x...", warned))
+        make_run(tmp_path / name, {L2: l2_set(hits)}, model=name, findings=findings)
+        for name, hits, findings in (("a", "xxxx", {}), ("b", "x...", warned))
     ]
     expected = [
         f"  b: coordinate audit: {doubt}",

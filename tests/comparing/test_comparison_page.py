@@ -10,6 +10,7 @@ from tests.support.report_runs import l1_sample, l2_sample, make_pictures, many_
 from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
+from utils.findings import warning
 from utils.images import image_digest
 from utils.published import read_published
 from utils.report.build import build_report
@@ -29,7 +30,12 @@ BOTH = [
     (MISS, MISS),
     (UNPARSED, HIT),
 ]
-WARNING = "coordinate audit: read as per mille, these replies score 59.69 %; as configured 0.69 %"
+WARNING = warning(
+    "coordinate_audit.other_frame",
+    "read as per mille, these replies score 59.69 %",
+    detail="as configured 0.69 %",
+    topic="coordinate audit",
+)
 OUTCOMES = {
     "only-a-right": 2,
     "only-b-right": 3,
@@ -102,7 +108,7 @@ def work(tmp_path_factory):
             home / "out" / "ab"[side] / "T20260101_Gaa",
             samples_of(side),
             manifest={"config": model},
-            warnings={"coordinate_audit": [WARNING]} if side else {},
+            findings={"coordinate_audit": [WARNING]} if side else {},
         )
         build_report(run, image_root=home / "images", cache=home / "cache")
         runs.append(f"{NAMES[side]}={run}")
@@ -144,7 +150,7 @@ def test_the_overview_has_the_headline_of_each_data_set_and_who_is_right(open_ta
 
 def test_an_audit_that_doubts_a_score_stands_beside_the_headline_and_leads_to_the_report(open_tab):
     lines = open_tab().page.locator(".set > .problems")
-    said = WARNING.partition(";")[0]
+    said = WARNING.headline
     assert lines.all_inner_texts() == [f"{NAMES[1]}: {said}; see its report"] * 2  # L1, L2
     assert lines.first.locator("a").get_attribute("href") == (
         "../out/b/T20260101_Gaa/report/index.html"

@@ -21,6 +21,7 @@ from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.comparing.words import as_text
 from utils.contracts import WorldError
+from utils.findings import findings_of
 from utils.report.data_files import value_of
 
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
@@ -268,8 +269,8 @@ def test_replies_of_a_computer_tool_under_another_parser_name_its_own(bench):
     ran = made.run()
     assert f"{USE_IT} {TASKS} of them" in ran.output
     analysis = json.loads((made.folder() / f"m_{L3}_analysis.json").read_text())
-    [warning] = analysis["replies"]["warnings"]
-    assert COMPUTER_USE in warning
+    [finding] = findings_of("replies", analysis["replies"])
+    assert COMPUTER_USE in finding.text
 
 
 def test_a_check_says_once_that_a_prompt_function_fails(bench):

@@ -18,6 +18,7 @@ from tests.support.report_runs import L1, L2, l1_sample, l2_sample, make_picture
 from tests.support.runs import run_folder
 from tests.support.stage import API, KEY, Stage, right_answers
 from utils.errors import UserError
+from utils.findings import as_json, warning
 from utils.report import pictures as report_pictures
 from utils.report.build import build_report
 from utils.report.data_files import write_script
@@ -95,9 +96,10 @@ def test_an_image_of_any_mode_is_shown(home, mode, small):
 def test_a_section_of_the_analysis_stands_in_the_report_without_being_listed(home):
     row = {"name": "closed", "count": 1, "share": 50.0, "samples": 2}
     blink = {"title": "Blink audit: eyes", "rows": [row], "at": {"closed": "1"}}
+    half = warning("blink", "half of them blinked", topic="blink audit", row="closed")
     sections = {
-        "blink_audit": {**blink, "warnings": ["blink audit: half of them blinked"]},
-        "calm_audit": {"title": "Calm audit", "rows": [row], "warnings": []},
+        "blink_audit": as_json({**blink, "findings": [half]}),
+        "calm_audit": {"title": "Calm audit", "rows": [row], "findings": []},
         "depth": {"title": "Depth: how far", "rows": [row]},
     }
     write_samples(home, [l2_sample(n) for n in range(2)])

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from utils import coordinates as c
-from utils.analysis.coordinate_audit import READINGS
+from utils.analysis.coordinate_audit import INTERPRETATIONS
 from utils.import_utils import resolve
 
 
@@ -141,7 +141,7 @@ def test_what_was_sent_is_the_file_where_nothing_else_is_known():
     assert c.parse_pixels_sent("(500, 500)", {"image_size": "[2000, 1000]"}) == (0.25, 0.5)
 
 
-@pytest.mark.parametrize("reading", READINGS, ids=lambda reading: reading.name)
+@pytest.mark.parametrize("reading", INTERPRETATIONS, ids=lambda reading: reading.name)
 def test_the_function_that_a_reading_names_exists_and_is_called_so(reading):
     function = resolve(reading.parse_function, role="test")
     assert function.__name__ == reading.parse_function.rpartition(".")[2]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.matrics import Box, point_as_fractions, score_click
-from utils.analysis.columns import SampleColumns
-from utils.analysis.coordinate_audit import Reading
+from utils.analysis.columns import SampleColumns, Section
+from utils.analysis.coordinate_audit import Interpretation
 from utils.coordinates import OF_THE_IMAGE_SENT, Frame, known_grid_wh, place_in_frame, smart_resize
 
 # Sizes that people's screens have; a few are larger than what is sent or seen.
@@ -38,7 +38,7 @@ class Model:
             frame.
     """
 
-    reading: Reading
+    reading: Interpretation
     accuracy: float = 1.0
     spread: float = 0.0
     correlation: float = 0.0
@@ -53,6 +53,11 @@ def columns_of(facts: Iterable[dict[str, Any]]) -> SampleColumns:
     for sample in facts:
         columns.add(sample)
     return columns
+
+
+def texts_of(section: Section) -> list[str]:
+    """What the findings of a section say."""
+    return [str(finding) for finding in section["findings"]]
 
 
 def simulated(

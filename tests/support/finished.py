@@ -14,6 +14,7 @@ from tests.support.clicks import columns_of
 from tests.support.report_runs import L1, L2, l1_sample, l2_sample, write_samples
 from tests.support.runs import Finished, environment, run_process
 from tests.support.stage import SCORES
+from utils.findings import Finding, as_json
 from utils.runs.log import RunLog
 from utils.runs.records import run_record
 
@@ -69,7 +70,7 @@ def make_run(
     partial: bool = False,
     weighted: bool = False,
     tables: Mapping[str, Any] | None = None,
-    warnings: Mapping[str, Sequence[str]] | None = None,
+    findings: Mapping[str, Sequence[Finding]] | None = None,
     manifest: Mapping[str, Any] | None = None,
     seq: int = 1,
 ) -> Path:
@@ -78,7 +79,7 @@ def make_run(
     Args:
         sets: facts by data set.
         tables: "table" sections of the analyses, by data set; else those of the samples.
-        warnings: those of audits, by name of the section; every data set has them.
+        findings: those of audits, by name of the section; every data set has them.
         seq: the run's place among those of its model.
     """
     end = f"{'_partial' if partial else ''}.json"
@@ -87,7 +88,8 @@ def make_run(
         scores, sections = scored(dataset, samples, weighted=weighted)
         if dataset in (tables or {}):
             sections["table"] = tables[dataset]
-        sections |= {name: {"warnings": list(each)} for name, each in (warnings or {}).items()}
+        for name, of_section in (findings or {}).items():
+            sections[name] = as_json({"findings": of_section})
         (folder / f"{model}_{dataset}_{SCORES[dataset]}{end}").write_text(json.dumps(scores))
         (folder / f"{model}_{dataset}_analysis{end}").write_text(json.dumps(sections))
         write_log(folder, dataset, model=model, seq=seq)

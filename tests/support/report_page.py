@@ -78,7 +78,8 @@ def build_page(home: Path) -> Path:
     report_runs.write_rotations(samples, L1_SAMPLES)
     write_samples(run, L2, L2_SAMPLES, model=model)
     analysis = report_runs.analysis_of_l2()
-    analysis["coordinate_audit"]["warnings"].append(f"warned {BAD}")
+    finding = {"code": "x", "severity": "warning", "summary": f"warned {BAD}"}
+    analysis["coordinate_audit"]["findings"].append(finding)
     report_runs.write_analysis(run, L2, analysis, model=model)
     (run / "manifest.json").write_text('{"versions": {"torch": "<b>2.14</b>"}, "list": [1, 2]}')
     return build_report(run, image_root=home / "images", cache=home / "cache")

@@ -210,7 +210,14 @@ def analysis_of_l2(columns: Sequence[str] = PLATFORMS) -> dict[str, Any]:
                 },
             ],
             "notes": ["Lead: points ahead of the configured reading on the same replies."],
-            "warnings": ["read as per mille, these replies score 80.0 %"],
+            "findings": [
+                {
+                    "code": "coordinate_audit.other_frame",
+                    "severity": "warning",
+                    "summary": "read as per mille, these replies score 80.0 %",
+                    "row": "per mille",
+                }
+            ],
             "counts": {"answered": 6860},
         },
         "anatomy": {

@@ -6,11 +6,12 @@ import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import compress, groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
 from utils.analysis.intervals import Interval, interval, numbered
 from utils.analysis.paired import compare_paired
 from utils.contracts import Facts
+from utils.findings import Finding
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,6 +56,21 @@ FEWEST_DISCORDANT = 10  # images on which the two ways differ
 
 Row = dict[str, Any]
 """One line of a section's table: a name and plain numbers or texts, None where there is none."""
+
+
+class Section(TypedDict):
+    """What an audit says, as one entry of a run's analysis."""
+
+    title: str
+    rows: list[Row]
+    notes: list[str]
+    findings: NotRequired[list[Finding]]  # without them it is a table, no check
+    at: NotRequired[dict[str, str]]  # spans of the samples behind a row or a cell, by name
+    counts: NotRequired[dict[str, int]]
+    clear: NotRequired[str]  # what to say instead of the usual words where nothing was found
+    # Of the coordinate audit: names of the ways to read the replies.
+    configured: NotRequired[list[str]]  # those that the parse function implements
+    best: NotRequired[list[str]]  # those that fit best
 
 
 class SampleColumns:
@@ -151,22 +167,27 @@ def share(
     }
 
 
-def lead_over(
-    first: Mask | Floats, second: Mask | Floats, pictures: Ints
-) -> tuple[float, int, float | None]:
-    """Lead of one reading's hits over another's, images on which they differ, and the p-value.
+class Lead(NamedTuple):
+    """How much better one way to read the same replies is than another."""
 
-    None for that where lead or images are too few for a warning whatever the p-value is.
-    """
+    accuracy: float  # difference of the accuracies, -1..1
+    discordant: int  # images on which the two differ
+    p_value: float | None  # None: lead or images are too few for a warning, whatever it is
+
+
+def lead_over(first: Mask | Floats, second: Mask | Floats, pictures: Ints) -> Lead:
+    """Return the lead of the hits of `first` over those of `second`, by sample 0 or 1."""
     import numpy as np
 
-    hits = first.astype(np.float64), second.astype(np.float64)
-    difference = hits[0] - hits[1]
-    lead = float(difference.mean())
-    discordant = int(np.count_nonzero(np.bincount(pictures, weights=difference)))
-    if lead < LEAST_LEAD or discordant < FEWEST_DISCORDANT:
-        return lead, discordant, None
-    return lead, discordant, compare_paired(*hits, pictures).p_value
+    first_hits = first.astype(np.float64)
+    second_hits = second.astype(np.float64)
+    differences = first_hits - second_hits
+    accuracy = float(differences.mean())
+    discordant = int(np.count_nonzero(np.bincount(pictures, weights=differences)))
+    if accuracy < LEAST_LEAD or discordant < FEWEST_DISCORDANT:
+        return Lead(accuracy, discordant, None)
+    p_value = compare_paired(first_hits, second_hits, pictures).p_value
+    return Lead(accuracy, discordant, p_value)
 
 
 def percent(fraction: float) -> float:

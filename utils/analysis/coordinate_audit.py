@@ -11,9 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share, table
+from utils.analysis.columns import (
+    LARGEST_P,
+    Row,
+    SampleColumns,
+    Section,
+    lead_over,
+    percent,
+    share,
+    table,
+)
 from utils.analysis.paired import holm
 from utils.contracts import Facts
 from utils.coordinates import (
@@ -23,6 +32,7 @@ from utils.coordinates import (
     parse_function_name,
     place_in_frame,
 )
+from utils.findings import Finding, warning
 from utils.protocol import ELEMENT_KINDS
 from utils.text import format_number, format_percent
 from utils.thinking import after_thinking
@@ -32,11 +42,13 @@ if TYPE_CHECKING:
     from utils.analysis.intervals import Floats
 
 TITLE = "Coordinate audit: the same replies read in every frame"
+TOPIC = "coordinate audit"
+SETTING = "data.GUIElementGrounding.parse_function"
 SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
 LEAST_FIT = 0.5  # of the points around their targets, a reading that fits has so many on them
 REACH = 2.0  # sizes of a target: so near is around it
-LEAST_HELD = 0.9  # of the points that would be on target were all images of another size
+LEAST_SHARE_IF_RESIZED = 0.9  # of the hits that there would be were images of another size
 LABELS = {
     Frame.FRACTIONS: "fractions",
     Frame.PIXELS: "pixels of the file",
@@ -65,10 +77,17 @@ OTHER_NUMBERS = (
     "other numbers used: the parse function read other numbers than the audit (the last with "
     "names, in brackets or on a line of their own, after any thinking), or in no frame known here."
 )
+# What becomes of the replies, as the section counts them.
+AUDITED, OTHER, NO_POINT, NO_NUMBERS = (
+    "audited",
+    "other numbers used",
+    "no point read",
+    "no numbers",
+)
 _JSON_POINT = re.compile(r"""\{\s*(["'])[xy]\1\s*:\s*["']?[-+.\d]""", re.IGNORECASE)
 
 
-class Reading(NamedTuple):
+class Interpretation(NamedTuple):
     """One way to read two numbers as a point, or four as a box whose centre is meant."""
 
     frame: Frame
@@ -76,15 +95,18 @@ class Reading(NamedTuple):
 
     @property
     def name(self) -> str:
-        return LABELS[self.frame] + ", y before x" * self.y_first
+        label = LABELS[self.frame]
+        return f"{label}, y before x" if self.y_first else label
 
     @property
     def parse_function(self) -> str:
-        """What a config's `parse_function` has to say for this reading."""
+        """What a config's `parse_function` has to say for this one."""
         return parse_function_name(self.frame, y_first=self.y_first)
 
 
-READINGS = tuple(Reading(frame, y_first) for y_first in (False, True) for frame in Frame)
+INTERPRETATIONS = tuple(
+    Interpretation(frame, y_first) for y_first in (False, True) for frame in Frame
+)
 """All that are offered, the plainest first: where two do the same, the first one names both."""
 
 
@@ -95,67 +117,85 @@ class _Replies:
         import numpy as np
 
         self.numbers = table(numbers, 4)  # of each reply two or four
-        self.given = table(columns["point_frac"], 2)  # as the parse function read them, fractions
-        self.boxes = table(columns["box_frac"], 4)  # x1, y1, x2, y2 of the targets, in fractions
-        self.hits, self.pictures = columns.hits() > 0, columns.pictures()
+        self.parsed_frac = table(columns["point_frac"], 2)  # what the parse function returned
+        self.boxes_frac = table(columns["box_frac"], 4)  # x1, y1, x2, y2 of the targets
+        self.hits = columns.hits() > 0
+        self.pictures = columns.pictures()
         # Of a kind that the score counts hits of.
         self.is_scored = np.array([kind in ELEMENT_KINDS for kind in columns["kind"]], dtype=bool)
-        files = [wh or (1, 1) for wh in columns["file_wh"]]
-        sent = [wh or file for wh, file in zip(columns["sent_wh"], files, strict=True)]
-        self.file_wh, self.sent_wh = table(files, 2), table(sent, 2)
+        file_wh = [wh or (1, 1) for wh in columns["file_wh"]]
+        sent_wh = [sent or file for sent, file in zip(columns["sent_wh"], file_wh, strict=True)]
+        self.file_wh = table(file_wh, 2)
+        self.sent_wh = table(sent_wh, 2)
         self.grid_wh = table(columns["grid_wh"], 2)
 
-    def points(self, reading: Reading) -> Floats:
-        """Fractions of the image; NaN where the frame is not known."""
+    def points_frac(self, interpretation: Interpretation) -> Floats:
+        """Return fractions of the image, shape (samples, 2); NaN where the frame is not known."""
         import numpy as np
 
+        frame = interpretation.frame
         pairs = self.numbers[:, :2]
         centres = (pairs + self.numbers[:, 2:]) / 2
         pairs = np.where(np.isnan(centres), pairs, centres)
-        if reading.y_first:
+        if interpretation.y_first:
             pairs = pairs[:, ::-1]
-        if reading.frame is Frame.GRID_PIXELS:
+        if frame is Frame.GRID_PIXELS:
             return pairs / self.grid_wh
-        if reading.frame is Frame.LETTERBOXED:
+        if frame is Frame.LETTERBOXED:
             pairs = np.where(pairs.max(axis=1, keepdims=True) <= 1, 1000 * pairs, pairs)
-        wh = self.sent_wh if reading.frame in OF_THE_IMAGE_SENT else self.file_wh
-        sizes, where = np.unique(wh, axis=0, return_inverse=True)
-        places = table([place_in_frame(reading.frame, size) for size in sizes.tolist()], 4)
-        found: Floats = (pairs - places[where.ravel(), :2]) / places[where.ravel(), 2:]
-        return found
+        wh = self.sent_wh if frame in OF_THE_IMAGE_SENT else self.file_wh
+        sizes, size_index = np.unique(wh, axis=0, return_inverse=True)
+        images = table([place_in_frame(frame, size) for size in sizes.tolist()], 4)
+        images = images[size_index.ravel()]  # left, top, width, height in the frame
+        points: Floats = (pairs - images[:, :2]) / images[:, 2:]
+        return points
 
-    def on_target(self, reading: Reading, reach: float = 0.0, stretch: Any = 1.0) -> Mask:
-        """Which points lie in their boxes, bounds included, or within `reach` box sizes of them."""
+    def on_target(
+        self, interpretation: Interpretation, reach: float = 0.0, stretch: Floats | float = 1.0
+    ) -> Mask:
+        """Return which points lie in their boxes, bounds included.
+
+        Args:
+            reach: how many box sizes beside a box still count.
+            stretch: factors of x and y by which the points are moved before.
+        """
         import numpy as np
 
-        low, high, points = self.boxes[:, :2], self.boxes[:, 2:], self.points(reading) * stretch
-        around = reach * (high - low)
-        inside = np.all((low - around <= points) & (points <= high + around), axis=1)
-        found: Mask = inside & self.is_scored
-        return found
+        low = self.boxes_frac[:, :2]
+        high = self.boxes_frac[:, 2:]
+        points = self.points_frac(interpretation) * stretch
+        margin = reach * (high - low)
+        is_inside = np.all((low - margin <= points) & (points <= high + margin), axis=1)
+        mask: Mask = is_inside & self.is_scored
+        return mask
 
-    def on_target_stretched(self, reading: Reading, near: Mask) -> int:
-        """How many there would be, had images the size that leads these points to them."""
+    def on_target_if_resized(self, interpretation: Interpretation, is_near: Mask) -> int:
+        """Count the hits after rescaling: what a wrong image size would explain.
+
+        Points are rescaled by the median ratio of target to point over the samples `is_near`.
+        """
         import numpy as np
 
-        middles = (self.boxes[near, :2] + self.boxes[near, 2:]) / 2
+        boxes = self.boxes_frac[is_near]
+        centres = (boxes[:, :2] + boxes[:, 2:]) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
-            stretch = np.median(middles / self.points(reading)[near], axis=0)
-            return int(self.on_target(reading, stretch=stretch).sum())
+            stretch = np.median(centres / self.points_frac(interpretation)[is_near], axis=0)
+            return int(self.on_target(interpretation, stretch=stretch).sum())
 
-    def same_as(self, points: Floats) -> Mask:
-        """Where a reading gives the configured point, to a pixel; a point may have been clipped."""
+    def agrees_with_parser(self, points_frac: Floats) -> Mask:
+        """Return where points are the parsed ones, to a pixel; a parsed one may be clipped."""
         import numpy as np
 
         # A parse function may return infinity, or numbers near the largest there are.
         with np.errstate(invalid="ignore", over="ignore"):
-            off_px = np.abs(np.stack([points, points.clip(0, 1)]) - self.given) * self.file_wh
-        found: Mask = np.any(np.all(off_px <= SAME_PX, axis=2), axis=0)
-        return found
+            candidates = np.stack([points_frac, points_frac.clip(0, 1)])
+            off_px = np.abs(candidates - self.parsed_frac) * self.file_wh
+        mask: Mask = np.any(np.all(off_px <= SAME_PX, axis=2), axis=0)
+        return mask
 
 
-def readings_on_target(facts: Facts) -> list[Reading]:
-    """Return the readings in which the reply of one sample is on its target, the plainest first.
+def interpretations_on_target(facts: Facts) -> list[Interpretation]:
+    """Return the ways to read one reply that put it on its target, the plainest first.
 
     Args:
         facts: the sample's line of the samples file.
@@ -163,87 +203,125 @@ def readings_on_target(facts: Facts) -> list[Reading]:
     columns = SampleColumns()
     columns.add(facts)
     replies = _Replies(columns, [numbers_of_reply(facts["prediction"])])
-    readings = READINGS
-    if facts.get("grid_wh") is None:
-        readings = tuple(each for each in READINGS if each.frame is not Frame.GRID_PIXELS)
-    return [reading for reading in readings if replies.on_target(reading).any()]
+    candidates = _candidates(knows_grid=facts.get("grid_wh") is not None)
+    return [candidate for candidate in candidates if replies.on_target(candidate).any()]
 
 
-def coordinate_audit(columns: SampleColumns) -> dict[str, Any]:
-    """The section."""
+def _candidates(*, knows_grid: bool) -> list[Interpretation]:
+    return [
+        candidate
+        for candidate in INTERPRETATIONS
+        if knows_grid or candidate.frame is not Frame.GRID_PIXELS
+    ]
+
+
+def coordinate_audit(columns: SampleColumns) -> Section:
+    """Return the section: what the replies score in every frame, and whether another one fits."""
     import numpy as np
 
-    answered = columns = columns.answered()
-    counts = {"answered": len(columns)}
-    numbers = [numbers_of_reply(reply) for reply in columns["prediction"]]
-    kept = [each != (None, None) for each in zip(numbers, columns["point_frac"], strict=True)]
-    columns = columns.where(kept)
-    replies = _Replies(columns, [each for each, stays in zip(numbers, kept, strict=True) if stays])
+    answered = columns.answered()
+    all_numbers = [numbers_of_reply(reply) for reply in answered["prediction"]]
+    has_point_or_numbers = [
+        point is not None or numbers is not None
+        for point, numbers in zip(answered["point_frac"], all_numbers, strict=True)
+    ]
+    columns = answered.where(has_point_or_numbers)
+    numbers = [
+        numbers for numbers, stays in zip(all_numbers, has_point_or_numbers, strict=True) if stays
+    ]
+    replies = _Replies(columns, numbers)
     has_numbers = ~np.isnan(replies.numbers[:, 0])
     knows_grid = not np.isnan(replies.grid_wh).any()
-    offered = [r for r in READINGS if knows_grid or r.frame is not Frame.GRID_PIXELS]
-    matches = {reading: replies.same_as(replies.points(reading)) for reading in offered}
-    same = np.any(list(matches.values()), axis=0)
-    other = has_numbers & ~np.isnan(replies.given[:, 0]) & ~same
-    counts |= {
-        "audited": int(same.sum()),
-        "other numbers used": int(other.sum()),
-        "no point read": columns["point_frac"].count(None),
-        "no numbers": numbers.count(None),
+    candidates = _candidates(knows_grid=knows_grid)
+    agreement = {
+        candidate: replies.agrees_with_parser(replies.points_frac(candidate))
+        for candidate in candidates
     }
-    agree = {r: float(mask[same].mean()) if same.any() else 0.0 for r, mask in matches.items()}
-    configured = [reading.name for reading, agreed in agree.items() if agreed >= NEARLY_ALL]
-    at = {
+    is_audited = np.any(list(agreement.values()), axis=0)
+    is_other = has_numbers & ~np.isnan(replies.parsed_frac[:, 0]) & ~is_audited
+    counts = {
+        "answered": len(answered),
+        AUDITED: int(is_audited.sum()),
+        OTHER: int(is_other.sum()),
+        NO_POINT: columns["point_frac"].count(None),
+        NO_NUMBERS: all_numbers.count(None),
+    }
+    spans = {
         "compared": columns.spans([True] * len(columns)),
-        "audited": columns.spans(same),
-        "other numbers used": columns.spans(other),
-        "no point read": columns.spans([point is None for point in columns["point_frac"]]),
-        "no numbers": answered.spans([each is None for each in numbers]),
+        AUDITED: columns.spans(is_audited),
+        OTHER: columns.spans(is_other),
+        NO_POINT: columns.spans([point is None for point in columns["point_frac"]]),
+        NO_NUMBERS: answered.spans([numbers is None for numbers in all_numbers]),
     }
-    section: dict[str, Any] = {
+    agreed_share = {
+        candidate: float(mask[is_audited].mean()) if is_audited.any() else 0.0
+        for candidate, mask in agreement.items()
+    }
+    configured = [
+        candidate.name for candidate, agreed in agreed_share.items() if agreed >= NEARLY_ALL
+    ]
+    section: Section = {
         "title": TITLE,
         "rows": [],
         "notes": ["No reply could be audited."],
-        "warnings": [],
+        "findings": [],
         "counts": counts,
         "best": [],
         "configured": configured,
-        "at": at,
+        "at": spans,
     }
-    if has_numbers.any():
-        section["notes"] = [NOTE] + [NO_GRID] * (not knows_grid)
-        section["notes"] += [OTHER_NUMBERS] * (counts["other numbers used"] > 0)
-        name = _configured_name(configured, agree, counts)
-        best = _compare(section, replies, columns, offered, name)
-        section["notes"] += [P_NOTE] * any(row["p (Holm)"] is not None for row in section["rows"])
-        if not section["best"] or not section["warnings"]:
-            section["warnings"] += _json_hint(columns, best)
-        elif thinking := sum(after_thinking(reply) != reply for reply in columns["prediction"]):
-            section["warnings"][0] += (
-                f". {thinking} of these replies think first; this "
-                "function reads what follows the thinking"
-            )
+    if not has_numbers.any():
+        return section
+    comparison = _compare(
+        replies, columns, candidates, _configured_name(configured, agreed_share, counts)
+    )
+    section["rows"] = comparison.rows
+    section["best"] = comparison.best
+    spans |= comparison.spans
+    section["notes"] = _notes(comparison.rows, counts, knows_grid=knows_grid)
+    findings = [] if comparison.finding is None else [comparison.finding]
+    if not findings or not comparison.best:
+        findings += _json_findings(columns, comparison.leader)
+    section["findings"] = findings
     return section
 
 
+def _notes(rows: Sequence[Row], counts: Mapping[str, int], *, knows_grid: bool) -> list[str]:
+    notes = [NOTE]
+    if not knows_grid:
+        notes.append(NO_GRID)
+    if counts[OTHER]:
+        notes.append(OTHER_NUMBERS)
+    if any(row["p (Holm)"] is not None for row in rows):
+        notes.append(P_NOTE)
+    return notes
+
+
+class _Comparison(NamedTuple):
+    """What the replies score in every frame."""
+
+    rows: list[Row]  # as configured first, then by points on target
+    spans: dict[str, str]  # of the samples on target, by name of the row
+    best: list[str]  # names of the ways to read them that fit; none: not even the leader does
+    leader: Interpretation  # has most points on their targets
+    finding: Finding | None  # the configured one loses to others
+
+
 def _compare(
-    section: dict[str, Any],
     replies: _Replies,
     columns: SampleColumns,
-    offered: Sequence[Reading],
+    candidates: Sequence[Interpretation],
     configured: str,
-) -> Reading:
-    """Adds rows, the best readings, and a warning where the configured one loses to them.
-
-    Returns the reading that has most points on their targets.
-    """
-    same: dict[bytes, tuple[Mask, list[Reading]]] = {}  # readings with the same verdicts
-    for reading in offered:
-        verdicts = replies.on_target(reading)
-        same.setdefault(verdicts.tobytes(), (verdicts, []))[1].append(reading)
-    ranked = sorted(same.values(), key=lambda each: -int(each[0].sum()))
-    leads = [lead_over(verdicts, replies.hits, replies.pictures) for verdicts, _ in ranked]
-    own = {
+) -> _Comparison:
+    """Score every candidate on the same replies and compare it with what is configured."""
+    by_verdicts: dict[bytes, tuple[Mask, list[Interpretation]]] = {}
+    for candidate in candidates:
+        hits = replies.on_target(candidate)
+        by_verdicts.setdefault(hits.tobytes(), (hits, []))[1].append(candidate)
+    ranked = sorted(by_verdicts.values(), key=lambda hits_and_names: -int(hits_and_names[0].sum()))
+    leads = [lead_over(hits, replies.hits, replies.pictures) for hits, _ in ranked]
+    corrected = holm([1.0 if lead.p_value is None else lead.p_value for lead in leads])
+    configured_row: Row = {
         "name": f"as configured ({configured})",
         **share(replies.hits, replies.pictures),
         "on target": int(replies.hits.sum()),
@@ -252,82 +330,136 @@ def _compare(
         "p (Holm)": None,
         "parse function": "",
     }
-    rows = section["rows"] = [own]
-    section["at"][own["name"]] = columns.spans(replies.hits)
-    corrected = holm([1.0 if p is None else p for _, _, p in leads])
-    for (hits, readings), (lead, discordant, p), holm_p in zip(
-        ranked, leads, corrected, strict=True
-    ):
-        more = f" = {len(readings) - 3} more" if len(readings) > 3 else ""
-        name = " = ".join(reading.name for reading in readings[:3]) + more
-        section["at"][name] = columns.spans(hits)
-        rows.append(
-            {
-                "name": name,
-                **share(hits, replies.pictures),
-                "on target": int(hits.sum()),
-                "lead": percent(lead),
-                "discordant pictures": discordant,
-                "p (Holm)": None if p is None or holm_p is None else float(f"{holm_p:.3g}"),
-                "parse function": readings[0].parse_function if hits.any() else "",
-            }
-        )
-    on_target, best = ranked[0]
-    near = replies.on_target(best[0], REACH)
-    count, around = on_target.sum(), near.sum()
-    winners = [row for row in rows if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P]
-    fits = count and count >= LEAST_FIT * around
-    if fits and count >= LEAST_HELD * replies.on_target_stretched(best[0], near):
-        section["best"] = [reading.name for reading in best]
-        section["warnings"] += [_warning(row, own, configured) for row in winners[:1]]
+    rows = [configured_row]
+    winners: list[tuple[Interpretation, Row]] = []
+    spans = {configured_row["name"]: columns.spans(replies.hits)}
+    for (hits, same), lead, holm_p in zip(ranked, leads, corrected, strict=True):
+        row: Row = {
+            "name": _joint_name(same),
+            **share(hits, replies.pictures),
+            "on target": int(hits.sum()),
+            "lead": percent(lead.accuracy),
+            "discordant pictures": lead.discordant,
+            "p (Holm)": None,
+            "parse function": same[0].parse_function if hits.any() else "",
+        }
+        if lead.p_value is not None and holm_p is not None:
+            row["p (Holm)"] = float(f"{holm_p:.3g}")
+            if row["p (Holm)"] < LARGEST_P:
+                winners.append((same[0], row))
+        spans[row["name"]] = columns.spans(hits)
+        rows.append(row)
+    hits, leaders = ranked[0]
+    leader = leaders[0]
+    is_near = replies.on_target(leader, REACH)
+    count = int(hits.sum())
+    beside = int(is_near.sum()) - count
+    best: list[str] = []
+    finding = None
+    fits = count > 0 and count >= LEAST_FIT * (count + beside)
+    if fits and count >= LEAST_SHARE_IF_RESIZED * replies.on_target_if_resized(leader, is_near):
+        best = [candidate.name for candidate in leaders]
+        if winners:
+            thinking = sum(after_thinking(reply) != reply for reply in columns["prediction"])
+            finding = _other_frame(*winners[0], configured_row, configured, thinking)
     elif count and winners:
-        section["warnings"].append(
-            "coordinate audit: no known reading fits these replies. As configured "
-            f"({configured}) they score {format_percent(own['value'])} %; the best known reading, "
-            f"{best[0].name}, has {count} points on their targets and {around - count} beside "
-            "them. Look at some replies and write a parse function"
+        finding = _no_frame(
+            f"as configured ({configured}) they score "
+            f"{format_percent(configured_row['value'])} %; the best known reading, "
+            f"{leader.name}, has {count} points on their targets and {beside} beside them",
+            row=rows[1]["name"],
         )
-    return best[0]
+    return _Comparison(rows, spans, best, leader, finding)
+
+
+def _joint_name(same: Sequence[Interpretation]) -> str:
+    """Return the name of a row of several that have the same verdict on every reply."""
+    name = " = ".join(interpretation.name for interpretation in same[:3])
+    return f"{name} = {len(same) - 3} more" if len(same) > 3 else name
 
 
 def _configured_name(
-    configured: Sequence[str], agree: Mapping[Reading, float], counts: Mapping[str, int]
+    configured: Sequence[str],
+    agreed_share: Mapping[Interpretation, float],
+    counts: Mapping[str, int],
 ) -> str:
-    parts = list(configured[:1])
-    if not configured and counts["audited"]:
-        mixed = sorted((r for r in agree if agree[r] > 0), key=lambda r: -agree[r])[:2]
-        shares = [f"{format_number(100 * agree[r], 0)} % {r.name}" for r in mixed]
-        parts = [f"a mix: {', '.join(shares)}" if shares else "a frame of its own"]
-    unread = {"other numbers used": "other numbers of the reply", "no point read": "no point found"}
-    parts += [f"{what} in {counts[kind]} replies" for kind, what in unread.items() if counts[kind]]
+    """Return how the parse function of the config reads replies, as far as is known."""
+    parts = []
+    if configured:
+        parts.append(configured[0])
+    elif counts[AUDITED]:
+        agreeing = [candidate for candidate, agreed in agreed_share.items() if agreed > 0]
+        agreeing.sort(key=lambda candidate: -agreed_share[candidate])
+        shares = [
+            f"{format_number(100 * agreed_share[candidate], 0)} % {candidate.name}"
+            for candidate in agreeing[:2]
+        ]
+        parts.append(f"a mix: {', '.join(shares)}" if shares else "a frame of its own")
+    if counts[OTHER]:
+        parts.append(f"other numbers of the reply in {counts[OTHER]} replies")
+    if counts[NO_POINT]:
+        parts.append(f"no point found in {counts[NO_POINT]} replies")
     return "; ".join(parts)
 
 
-def _json_hint(columns: SampleColumns, best: Reading) -> list[str]:
-    """Replies that are JSON with x and y, of which the parse function reads nothing."""
+def _json_findings(columns: SampleColumns, leader: Interpretation) -> list[Finding]:
+    """Return a finding on replies that are JSON with x and y, but have no parsed point."""
     replies = zip(columns["prediction"], columns["point_frac"], strict=True)
     unread = [reply for reply, point in replies if point is None and _JSON_POINT.search(reply)]
     if not unread:
         return []
     example = " ".join(unread[0].split())[:80]
-    return [
-        f"coordinate audit: {len(unread)} replies are JSON such as {example}, in which the parse "
-        f"function found no point. To read them as {best.name}, {_fix(best.parse_function)}"
-    ]
+    finding = warning(
+        "coordinate_audit.json",
+        f"{len(unread)} replies are JSON such as {example}, in which the parse function found no "
+        "point",
+        fix=f"to read them as {leader.name}, {_fix(leader.parse_function)}",
+        topic=TOPIC,
+        setting=SETTING,
+        row=NO_POINT,
+    )
+    return [finding]
 
 
 def _fix(parse_function: str) -> str:
-    return (
-        f'set data.GUIElementGrounding.parse_function: "{parse_function}" and run --mode eval; '
-        "no request is made"
+    return f'set {SETTING}: "{parse_function}" and run --mode eval; no request is made'
+
+
+def _other_frame(
+    winner: Interpretation, row: Row, configured_row: Row, configured: str, thinking: int
+) -> Finding:
+    """Return that read otherwise the replies score better than chance allows.
+
+    Args:
+        row: of the winner, the plainest way to read them that does so well.
+        thinking: how many replies think before they answer.
+    """
+    fix = f"if that is what the model means, {_fix(winner.parse_function)}"
+    if thinking:
+        fix += (
+            f". {thinking} of these replies think first; this function reads what follows the "
+            "thinking"
+        )
+    return warning(
+        "coordinate_audit.other_frame",
+        f"read as {winner.name}, these replies score {format_percent(row['value'])} %",
+        detail=f"as configured ({configured}) {format_percent(configured_row['value'])} % "
+        f"({row['samples']} replies, {row['discordant pictures']} discordant images, "
+        f"p {row['p (Holm)']:.2g})",
+        fix=fix,
+        topic=TOPIC,
+        setting=SETTING,
+        row=row["name"],
     )
 
 
-def _warning(row: Row, own: Row, configured: str) -> str:
-    name = row["name"].split(" = ")[0]
-    return (
-        f"coordinate audit: read as {name}, these replies score {format_percent(row['value'])} %; "
-        f"as configured ({configured}) {format_percent(own['value'])} % ({row['samples']} replies, "
-        f"{row['discordant pictures']} discordant images, p {row['p (Holm)']:.2g}). If that is "
-        f"what the model means, {_fix(row['parse function'])}"
+def _no_frame(detail: str, row: str) -> Finding:
+    return warning(
+        "coordinate_audit.no_frame",
+        "no known reading fits these replies",
+        detail=detail,
+        fix="look at some replies and write a parse function",
+        topic=TOPIC,
+        setting=SETTING,
+        row=row,
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from utils.analysis.columns import LARGEST_P, Row, SampleColumns, in_percent, percent
+from utils.analysis.columns import LARGEST_P, Row, SampleColumns, Section, in_percent, percent
 from utils.analysis.paired import compare_paired, holm
+from utils.findings import Finding, warning
 from utils.text import format_percent
 
 TITLE = "Letter bias: chosen against right"
@@ -14,50 +13,41 @@ TITLE = "Letter bias: chosen against right"
 SMALLEST_HABIT = 10.0  # points
 
 
-def letter_bias(columns: SampleColumns) -> dict[str, Any]:
-    """The section; replies without a letter are only counted."""
+def letter_bias(columns: SampleColumns) -> Section:
+    """Return the section; replies without a letter are only counted."""
     answered = columns.answered()
-    columns = answered.where([chosen is not None for chosen in answered["chosen"]])
+    columns = answered.where([letter is not None for letter in answered["chosen"]])
     pictures = columns.pictures().tolist()
     rows: list[Row] = []
-    at: dict[str, str] = {}
+    spans: dict[str, str] = {}
     p_values = []
     for letter in _option_letters(columns):
-        chosen = [each == letter for each in columns["chosen"]]
-        right = [each == letter for each in columns["answer"]]
-        paired = compare_paired(chosen, right, pictures)
-        at |= {f"{letter} chosen": columns.spans(chosen), f"{letter} right": columns.spans(right)}
+        is_chosen = [chosen == letter for chosen in columns["chosen"]]
+        is_right = [answer == letter for answer in columns["answer"]]
+        paired = compare_paired(is_chosen, is_right, pictures)
+        spans[f"{letter} chosen"] = columns.spans(is_chosen)
+        spans[f"{letter} right"] = columns.spans(is_right)
         p_values.append(paired.p_value if paired.interval else None)
         rows.append(
             {
                 "name": letter,
-                "chosen": sum(chosen),
-                "right": sum(right),
-                "chosen %": percent(sum(chosen) / len(chosen)),
-                "right %": percent(sum(right) / len(right)),
+                "chosen": sum(is_chosen),
+                "right": sum(is_right),
+                "chosen %": percent(sum(is_chosen) / len(is_chosen)),
+                "right %": percent(sum(is_right) / len(is_right)),
                 "difference": percent(paired.difference),
                 **in_percent(paired.interval),
             }
         )
     for row, p in zip(rows, holm(p_values), strict=True):
         row["p (Holm)"] = None if p is None else float(f"{p:.3g}")
-    tested = [row for row in rows if row["p (Holm)"] is not None]
-    notes = ["No letter was chosen."]
-    if rows:
-        notes = [
-            f"Over {len(columns)} replies with a letter; {len(answered) - len(columns)} have none. "
-            "difference: chosen minus right, in points, with a 95 % interval by image."
-        ]
-        notes += ["p: paired test over images, Holm over the letters."] * bool(tested)
-    significant = [row for row in tested if row["p (Holm)"] < LARGEST_P]
-    clear = [row for row in significant if abs(row["difference"]) >= SMALLEST_HABIT]
-    found = ", ".join(
-        f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than right "
-        f"({format_percent(row['chosen %'])} % against {format_percent(row['right %'])} %)"
-        for row in clear
-    )
-    warnings = [f"letter bias: {found}"] if found else []
-    return {"title": TITLE, "rows": rows, "notes": notes, "warnings": warnings, "at": at}
+    return {
+        "title": TITLE,
+        "rows": rows,
+        "notes": _notes(rows, len(columns), len(answered) - len(columns)),
+        "findings": _findings(rows),
+        "at": spans,
+    }
 
 
 def _option_letters(columns: SampleColumns) -> list[str]:
@@ -66,3 +56,34 @@ def _option_letters(columns: SampleColumns) -> list[str]:
     for options in columns["options"]:
         letters |= {letter for letter, text in options.items() if text is not None}
     return sorted(letters)
+
+
+def _notes(rows: list[Row], with_letter: int, without_letter: int) -> list[str]:
+    if not rows:
+        return ["No letter was chosen."]
+    notes = [
+        f"Over {with_letter} replies with a letter; {without_letter} have none. "
+        "difference: chosen minus right, in points, with a 95 % interval by image."
+    ]
+    if any(row["p (Holm)"] is not None for row in rows):
+        notes.append("p: paired test over images, Holm over the letters.")
+    return notes
+
+
+def _findings(rows: list[Row]) -> list[Finding]:
+    habits = [
+        row
+        for row in rows
+        if row["p (Holm)"] is not None
+        and row["p (Holm)"] < LARGEST_P
+        and abs(row["difference"]) >= SMALLEST_HABIT
+    ]
+    if not habits:
+        return []
+    summary = ", ".join(
+        f"{row['name']} is chosen {'more' if row['difference'] > 0 else 'less'} often than right "
+        f"({format_percent(row['chosen %'])} % against {format_percent(row['right %'])} %)"
+        for row in habits
+    )
+    first = f"{habits[0]['name']} chosen"
+    return [warning("letter_bias", summary, topic="letter bias", row=first)]

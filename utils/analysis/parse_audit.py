@@ -9,9 +9,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from utils.analysis.columns import LARGEST_P, Row, SampleColumns, lead_over, percent, share
+from utils.analysis.columns import (
+    LARGEST_P,
+    Lead,
+    Row,
+    SampleColumns,
+    Section,
+    lead_over,
+    percent,
+    share,
+)
+from utils.findings import Finding, warning
 from utils.misc import option_match
 from utils.text import format_interval, format_percent
 from utils.thinking import (
@@ -23,10 +34,13 @@ from utils.thinking import (
     strict_option,
 )
 
+if TYPE_CHECKING:
+    from utils.analysis.intervals import Floats, Ints
+
 TITLE = "Parse audit: how letters were read"
 LARGEST_DOUBTFUL_SHARE = 0.05
 SETTING = "data.GUIContentUnderstanding.parse_function"
-AGAIN = "--mode eval; no request is made"
+AGAIN = "run --mode eval; no request is made"
 MOST_DOUBTFUL = 10  # fewer are not warned of
 PATTERN_NAMES = (  # in the order of `utils.misc.OPTION_PATTERNS`
     "a letter before . or :",
@@ -37,6 +51,7 @@ PATTERN_NAMES = (  # in the order of `utils.misc.OPTION_PATTERNS`
     "a letter on its own",
 )
 NO_LETTER, OTHER_PARSER = "no letter found", "read otherwise than by the default parser"
+DOUBTFUL = "doubtful in all"  # row of the table
 DOUBTS = {  # as a row of the table names it, and a warning
     "first letter of a word, or the article": "are the first letter of a word or an article",
     "no option of the question": "are not options of the question",
@@ -55,133 +70,217 @@ NOTE = (
 )
 
 
-class Read(NamedTuple):
-    """How one reply was read, and how it could have been."""
+class LetterParsing(NamedTuple):
+    """How one reply was parsed, and how it could have been."""
 
-    decided_by: str
-    strict: str | None
-    answered: str | None
-    doubts: set[str]
+    decided_by: str  # a name of `PATTERN_NAMES`, `NO_LETTER` or `OTHER_PARSER`
+    strict: str | None  # the letter that a strict parser finds
+    after_thinking: str | None  # the letter of the answer that follows any thinking
+    doubts: set[str]  # keys of `DOUBTS`
 
 
-def read(reply: str, chosen: str | None, letters: list[str]) -> Read:
-    """How the configured parse function came to its letter."""
+def examine(reply: str, chosen: str | None, letters: list[str]) -> LetterParsing:
+    """Return how the configured parse function came to its letter.
+
+    Args:
+        chosen: the letter that it chose; None: none.
+        letters: those that the question offers.
+    """
     start, end = answer_span(reply)
     strict = strict_option(reply[start:end], letters)
-    answered = option_after_thinking(reply, letters)
-    found = option_match(reply)
-    if chosen != (found[1].group(1).upper() if found else None):
+    after_thinking = option_after_thinking(reply, letters)
+    match = option_match(reply)
+    default_letter = match[1].group(1).upper() if match else None
+    if chosen != default_letter:
         doubts = set() if chosen in (None, *letters) else {OUTSIDE}
-        return Read(OTHER_PARSER, strict, answered, doubts)
-    if found is None:
-        return Read(NO_LETTER, strict, answered, set())
-    number, match = found
-    read_at = match.start(1)
-    doubts = {OF_WORD} if _is_of_word(reply, *match.span(1)) else set()
-    doubts |= {OUTSIDE} if chosen not in letters else set()
-    if not start <= read_at < end:
-        doubts |= {THOUGHT} if answered not in (None, chosen) else set()
-    elif strict not in (None, chosen) and (stated := last_statement(reply[start:end])):
-        doubts |= {CONTRADICTED} if start + stated[0] > read_at else set()
-    return Read(PATTERN_NAMES[number], strict, answered, doubts)
+        return LetterParsing(OTHER_PARSER, strict, after_thinking, doubts)
+    if match is None:
+        return LetterParsing(NO_LETTER, strict, after_thinking, set())
+    pattern_index, letter_match = match
+    letter_start, letter_end = letter_match.span(1)
+    doubts = set()
+    if _is_of_word(reply, letter_start, letter_end):
+        doubts.add(OF_WORD)
+    if chosen not in letters:
+        doubts.add(OUTSIDE)
+    if not start <= letter_start < end:
+        if after_thinking not in (None, chosen):
+            doubts.add(THOUGHT)
+    elif strict not in (None, chosen):
+        statement = last_statement(reply[start:end])
+        if statement and start + statement[0] > letter_start:
+            doubts.add(CONTRADICTED)
+    return LetterParsing(PATTERN_NAMES[pattern_index], strict, after_thinking, doubts)
 
 
 def _is_of_word(reply: str, start: int, end: int) -> bool:
-    """Whether a letter is part of an ordinary word, an abbreviation, or the article "a"."""
+    """Return whether a letter is part of a word or an abbreviation, or the article "a"."""
     is_article = reply[start] in "aA" and ARTICLE.match(reply, end) is not None
     is_joined = reply[start - 1 : start].isalnum() or _GOES_ON.match(reply, end) is not None
     abbreviated = _ABBREVIATED.fullmatch(reply, max(0, start - 2), end + 1)
     return is_article or is_joined or abbreviated is not None
 
 
-def parse_audit(columns: SampleColumns) -> dict[str, Any]:
-    """The section."""
-    import numpy as np
+class _Table:
+    """The rows of the section, each over some of the answered questions."""
 
+    def __init__(self, columns: SampleColumns) -> None:
+        self._columns = columns
+        self.hits: Floats = columns.hits()
+        self.pictures: Ints = columns.pictures()
+        self.spans: dict[str, str] = {}
+
+    def row(self, name: str, is_in_row: Sequence[bool], right: Floats | None = None) -> Row:
+        """Return a row over some questions; `right`: what counts, 0 or 1; None: the score."""
+        import numpy as np
+
+        mask = np.array(is_in_row, dtype=np.bool_)
+        values = self.hits if right is None else right
+        self.spans[name] = self._columns.spans(mask)
+        cells = share(values[mask], self.pictures[mask])
+        return {"name": name, "share": percent(mask.mean()), **cells}
+
+    def right_with(self, letters: Sequence[str | None]) -> Floats:
+        """Return 1 for each question whose answer is the given letter, else 0."""
+        import numpy as np
+
+        answers = self._columns["answer"]
+        is_right = [letter == answer for letter, answer in zip(letters, answers, strict=True)]
+        return np.array(is_right, dtype=np.float64)
+
+
+def parse_audit(columns: SampleColumns) -> Section:
+    """Return the section: how letters were decided, what is doubtful, what would score better."""
     columns = columns.answered()
     if not len(columns):
-        return {"title": TITLE, "rows": [], "notes": ["No replies to look at."], "warnings": []}
-    listed = ([x for x, text in each.items() if text is not None] for each in columns["options"])
-    samples = zip(columns["prediction"], columns["chosen"], listed, strict=True)
-    replies = [read(*sample) for sample in samples]
-    hits, pictures = columns.hits(), columns.pictures()
-
-    at: dict[str, str] = {}
-
-    def row(name: str, of: list[bool], right: Any = hits) -> Row:
-        mask = np.array(of, dtype=np.bool_)
-        at[name] = columns.spans(mask)
-        shares = share(right[mask], pictures[mask])
-        return {"name": name, "share": percent(mask.mean()), **shares}
-
-    def right_if(letters: list[str | None]) -> Any:
-        return np.array([a == b for a, b in zip(letters, columns["answer"], strict=True)])
-
-    answered = right_if([each.answered for each in replies])
-    every, decided = [True] * len(replies), Counter(each.decided_by for each in replies)
-    own = "the parse function" if decided[OTHER_PARSER] else "the default parser"
-    kinds = (*PATTERN_NAMES, *(name for name in (NO_LETTER, OTHER_PARSER) if decided[name]))
-    rows = [
-        row(f"{own} (the score)", every),
-        row("a strict parser", every, right_if([each.strict for each in replies])),
-        row(PARSE_OPTION, every, answered),
-        *(row(f"decided by: {x}", [each.decided_by == x for each in replies]) for x in kinds),
-        *(row(f"doubtful: {x}", [x in each.doubts for each in replies]) for x in DOUBTS),
-        row("doubtful in all", [bool(each.doubts) for each in replies]),
-    ]
-    differ = sum(each.strict != a for each, a in zip(replies, columns["chosen"], strict=True))
-    notes = [
-        NOTE,
-        f"The score and the strict parser disagree on {differ} replies; in "
-        f"{sum(each.strict is None for each in replies)} the strict parser finds no answer.",
-    ]
-    if decided[OTHER_PARSER]:
-        notes.append(
-            f"The configured parse function is not the default one: it reads "
-            f"{decided[OTHER_PARSER]} replies differently. No pattern decided those; the strict "
-            "parser is compared with what the configured one chose."
+        return {"title": TITLE, "rows": [], "notes": ["No replies to look at."], "findings": []}
+    parsings = [
+        examine(reply, chosen, [letter for letter, text in options.items() if text is not None])
+        for reply, chosen, options in zip(
+            columns["prediction"], columns["chosen"], columns["options"], strict=True
         )
-    doubts = Counter(doubt for each in replies for doubt in each.doubts)
-    better = _better(rows, *lead_over(answered, hits, pictures)[1:])
-    warning = _warning(rows, doubts, better)
-    warnings = [f"parse audit: {warning}"] if warning else []
-    section = {"title": TITLE, "rows": rows, "notes": notes, "warnings": warnings, "at": at}
-    if columns["chosen"].count(None) == len(columns):
+    ]
+    table = _Table(columns)
+    everything = [True] * len(parsings)
+    decided = Counter(parsing.decided_by for parsing in parsings)
+    parser = "the parse function" if decided[OTHER_PARSER] else "the default parser"
+    right_if_strict = table.right_with([parsing.strict for parsing in parsings])
+    right_after_thinking = table.right_with([parsing.after_thinking for parsing in parsings])
+    score = table.row(f"{parser} (the score)", everything)
+    strict = table.row("a strict parser", everything, right_if_strict)
+    ready_made = table.row(PARSE_OPTION, everything, right_after_thinking)
+    rows = [score, strict, ready_made]
+    for kind in (*PATTERN_NAMES, NO_LETTER, OTHER_PARSER):
+        if kind in PATTERN_NAMES or decided[kind]:
+            is_kind = [parsing.decided_by == kind for parsing in parsings]
+            rows.append(table.row(f"decided by: {kind}", is_kind))
+    for doubt in DOUBTS:
+        is_doubt = [doubt in parsing.doubts for parsing in parsings]
+        rows.append(table.row(f"doubtful: {doubt}", is_doubt))
+    doubtful = table.row(DOUBTFUL, [bool(parsing.doubts) for parsing in parsings])
+    rows.append(doubtful)
+    finding = _finding(
+        _Scores(score, strict, ready_made),
+        doubtful["samples"],
+        Counter(doubt for parsing in parsings for doubt in parsing.doubts),
+        lead_over(right_after_thinking, table.hits, table.pictures),
+    )
+    section: Section = {
+        "title": TITLE,
+        "rows": rows,
+        "notes": _notes(parsings, columns["chosen"], decided[OTHER_PARSER]),
+        "findings": [] if finding is None else [finding],
+        "at": table.spans,
+    }
+    if all(letter is None for letter in columns["chosen"]):
         section["clear"] = "no reply has a letter that could be examined"
     return section
 
 
-def _warning(rows: list[Row], doubts: Counter[str], better: str) -> str:
-    """What is doubtful, if it is much, and what to do about it."""
-    total, count = rows[0]["samples"], rows[-1]["samples"]
-    if count < MOST_DOUBTFUL or count <= LARGEST_DOUBTFUL_SHARE * total:
-        return better
+def _notes(
+    parsings: Sequence[LetterParsing], chosen: Sequence[str | None], by_other_parser: int
+) -> list[str]:
+    pairs = zip(parsings, chosen, strict=True)
+    differing = sum(parsing.strict != letter for parsing, letter in pairs)
+    without_strict = sum(parsing.strict is None for parsing in parsings)
+    notes = [
+        NOTE,
+        f"The score and the strict parser disagree on {differing} replies; in {without_strict} the "
+        "strict parser finds no answer.",
+    ]
+    if by_other_parser:
+        notes.append(
+            "The configured parse function is not the default one: it reads "
+            f"{by_other_parser} replies differently. No pattern decided those; the strict "
+            "parser is compared with what the configured one chose."
+        )
+    return notes
+
+
+class _Scores(NamedTuple):
+    """Rows over all questions: the score, and what two other parsers would score."""
+
+    score: Row
+    strict: Row
+    ready_made: Row
+
+
+def _finding(scores: _Scores, doubtful: int, doubts: Counter[str], lead: Lead) -> Finding | None:
+    """Return what is doubtful, if it is much, and what to do about it."""
+    total = scores.score["samples"]
+    better = _better_text(scores, lead)
+    is_much = doubtful >= MOST_DOUBTFUL and doubtful > LARGEST_DOUBTFUL_SHARE * total
+    if not is_much:
+        return _better_finding(better, "") if better else None
     kinds = ", ".join(f"{doubts[doubt]} {text}" for doubt, text in DOUBTS.items() if doubts[doubt])
-    words = f"{count} of {total} letters are doubtful ({kinds})"
+    summary = f"{doubtful} of {total} letters are doubtful ({kinds})"
     if better:
-        return f"{words}. {better}"
-    official, strict, ready_made = (format_percent(row["value"]) for row in rows[:3])
-    words += (
-        f"; a strict parser scores {strict} % instead of {official} %. Ask for the letter "
-        f"alone, or set {SETTING}"
+        return _better_finding(summary, better)
+    strict_text = format_percent(scores.strict["value"])
+    score_text = format_percent(scores.score["value"])
+    ready_made_text = format_percent(scores.ready_made["value"])
+    fix = f"ask for the letter alone, or set {SETTING} for these replies"
+    if score_text != ready_made_text:
+        fix = (
+            f'ask for the letter alone, or set {SETTING}: "{PARSE_OPTION}", which scores '
+            f"{ready_made_text} %, and {AGAIN}"
+        )
+    return warning(
+        "parse_audit.doubtful",
+        summary,
+        detail=f"a strict parser scores {strict_text} % instead of {score_text} %",
+        fix=fix,
+        topic="parse audit",
+        setting=SETTING,
+        row=DOUBTFUL,
     )
-    if official == ready_made:
-        return f"{words} for these replies"
-    return f'{words}: "{PARSE_OPTION}", which scores {ready_made} %, and run {AGAIN}'
 
 
-def _better(rows: list[Row], discordant: int, p: float | None) -> str:
-    """What to do, where the ready-made parse function is better than chance allows."""
-    if p is None or p >= LARGEST_P:
+def _better_text(scores: _Scores, lead: Lead) -> str:
+    """Return what the ready-made parse function scores, if it is better than chance allows."""
+    if lead.p_value is None or lead.p_value >= LARGEST_P:
         return ""
-
-    def shown(row: Row) -> str:
-        bounds = format_interval(row)
-        return f"{format_percent(row['value'])} %" + f" ({bounds})" * bool(bounds)
-
     return (
-        f"Read as the answer that follows any thinking, these replies score {shown(rows[2])} "
-        f"instead of {shown(rows[0])} ({rows[0]['samples']} replies, {discordant} discordant "
-        f"images, p {p:.2g}). If that is what the model means, set "
-        f'{SETTING}: "{PARSE_OPTION}" and run {AGAIN}'
+        "read as the answer that follows any thinking, these replies score "
+        f"{_score_text(scores.ready_made)} instead of {_score_text(scores.score)} "
+        f"({scores.score['samples']} replies, {lead.discordant} discordant images, "
+        f"p {lead.p_value:.2g})"
     )
+
+
+def _better_finding(summary: str, detail: str) -> Finding:
+    return warning(
+        "parse_audit.better_parser",
+        summary,
+        detail=detail,
+        fix=f'if that is what the model means, set {SETTING}: "{PARSE_OPTION}" and {AGAIN}',
+        topic="parse audit",
+        setting=SETTING,
+        row=DOUBTFUL,
+    )
+
+
+def _score_text(row: Row) -> str:
+    bounds = format_interval(row)
+    text = f"{format_percent(row['value'])} %"
+    return f"{text} ({bounds})" if bounds else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,17 +9,15 @@ from typing import Any
 
 from utils.contracts import Facts
 from utils.errors import UserError
+from utils.findings import warnings_in
 from utils.protocol import has_score, noun_of, official_figures
 from utils.report.all_runs import COMPARISONS, INDEX
 from utils.report.run_facts import REPORT_FOLDER, stops
 from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
 from utils.runs.find import find_run, scored_runs
-from utils.runs.view import NOTICES
 from utils.text import counted, printable
 
 PARITY = "parity"  # folder of a work-dir, of what --parity has found
-NEWER = " (newer, incomplete)"
-_CLAUSE_END = re.compile(r"; |\. ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class ScoredSet:
     samples: Mapping[str, Facts]
     figures: Mapping[str, Mapping[str, Any]]
     table: Mapping[str, Any]
-    doubts: Sequence[str]  # what audits say against the score, the first clause of each
+    doubts: Sequence[str]  # what audits say against the score, in a clause each
     has_score: bool = True  # False: most samples have no answer, so no figure is shown
 
     def notes(self) -> list[str]:
@@ -50,6 +47,17 @@ class ScoredSet:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherRun:
+    """Another run of a model than the one that is compared."""
+
+    name: str  # of its folder
+    is_newer: bool  # and so incomplete
+
+    def __str__(self) -> str:
+        return f"{self.name} (newer, incomplete)" if self.is_newer else self.name
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedRun:
     """One run under the name that it has in the comparison."""
 
@@ -59,7 +67,7 @@ class ComparedRun:
     folder: str  # as it may be shown: below the current folder, or its last two parts
     sets: Mapping[str, ScoredSet]  # by name of the data set
     manifest: Mapping[str, Any]
-    others: Sequence[str]  # the model's other runs, where it was not named itself
+    others: Sequence[OtherRun]  # the model's other runs, where it was not named itself
     report: Path | None  # its page
 
     def entry(self, dataset: str) -> Mapping[str, Any]:
@@ -68,9 +76,13 @@ class ComparedRun:
 
     def notes(self) -> list[str]:
         """What a reader must know about it."""
-        also = f"; there are also {', '.join(self.others)}"
-        which = "the newest run" + " with all samples" * (NEWER in also)
-        found = [f"{self.label}: {self.folder}, {which}{also}"] if self.others else []
+        found = []
+        if self.others:
+            which = "the newest run"
+            if any(other.is_newer for other in self.others):
+                which += " with all samples"
+            names = ", ".join(map(str, self.others))
+            found.append(f"{self.label}: {self.folder}, {which}; there are also {names}")
         for name, scored in self.sets.items():
             found += [f"{self.label}, {name}: {note}" for note in scored.notes()]
         stopped = stops(self.manifest, self.sets).items()
@@ -154,7 +166,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
             sets={name: _scored_set(each) for name, each in own.items()},
             manifest=read_json(run / MANIFEST_NAME),
             others=[
-                f"{other.name}{NEWER * (run in scored[place:])}"
+                OtherRun(other.name, is_newer=run in scored[place:])
                 for place, other in enumerate(scored)
                 if other != run
             ],
@@ -167,15 +179,9 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
 
 def _scored_set(files: ScoredFiles) -> ScoredSet:
     samples = {facts["key"]: facts for facts in files.facts()}
-    is_weighted, analysis = "'score_base'" in str(files.scores), files.analysis
+    analysis = files.analysis
     figures, table = official_figures(analysis), analysis.get("table") or {}
-    warnings = [
-        each
-        for name, section in analysis.items()
-        if name not in NOTICES and isinstance(section, dict)
-        for each in section.get("warnings", ())
-    ]
-    doubts = [_CLAUSE_END.split(str(each))[0] for each in warnings]
+    doubts = [finding.headline for finding in warnings_in(analysis)]
     without_answer = _unanswered(samples)
     is_scored = has_score(without_answer, len(samples))
     if not is_scored:
@@ -184,8 +190,22 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
         figures = {name: {"value": None} for name in figures}
         table = {}
     return ScoredSet(
-        files.level, files.is_partial, is_weighted, samples, figures, table, doubts, is_scored
+        level=files.level,
+        is_partial=files.is_partial,
+        is_weighted=_holds_key(files.scores, "score_base"),
+        samples=samples,
+        figures=figures,
+        table=table,
+        doubts=doubts,
+        has_score=is_scored,
     )
+
+
+def _holds_key(scores: object, key: str) -> bool:
+    """Return whether some object of a score file has a key."""
+    if not isinstance(scores, Mapping):
+        return False
+    return key in scores or any(_holds_key(value, key) for value in scores.values())
 
 
 def _unanswered(samples: Mapping[str, Facts]) -> int:

@@ -93,7 +93,7 @@ class Asker:
             history = self._history(result, attempts)
             decision = decide(result, history, self._options, jitter=random.random())
             if decision.action is Action.STOP:
-                raise StopRun(self._stop_text(result, history))
+                raise StopRun(self._stop_text(result, history), summary=str(result))
             if decision.action in (Action.REFUSED, Action.FAILED):
                 return Asked(Status(decision.action.value), attempts.count, error=result)
             if decision.counts:

@@ -23,14 +23,16 @@ from utils.engine.asking import KEPT
 from utils.engine.jobs import Job
 from utils.engine.retry_policy import AWAY_KINDS, AWAY_STATUS, MISPLACED_STATUS, REFUSED_STATUS
 from utils.errors import StopRun
+from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW
-from utils.scoring.scorer import Scorer, keeps_failing
+from utils.runs.log import Reason
+from utils.scoring.scorer import ScoredSample, Scorer, keeps_failing
 
 ENOUGH = 20
+NO_IMAGE = "the prompt has no image, so the model answers without having seen any"
+OF_FIRST = f"of the first {ENOUGH} answers"
 NEVER_THERE = 5  # samples that failed on 502, 503 or a time-out before there was any answer
 SERVER_KINDS = ("http", "bad_body", "connection")
-FAILED_AGAIN = f"{Status.FAILED} last time"
-REFUSED_AGAIN = f"{Status.REFUSED} last time"  # both as `AnswerIndex.look_up` has them
 
 
 class Watcher:
@@ -58,7 +60,7 @@ class Watcher:
         about the sample.
         """
         code = (record.get("error") or {}).get("status_code")
-        return self.all_refused and code in REFUSED_STATUS and reason != REFUSED_AGAIN
+        return self.all_refused and code in REFUSED_STATUS and reason != Reason.REFUSED_BEFORE
 
     def see(self, job: Job, record: Record, reason: str | None, *, reused: bool) -> None:
         """Look at one finished sample, and at why it was queried, unless it was `reused`.
@@ -92,7 +94,7 @@ class Watcher:
         if job.failures_in_a_row[stage] >= FAILURES_IN_A_ROW and not self._skip_errors:
             last = error.get("trace") or error["message"]
             why = keeps_failing(stage, job.functions, "this data set was stopped", last)
-            job.stopped = StopRun(f"{job.dataset}: {why}")
+            job.stopped = StopRun(f"{job.dataset}: {why}", summary=why.summary)
 
     def _see_failure(
         self, job: Job, record: Record, error: Mapping[str, Any], reason: str | None
@@ -106,7 +108,7 @@ class Watcher:
         is_tool_calls = kind == "tool_calls"
         if is_tool_calls and not self._has_seen_tool_calls:
             self._has_seen_tool_calls = True
-            self._warn(job, error["message"])
+            self._warn(job, warning("early.tool_calls", error["message"]))
         is_misplaced = code in MISPLACED_STATUS or is_tool_calls
         if is_misplaced or (is_away and not self._has_answers):
             self._for_no_sample += 1
@@ -115,7 +117,8 @@ class Watcher:
         if self._for_no_sample >= (FAILURES_IN_A_ROW if self._has_answers else NEVER_THERE):
             what = f"{self._for_no_sample} samples in a row got {error['message']}"
             is_kept = self._has_answers or job.answers.has_any
-            raise StopRun(f'model "{self._model}": {what}.{self._advice_to_go_on(is_kept)}')
+            text = f'model "{self._model}": {what}.{self._advice_to_go_on(is_kept)}'
+            raise StopRun(text, summary=what)
         if self.all_refused and code in REFUSED_STATUS:
             self._see_refusal(error, reason)
         else:
@@ -123,24 +126,27 @@ class Watcher:
             self._see_unanswered(job, error, reason)
 
     def _see_refusal(self, error: Mapping[str, Any], reason: str | None) -> None:
-        if reason != REFUSED_AGAIN:
+        if reason != Reason.REFUSED_BEFORE:
             self._refused += 1
         if self._refused >= ENOUGH:
-            refused = f'model "{self._model}": the first {ENOUGH} requests were all refused'
+            refused = f"the first {ENOUGH} requests were all refused"
             why = f"so the request itself must be wrong. The server said: {error['message']}"
-            raise StopRun(f"{refused}, {why}")
+            raise StopRun(f'model "{self._model}": {refused}, {why}', summary=refused)
 
     def _see_unanswered(self, job: Job, error: Mapping[str, Any], reason: str | None) -> None:
         """A server that answers nothing at all will not answer the next thousand samples either."""
         is_servers = error.get("status_code") is not None or error.get("class") in SERVER_KINDS
-        is_again = reason == FAILED_AGAIN and job.answers.has_any  # then it may be the sample
+        is_again = (
+            reason == Reason.FAILED_BEFORE and job.answers.has_any
+        )  # then it may be the sample
         if self._has_answers or not is_servers or is_again:
             return
         self._unanswered += 1
         if self._unanswered >= ENOUGH:
-            none = f'model "{self._model}": the server answered none of the first {ENOUGH} samples'
+            none = f"the server answered none of the first {ENOUGH} samples"
             advice = self._advice_to_go_on(is_kept=job.answers.has_any)
-            raise StopRun(f"{none}. The last one got: {error['message']}.{advice}")
+            last = f"The last one got: {error['message']}"
+            raise StopRun(f'model "{self._model}": {none}. {last}.{advice}', summary=none)
 
     def _advice_to_go_on(self, is_kept: bool) -> str:
         return KEPT.format(self._to_go_on) if is_kept else ""
@@ -150,7 +156,7 @@ class Watcher:
         prompt = record.get("prompt") or [{"type": "image"}]
         has_image = any(message["type"] == "image" for message in prompt)
         if job.dataset not in self._first and not has_image:
-            self._warn(job, "the prompt has no image, so the model answers without having seen any")
+            self._warn(job, warning("early.no_image", NO_IMAGE))
         answers, failures = self._first.setdefault(job.dataset, ([], []))
         if record["status"] == Status.OK:
             answers.append(record)
@@ -162,8 +168,12 @@ class Watcher:
             errors = [failure["error"] for failure in failures]
             kinds = {(error["class"], error.get("status_code")) for error in errors}
             if len(failures) == ENOUGH and len(kinds) == 1:
-                what = f"none of the first {ENOUGH} samples has an answer, all {record['status']}"
-                self._warn(job, f"{what} in the same way; the last one: {errors[-1]['message']}")
+                summary = (
+                    f"none of the first {ENOUGH} samples has an answer, "
+                    f"all {record['status']} in the same way"
+                )
+                last = f"the last one: {errors[-1]['message']}"
+                self._warn(job, warning("early.no_answer", summary, detail=last))
 
     def _judge(self, job: Job, scorer: Scorer, answers: Sequence[Record]) -> None:
         by_key = {record["key"]: record for record in answers}
@@ -171,31 +181,42 @@ class Watcher:
         try:  # parse functions see samples in that order
             samples = [scorer.judge(record) for record in in_file_order]
         except StopRun as error:
-            job.stopped = StopRun(f"{job.dataset}: after the first {ENOUGH} answers {error}")
+            when = f"after the first {ENOUGH} answers"
+            summary = f"{when} {error.summary}"
+            job.stopped = StopRun(f"{job.dataset}: {when} {error}", summary=summary)
             return
         counts = scorer.counts
-        of_all = f"of the first {ENOUGH} answers"
         if counts["spent"] == ENOUGH:
+            summary = (
+                f"all {OF_FIRST} are empty: the model used all its tokens before it answered "
+                "(reasoning)"
+            )
+            advice = f"raise {scorer.token_limit}"
             self._warn(
                 job,
-                f"all {of_all} are empty: the model used all its tokens before it answered "
-                f"(reasoning); raise {scorer.token_limit}",
+                warning("early.empty", summary, detail=advice, setting=scorer.token_limit),
             )
             return
         if counts["cut_off"] == ENOUGH:
-            self._warn(job, f"all {of_all} were cut off at the token limit ({scorer.token_limit})")
-        predictions: dict[Verdict | None, list[str]] = {}
-        for sample in samples:
-            predictions.setdefault(sample.judgement.verdict, []).append(sample.prediction)
+            summary = f"all {OF_FIRST} were cut off at the token limit ({scorer.token_limit})"
+            self._warn(job, warning("early.cut_off", summary, setting=scorer.token_limit))
         if counts["spoilt"] > ENOUGH / 2:
-            example = predictions[None][0][:200]
-            failed = f"the postprocess function failed on {counts['spoilt']} {of_all}"
-            self._warn(job, f"{failed}; one of them: {example!r}")
+            summary = f"the postprocess function failed on {counts['spoilt']} {OF_FIRST}"
+            detail = _example(samples, None)
+            self._warn(job, warning("early.postprocess", summary, detail=detail))
         if counts["unparsed"] > ENOUGH / 2:
-            example = predictions[Verdict.UNPARSED][0][:200]
-            advice = f"; {scorer.parser_advice()}" if scorer.better_parsers else ""
-            unparsed = f"{counts['unparsed']} {of_all} are unparsed"
-            self._warn(job, f"{unparsed}; one of them: {example!r}{advice}")
+            summary = f"{counts['unparsed']} {OF_FIRST} are unparsed"
+            detail = _example(samples, Verdict.UNPARSED)
+            if scorer.better_parsers:
+                detail += f"; {scorer.parser_advice()}"
+            setting = scorer.parser_setting
+            self._warn(job, warning("early.unparsed", summary, detail=detail, setting=setting))
 
-    def _warn(self, job: Job, text: str) -> None:
-        print(f"warning: {self._model}, {job.dataset}: {text}", flush=True)
+    def _warn(self, job: Job, finding: Finding) -> None:
+        print(f"{finding.severity}: {self._model}, {job.dataset}: {finding}", flush=True)
+
+
+def _example(samples: Sequence[ScoredSample], verdict: Verdict | None) -> str:
+    """Return the beginning of the first reply that came to a verdict."""
+    replies = [sample.prediction for sample in samples if sample.judgement.verdict == verdict]
+    return f"one of them: {replies[0][:200]!r}"

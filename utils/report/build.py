@@ -16,7 +16,7 @@ from typing import Any
 from utils.contracts import Facts
 from utils.images import image_root
 from utils.protocol import unit_of
-from utils.report.checks import checks_of, details, sections, tags_by_sample
+from utils.report.checks import checks_of, notices_of, tables_of, tags_by_sample
 from utils.report.data_files import (
     Chunks,
     Facets,
@@ -34,7 +34,6 @@ from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, scored_fil
 from utils.runs.folder import RunFolder
 from utils.runs.provenance import pictures_digest
 from utils.runs.seals import STAMP, stamp_of
-from utils.runs.view import NOTICES
 from utils.text import counted
 
 ASSETS = Path(__file__).parent / "assets"
@@ -250,16 +249,8 @@ def _write_data(
                 "samples": tally.counts["samples"],
                 "pictures": len(units),
                 "problems": tally.problems(level) if tally.has_score else [],
-                "notices": [
-                    line
-                    for section in NOTICES
-                    for line in (analysis.get(section) or {}).get("warnings", ())
-                ]
-                + changed,
-                "details": [
-                    details(name, level, section)
-                    for section in sections(analysis, is_check=False).values()
-                ],
+                "notices": notices_of(analysis) + changed,
+                "details": tables_of(name, level, analysis),
                 **scores_of(tally, analysis, level, is_comparable=comparable),
             }
         )
@@ -279,7 +270,7 @@ def _write_data(
         f"{manifest['stopped'][name].get('level')} {name}: {text}"
         for name, text in stops(manifest, levels).items()
     ]
-    summary["checks"].sort(key=lambda check: str(check["title"]) == "Letter bias")  # no score's
+    summary["checks"].sort(key=lambda check: bool(check.pop("is_last", False)))
     files.close(summary | {"manifest": manifest or None})
 
 

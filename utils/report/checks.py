@@ -6,11 +6,12 @@ A row leads to its samples by the name of a check that they carry: `Parse audit:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from utils.analysis.columns import in_spans
-from utils.runs.view import NOTICES
+from utils.findings import Severity, capitalised, findings_of, is_check, is_warning
+from utils.runs.view import COVERAGE
 from utils.text import format_interval, format_number, format_percent
 
 Section = Mapping[str, Any]
@@ -22,7 +23,9 @@ CLEAR = {  # what is said of a section that found nothing
     "letter_bias": "no letter is favoured",
     "constant_answer": "points differ from sample to sample",
 }
-NO_AUDITS = ("table", *NOTICES)
+CIRCULAR = "circular"  # its rows are no table of a check; the overview shows them
+NO_AUDITS = ("table", COVERAGE, CIRCULAR)
+LAST = "letter_bias"  # of the checks: it doubts no score
 SIGNED, COUNTED = ("lead", "difference"), ("on target", "count", "samples")
 HIDDEN = {"name", "group", "unit", "low", "high", "pictures"}
 HEADS = {"share": "share %", "discordant pictures": "discordant images", "count": "samples"}
@@ -37,15 +40,31 @@ def _short_title(section: Section) -> str:
     return str(section.get("title", "")).partition(":")[0]
 
 
-def sections(analysis: Mapping[str, Any], *, is_check: bool) -> dict[str, Section]:
-    """Those with warnings, or an empty list of them, are checks; others with rows stand below."""
+def tables_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Json]:
+    """Return the sections that look for nothing, with their rows."""
+    return [
+        details(dataset, level, section)
+        for section in _sections(analysis).values()
+        if not is_check(section) and section.get("rows")
+    ]
+
+
+def notices_of(analysis: Mapping[str, Any]) -> list[str]:
+    """Return what a reader of the scores should know, one line each."""
+    return [
+        finding.text
+        for name, section in analysis.items()
+        if isinstance(section, Mapping)
+        for finding in findings_of(name, section)
+        if finding.severity is Severity.NOTE
+    ]
+
+
+def _sections(analysis: Mapping[str, Any]) -> dict[str, Section]:
     return {
         name: section
         for name, section in analysis.items()
-        if name not in NO_AUDITS
-        and isinstance(section, Mapping)
-        and ("warnings" in section) == is_check
-        and (section.get("rows") or section.get("warnings"))
+        if name not in NO_AUDITS and isinstance(section, Mapping)
     }
 
 
@@ -71,15 +90,33 @@ def tags_by_sample(analysis: Mapping[str, Any]) -> dict[int, list[str]]:
 
 
 def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Json]:
-    """The checks of a data set, those that found something opened."""
-    return [
-        {
-            **details(dataset, level, section),
-            "clear": section.get("clear") or CLEAR.get(name, "nothing odd was found"),
-            "findings": list(_findings(name, dataset, section)),
-        }
-        for name, section in sections(analysis, is_check=True).items()
-    ]
+    """Return the checks of a data set, each with what it found."""
+    checks = []
+    for name, section in _sections(analysis).items():
+        findings = _findings(name, dataset, section)
+        if is_check(section) and (findings or section.get("rows")):
+            check = {
+                **details(dataset, level, section),
+                "clear": section.get("clear") or CLEAR.get(name, "nothing odd was found"),
+                "findings": findings,
+                "is_last": name == LAST,
+            }
+            checks.append(check)
+    circular = analysis.get(CIRCULAR) or {}
+    findings = _findings(CIRCULAR, dataset, circular)
+    if findings:
+        checks.append(
+            {
+                "level": level,
+                "title": "Circular evaluation",
+                "tables": [],
+                "notes": [],
+                "clear": "",
+                "findings": findings,
+                "is_last": False,
+            }
+        )
+    return checks
 
 
 def details(dataset: str, level: str, section: Section) -> Json:
@@ -107,19 +144,16 @@ def details(dataset: str, level: str, section: Section) -> Json:
     }
 
 
-def _findings(name: str, dataset: str, section: Section) -> Iterator[Json]:
-    rows, at = section.get("rows") or [], section.get("at") or {}
-    for line in section.get("warnings") or ():
-        text = line.removeprefix(f"{name.replace('_', ' ')}: ")
-        other = "".join(row["name"] for row in rows[1:2])
-        wanted = {
-            "coordinate_audit": "no point read" if "are JSON" in line else other,
-            "parse_audit": "doubtful in all",
-            "letter_bias": f"{text[:1]} chosen",
-        }.get(name, next(iter(at), ""))
-        link = {"dataset": dataset, "check": tag(section, wanted)} if at.get(wanted) else None
-        told = text[:1].upper() + text[1:]
-        yield {"text": told, "link": link, "is_warning": True}
+def _findings(name: str, dataset: str, section: Section) -> list[Json]:
+    """Return the warnings of a section, each with the link to the samples that it is about."""
+    spans = section.get("at") or {}
+    findings = []
+    for finding in filter(is_warning, findings_of(name, section)):
+        link = None
+        if spans.get(finding.row):
+            link = {"dataset": dataset, "check": tag(section, finding.row)}
+        findings.append({"text": capitalised(finding.text), "link": link, "is_warning": True})
+    return findings
 
 
 def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]) -> Json:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import os
-import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,9 +34,11 @@ from utils.contracts import (
 )
 from utils.coordinates import format_size
 from utils.engine.asking import ADVICE, NOT_THERE, presentable
+from utils.engine.early_warnings import NO_IMAGE
 from utils.engine.jobs import Questions
 from utils.engine.retry_policy import is_away
 from utils.errors import DONE, NOTHING_RUN, UserError, problem_report
+from utils.findings import Finding, Severity, is_warning, warning
 from utils.images import open_image, read_header
 from utils.run.plan import Plan
 from utils.run.requests import folder_of, questions_of, run_specs
@@ -50,7 +51,24 @@ from utils.text import counted
 
 LONGEST_SHOWN_TEXT = 2000
 MADE_UP = ("A", "(0.4, 0.3)", "I cannot see that.")  # replies, to try parse functions
-_VARYING = re.compile(r"""'[^']*'|"[^"]*"|\d+""")  # of one message about several samples
+Origin = tuple[tuple[type[BaseException], str, int], ...]
+"""Where in the code an error was raised, and each of its causes: class, file, line."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What a check has to print, and what it found."""
+
+    lines: list[str]
+    findings: list[Finding] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleProblem:
+    """One mistake that makes samples fail."""
+
+    message: str  # of the first of them
+    samples: list[Sample]
 
 
 def unreadable_images(samples: Sequence[Sample]) -> list[str]:
@@ -79,16 +97,16 @@ def unreadable_images(samples: Sequence[Sample]) -> list[str]:
 
 def check_questions(
     model: ModelWrapper, asked: Questions, options: Options
-) -> tuple[list[str], dict[str, list[Sample]]]:
-    """Builds the first request of every sample without sending any.
+) -> tuple[CheckResult, dict[Origin, SampleProblem]]:
+    """Build the first request of every sample without sending any.
 
-    Returns what to print, and the samples of each problem.
+    Returns what to print, and what makes samples fail.
     """
     first: Prompt | None = None
     without_image: list[Sample] = []
     reasons: Counter[str] = Counter()
     kept: Counter[Status] = Counter()
-    errors: dict[str, list[Sample]] = {}
+    problems: dict[Origin, SampleProblem] = {}
     bytes_out = 0
     for sample in asked.samples:
         whole = None if asked.fingerprint is None else asked.fingerprint(sample)
@@ -110,7 +128,8 @@ def check_questions(
                 bytes_out += model.wire_size(prepared) if whole is None else 0
                 reasons[found] += 1
         except (UserFunctionError, UserError, WorldError) as error:
-            errors.setdefault(str(error), []).append(sample)
+            problem = problems.setdefault(_origin(error), SampleProblem(str(error), []))
+            problem.samples.append(sample)
     report = []
     if first is not None:
         report.append(f"{asked.dataset}: the first prompt, images by file name:")
@@ -120,55 +139,83 @@ def check_questions(
     there = f"{kept[Status.OK]} answers stored already"
     more = {
         "failed before": kept[Status.FAILED],
-        "with a problem": sum(map(len, errors.values())),
+        "with a problem": sum(len(problem.samples) for problem in problems.values()),
         "refused before (--retry-refused)": kept[Status.REFUSED],
     }
     there += "".join(f", {count} {what}" for what, count in more.items() if count)
     what = "requests to send" if asked.fingerprint is None else "episodes to play"
     report.append(f"{asked.dataset}: {reasons.total()} {what} ({to_ask}), {there}")
+    findings = []
     if without_image:
-        what = "the prompt has no image, so the model answers without having seen any"
-        report.append(f"warning: {asked.dataset}: {_some(without_image)}: {what}")
-    return report, errors
+        summary = f"{_some(without_image)}: {NO_IMAGE}"
+        findings.append(warning("check.no_image", summary, topic=asked.dataset))
+    return CheckResult(report, findings), problems
 
 
-def try_parsing(data: DataSet, parse: ParseFunction) -> tuple[list[str], list[str]]:
-    """Calls a parse function of the user's with replies that nobody has given; warnings, problems.
+def _origin(error: BaseException | None) -> Origin:
+    """Return what is equal for the errors that one mistake causes in several samples."""
+    origin = []
+    while error is not None:
+        frame = error.__traceback__
+        while frame is not None and frame.tb_next is not None:
+            frame = frame.tb_next
+        if frame is None:
+            origin.append((type(error), "", 0))
+        else:
+            origin.append((type(error), frame.tb_frame.f_code.co_filename, frame.tb_lineno))
+        error = error.__cause__
+    return tuple(origin)
 
-    One that raises may be meant for another form of reply; a name that does not exist, and
-    something returned that is never an answer, are mistakes.
+
+def try_parsing(data: DataSet, parse: ParseFunction) -> list[Finding]:
+    """Call a parse function of the user's with replies that nobody has given.
+
+    One that raises may be meant for another form of reply: a warning. A name that does not exist,
+    and something returned that is never an answer, are mistakes.
     """
     sample = data.samples[0]
     assert sample.image is not None
     sizes = Sizes(*[read_header(sample.image).wh] * 3)
     meta = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
-    errors = [
-        data.benchmark.judge(sample.line, sizes, reply, parse, meta).error for reply in MADE_UP
-    ]
-    found = [(reply, error) for reply, error in zip(MADE_UP, errors, strict=True) if error]
-    said = [f"{error} for the made-up reply {reply!r}" for reply, error in found]
-    for line, (_, error) in zip(said, found, strict=True):
+    failures: list[tuple[str, UserFunctionError]] = []
+    for reply in MADE_UP:
+        error = data.benchmark.judge(sample.line, sizes, reply, parse, meta).error
+        if error is not None:
+            failures.append((f"{error} for the made-up reply {reply!r}", error))
+    if not failures:
+        return []
+
+    def finding(severity: Severity, summary: str, detail: str = "") -> list[Finding]:
+        name = data.benchmark.name
+        return [Finding("check.parse", severity, summary, detail=detail, topic=name)]
+
+    for text, error in failures:
         if isinstance(error.__cause__, NameError | ImportError):
-            return [], [line]
-    if len(found) == len(MADE_UP) and not any(error.__cause__ for _, error in found):
-        return [], said[:1]
-    return [f"{line}; where there is no answer it should return None" for line in said[:1]], []
+            return finding(Severity.PROBLEM, text)
+    first_text = failures[0][0]
+    raised_nothing = all(error.__cause__ is None for _, error in failures)
+    if len(failures) == len(MADE_UP) and raised_nothing:
+        return finding(Severity.PROBLEM, first_text)
+    advice = "where there is no answer it should return None"
+    return finding(Severity.WARNING, first_text, advice)
 
 
-def together(errors: Mapping[str, Mapping[str, Sequence[Sample]]]) -> list[str]:
-    """Problems of samples as few lines: what differs in a number or a quoted text is one mistake.
+def problem_lines(problems: Mapping[str, Mapping[Origin, SampleProblem]]) -> list[str]:
+    """Return the problems of samples as few lines: what was raised at one place is one mistake.
 
     Args:
-        errors: the samples of each message, by data set.
+        problems: by data set.
     """
-    found: dict[str, tuple[str, dict[str, list[Sample]]]] = {}
-    for dataset, of_dataset in errors.items():
-        for message, samples in of_dataset.items():
-            _, groups = found.setdefault(_VARYING.sub("…", message), (message, {}))
-            groups.setdefault(dataset, []).extend(samples)
+    datasets: dict[Origin, list[str]] = {}
+    merged: dict[Origin, SampleProblem] = {}
+    for dataset, by_origin in problems.items():
+        for origin, problem in by_origin.items():
+            datasets.setdefault(origin, []).append(dataset)
+            joint = merged.setdefault(origin, SampleProblem(problem.message, []))
+            joint.samples.extend(problem.samples)
     return [
-        f"{', '.join(groups)}: {_some([*chain(*groups.values())])}: {message}"
-        for message, groups in found.values()
+        f"{', '.join(datasets[origin])}: {_some(problem.samples)}: {problem.message}"
+        for origin, problem in merged.items()
     ]
 
 
@@ -180,61 +227,94 @@ def _some(samples: Sequence[Sample]) -> str:
 
 def ping(
     model: ModelWrapper, asked: Questions, scorer: Scorer, clean: Callable[[str], str]
-) -> tuple[list[str], list[str]]:
-    """Queries the first sample, once; what went out, what came back, how it is read; problems."""
-    where = f"{asked.dataset}: ping"
-    sample, began_s = asked.samples[0], time.monotonic()
+) -> CheckResult:
+    """Query the first sample, once; return what went out, what came back, and how it is read."""
+    topic = f"{asked.dataset}: ping"
+
+    def failed(code: str, summary: str, fix: str = "") -> Finding:
+        return Finding(f"ping.{code}", Severity.PROBLEM, summary, fix=fix, topic=topic)
+
+    sample = asked.samples[0]
+    began_s = time.monotonic()
     try:
         prompt, prepared = _first_request(model, asked, sample)
         generation = model.generate(prepared)
     except CallError as error:
-        reply = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
-        advice = NOT_THERE if is_away(error) else ADVICE[404] * (error.status_code == 404)
-        said = str(presentable(error, clean))
-        return reply, [f"{where}: " + (f"{said.rstrip('.')}. {advice}" if advice else said)]
+        lines = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
+        text = str(presentable(error, clean))
+        if is_away(error):
+            return CheckResult(lines, [failed("away", text.rstrip("."), NOT_THERE)])
+        if error.status_code == 404:
+            return CheckResult(lines, [failed("not_found", text.rstrip("."), ADVICE[404])])
+        return CheckResult(lines, [failed("call", text)])
     except (UserFunctionError, UserError) as error:
-        return [], [f"{where}: {error}"]
-    shown = f"  reply: {_shortened(repr(generation.text))}"
+        return CheckResult([], [failed("request", str(error))])
+    reply_line = f"  reply: {_shortened(repr(generation.text))}"
     if generation.postprocess_error:
-        return [shown], [f"{where}: {generation.postprocess_error}"]
+        return CheckResult([reply_line], [failed("postprocess", str(generation.postprocess_error))])
     record = new_record(sample, sample.key, prompt, prepared, Status.OK)
     record |= answer_fields(generation, prompt, record["sizes"])
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
     sizes = [format_size(record["sizes"][stage]) for stage in SIZES]
-    report = [
+    lines = [
         f"{asked.dataset}: queried {model.name} once ({took})",
         "  image: file {}, sent {}, seen by the model {}".format(*sizes),
         f"  tokens: {_tokens_text(generation.usage)}",
     ]
     if generation.reasoning:
-        report.append(f"  reasoning: {_shortened(repr(generation.reasoning))}")
+        lines.append(f"  reasoning: {_shortened(repr(generation.reasoning))}")
+    lines.append(reply_line)
+    findings = []
     is_spent = generation.finish_reason == "length" and not generation.text
     if is_spent:
-        why = "the model used all its tokens before it answered"
-        report.append(f"warning: {where}: {why}; raise {scorer.token_limit}")
-    report.append(shown)
+        finding = warning(
+            "ping.empty",
+            "the model used all its tokens before it answered",
+            detail=f"raise {scorer.token_limit}",
+            topic=topic,
+            setting=scorer.token_limit,
+        )
+        findings.append(finding)
     if asked.read_reply is not None:  # an episode is judged by what became of its world
         read = asked.read_reply(sample, prompt, generation)
         if read.actions:
-            return [*report, f"  read as: {'; '.join(read.actions)}"], []
-        return report, [] if is_spent else [f"{where}: {_unread(read, scorer)}"]
+            lines.append(f"  read as: {'; '.join(read.actions)}")
+        elif not is_spent:
+            findings.append(failed("no_action", _unread(read, scorer)))
+        return CheckResult(lines, findings)
     scored = scorer.judge(record)  # as the run will judge it
+    lines.append(_judgement_line(sample, scored))
+    summary = "; ".join(_reading_hints(record, scored, asked, scorer, is_spent=is_spent))
+    if summary:
+        setting = scorer.parser_setting
+        findings.append(warning("ping.read", summary, topic=topic, setting=setting))
+    findings += [failed("function", kind) for kind in scorer.errors]
+    return CheckResult(lines, findings)
+
+
+def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
+    """Return how a reply was read, and what was expected."""
     columns = scored.judgement.columns
-    read_as = columns.get("parsed_prediction", columns.get("pred_bbox"))
-    if isinstance(read_as, list):
-        read_as = [round(number, 4) for number in read_as]
+    parsed = columns.get("parsed_prediction", columns.get("pred_bbox"))
+    if isinstance(parsed, list):
+        parsed = [round(number, 4) for number in parsed]
     expected = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))
     verdict = scored.judgement.verdict or "postprocessing failed"
-    report.append(f"  read as: {read_as}, wanted: {expected}, verdict: {verdict}")
+    return f"  read as: {parsed}, wanted: {expected}, verdict: {verdict}"
+
+
+def _reading_hints(
+    record: Record, scored: ScoredSample, asked: Questions, scorer: Scorer, *, is_spent: bool
+) -> list[str]:
+    """Return what is odd about how a reply was read."""
     hints = []
+    verdict = scored.judgement.verdict
     if verdict == Verdict.UNPARSED and not scorer.errors and not is_spent:
         by = scorer.functions.get("parse", "the default parser")
         hints.append(f"the reply could not be read by {by}")
     if verdict in (Verdict.MISS, Verdict.UNPARSED) and "box_frac" in scored.judgement.facts:
         hints += _frame_hints(record, scored, asked)
-    if hints:
-        report.append(f"warning: {where}: {'; '.join(hints)}")
-    return report, [f"{where}: {kind}" for kind in scorer.errors]
+    return hints
 
 
 def _unread(read: ReadReply, scorer: Scorer) -> str:
@@ -248,17 +328,17 @@ def _unread(read: ReadReply, scorer: Scorer) -> str:
 
 def _frame_hints(record: Record, scored: ScoredSample, asked: Questions) -> list[str]:
     """Return what is odd about a click that missed: outside the image, or in another frame."""
-    from utils.analysis.coordinate_audit import readings_on_target  # numpy, for few
+    from utils.analysis.coordinate_audit import interpretations_on_target  # numpy, for few
 
     hints = []
     point_frac = scored.judgement.facts["point_frac"]
     if point_frac and not all(0 <= coordinate <= 1 for coordinate in point_frac):
         hints.append("the point lies outside the image (both are in fractions of it)")
-    readings = readings_on_target(facts_of(record, scored))
-    if readings:
-        names = " or ".join(reading.name for reading in readings[:3])
+    interpretations = interpretations_on_target(facts_of(record, scored))
+    if interpretations:
+        names = " or ".join(interpretation.name for interpretation in interpretations[:3])
         key = f"data.{asked.dataset}.parse_function"
-        function = readings[0].parse_function
+        function = interpretations[0].parse_function
         hints.append(f'read as {names}, this reply would hit: set {key}: "{function}"')
     return hints
 
@@ -312,34 +392,49 @@ def check(plan: Plan) -> int:
     for (dataset, dotted, _), parse in functions.items():
         data = plan.data[dataset]
         if dotted and not data.benchmark.acts:
-            odd, wrong = try_parsing(data, parse)
-            print("".join(f"warning: {dataset}: {each}\n" for each in odd), end="")
-            warnings += len(odd)
-            problems += [f"{dataset}: {each}" for each in wrong]
+            warned, failed = _sorted_findings(try_parsing(data, parse))
+            warnings += warned
+            problems += failed
     for name, model in plan.models.items():
         print(f'\nmodel "{name}"')
         print("".join(f"{note}\n" for note in model.notes_before()), end="")
         folder, _ = folder_of(plan, name, run_specs(plan, name))
-        of_samples: dict[str, dict[str, list[Sample]]] = {}
+        of_samples: dict[str, dict[Origin, SampleProblem]] = {}
         found: list[str] = []
         with contextlib.closing(model), TemporaryDirectory() as shots:
             for dataset in plan.data:
                 asked = questions_of(plan, name, dataset, folder, Path(shots))
-                report, of_samples[dataset] = check_questions(model, asked, plan.options)
+                result, of_samples[dataset] = check_questions(model, asked, plan.options)
+                results = [result]
                 if plan.options.ping and not of_samples[dataset]:
                     scorer = plan.scorer(name, dataset, skip_errors=True)
                     pinged = True
-                    told, failed = ping(model, asked, scorer, plan.secrets.clean)
-                    report += told
+                    results.append(ping(model, asked, scorer, plan.secrets.clean))
+                for result in results:
+                    print("".join(f"{line}\n" for line in result.lines), end="")
+                    warned, failed = _sorted_findings(result.findings)
+                    warnings += warned
                     found += failed
-                print("\n".join(report))
-                warnings += sum(line.startswith("warning: ") for line in report)
-        found += together(of_samples)
+        found += problem_lines(of_samples)
         problems += [f'model "{name}": {problem}' for problem in found]
     console.show_left_out(plan.bad_samples, None)
     if problems:
         print(problem_report(problems, ran=pinged, warnings=warnings), file=sys.stderr)
         return NOTHING_RUN
-    warned, sent = counted(warnings, "warning"), "" if pinged else " No request was sent."
-    print(f"\nNo problems{f', {warned}' if warnings else ''}.{sent}")
+    count = f", {counted(warnings, 'warning')}" if warnings else ""
+    sent = "" if pinged else " No request was sent."
+    print(f"\nNo problems{count}.{sent}")
     return DONE
+
+
+def _sorted_findings(findings: Iterable[Finding]) -> tuple[int, list[str]]:
+    """Print the warnings; return how many there are, and the problems."""
+    problems = []
+    warnings = 0
+    for finding in findings:
+        if finding.severity is Severity.PROBLEM:
+            problems.append(str(finding))
+        else:
+            print(f"{finding.severity}: {finding}")
+            warnings += is_warning(finding)
+    return warnings, problems

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 
@@ -25,7 +24,7 @@ def write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None:
     stopped = {
         each.dataset: {
             "level": plan.data[each.dataset].benchmark.level,
-            "why": _why(each, folder.model),
+            "why": each.why,
         }
         for each in done
         if each.problems
@@ -46,11 +45,3 @@ def write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None:
             write_json(path, plan.secrets.clean_object(manifest))
             whole = [name for name, entry in entries.items() if not entry.facts["partial"]]
             folder.link_newest([path], {each.dataset for each in done}.difference(whole))
-
-
-def _why(done: Done, model: str) -> str:
-    """What ended a data set early, in one line: the first, and what was raised if it says so."""
-    first, *more = done.problems[0].strip().splitlines()
-    for before in (f'model "{model}", ', f'model "{model}": ', f"{done.dataset}: "):
-        first = first.removeprefix(before)
-    return f"{re.split('; | [(]', first)[0]}: {more[-1]}" if more else first

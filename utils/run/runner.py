@@ -17,6 +17,7 @@ from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
 from utils.engine.ranks.group import SHARED_TYPES, Group, Rank, joined
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
+from utils.findings import warnings_in
 from utils.protocol import official_figures
 from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run  # now: the program may be another by the end
@@ -54,7 +55,7 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Done]]:
             except UserError as error:
                 logs = logs_by_age(plan.options.work_dir, name)[:1]
                 folder = next((RunFolder(name, log.parent) for log, _ in logs), None)
-                came = [stopped(plan, "", folder, error.problems)]
+                came = [stopped(plan, "", folder, error.problems, error.summary)]
             finally:
                 model.close()
             done += came
@@ -145,7 +146,9 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None, held: ExitStack) 
         try:
             infer(plan, plan.models[name], jobs, group)
         except StopRun as stop:  # of the model; what it was asked stays
-            ended = [Done(job.dataset, folder, SOME_FAILED, stop.problems) for job in jobs]
+            ended = [
+                Done(job.dataset, folder, SOME_FAILED, stop.problems, stop.summary) for job in jobs
+            ]
             held.enter_context(folder.scoring())
             write_manifest(plan, folder, ended)
             raise
@@ -156,7 +159,7 @@ def _ask_and_score(plan: Plan, name: str, group: Group | None, held: ExitStack) 
                 data.samples = ()
         held.enter_context(folder.scoring())
         return [
-            stopped(plan, dataset, folder, error.problems)
+            stopped(plan, dataset, folder, error.problems, error.summary)
             if error
             else _score(plan, name, folder, dataset)
             for dataset, error in asked
@@ -201,12 +204,13 @@ def _rescore_data_set(
 ) -> Done:
     options = plan.options
     if not logs:
-        why = f'model "{name}", {dataset}: no log under {options.work_dir}; leave out --mode eval'
-        return stopped(plan, dataset, None, [why])
+        why = f"no log under {options.work_dir}"
+        text = f'model "{name}", {dataset}: {why}; leave out --mode eval'
+        return stopped(plan, dataset, None, [text], why)
     path = logs[0][0]
     problem = _doubt_about(name, dataset, logs)
     if problem is not None:
-        return stopped(plan, dataset, None, [problem])
+        return stopped(plan, dataset, None, [problem], problem)
     folder, least = RunFolder(name, path.parent), DONE
     wanted = plan.data[dataset].mode, options.limit
     whole = [log for log, runs in logs if any(all(fit(run, *wanted)) for run in runs)]
@@ -220,7 +224,7 @@ def _rescore_data_set(
     try:
         log = RunLog(path)  # keeps others from writing while files are made
     except UserError as error:
-        return stopped(plan, dataset, None, error.problems)
+        return stopped(plan, dataset, None, error.problems, error.summary)
     with closing(log):
         ranks.adopt(folder, dataset, log)  # several ranks may have been stopped
         done = _score(plan, name, folder, dataset)
@@ -267,20 +271,21 @@ def _score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Done:
                 task = replace(task, notes=asked_otherwise(plan, name, dataset, view))
             scored = score_data_set(task, view)
             found.facts["figures"] = official_figures(scored.analysis) if scored.has_score else {}
-            found.facts["warnings"] = len(scored.warnings)
+            found.facts["warnings"] = len(warnings_in(scored.analysis))
     except StopRun as stop:  # this data set's functions; the others are scored all the same
-        done = stopped(plan, dataset, folder, [f"{dataset}: {each}" for each in stop.problems])
+        problems = [f"{dataset}: {problem}" for problem in stop.problems]
+        done = stopped(plan, dataset, folder, problems, stop.summary)
         if task.has_earlier_files:
             print(f"{dataset}: not scored; its files are from an earlier scoring")
         return replace(done, entry=entry)
     except UserError as error:
-        return stopped(
-            plan, dataset, folder, [f'model "{name}", {each}' for each in error.problems]
-        )
+        problems = [f'model "{name}", {problem}' for problem in error.problems]
+        return stopped(plan, dataset, folder, problems, error.summary)
     console.show_scored(scored, name, options)
     own = dataset in plan.config.model[name].parse_function
     is_shared = own or len(plan.config.model) > 1
-    if is_shared and any("parse_function" in each for each in scored.warnings):
+    setting = scored.scorer.parser_setting
+    if is_shared and any(finding.setting == setting for finding in scored.findings):
         key = key_path("model", name, "parse_function", dataset)
         print(f"  (data.{dataset}.parse_function is for all models, {key} for this one)")
     code = DONE if scored.is_whole else SOME_FAILED

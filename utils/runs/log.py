@@ -21,6 +21,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -382,6 +383,15 @@ class StoredAnswer:
         return record
 
 
+class Reason(StrEnum):
+    """Why a model is queried, where nothing about the request has changed; as people read it."""
+
+    NEW = "new"
+    FRESH = "--fresh"
+    FAILED_BEFORE = "failed last time"
+    REFUSED_BEFORE = "refused last time"
+
+
 _Place = tuple[int, bool, int, int]
 """Of an answer among those of its sample, the newest has the highest: seq, whether it lies in our
 own log, which log it is in, which line of it."""
@@ -455,21 +465,26 @@ class AnswerIndex:
     ) -> StoredAnswer | str:
         """The newest record of exactly this request if it stands, or why the model is queried.
 
+        Why: a `Reason`, or for people what has changed.
+
         Args:
             parts: of the request, by aspect; they tell what sets the nearest earlier one apart.
         """
         if options.fresh:
-            return "--fresh"
+            return Reason.FRESH
         of_key = self._by_key.get(key, {})
         if fingerprint in of_key:
             _, answer = of_key[fingerprint]
             stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
-            return answer if stands.get(answer.status, True) else f"{answer.status} last time"
+            if stands.get(answer.status, True):
+                return answer
+            is_refused = answer.status == Status.REFUSED
+            return Reason.REFUSED_BEFORE if is_refused else Reason.FAILED_BEFORE
         if not of_key:
-            return "new"
+            return Reason.NEW
         newest_first = sorted(of_key.values(), key=itemgetter(0), reverse=True)
         if not newest_first[0][1].fingerprint:  # not even the request could be made
-            return "failed last time"
+            return Reason.FAILED_BEFORE
         changes: list[list[str]] = []
         for _, answer in newest_first:
             before = answer.parts

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from utils.contracts import TURN_MARK, Line, Record, Status
 from utils.errors import UserError
+from utils.findings import FINDINGS, Finding, note
 from utils.runs.log import (
     OF_A_SAMPLE,
     LoggedRun,
@@ -30,7 +31,6 @@ from utils.text import counted
 EVERYTHING = "all"  # the mode that no other one reaches beyond
 TOKENS = "prompt_tokens", "completion_tokens"
 COVERAGE = "coverage"  # the section of the analysis
-NOTICES = (COVERAGE, "circular")  # sections whose warnings say what is missing, not what is odd
 
 
 def fit(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, bool]:
@@ -261,37 +261,49 @@ class Selection:
 
     def section(self) -> dict[str, dict[str, Any]]:
         """The section of the analysis, by its name; none where there is nothing to know."""
+        findings = self.findings()
         section = {
             "title": "What the score rests on",
             "left_out": len(self._log.left_out),
             "from_other_runs": self.earlier,
-            "warnings": self.warnings(),
+            FINDINGS: findings,
         }
-        return {COVERAGE: section} if section["warnings"] else {}
+        return {COVERAGE: section} if findings else {}
 
-    def warnings(self) -> list[str]:
-        """One line for each thing that a reader of the score should know."""
-        log, found = self._log, []
+    def findings(self) -> list[Finding]:
+        """Return what a reader of the score should know."""
+        log = self._log
+        findings: list[Finding] = []
         if not log.run:
-            found.append("the record of the run is lost: what else the log covered is not known")
+            detail = "what else the log covered is not known"
+            findings.append(_note("run_lost", f"the record of the run is lost: {detail}"))
         if log.left_out:
-            of_which = "" if log.mode in (self._mode, None) else f" of mode {log.mode}"
-            count = f"{len(log.left_out)} sample{'s' * (len(log.left_out) > 1)}"
-            what = "left out, bad data: not queried and not in the score; the log names them"
-            found.append(f"{count}{of_which} {what}")
+            of_mode = "" if log.mode in (self._mode, None) else f" of mode {log.mode}"
+            summary = f"{counted(len(log.left_out), 'sample')}{of_mode} left out, bad data"
+            detail = "not queried and not in the score; the log names them"
+            findings.append(_note("left_out", f"{summary}: {detail}"))
         if not log.has(self._mode):
-            found.append(f"the log covers mode {log.mode} alone, not all of mode {self._mode}")
+            summary = f"the log covers mode {log.mode} alone, not all of mode {self._mode}"
+            findings.append(_note("mode", summary))
         if self.earlier:
             why = "with the same requests: the newest run stopped before it got to these samples"
             answers = f"{self.earlier} of {self.taken} answers"
-            found.append(f"{answers} are from earlier runs in this log, {why}")
+            summary = f"{answers} are from earlier runs in this log, {why}"
+            findings.append(_note("earlier_runs", summary))
         if self._is_short:
-            covers = f"the log covers {log.limit} samples only"
-            found.append(f"{covers}; the same command without --mode eval queries the others")
-        return found + self._notes + log.notes
+            summary = f"the log covers {log.limit} samples only"
+            detail = "the same command without --mode eval queries the others"
+            findings.append(_note("limit", summary, detail=detail))
+        findings += [_note("settings", text) for text in self._notes]
+        findings += [_note("log", text) for text in log.notes]
+        return findings
 
     def is_all(self) -> bool:
         """Whether all was scored that was asked for, bad samples included."""
         log = self._log
         is_whole = bool(log.run) and log.has(self._mode)
         return is_whole and not (log.left_out or self.missing or self._is_short)
+
+
+def _note(kind: str, summary: str, detail: str = "") -> Finding:
+    return note(f"{COVERAGE}.{kind}", summary, detail=detail)

@@ -204,8 +204,8 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
         asked = max((row["questions"] for row in circular["rows"]), default=0)
         print("\n" + render_table(circular["table"], model, asked, note=note))
         print("\n".join([*circular["notes"], *_error_lines(scored.rotation_errors, options)]))
-    for warning in scored.warnings:
-        print(f"warning: {warning}")
+    for finding in scored.findings:
+        print(f"{finding.severity}: {finding}")
 
 
 def _summary(scored: Scored, options: Options) -> list[str]:

@@ -23,6 +23,7 @@ from utils.contracts import (
 )
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
+from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW
 from utils.runs.records import error_text, sizes_of, user_error_fields
 
@@ -127,26 +128,43 @@ class Scorer:
         sent = record["sizes"].get("sent")
         counts["size_differs"] += bool(sent and sent != record["sizes"]["file"])
 
-    def doubts(self) -> list[str]:
-        """Warnings where nearly all replies say nothing of the model, or another parser fits."""
-        answered, cut_off, unparsed = (
-            self.counts[kind] for kind in ("answered", "cut_off", "unparsed")
-        )
+    def findings(self) -> list[Finding]:
+        """Warn where nearly all replies say nothing of the model, or another parser fits."""
+        answered = self.counts["answered"]
+        cut_off = self.counts["cut_off"]
+        unparsed = self.counts["unparsed"]
         if not answered:
             return []
         if cut_off >= NEARLY_ALL * answered:
-            limit = f"raise {self.token_limit}"
-            return [f"{cut_off} of {answered} replies were cut off at the token limit; {limit}"]
-        if unparsed >= NEARLY_ALL * answered:
-            what = f"{unparsed} of {answered} replies are unparsed"
-            return [f"{what}, so the score says little about the model; {self.parser_advice()}"]
-        if self.better_parsers:
-            return [f"{unparsed} of {answered} replies are unparsed; {self.parser_advice()}"]
-        return []
+            finding = warning(
+                "replies.cut_off",
+                f"{cut_off} of {answered} replies were cut off at the token limit",
+                detail=f"raise {self.token_limit}",
+                setting=self.token_limit,
+            )
+            return [finding]
+        is_most = unparsed >= NEARLY_ALL * answered
+        if not is_most and not self.better_parsers:
+            return []
+        summary = f"{unparsed} of {answered} replies are unparsed"
+        if is_most:
+            summary += ", so the score says little about the model"
+        finding = warning(
+            "replies.unparsed",
+            summary,
+            detail=self.parser_advice(),
+            setting=self.parser_setting,
+        )
+        return [finding]
+
+    @property
+    def parser_setting(self) -> str:
+        """The key path of the config that names the parse function."""
+        return f"data.{self.benchmark.name}.parse_function"
 
     def parser_advice(self) -> str:
         """What to do about replies that the parse function could not read."""
-        key = f"data.{self.benchmark.name}.parse_function"
+        key = self.parser_setting
         if not self.better_parsers:
             return f"ask for another form, or set {key}"
         [(name, count)] = self.better_parsers.most_common(1)
@@ -163,8 +181,12 @@ def keeps_failing(stage: str, functions: Mapping[str, str], then: str, failure: 
     """Why no more samples are tried on one of the user's functions, the last failure included."""
     name = " ".join(filter(None, (f"the {stage} function", functions.get(stage))))
     advice = "set SKIP_ERR=1 to continue despite failures"
-    what = f"{name} failed {FAILURES_IN_A_ROW} times in a row; {then} ({advice})"
-    return StopRun(f"{what}. The last failure:\n{failure}")
+    what = f"{name} failed {FAILURES_IN_A_ROW} times in a row"
+    last_line = failure.strip().rpartition("\n")[2]
+    return StopRun(
+        f"{what}; {then} ({advice}). The last failure:\n{failure}",
+        summary=f"{what}: {last_line}",
+    )
 
 
 def reply_of(

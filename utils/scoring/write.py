@@ -15,6 +15,7 @@ from typing import Any
 from utils.analysis.columns import SampleColumns
 from utils.contracts import DataSet, Facts
 from utils.errors import UserError
+from utils.findings import FINDINGS, Finding, as_json, findings_in
 from utils.protocol import has_score
 from utils.runs.derived import SAMPLES_FORMAT, SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
@@ -78,10 +79,9 @@ class Scored:
         return sum(self.scorer.counts[kind] for kind in ("failed", "refused", "spoilt"))
 
     @property
-    def warnings(self) -> list[str]:
-        """What the sections of the analysis warn of; those on coverage are notes."""
-        sections = [section for name, section in self.analysis.items() if name != COVERAGE]
-        return [str(warning) for each in sections for warning in each.get("warnings", ())]
+    def findings(self) -> list[Finding]:
+        """What the sections of the analysis say, but for those on coverage (see `notes`)."""
+        return [finding for name, finding in findings_in(self.analysis) if name != COVERAGE]
 
 
 def write_predictions(task: ScoringTask, view: LogView) -> bool:
@@ -143,9 +143,12 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
                 if circular is not None:
                     questions.append(facts)
         sections = benchmark.sections(columns, os.environ)
-        analysis = {"head": head, **{title: finite(section) for title, section in sections.items()}}
-        if doubts := scorer.doubts():
-            analysis["replies"] = {"title": "Replies", "warnings": doubts}
+        analysis: dict[str, Any] = {"head": head}
+        for title, section in sections.items():
+            analysis[title] = finite(as_json(section))
+        findings = scorer.findings()
+        if findings:
+            analysis["replies"] = as_json({"title": "Replies", FINDINGS: findings})
         is_whole = records.is_all() and not scorer.has_failures
         rotation_errors: Mapping[str, tuple[int, str]] = {}
         if circular is not None:
@@ -153,10 +156,10 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             columns, missing = write_rotations(
                 rotations, head, questions, circular, view, turns, task.clean, together
             )
-            analysis[SECTION] = finite(circular.section(columns))
+            analysis[SECTION] = finite(as_json(circular.section(columns)))
             is_whole = is_whole and not (missing or turns.has_failures)
             rotation_errors = turns.errors
-        analysis |= records.section()
+        analysis |= {name: as_json(section) for name, section in records.section().items()}
         write_json(score_file, scorer.scores(os.environ), together)
         write_json(name(ANALYSIS_SUFFIX), analysis, together)
     if circular is None:  # those of an earlier version are out of date beside the new samples
@@ -169,7 +172,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         analysis=analysis,
         scorer=scorer,
         missing=records.missing,
-        notes=[f"{task.name}: {warning}" for warning in records.warnings()],
+        notes=[f"{task.name}: {finding}" for finding in records.findings()],
         is_whole=is_whole,
         rotation_errors=rotation_errors,
         checksums=checksums_of([samples, rotations, score_file, name(ANALYSIS_SUFFIX)]),

@@ -113,7 +113,8 @@ class VllmModelWrapper(APIModelWrapper):
                 reason = server.exit_message("while it was being queried")
                 raise StopRun(
                     f'model "{self.name}": {reason}\n'
-                    "Answers so far are kept; the same command continues from here."
+                    "Answers so far are kept; the same command continues from here.",
+                    summary=reason.partition("\n")[0],
                 ) from error
             raise
 
@@ -124,7 +125,8 @@ class VllmModelWrapper(APIModelWrapper):
                 try:
                     self._server = self._new_server()
                 except StopRun as error:
-                    self._start_error = StopRun(f'model "{self.name}": {error}')
+                    text = f'model "{self.name}": {error}'
+                    self._start_error = StopRun(text, summary=error.summary)
             if self._server is not None:
                 return self._server
             if self._stopping.is_set() or self._start_error is None:

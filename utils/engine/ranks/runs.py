@@ -160,7 +160,7 @@ def collect(progress: GroupProgress, folder: RunFolder, jobs: Sequence[Job]) -> 
             job.reasons += Counter(part["reasons"])
             job.reused += part["reused"]
             if part["stopped"] and job.stopped is None:
-                job.stopped = StopRun(part["stopped"])
+                job.stopped = StopRun(part["stopped"], summary=part["why"])
     longest_s = max((report["wall_s"] for report in reports), default=0.0)
     return longest_s, float(sum(report["cpu_s"] for report in reports))
 
@@ -219,6 +219,7 @@ def report(group: Group, model: str, jobs: Sequence[Job], wall_s: float, cpu_s: 
             "reasons": job.reasons,
             "reused": job.reused,
             "stopped": job.stopped and str(job.stopped),
+            "why": job.stopped and job.stopped.summary,
         }
         for job in jobs
     }
