@@ -149,7 +149,7 @@ def test_a_run_one_of_whose_data_sets_was_aborted_is_not_whole(tmp_path):
     [run] = listed_runs(stage.work_dir)
     assert (run.state, *run.datasets) == ("stopped", L1)
     why = "after the first 20 answers the parse function mymodel.parse failed 10 times in a row: returned 0.5; expected (x, y) or None"
-    assert run.why == f"{L2}: {why}"
+    assert run.reason == f"{L2}: {why}"
     page = page_of(stage.work_dir)
     assert f"stopped: {why[:59]}…" in page.rows[2]
     summary = stage.folder() / "report" / "data" / "summary_0.js"
@@ -168,7 +168,7 @@ def test_a_run_whose_server_is_away_says_so_until_all_is_answered(tmp_path):
         ended = stage.run("--retry", "0", "--no-report")
         [run] = listed_runs(stage.work_dir)
         assert (ended.code, run.state) == (1, "stopped")
-        assert f"{L1}: 5 samples in a row got HTTP 503: gone fishing" in run.why
+        assert f"{L1}: 5 samples in a row got HTTP 503: gone fishing" in run.reason
         told = [cell for cell in page_of(stage.work_dir).rows[2] if "stopped: 5 samples" in cell]
         assert len(told) == 2
         away.clear()

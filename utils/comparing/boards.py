@@ -1,4 +1,4 @@
-"""The scores of several runs, published figures beside them; a row for each run.
+"""Tables of the scores of several runs, with published figures; a row for each run.
 
 One board for each data set, of the official figures; and one for each row of the score table (a
 difficulty, a grounding type, the average), with the table's own columns.
@@ -38,61 +38,73 @@ class Board(NamedTuple):
 
 
 def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:
-    """Of every data set that some run was scored on, in order of level: the official figures, then
-    the rows of the score tables, each as a table of its own."""
-    boards = []
+    """Return the boards of every data set that some run was scored on, in order of level.
+
+    Of each the official figures come first, then the rows of the score tables, each as a board.
+    """
+    boards: list[Board] = []
     levels = {name: scored.level for run in runs for name, scored in run.sets.items()}
     for dataset, level in sorted(levels.items(), key=lambda item: item[1]):
-        having = [run for run in runs if dataset in run.sets]
-        is_comparable = all(_is_whole(run, dataset) for run in having)
-        mark = f"{PUBLISHED_MARK} published" + ("" if is_comparable else ", not comparable")
-        found = [
-            (run, {"": run.sets[dataset].figures, **_cells_by_row(run.sets[dataset])})
-            for run in having
-        ]
-        known = (published or {}).get(dataset, {})
-        official = {
-            model: {
-                split: of[model][OVERALL]
-                for split, of in known.items()
-                if OVERALL in of.get(model, ())
-            }
-            for models in known.values()
-            for model in models
-        }
-        known = {"": official, **known}
-        names = {name for _, table in found for name in table} | {*known}
-        for split in ["", *sorted(names - {""}, key=official_order)]:
-            rows = [
-                Row(
-                    run.label,
-                    table.get(split, {}),
-                    PARTIAL_MARK if run.sets[dataset].is_partial else "",
-                )
-                for run, table in found
-            ]
-            rows += [
-                Row(model, {n: {"value": each} for n, each in figures.items()}, mark, True)
-                for model, figures in known.get(split, {}).items()
-            ]
-            shown = {name for row in rows for name in row.cells}
-            columns = _ordered(shown) if split else sorted(shown, key=official_order)
-            title = f"{level} {dataset} · {split}" if split else f"{level} {dataset}"
-            boards.append(Board(dataset, split, title, columns, rows))
+        boards += _boards_of_set(dataset, level, runs, (published or {}).get(dataset, {}))
     return boards
 
 
+def _boards_of_set(
+    dataset: str,
+    level: str,
+    runs: Sequence[ComparedRun],
+    published: Mapping[str, Mapping[str, Mapping[str, float]]],
+) -> list[Board]:
+    """Return the boards of one data set; `published`: percent by row, model and column."""
+    scored_runs = [run for run in runs if dataset in run.sets]
+    mark = f"{PUBLISHED_MARK} published"
+    if not all(_is_whole(run, dataset) for run in scored_runs):
+        mark += ", not comparable"
+    tables = [
+        {"": run.sets[dataset].figures, **_cells_by_row(run.sets[dataset])} for run in scored_runs
+    ]
+    published_rows = {"": _published_figures(published), **published}
+    splits = {split for table in tables for split in table} | {*published_rows}
+    boards: list[Board] = []
+    for split in ["", *sorted(splits - {""}, key=official_order)]:
+        rows: list[Row] = []
+        for run, table in zip(scored_runs, tables, strict=True):
+            partial_mark = PARTIAL_MARK if run.sets[dataset].is_partial else ""
+            rows.append(Row(run.label, table.get(split, {}), partial_mark))
+        for model, figures in published_rows.get(split, {}).items():
+            cells = {column: {"value": percent} for column, percent in figures.items()}
+            rows.append(Row(model, cells, mark, is_published=True))
+        names = {name for row in rows for name in row.cells}
+        columns = _ordered(names) if split else sorted(names, key=official_order)
+        title = f"{level} {dataset} · {split}" if split else f"{level} {dataset}"
+        boards.append(Board(dataset, split, title, columns, rows))
+    return boards
+
+
+def _published_figures(
+    published: Mapping[str, Mapping[str, Mapping[str, float]]],
+) -> dict[str, dict[str, float]]:
+    """Return the official figures of published models: the last column of each row."""
+    figures: dict[str, dict[str, float]] = {}
+    for split, models in published.items():
+        for model, cells in models.items():
+            of_model = figures.setdefault(model, {})
+            if OVERALL in cells:
+                of_model[split] = cells[OVERALL]
+    return figures
+
+
 def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[str]:
-    """What a reader must know about published figures: their source, what cannot be compared."""
+    """Return notes on published scores: their source, and runs that they do not compare with."""
     if published is None:
         return []
     notes = [f"{PUBLISHED_MARK} published figure, from: {published['source']}"]
     for dataset in dict.fromkeys(name for run in runs for name in run.sets):
-        other = [run.label for run in runs if dataset in run.sets and not _is_whole(run, dataset)]
-        if other:
+        others = [run.label for run in runs if dataset in run.sets and not _is_whole(run, dataset)]
+        if others:
             notes.append(
-                f"{PUBLISHED_MARK} {dataset}: NOT COMPARABLE with {', '.join(other)}: not known to "
-                "be the whole published data set (see manifest.json)"
+                f"{PUBLISHED_MARK} {dataset}: NOT COMPARABLE with {', '.join(others)}: not known "
+                "to be the whole published data set (see manifest.json)"
             )
     return notes
 
@@ -102,18 +114,23 @@ def _is_whole(run: ComparedRun, dataset: str) -> bool:
 
 
 def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:
-    """The cells of a score table that have a value, by row and column."""
-    columns, found = scored.table.get("columns", ()), {}
+    """Return the cells of a score table that have a value, by row and column."""
+    columns = scored.table.get("columns", ())
+    table: dict[str, dict[str, Any]] = {}
     for row in scored.table.get("rows", ()):
         cells = zip(columns, row["cells"], strict=True)
-        found[row["name"]] = {column: cell for column, cell in cells if cell}
-    if not all(found.get(split) for split in GROUNDING_TYPES):
-        found.pop(AVERAGE, None)  # of one split alone, it is nothing to set beside averages of both
-    return {name: cells for name, cells in found.items() if cells}
+        table[row["name"]] = {column: cell for column, cell in cells if cell}
+    if not all(table.get(split) for split in GROUNDING_TYPES):
+        table.pop(AVERAGE, None)  # of one split alone, it is nothing to set beside averages of both
+    return {name: cells for name, cells in table.items() if cells}
 
 
 def _ordered(names: set[str]) -> list[str]:
-    """Platforms in their order, others before the last column, which is that of a mean."""
+    """Return platforms in their order, other columns before the last, which is that of a mean."""
     order = (*PLATFORMS, OVERALL)
-    unknown = len(order) - 1.5
-    return sorted(names, key=lambda name: (order.index(name) if name in order else unknown, name))
+    before_last = len(order) - 1.5
+
+    def position(name: str) -> tuple[float, str]:
+        return (order.index(name) if name in order else before_last), name
+
+    return sorted(names, key=position)

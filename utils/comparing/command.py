@@ -12,7 +12,7 @@ from pathlib import Path
 
 from utils.comparing.files import figures_csv, flips_csv
 from utils.comparing.page import write_page
-from utils.comparing.pairing import compare
+from utils.comparing.pairing import Comparison, compare
 from utils.comparing.runs import ComparedRun, read_runs, runs_meant
 from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
@@ -52,45 +52,21 @@ exit codes: 0 compared; 1 compared, but not all files could be written; 2 nothin
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compares, prints, writes; the exit code."""
+    """Compare runs, print and write the comparison; return the exit code."""
     protect_output()  # names and replies may be of any script
     try:
-        given = _parsed(arguments)
-        output = expand_home(given.output)
-        problems = work_dir_problems(output, option="--output")
-        if problems and {*given.format} != {"text"}:
-            raise UserError(f"{problems[0]}, or none with --format text")
-        meant, notes = runs_meant(given.runs)
-        if len(meant) < 2 and not given.published:
-            raise UserError(["only one run; name another one, or use --published", *notes])
-        runs = read_runs(meant)
-        published = read_published() if given.published else None
-        found = compare(runs, all_pairs=given.all_pairs, published=published)
+        options = _parsed(arguments)
+        output = expand_home(options.output)
+        comparison, notes = _compared(options, output)
     except UserError as error:
-        said = map(printable, [*error.problems, "Nothing was compared."])
-        print(*said, sep="\n", file=sys.stderr)
+        for problem in [*error.problems, "Nothing was compared."]:
+            print(printable(problem), file=sys.stderr)
         return NOTHING_RUN
     for note in notes:
         print(printable(note))
-    print(as_text(found, flips=given.flips), end="")
-    if {*given.format} != {"text"} and (before := _other_runs_in(output, runs)):
-        print(
-            f"\n{output} held a comparison of {' and '.join(before)}, which this one replaces; "
-            "--output DIR keeps several"
-        )
+    print(as_text(comparison, flips=options.flips), end="")
     try:
-        written = [
-            write_text(output / name, make(found))
-            for name, make in TABLES.items()
-            if "csv" in given.format
-        ]
-        for a, b in combinations(runs, 2) if given.why else ():
-            if given.all_pairs or a is runs[0]:
-                explain(a, b, output if "csv" in given.format else None)
-        if written:
-            print(f"\nFiles: {', '.join(str(path) for path in written)}")
-        if "html" in given.format:
-            print(f"Comparison: {write_page(found, output).absolute().as_uri()}")
+        _write_files(comparison, options, output)
     except UserError as error:
         missing = f"files are missing in --output {output} ({error.__cause__})"
         print(f"The comparison above stands; {missing}; name another folder", file=sys.stderr)
@@ -98,26 +74,72 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DONE
 
 
-def compare_after_run(folders: Sequence[Path], work_dir: Path, *, has_page: bool) -> None:
-    """The scores of all models that a run has asked, and their differences from the first one.
+def _compared(options: argparse.Namespace, output: Path) -> tuple[Comparison, list[str]]:
+    """Return the comparison that a command line asks for, and notes on what it leaves out.
 
-    All results are there already, so what goes wrong here is one line of warning.
+    Raises:
+        UserError: it cannot be made, or not be written.
+    """
+    problems = work_dir_problems(output, option="--output")
+    if problems and set(options.format) != {"text"}:
+        raise UserError(f"{problems[0]}, or none with --format text")
+    paths, notes = runs_meant(options.runs)
+    if len(paths) < 2 and not options.published:
+        raise UserError(["only one run; name another one, or use --published", *notes])
+    runs = read_runs(paths)
+    published = read_published() if options.published else None
+    return compare(runs, all_pairs=options.all_pairs, published=published), notes
+
+
+def _write_files(comparison: Comparison, options: argparse.Namespace, output: Path) -> None:
+    """Write the files of a comparison, and print why the runs differ if that was asked for.
+
+    Raises:
+        UserError: a file cannot be written.
+    """
+    runs = comparison.runs
+    replaced_runs = _other_runs_in(output, runs)
+    if replaced_runs and set(options.format) != {"text"}:
+        print(
+            f"\n{output} held a comparison of {' and '.join(replaced_runs)}, which this one "
+            "replaces; --output DIR keeps several"
+        )
+    files: list[Path] = []
+    if "csv" in options.format:
+        for name, make in TABLES.items():
+            files.append(write_text(output / name, make(comparison)))
+    if options.why:
+        for a, b in combinations(runs, 2):
+            if options.all_pairs or a is runs[0]:
+                explain(a, b, output if "csv" in options.format else None)
+    if files:
+        print(f"\nFiles: {', '.join(map(str, files))}")
+    if "html" in options.format:
+        print(f"Comparison: {write_page(comparison, output).absolute().as_uri()}")
+
+
+def compare_after_run(folders: Sequence[Path], work_dir: Path, *, has_page: bool) -> None:
+    """Print the scores of all models of a run, and their differences from the first one.
+
+    All results are there already, so a failure here is one line of warning.
     """
     try:
         runs = read_runs(folders)
-        found = compare(runs)
-        print(f"\n{closing_text(found)}")
+        comparison = compare(runs)
+        print(f"\n{closing_text(comparison)}")
         if has_page:
-            page = write_page(found, work_dir / COMPARISONS / _folder_name(runs))
+            page = write_page(comparison, work_dir / COMPARISONS / _folder_name(runs))
             print(f"All runs: {(work_dir / INDEX).absolute().as_uri()}")
             print(f"Comparison: {page.absolute().as_uri()}")
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
-        why = f"{type(error).__name__}: {error}" if not isinstance(error, UserError) else error
-        print(f"warning: the models were not compared: {printable(str(why))}")
+        reason = str(error)
+        if not isinstance(error, UserError):
+            reason = f"{type(error).__name__}: {error}"
+        print(f"warning: the models were not compared: {printable(reason)}")
 
 
 def _folder_name(runs: Sequence[ComparedRun]) -> str:
-    """Names the folder of a comparison: no two lists of models share one, nor whole and partial."""
+    """Return the folder's name: no two lists of models share one, nor whole and partial runs."""
     models = [run.model for run in runs]
     joined = "_vs_".join(models)
     name = safe_name(joined)
@@ -128,10 +150,11 @@ def _folder_name(runs: Sequence[ComparedRun]) -> str:
 
 
 def _other_runs_in(output: Path, runs: Sequence[ComparedRun]) -> list[str]:
-    """The runs that a comparison in the folder is of; none where it is of these."""
-    before = [(output / each).resolve() for each in runs_compared(output, output)]
-    is_same = {*before} == {run.path.resolve() for run in runs}
-    return [] if is_same else ["/".join(each.parts[-2:]) for each in before]
+    """Return the runs that a comparison in the folder is of; none where it is of these."""
+    folders = [(output / folder).resolve() for folder in runs_compared(output, output)]
+    if set(folders) == {run.path.resolve() for run in runs}:
+        return []
+    return ["/".join(folder.parts[-2:]) for folder in folders]
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""The tables of a comparison: CSV with one row a figure or a sample."""
+"""Makes the tables of a comparison: CSV with one row a figure or a sample."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FLIP_COLUMNS = ("dataset", "run", "baseline", "right", *SAMPLE_COLUMNS)
 
 
 def figures_csv(comparison: Comparison) -> str:
-    """Accuracies (percent) and differences (percentage points), `kind` tells which."""
+    """Return accuracies (percent) and differences (percentage points); `kind` tells which."""
     rows: list[dict[str, Any]] = [
         {
             **cell,
@@ -66,34 +66,35 @@ def figures_csv(comparison: Comparison) -> str:
         for column, cell in row.cells.items()
     ]
     for pair in comparison.pairs:
-        for each in pair.differences:
-            found, (points, low, high) = each.paired, each.points
+        for difference in pair.differences:
+            paired = difference.paired
+            points, low, high = difference.points
             rows.append(
                 {
                     "kind": "difference",
                     "dataset": pair.dataset,
                     "run": pair.run,
                     "baseline": pair.baseline,
-                    "group": each.group,
+                    "group": difference.group,
                     "value": points,
                     "low": low,
                     "high": high,
-                    "samples": each.samples,
-                    "images": found.pictures,
-                    "run_accuracy": each.run_pct,
-                    "baseline_accuracy": each.baseline_pct,
-                    "p_value": found.p_value,
-                    "p_holm": each.p_holm,
-                    "p_mcnemar_ignoring_images": found.p_mcnemar,
-                    "only_run_right": found.only_first,
-                    "only_baseline_right": found.only_second,
+                    "samples": difference.samples,
+                    "images": paired.pictures,
+                    "run_accuracy": difference.run_pct,
+                    "baseline_accuracy": difference.baseline_pct,
+                    "p_value": paired.p_value,
+                    "p_holm": difference.p_holm,
+                    "p_mcnemar_ignoring_images": paired.p_mcnemar,
+                    "only_run_right": paired.only_first,
+                    "only_baseline_right": paired.only_second,
                 }
             )
     return as_csv(FIGURE_COLUMNS, rows)
 
 
 def flips_csv(comparison: Comparison) -> str:
-    """Every flipped sample of every pair, both replies whole."""
+    """Return every flipped sample of every pair, with both replies in full."""
     rows = (
         {
             **sample_row(flip),
@@ -110,15 +111,16 @@ def flips_csv(comparison: Comparison) -> str:
 
 
 def sample_row(pair: SamplePair) -> dict[str, Any]:
-    """One sample with what became of it in both runs."""
+    """Return one sample with what became of it in both runs."""
     row = {**pair.run, "truth": words.truth_of(pair)}
-    for name, of in words.OF_A_SAMPLE.items():
-        row |= {f"run_{name}": of(pair.run), f"baseline_{name}": of(pair.baseline)}
+    for name, text_of in words.OF_A_SAMPLE.items():
+        row[f"run_{name}"] = text_of(pair.run)
+        row[f"baseline_{name}"] = text_of(pair.baseline)
     return row
 
 
 def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """A table that no spreadsheet program finds a formula in."""
+    """Return a table as CSV in which no spreadsheet program finds a formula."""
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow(columns)

@@ -1,4 +1,4 @@
-"""The page of a comparison: `comparison.html`, with its scripts and data in `comparison_files/`.
+"""Writes the page of a comparison: `comparison.html`, its scripts and data in `comparison_files/`.
 
 It looks and is made as the report of a run (`utils/report`): data files that scripts show as text.
 Images are those of the runs' reports; where those are missing, small ones are made of the samples
@@ -39,11 +39,18 @@ PAGE, FILES_FOLDER, RUNS_FILE = "comparison.html", "comparison_files", "runs.jso
 ASSETS = Path(__file__).parent / "assets"
 SHARED = ("core.js", "stage.js", "page.css")  # of the report
 FACETS = ("outcome", "dataset", "platform", "split", "kind", "app")
+FIELDS_OF_SIDES = {
+    "chosen": "chosen",
+    "replies": "prediction",
+    "errors": "error",
+    "finish": "finish_reason",
+}
+"""Names in the page's details and in the samples files; each has a value for A and one for B."""
 ROWS_PER_FILE, DETAILS_PER_FILE = 4000, 200
 
 
 def write_page(comparison: Comparison, output: Path) -> Path:
-    """Writes the page into a folder and returns it; replaces one from before when it is whole.
+    """Write the page into a folder and return it; it replaces one from before when it is whole.
 
     Raises:
         UserError: the folder cannot be written.
@@ -62,35 +69,16 @@ def write_page(comparison: Comparison, output: Path) -> Path:
 
 
 def _write_data(comparison: Comparison, output: Path, fresh: Path) -> None:
-    runs, root = {run.label: run for run in comparison.runs}, _image_root()
+    root = _image_root()
     to_json = path_hider([*(run.path for run in comparison.runs), root, Path.cwd()])
-    sides: dict[tuple[str, str], list[PairOfRuns]] = {}
-    for pair in comparison.pairs:
-        sides.setdefault((pair.baseline, pair.run), []).append(pair)
     ready = _images_of_reports(comparison.runs, output)
-    made = Pictures(root, fresh / "pictures", fresh, ready=ready, below=f"{FILES_FOLDER}/")
-    with closing(made) as images:
-        matches = []
-        for number, ((a, b), pairs) in enumerate(sides.items()):
-            writer = _Samples(fresh / "data", str(number), to_json, images)
-            ids = [report_ids(runs[label]) for label in (a, b)]
-            for pair in pairs:
-                for each in pair.samples:
-                    writer.add(pair.dataset, each, ids)
-            both = runs[a], runs[b]
-            matches.append(
-                {
-                    "a": a,
-                    "b": b,
-                    "sets": [*map(_set, pairs)],
-                    **writer.close(),
-                    "settings": [*different_settings(*both), *different_functions(*both)],
-                }
-            )
-        pictures = images.known()
+    below = f"{FILES_FOLDER}/"
+    with closing(Pictures(root, fresh / "pictures", fresh, ready=ready, below=below)) as images:
+        matches = _write_matches(comparison, fresh / "data", to_json, images)
+        pictures = images.all()
     summary = {
         "runs": [_run(run, output) for run in comparison.runs],
-        "summary": [*map(_board, comparison.summary)],
+        "summary": [_board(board) for board in comparison.summary],
         "boards": [_board(board) for board in comparison.boards if board.split],
         "matches": matches,
         "notes": list(comparison.notes),
@@ -98,6 +86,35 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path) -> None:
         "pictures": pictures,
     }
     write_script(fresh / "data", "summary", 0, to_json(summary))
+
+
+def _write_matches(
+    comparison: Comparison, folder: Path, to_json: ToJson, images: Pictures
+) -> list[dict[str, Any]]:
+    """Write the samples of every two runs; return what the summary says of each two."""
+    runs = {run.label: run for run in comparison.runs}
+    pairs_by_runs: dict[tuple[str, str], list[PairOfRuns]] = {}
+    for pair in comparison.pairs:
+        pairs_by_runs.setdefault((pair.baseline, pair.run), []).append(pair)
+    matches: list[dict[str, Any]] = []
+    for number, ((a, b), pairs) in enumerate(pairs_by_runs.items()):
+        files = _SampleFiles(folder, str(number), to_json, images)
+        ids = [report_ids(runs[label]) for label in (a, b)]
+        for pair in pairs:
+            for sample in pair.samples:
+                files.add(pair.dataset, sample, ids)
+        settings = different_settings(runs[a], runs[b])
+        functions = different_functions(runs[a], runs[b])
+        matches.append(
+            {
+                "a": a,
+                "b": b,
+                "sets": [_set(pair) for pair in pairs],
+                **files.close(),
+                "settings": [*settings, *functions],
+            }
+        )
+    return matches
 
 
 def _images_of_reports(runs: Sequence[ComparedRun], output: Path) -> dict[str, dict[str, Any]]:
@@ -121,7 +138,7 @@ def _images_of_reports(runs: Sequence[ComparedRun], output: Path) -> dict[str, d
 
 
 def _image_root() -> Path | None:
-    """What images are relative to; None where this machine has no such folder."""
+    """Return what images are relative to; None where this machine has no such folder."""
     try:
         root = image_root()
     except UserError:
@@ -130,70 +147,70 @@ def _image_root() -> Path | None:
 
 
 def report_ids(run: ComparedRun) -> dict[tuple[str, str], str]:
-    """The name of each sample in the address of the run's report, by data set and key."""
-    found: dict[tuple[str, str], str] = {}
-    seen: Counter[str] = Counter()
+    """Return the name of each sample in the address of the run's report, by data set and key."""
+    ids: dict[tuple[str, str], str] = {}
+    counts: Counter[str] = Counter()
     for dataset, scored in run.sets.items():
         for key, facts in scored.samples.items():
             index = "none" if facts.get("index") is None else str(facts["index"])
             name = "/".join(quote(part, safe="!'()*-._~") for part in (dataset, index))
-            seen[name] += 1  # an index may occur twice: the later ones get a tail
-            found[dataset, key] = name if seen[name] == 1 else f"{name}~{seen[name]}"
-    return found
+            counts[name] += 1  # an index may occur twice: the later ones get a tail
+            ids[dataset, key] = name if counts[name] == 1 else f"{name}~{counts[name]}"
+    return ids
 
 
 def _run(run: ComparedRun, output: Path) -> dict[str, Any]:
-    asked = run.manifest.get("asking") or {}
+    asking = run.manifest.get("asking") or {}
     return {
         "label": run.label,
         "model": run.model,
         "folder": run.folder,
-        "date": str(asked.get("started_at") or "")[:10],
+        "date": str(asking.get("started_at") or "")[:10],
         "report": _href(run.report, output) if run.report else None,
     }
 
 
 def _href(file: Path, output: Path) -> str:
-    """A link from the page to a file; relative, so that work-dir and comparison move together."""
+    """Return a link from the page to a file; relative, so that both can move together."""
     return quote(Path(os.path.relpath(file, output)).as_posix())
 
 
 def _set(pair: PairOfRuns) -> dict[str, Any]:
-    outcomes = [each.outcome for each in pair.samples]
-    counts = {
-        each: [outcomes.count(each), format_share(outcomes.count(each), len(outcomes) or 1)]
-        for each in Outcome
-    }
+    counts = Counter(sample.outcome for sample in pair.samples)
+    total = len(pair.samples) or 1
     return {
         "dataset": pair.dataset,
         "level": pair.level,
         "unit": unit_of(pair.level),
         "notes": list(pair.notes),
         "doubts": [(run.label, text) for run, text in pair.doubts],
-        "headline": [*map(_figure, pair.headline)],
-        "groups": [*map(_figure, pair.subgroups)],
-        "outcomes": counts,
+        "headline": [_figure(difference) for difference in pair.headline],
+        "groups": [_figure(difference) for difference in pair.subgroups],
+        "outcomes": {
+            outcome: [counts[outcome], format_share(counts[outcome], total)] for outcome in Outcome
+        },
     }
 
 
-def _figure(each: Difference) -> dict[str, Any]:
-    found, (points, low, high) = each.paired, each.points
-    p = each.p_value
+def _figure(difference: Difference) -> dict[str, Any]:
+    paired = difference.paired
+    points, low, high = difference.points
+    p = difference.p_value
     return {
-        "name": words.group_text(each.group),
-        "group": each.group,
-        "samples": each.samples,
-        "images": found.pictures,
-        "a": format_number(each.baseline_pct),
-        "b": format_number(each.run_pct),
-        "text": words.difference_text(each),
+        "name": words.group_text(difference.group),
+        "group": difference.group,
+        "samples": difference.samples,
+        "images": paired.pictures,
+        "a": format_number(difference.baseline_pct),
+        "b": format_number(difference.run_pct),
+        "text": words.difference_text(difference),
         "points": points,
         "low": low,
         "high": high,
         "p": words.p_text(p),
         "is_clear": p is not None and p < 0.05,
-        "only_a": found.only_second,
-        "only_b": found.only_first,
+        "only_a": paired.only_second,
+        "only_b": paired.only_first,
     }
 
 
@@ -213,64 +230,53 @@ def _board(board: Board) -> dict[str, Any]:
     return {"dataset": board.dataset, "title": board.title, "columns": columns, "rows": rows}
 
 
-class _Samples:
-    """The data files with the samples of two runs."""
+class _SampleFiles:
+    """Writes the data files with the samples of two runs."""
 
     def __init__(self, folder: Path, number: str, to_json: ToJson, images: Pictures) -> None:
         self._rows = Chunks(folder, f"rows{number}", to_json, columns, ROWS_PER_FILE)
         self._details = Chunks(folder, f"details{number}", to_json, list, DETAILS_PER_FILE)
         self._facets = Facets(FACETS)
-        for each in Outcome:  # in their own order, also those that no sample has
-            self._facets.number("outcome", each)
-        self._images, self._count = images, 0
+        for outcome in Outcome:  # in their own order, also those that no sample has
+            self._facets.number("outcome", outcome)
+        self._images = images
+        self._count = 0
 
     def add(self, dataset: str, pair: SamplePair, ids: Sequence[Mapping[Any, str]]) -> None:
-        """One more sample."""
-        facts, both = pair.run, (pair.baseline, pair.run)
-        named = {**facts, "dataset": dataset, "outcome": pair.outcome}
+        """Add a sample; `ids`: names of samples in the report of A and of B, by set and key."""
+        facts = pair.run
+        sides = (pair.baseline, pair.run)
+        image, screen = _image_of(pair)
         is_flip = pair.outcome in (Outcome.ONLY_A, Outcome.ONLY_B)
-        image, screen = facts.get("image"), None
-        if "ended" in facts:  # an episode: what it came to, in the later run if it was played there
-            screens = ((of.get("last_image"), name) for of, name in ((facts, "B"), (both[0], "A")))
-            image, screen = next((each for each in screens if each[0]), (None, None))
-        self._rows.add(
-            self._facets.row(named)
-            | {
-                "text": facts.get("text"),
-                "index": facts.get("index"),
-                "picture": self._images.number(image, is_wanted=is_flip),
-                "box": facts.get("box_frac"),
-                "points": [each.get("point_frac") for each in both],
-                "image_digests": [each.get("image_digest") for each in both],
-                "verdicts": [_verdict(each) for each in both],
-                "ids": [of.get((dataset, facts["key"])) for of in ids],
-            }
-        )
-        self._details.add(
-            {
-                "options": facts.get("options"),
-                "answer": facts.get("answer"),
-                "wh": facts.get("file_wh"),
-                "screen": screen,
-                **{
-                    name: [each.get(of) for each in both]
-                    for name, of in (
-                        ("chosen", "chosen"),
-                        ("replies", "prediction"),
-                        ("errors", "error"),
-                        ("finish", "finish_reason"),
-                    )
-                },
-            }
-        )
+        row = self._facets.row({**facts, "dataset": dataset, "outcome": pair.outcome})
+        row |= {
+            "text": facts.get("text"),
+            "index": facts.get("index"),
+            "picture": self._images.number(image, is_needed=is_flip),
+            "box": facts.get("box_frac"),
+            "points": [side.get("point_frac") for side in sides],
+            "image_digests": [side.get("image_digest") for side in sides],
+            "verdicts": [_verdict(side) for side in sides],
+            "ids": [ids_of_run.get((dataset, facts["key"])) for ids_of_run in ids],
+        }
+        self._rows.add(row)
+        details = {
+            "options": facts.get("options"),
+            "answer": facts.get("answer"),
+            "wh": facts.get("file_wh"),
+            "screen": screen,
+        }
+        for name, field in FIELDS_OF_SIDES.items():
+            details[name] = [side.get(field) for side in sides]
+        self._details.add(details)
         self._count += 1
 
     def close(self) -> dict[str, Any]:
-        """Writes what is left; what the summary says of it."""
+        """Write what is left; return what the summary says of it."""
         for chunks in (self._rows, self._details):
             chunks.close()
         facets = self._facets.values()
-        labels = {each: words.group_text(each) for each in facets["platform"]}
+        labels = {platform: words.group_text(platform) for platform in facets["platform"]}
         return {
             "rows": self._rows.firsts,
             "details": self._details.firsts,
@@ -278,6 +284,16 @@ class _Samples:
             "facets": facets,
             "labels": labels,
         }
+
+
+def _image_of(pair: SamplePair) -> tuple[str | None, str | None]:
+    """Return the image of a sample, and for an episode the run that it is of: "B" or "A"."""
+    if "ended" not in pair.run:
+        return pair.run.get("image"), None
+    for facts, letter in ((pair.run, "B"), (pair.baseline, "A")):
+        if facts.get("last_image"):
+            return facts["last_image"], letter
+    return None, None
 
 
 def _verdict(facts: Facts) -> str:

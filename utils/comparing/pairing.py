@@ -1,4 +1,4 @@
-"""Two runs on the samples that both have: differences with intervals and tests, and what flipped.
+"""Compares two runs on the samples that both have: differences with tests, and what flipped.
 
 The unit of evidence is the image, not the sample: three questions share a screenshot. Differences
 are of a run (B) less its baseline (A). The official figures are the headline, each with a test of
@@ -8,7 +8,7 @@ its own; the groups below them are many, so their tests are corrected (Holm) for
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from math import hypot
@@ -32,8 +32,7 @@ from utils.protocol import (
 from utils.published import Published
 from utils.text import counted
 
-_CHECKSUMS = {"annotations": "annotations", "images": "pictures"}
-_CAME_TO = ("chosen", "ended", "checks")
+_RESULT = ("chosen", "ended", "checks")
 _TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
 
 
@@ -55,8 +54,11 @@ class SamplePair(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """Who is right. Wrong ones are apart if other options were chosen, the clicks lie further
-        from each other than the target is large (its diagonal), or episodes ended otherwise."""
+        """Return who is right.
+
+        Wrong ones are apart if other options were chosen, the clicks lie further from each other
+        than the target is large (its diagonal), or episodes ended otherwise.
+        """
         match bool(self.baseline["hit"]), bool(self.run["hit"]):
             case True, True:
                 return Outcome.BOTH
@@ -67,24 +69,29 @@ class SamplePair(NamedTuple):
         return Outcome.APART if self._is_apart() else Outcome.ALIKE
 
     @property
+    def has_same_truth(self) -> bool:
+        """Whether question and ground truth are the same in both runs."""
+        return all(self.run.get(name) == self.baseline.get(name) for name in _TRUTH)
+
+    @property
     def has_other_images(self) -> bool:
         """Whether the sample's image was replaced between the runs, as far as both say."""
         digests = {facts.get("image_digest") for facts in self} - {None}
         return len(digests) > 1
 
     def _is_apart(self) -> bool:
-        ours, theirs = (facts.get("point_frac") for facts in self)
+        point, baseline_point = self.run.get("point_frac"), self.baseline.get("point_frac")
         box, wh = self.run.get("box_frac"), self.run.get("file_wh")
-        if ours is None or theirs is None or box is None or wh is None:
-            if (ours is None) != (theirs is None):
-                return True
-            return any(self.run.get(name) != self.baseline.get(name) for name in _CAME_TO)
-        between = ((ours[side] - theirs[side]) * wh[side] for side in (0, 1))
-        target = ((box[side + 2] - box[side]) * wh[side] for side in (0, 1))
-        return hypot(*between) > hypot(*target)
+        if (point is None) != (baseline_point is None):
+            return True
+        if point is None or baseline_point is None or box is None or wh is None:
+            return any(self.run.get(name) != self.baseline.get(name) for name in _RESULT)
+        between_px = [(point[axis] - baseline_point[axis]) * wh[axis] for axis in (0, 1)]
+        target_px = [(box[axis + 2] - box[axis]) * wh[axis] for axis in (0, 1)]
+        return hypot(*between_px) > hypot(*target_px)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Difference:
     """Two runs on one group of common samples: accuracies in percent, compared by image."""
 
@@ -98,7 +105,7 @@ class Difference:
 
     @property
     def p_value(self) -> float | None:
-        """As it is shown: corrected where it is one of many; none with too few images to tell."""
+        """p-value to display: Holm-corrected for groups; None with too few images."""
         if self.paired.interval is None:
             return None
         return self.paired.p_value if self.is_headline else self.p_holm
@@ -106,9 +113,11 @@ class Difference:
     @property
     def points(self) -> tuple[float, float | None, float | None]:
         """The difference in percentage points, low and high of its 95 % interval."""
-        bounds = self.paired.interval
-        low, high = (None, None) if bounds is None else (100 * bounds.low, 100 * bounds.high)
-        return 100 * self.paired.difference, low, high
+        points = 100 * self.paired.difference
+        interval = self.paired.interval
+        if interval is None:
+            return points, None, None
+        return points, 100 * interval.low, 100 * interval.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,23 +137,26 @@ class PairOfRuns:
     @property
     def headline(self) -> list[Difference]:
         """The official figures."""
-        return [each for each in self.differences if each.is_headline]
+        return [difference for difference in self.differences if difference.is_headline]
 
     @property
     def subgroups(self) -> list[Difference]:
         """Platforms and kinds of elements; of episodes, platforms and categories."""
-        return [each for each in self.differences if not each.is_headline]
+        return [difference for difference in self.differences if not difference.is_headline]
 
     @property
     def flips_by_winner(self) -> list[tuple[str, str, list[SamplePair]]]:
         """Who is right, who is wrong, on which samples; without sides that have none."""
-        names = self.run, self.baseline
-        sides = [(*names, Outcome.ONLY_B), (*names[::-1], Outcome.ONLY_A)]
-        found = [
-            (winner, loser, [pair for pair in self.samples if pair.outcome == outcome])
-            for winner, loser, outcome in sides
-        ]
-        return [side for side in found if side[2]]
+        sides = (
+            (self.run, self.baseline, Outcome.ONLY_B),
+            (self.baseline, self.run, Outcome.ONLY_A),
+        )
+        flips: list[tuple[str, str, list[SamplePair]]] = []
+        for winner, loser, outcome in sides:
+            samples = [pair for pair in self.samples if pair.outcome == outcome]
+            if samples:
+                flips.append((winner, loser, samples))
+        return flips
 
 
 class Comparison(NamedTuple):
@@ -164,61 +176,103 @@ class Comparison(NamedTuple):
 def compare(
     runs: Sequence[ComparedRun], *, all_pairs: bool = False, published: Published | None = None
 ) -> Comparison:
-    """Puts runs side by side: each against the first one that has the data set, or every pair.
+    """Put runs side by side: each against the first one that has the data set, or every pair.
 
     Raises:
         UserError: several runs, and no two that are paired have a sample in common.
     """
     pairs: list[PairOfRuns] = []
     for name in dict.fromkeys(name for run in runs for name in run.sets):
-        having = [run for run in runs if name in run.sets]
-        found = [
+        scored_runs = [run for run in runs if name in run.sets]
+        pairs_of_set = [
             _compared(run, baseline, name)
-            for baseline, run in combinations(having, 2)
-            if all_pairs or baseline is having[0]
+            for baseline, run in combinations(scored_runs, 2)
+            if all_pairs or baseline is scored_runs[0]
         ]
-        differences = [each for pair in found for each in pair.subgroups]
-        p_holm = holm(
-            [each.paired.p_value if each.paired.interval else None for each in differences]
-        )
-        for each, p in zip(differences, p_holm, strict=True):
-            each.p_holm = p
-        pairs += found
+        pairs += _corrected(pairs_of_set)
     if len(runs) > 1 and not any(pair.samples for pair in pairs):
-        changed = sum(pair.changed for pair in pairs)
-        why = f" ({changed} have the same name but another ground truth)" if changed else ""
-        names = ", ".join(f"{run.label} ({', '.join(run.sets)})" for run in runs)
-        raise UserError(f"{names}: no sample in common{why}, so there is nothing to compare")
-    notes = [note for run in runs for note in run.notes()] + notes_of(runs, published)
+        raise UserError(_nothing_in_common(runs, pairs))
+    notes = [note for run in runs for note in run.notes()]
+    notes += notes_of(runs, published)
     if len(runs) == 1:  # those of several stand beside their differences
-        notes += [
-            f"{runs[0].label}, {name}: {text}"
-            for name, scored in runs[0].sets.items()
-            for text in scored.doubts
-        ]
+        for name, scored in runs[0].sets.items():
+            notes += [f"{runs[0].label}, {name}: {doubt}" for doubt in scored.doubts]
     return Comparison(runs, boards_of(runs, published), pairs, notes)
 
 
+def _corrected(pairs: Sequence[PairOfRuns]) -> list[PairOfRuns]:
+    """Return pairs of runs on one data set with the tests of all their groups corrected (Holm)."""
+    groups = [difference for pair in pairs for difference in pair.subgroups]
+    p_values = [group.paired.p_value if group.paired.interval else None for group in groups]
+    corrected = iter(holm(p_values))
+    result: list[PairOfRuns] = []
+    for pair in pairs:
+        subgroups = [replace(group, p_holm=next(corrected)) for group in pair.subgroups]
+        result.append(replace(pair, differences=[*pair.headline, *subgroups]))
+    return result
+
+
+def _nothing_in_common(runs: Sequence[ComparedRun], pairs: Sequence[PairOfRuns]) -> str:
+    changed = sum(pair.changed for pair in pairs)
+    reason = f" ({changed} have the same name but another ground truth)" if changed else ""
+    names = ", ".join(f"{run.label} ({', '.join(run.sets)})" for run in runs)
+    return f"{names}: no sample in common{reason}, so there is nothing to compare"
+
+
 def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRuns:
-    ours, theirs = run.sets[dataset], baseline.sets[dataset]
-    both = [
-        SamplePair(ours.samples[key], theirs.samples[key])
-        for key in theirs.samples
-        if key in ours.samples
+    run_set, baseline_set = run.sets[dataset], baseline.sets[dataset]
+    pairs = [
+        SamplePair(run_set.samples[key], facts)
+        for key, facts in baseline_set.samples.items()
+        if key in run_set.samples
     ]
-    common = [
-        pair
-        for pair in both
-        if all(pair.run.get(name) == pair.baseline.get(name) for name in _TRUTH)
-    ]
-    noun, changed = noun_of(ours.level), len(both) - len(common)
+    common = [pair for pair in pairs if pair.has_same_truth]
+    differences: list[Difference] = []
+    if run_set.has_score and baseline_set.has_score:
+        is_weighted = run_set.is_weighted and baseline_set.is_weighted
+        is_acting = run_set.level in ACTING
+        differences = _differences(common, is_weighted=is_weighted, is_acting=is_acting)
+    doubts = [(side, doubt) for side in (baseline, run) for doubt in side.sets[dataset].doubts]
+    return PairOfRuns(
+        dataset=dataset,
+        run=run.label,
+        baseline=baseline.label,
+        changed=len(pairs) - len(common),
+        differences=differences,
+        samples=common,
+        notes=_notes_on(run, baseline, dataset, pairs, common),
+        level=run_set.level,
+        doubts=doubts,
+    )
+
+
+def _notes_on(
+    run: ComparedRun,
+    baseline: ComparedRun,
+    dataset: str,
+    pairs: Sequence[SamplePair],
+    common: Sequence[SamplePair],
+) -> list[str]:
+    """Return what a reader must know about a pair of runs.
+
+    Args:
+        run: the later run.
+        baseline: the run that it is compared with.
+        dataset: that both were scored on.
+        pairs: the samples that both have.
+        common: those of them with the same truth.
+    """
+    run_set, baseline_set = run.sets[dataset], baseline.sets[dataset]
+    noun = noun_of(run_set.level)
     notes = [f"{counted(len(common), noun)} in common"]
+    changed = len(pairs) - len(common)
     if changed:
         notes.append(f"{counted(changed, noun)} left out: question or ground truth differs")
-    for each, scored in ((run, ours), (baseline, theirs)):
-        if count := len(scored.samples) - len(both):
-            notes.append(f"{counted(count, noun)} only in {each.label}")
-    if ours.is_weighted != theirs.is_weighted:
+    for side in (run, baseline):
+        only = len(side.sets[dataset].samples) - len(pairs)
+        if only:
+            notes.append(f"{counted(only, noun)} only in {side.label}")
+    if run_set.is_weighted != baseline_set.is_weighted:
         notes.append(
             "one score is weighted by options (L1_USE_WEIGHTED) and the other is not; "
             "the differences are unweighted"
@@ -227,32 +281,21 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
     if other_images:
         about = "asked about different images in the two runs"
         notes.append(f"{counted(other_images, noun)} {about}")
-    checksums = {"annotations": "annotations"} if other_images else _CHECKSUMS
-    for what, name in checksums.items():
-        mine, his = (each.entry(dataset).get(name) or {} for each in (run, baseline))
-        if mine and his and mine != his and mine.get("count") == his.get("count"):
-            notes.append(f"the runs had different {what} (checksums in their manifests)")
-    doubts = [(run, text) for run in (baseline, run) for text in run.sets[dataset].doubts]
-    is_weighted, is_acting = ours.is_weighted and theirs.is_weighted, ours.level in ACTING
-    differences: list[Difference] = []
-    if ours.has_score and theirs.has_score:
-        differences = _differences(common, is_weighted=is_weighted, is_acting=is_acting)
-    return PairOfRuns(
-        dataset,
-        run.label,
-        baseline.label,
-        changed,
-        differences,
-        common,
-        notes,
-        ours.level,
-        doubts,
-    )
+    for inputs, name in (("annotations", "annotations"), ("images", "pictures")):
+        run_sum = run.entry(dataset).get(name) or {}
+        baseline_sum = baseline.entry(dataset).get(name) or {}
+        if not run_sum or not baseline_sum or (name == "pictures" and other_images):
+            continue
+        if run_sum != baseline_sum and run_sum.get("count") == baseline_sum.get("count"):
+            notes.append(f"the runs had different {inputs} (checksums in their manifests)")
+    return notes
 
 
 def _differences(
     common: Sequence[SamplePair], *, is_weighted: bool, is_acting: bool
 ) -> list[Difference]:
+    """Return the differences in the official figures, then those in groups of samples."""
+
     def weight(pair: SamplePair) -> float:
         options = pair.run.get("options") if is_weighted else None
         return (len(options) - 1) / len(options) if options else 1.0
@@ -260,21 +303,26 @@ def _differences(
     if not common:
         return []
     splits = {} if is_acting else _groups(common, "split", OFFICIAL)
-    found = [
+    headline = [
         _difference(name, pairs, _as_in_a_level(pairs, weight)) for name, pairs in splits.items()
     ]
     if set(splits) == {*GROUNDING_TYPES}:
-        of_split = {name: 1 / len(pairs) for name, pairs in splits.items()}
-        found.append(_difference(AVERAGE, common, lambda pair: of_split[pair.run["split"]]))
+        split_weights = {name: 1 / len(pairs) for name, pairs in splits.items()}
+        average = _difference(AVERAGE, common, lambda pair: split_weights[pair.run["split"]])
+        headline.append(average)
     elif is_acting or len(splits) > 1:
-        found.append(_difference(OVERALL, common, weight))
-    for each in found:
-        each.is_headline = True
-    groups_of = {"platform": PLATFORMS, **({"split": ()} if is_acting else {"kind": ELEMENT_KINDS})}
-    for column, order in groups_of.items():
-        if len(groups := _groups(common, column, order)) > 1:
-            found += [_difference(name, pairs, weight) for name, pairs in groups.items()]
-    return found
+        headline.append(_difference(OVERALL, common, weight))
+    differences = [replace(difference, is_headline=True) for difference in headline]
+    group_columns = {"platform": PLATFORMS}
+    if is_acting:
+        group_columns["split"] = ()
+    else:
+        group_columns["kind"] = ELEMENT_KINDS
+    for column, order in group_columns.items():
+        groups = _groups(common, column, order)
+        if len(groups) > 1:
+            differences += [_difference(name, pairs, weight) for name, pairs in groups.items()]
+    return differences
 
 
 def _as_in_a_level(
@@ -282,8 +330,8 @@ def _as_in_a_level(
 ) -> Callable[[SamplePair], float]:
     """parity: in a difficulty platforms weigh by their samples, whatever questions weigh."""
     means = {
-        name: sum(map(weight, own)) / len(own) or 1.0
-        for name, own in _groups(pairs, "platform", PLATFORMS).items()
+        name: sum(map(weight, group)) / len(group) or 1.0
+        for name, group in _groups(pairs, "platform", PLATFORMS).items()
     }
     return lambda pair: weight(pair) / means[str(pair.run["platform"])]
 
@@ -291,24 +339,33 @@ def _as_in_a_level(
 def _groups(
     common: Sequence[SamplePair], column: str, order: Sequence[str]
 ) -> Mapping[str, Sequence[SamplePair]]:
-    found: dict[str, list[SamplePair]] = {name: [] for name in order}
+    """Return the samples by the value of a column, those of `order` first."""
+    groups: dict[str, list[SamplePair]] = {name: [] for name in order}
     for pair in common:
         if pair.run[column] is not None:  # an element may be of no kind
-            found.setdefault(str(pair.run[column]), []).append(pair)
-    return {name: pairs for name, pairs in found.items() if pairs}
+            groups.setdefault(str(pair.run[column]), []).append(pair)
+    return {name: pairs for name, pairs in groups.items() if pairs}
 
 
 def _difference(
     group: str, pairs: Sequence[SamplePair], weight: Callable[[SamplePair], float]
 ) -> Difference:
     weights = [weight(pair) for pair in pairs]
-    hits = [pair.run["hit"] for pair in pairs], [pair.baseline["hit"] for pair in pairs]
+    run_hits = [pair.run["hit"] for pair in pairs]
+    baseline_hits = [pair.baseline["hit"] for pair in pairs]
     is_even = len(set(weights)) == 1  # alike, they may all be 0
     units = [str(pair.run.get("task") or pair.run["image"]) for pair in pairs]
-    paired = compare_paired(*hits, units, None if is_even else weights)
-    total = sum(weights) or 1
-    run_pct, baseline_pct = (
-        100 * sum(hit * each for hit, each in zip(side, weights, strict=True)) / total
-        for side in hits
+    paired = compare_paired(run_hits, baseline_hits, units, None if is_even else weights)
+    return Difference(
+        group,
+        len(pairs),
+        _percent(run_hits, weights),
+        _percent(baseline_hits, weights),
+        paired,
     )
-    return Difference(group, len(pairs), run_pct, baseline_pct, paired)
+
+
+def _percent(hits: Sequence[int], weights: Sequence[float]) -> float:
+    total = sum(weights) or 1
+    weighted = sum(hit * weight for hit, weight in zip(hits, weights, strict=True))
+    return 100 * weighted / total

@@ -1,4 +1,4 @@
-"""Why two finished runs differ: for each sample the first thing that is not the same on its way.
+"""Explains why two finished runs differ: for each sample the first thing that is not the same.
 
 Samples are compared as the samples files have them, settings as the manifests have them.
 """
@@ -60,19 +60,24 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
     """
     is_same = True
     settings = [
-        f"{name} {ours} in {a.label}, {theirs} in {b.label}"
-        for name, ours, theirs in different_settings(a, b)
+        f"{name} {in_a} in {a.label}, {in_b} in {b.label}"
+        for name, in_a, in_b in different_settings(a, b)
     ]
     for dataset in dict.fromkeys([*a.sets, *b.sets]):
         if dataset not in a.sets or dataset not in b.sets:
             print(f"\nparity: {dataset} is in one run only; left out")
             continue
-        ours, theirs = a.sets[dataset].samples, b.sets[dataset].samples
-        pairs = [SamplePair(theirs[key], ours[key]) for key in ours if key in theirs]
+        samples = b.sets[dataset].samples
+        pairs = [
+            SamplePair(samples[key], facts)
+            for key, facts in a.sets[dataset].samples.items()
+            if key in samples
+        ]
         causes = [first_difference(pair, a.label, b.label, settings) for pair in pairs]
-        both = f"{a.label} and {b.label}, {counted(len(pairs), noun_of(a.sets[dataset].level))}"
-        print(f"\n{printable(f'parity on {dataset}: {both}')}")
-        for line in _found(pairs, settings, causes):
+        count = counted(len(pairs), noun_of(a.sets[dataset].level))
+        title = f"parity on {dataset}: {a.label} and {b.label}, {count}"
+        print(f"\n{printable(title)}")
+        for line in _summary(pairs, settings, causes):
             print(f"  {printable(line)}")
         if folder is not None:
             rows = (
@@ -82,29 +87,35 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
             text = as_csv((*SAMPLE_COLUMNS, "cause", "detail"), rows)
             name = "_".join(map(safe_name, (a.label, b.label, dataset))) + ".csv"
             print(f"File: {write_text(folder / name, text)}")
-        is_same &= bool(pairs) and all(len(set(_both(pair, "reply"))) == 1 for pair in pairs)
+        if not pairs or any(len(set(_both(pair, "reply"))) > 1 for pair in pairs):
+            is_same = False
     return is_same
 
 
 def first_difference(pair: SamplePair, a: str, b: str, settings: Sequence[str]) -> tuple[str, str]:
-    """Its kind and its words; two empty texts where nothing differs.
+    """Return the kind of the first difference and its words; two empty texts where there is none.
 
     Args:
-        a, b: names of the baseline and of the run.
+        pair: the sample in both runs.
+        a: name of the baseline.
+        b: name of the run.
         settings: those that differ between them, in words.
     """
     states = [facts["status"] for facts in (pair.baseline, pair.run)]
     if states != ["ok", "ok"]:
         return "no answer", f"{states[0]} in {a}, {states[1]} in {b}"
-    if detail := _messages(pair, a, b):
+    detail = _different_messages(pair, a, b)
+    if detail:
         return "messages", detail
-    for cause in STAGES:
-        ours, theirs = _both(pair, cause)
-        if ours != theirs and "unknown" not in (ours, theirs):
-            if cause == "reply" and settings:
-                return "settings", "; ".join(settings)
-            shown = [words.one_line(text, _LONGEST_TEXT) for text in (ours, theirs)]
-            return cause, f"{shown[0]} in {a}, {shown[1]} in {b}{HINTS.get(cause, '')}"
+    for stage in STAGES:
+        text_a, text_b = _both(pair, stage)
+        if text_a == text_b or "unknown" in (text_a, text_b):
+            continue
+        if stage == "reply" and settings:
+            return "settings", "; ".join(settings)
+        text_a = words.one_line(text_a, _LONGEST_TEXT)
+        text_b = words.one_line(text_b, _LONGEST_TEXT)
+        return stage, f"{text_a} in {a}, {text_b} in {b}{HINTS.get(stage, '')}"
     return "", ""
 
 
@@ -112,84 +123,107 @@ def _both(pair: SamplePair, stage: str) -> tuple[str, str]:
     return STAGES[stage](pair.baseline), STAGES[stage](pair.run)
 
 
-def _messages(pair: SamplePair, a: str, b: str) -> str:
-    ours, theirs = pair.baseline.get("prompt") or (), pair.run.get("prompt") or ()
-    if not ours or not theirs or ours == theirs:
+def _different_messages(pair: SamplePair, a: str, b: str) -> str:
+    """Return the first message that is not the same in both runs, in words; "" if all are."""
+    prompt_a, prompt_b = pair.baseline.get("prompt"), pair.run.get("prompt")
+    if not prompt_a or not prompt_b:
         return ""
-    both = next(both for both in zip_longest(ours, theirs) if both[0] != both[1])
-    shown = [
-        f"{part['role']} {part['type']}"  # the value of an image is not kept
-        + (f" {words.one_line(part['value'], _LONGEST_TEXT)!r}" if part["value"] else "")
-        if part
-        else "no more"
-        for part in both
-    ]
-    return f"{a} sends {shown[0]}, {b} {shown[1]}"
+    for message_a, message_b in zip_longest(prompt_a, prompt_b):
+        if message_a != message_b:
+            return f"{a} sends {_message_text(message_a)}, {b} {_message_text(message_b)}"
+    return ""
+
+
+def _message_text(message: Mapping[str, Any] | None) -> str:
+    if message is None:
+        return "no more"
+    text = f"{message['role']} {message['type']}"
+    if message["value"]:  # that of an image is not kept
+        text += f" {words.one_line(message['value'], _LONGEST_TEXT)!r}"
+    return text
 
 
 def different_settings(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
-    """Settings that are not the same in both runs' configs: name, in `a`, in `b`."""
-    found = _different(_served_as(a), _served_as(b)) if _served_as(a) and _served_as(b) else []
-    found += _different(_settings_of(a), _settings_of(b))
-    return [each for each in found if each[0] not in _COMPUTING or "unset" not in each[1:]]
+    """Return settings that are not the same in both runs' configs: name, in `a`, in `b`."""
+    names_of_server = _served_as(a), _served_as(b)
+    differences = _different(*names_of_server) if all(names_of_server) else []
+    differences += _different(_settings_of(a), _settings_of(b))
+    return [
+        (name, in_a, in_b)
+        for name, in_a, in_b in differences
+        if name not in _COMPUTING or "unset" not in (in_a, in_b)
+    ]
 
 
 def different_functions(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
-    """Functions of the user's own that are not the same in both configs: name, in `a`, in `b`."""
+    """Return the user's functions that differ between both configs: name, in `a`, in `b`."""
     return _different(_functions_of(a), _functions_of(b))
 
 
-def _different(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def _different(in_a: Mapping[str, Any], in_b: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [
-        (name, str(ours.get(name, "unset")), str(theirs.get(name, "unset")))
-        for name in dict.fromkeys([*ours, *theirs])
-        if ours.get(name) != theirs.get(name)
+        (name, str(in_a.get(name, "unset")), str(in_b.get(name, "unset")))
+        for name in dict.fromkeys([*in_a, *in_b])
+        if in_a.get(name) != in_b.get(name)
     ]
 
 
 def _functions_of(run: ComparedRun) -> dict[str, str]:
-    """Dotted paths by what they are for, of the data sets that were scored."""
-    entry, parsers = model_entry(run.manifest), parse_functions(run.manifest)
-    found = {name: entry.get(name) for name in ("preprocess_function", "postprocess_function")}
+    """Return dotted paths by what they are for, of the data sets that were scored."""
+    entry = model_entry(run.manifest)
+    parsers = parse_functions(run.manifest)
+    paths = {name: entry.get(name) for name in ("preprocess_function", "postprocess_function")}
     for dataset in run.sets:
-        found[f"custom_prompt.{dataset}"] = (entry.get("custom_prompt") or {}).get(dataset)
-        found[f"{dataset}.parse_function"] = parsers.get(dataset)
-    return {name: str(path) for name, path in found.items() if path}
+        paths[f"custom_prompt.{dataset}"] = (entry.get("custom_prompt") or {}).get(dataset)
+        paths[f"{dataset}.parse_function"] = parsers.get(dataset)
+    return {name: str(path) for name, path in paths.items() if path}
 
 
 def _served_as(run: ComparedRun) -> dict[str, str]:
-    """What a server calls the model; a checkpoint that is compared with one has another name."""
+    """Return the model name sent to the server; empty for local checkpoints."""
     entry = model_entry(run.manifest)
-    is_served = entry.get("imp_type") == "openai" and is_url(entry.get("model_path"))
-    return {"model": parse_endpoint(entry["model_path"]).model} if is_served else {}
+    if entry.get("imp_type") != "openai" or not is_url(entry.get("model_path")):
+        return {}
+    return {"model": parse_endpoint(entry["model_path"]).model}
 
 
 def _settings_of(run: ComparedRun) -> dict[str, Any]:
-    """What a run's model entry says about how replies are made, by name."""
+    """Return what a run's model entry says about how replies are made, by name."""
     entry = model_entry(run.manifest)
-    found = dict(entry.get("generate_cfg") or {})
-    found |= found.pop("extra_body", None) or {}
-    found = {_OTHER_NAMES.get(name, name): value for name, value in found.items()}
-    if entry.get("imp_type") == "transformers" and not found.pop("do_sample", False):
-        found["temperature"] = 0
-    found |= {f"kwargs.{name}": value for name, value in (entry.get("kwargs") or {}).items()}
-    found |= {name: entry.get(name) for name in ("serve_args", *_COMPUTING)}
-    return {name: value for name, value in found.items() if value not in (None, "", "auto", [], {})}
+    options: dict[str, Any] = dict(entry.get("generate_cfg") or {})
+    options |= options.pop("extra_body", None) or {}
+    settings = {_OTHER_NAMES.get(name, name): value for name, value in options.items()}
+    if entry.get("imp_type") == "transformers" and not settings.pop("do_sample", False):
+        settings["temperature"] = 0
+    for name, value in (entry.get("kwargs") or {}).items():
+        settings[f"kwargs.{name}"] = value
+    for name in ("serve_args", *_COMPUTING):
+        settings[name] = entry.get(name)
+    unset: tuple[Any, ...] = (None, "", "auto", [], {})
+    return {name: value for name, value in settings.items() if value not in unset}
 
 
-def _found(
+def _summary(
     pairs: Sequence[SamplePair], settings: Sequence[str], causes: Sequence[tuple[str, str]]
 ) -> Iterator[str]:
-    """What was found, the most frequent cause first, each with its first sample's words."""
+    """Yield how much is equal, then the causes, the most frequent first, each with an example."""
     for stage in ("size seen", "prompt tokens", "reply", "verdict"):
-        known = [both for pair in pairs if "unknown" not in (both := _both(pair, stage))]
-        equal = f"equal in {sum(ours == theirs for ours, theirs in known)} of {len(known)}"
-        yield f"{stage:<20}{equal if known else 'not known on both sides'}"
-    yield from (f"setting             {text}" for text in settings)
-    first = dict(reversed(causes))
-    for cause, count in Counter(cause for cause, _ in causes if cause).most_common():
-        yield f"{count} x {cause}: {first[cause]}"
-    if not any(first):
+        texts = [_both(pair, stage) for pair in pairs]
+        comparable = [both_texts for both_texts in texts if "unknown" not in both_texts]
+        equal = sum(text_a == text_b for text_a, text_b in comparable)
+        if comparable:
+            yield f"{stage:<20}equal in {equal} of {len(comparable)}"
+        else:
+            yield f"{stage:<20}not known on both sides"
+    for setting in settings:
+        yield f"setting             {setting}"
+    counts = Counter(cause for cause, _ in causes if cause)
+    examples: dict[str, str] = {}
+    for cause, detail in causes:
+        examples.setdefault(cause, detail)
+    for cause, count in counts.most_common():
+        yield f"{count} x {cause}: {examples[cause]}"
+    if not counts:
         yield "nothing differs" if pairs else "no sample has an answer on both sides"
 
 

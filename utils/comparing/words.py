@@ -1,4 +1,4 @@
-"""A comparison in words: its figures, its samples, and the text for the console."""
+"""Puts a comparison in words: its figures, its samples, and the text for the console."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]*\|>")
 
 
 def group_text(group: str) -> str:
-    """A platform, a split or another group for people."""
+    """Return the name of a platform, a split or another group for people."""
     return PLATFORM_LABELS.get(group, group)
 
 
 def cell_text(cell: Mapping[str, Any] | None) -> str:
-    """The accuracy as papers print it, with the 95 % interval, if any, on a second line."""
+    """Return the accuracy as papers print it, and the 95 % interval, if any, on a second line."""
     value = None if cell is None else cell["value"]
     return "\n".join(filter(None, [format_percent(value), format_interval(cell)]))
 
 
-def difference_text(each: Difference) -> str:
-    """ "+7.2 [2.3, 11.9]", without an interval where there are too few images."""
-    points, low, high = each.points
-    bounds = (
-        ""
-        if low is None or high is None
-        else f" [{format_number(low, 1)}, {format_number(high, 1)}]"
-    )
-    return format_number(points, 1, signed=True) + bounds
+def difference_text(difference: Difference) -> str:
+    """Return `+7.2 [2.3, 11.9]`, without an interval where there are too few images."""
+    points, low, high = difference.points
+    text = format_number(points, 1, signed=True)
+    if low is None or high is None:
+        return text
+    return f"{text} [{format_number(low, 1)}, {format_number(high, 1)}]"
 
 
 def p_text(p: float | None) -> str:
-    """A p-value with three digits."""
-    return "-" if p is None else "<0.001" if p < 0.001 else format_number(p, 3)
+    """Return a p-value with three digits."""
+    if p is None:
+        return "-"
+    return "<0.001" if p < 0.001 else format_number(p, 3)
 
 
 def truth_text(facts: Facts) -> str:
-    """What is right: the option, what an episode is to bring about, or the target's box."""
+    """Return what is right: the option, the checks of an episode, or the target's box."""
     if facts.get("answer") is not None:
         return f"{facts['answer']}. {(facts.get('options') or {}).get(facts['answer'])}"
     if "checks" in facts:
@@ -66,14 +66,14 @@ def truth_text(facts: Facts) -> str:
 
 
 def truth_of(pair: SamplePair) -> str:
-    """The same of a sample in two runs; of an episode that failed in one, the other knows it."""
+    """Return what is right in a sample of two runs; a failed episode does not have it."""
     return truth_text(pair.run) or truth_text(pair.baseline)
 
 
 def reply_text(facts: Facts) -> str:
-    """The reply as it was parsed."""
-    found = facts.get("prediction")
-    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    """Return the reply as it was parsed."""
+    reply = facts.get("prediction")
+    return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
 
 
 def function_error_text(facts: Facts, stage: str) -> str:
@@ -90,7 +90,7 @@ def processed_text(facts: Facts) -> str:
 
 
 def parsed_text(facts: Facts) -> str:
-    """What the parse function made of a reply, or how an episode ended."""
+    """Return what the parse function made of a reply, or how an episode ended."""
     if facts.get("status") != "ok":
         return f"no answer ({facts.get('status')})"
     for stage in ("postprocess", "parse"):
@@ -105,7 +105,7 @@ def parsed_text(facts: Facts) -> str:
 
 
 def plain(reply: str) -> str:
-    """A reply without what servers treat differently.
+    """Return a reply without what servers treat differently.
 
     Some leave special tokens in the text; vLLM leaves out a character that the token limit has
     torn, others write U+FFFD for it.
@@ -120,11 +120,11 @@ OF_A_SAMPLE: Mapping[str, Callable[[Facts], str]] = {
     "seen": lambda facts: format_size(facts.get("seen_wh")),
     "prompt_tokens": lambda facts: str((facts.get("usage") or {}).get("prompt_tokens", "unknown")),
 }
-"""What a file says of a sample in each run, by column."""
+"""Texts about a sample in one run, by column of a table."""
 
 
 def one_line(text: str, width: int = sys.maxsize) -> str:
-    """A text in one line, control characters as escapes, cut with an ellipsis."""
+    """Return a text in one line, control characters as escapes, cut with an ellipsis."""
     return cut(printable(" ".join(text.split())), width)
 
 
@@ -132,10 +132,12 @@ def one_line(text: str, width: int = sys.maxsize) -> str:
 
 
 def as_text(comparison: Comparison, *, flips: int) -> str:
-    """The comparison with the first `flips` flipped samples of each kind."""
+    """Return the comparison with the first `flips` flipped samples of each kind."""
     lines = [line for board in comparison.summary for line in _board(board)]
     if comparison.notes:
-        lines += ["", "Notes", *(line for note in comparison.notes for line in wrapped(note, 2))]
+        lines += ["", "Notes"]
+        for note in comparison.notes:
+            lines += wrapped(note, 2)
     for pair in comparison.pairs:
         lines += _pair(pair, flips)
     if comparison.pairs:
@@ -144,7 +146,7 @@ def as_text(comparison: Comparison, *, flips: int) -> str:
 
 
 def closing_text(comparison: Comparison) -> str:
-    """What a run over several models ends with: their scores, and the headline of each pair."""
+    """Return the end of a run of several models: their scores and the headline of each pair."""
     lines = [line for board in comparison.summary for line in _board(board)]
     for pair in comparison.pairs:
         lines += ["", *_head(pair)]
@@ -153,93 +155,94 @@ def closing_text(comparison: Comparison) -> str:
 
 def _board(board: Board) -> Iterator[str]:
     yield ""
-    said = "SR and EQA" if any(name.startswith("SR ") for name in board.columns) else "accuracy"
-    yield f"{board.title} · {said} in %, 95 % interval below where there is one"
-    heads = [group_text(name) for name in board.columns]
-    rows = [
-        [
-            f"{one_line(row.name, _LONGEST_NAME)} {row.mark[:1]}".rstrip(),
-            *(cell_text(row.cells.get(name)) for name in board.columns),
-        ]
-        for row in board.rows
-    ]
-    yield from grid([["", *heads], *rows])
+    is_acting = any(name.startswith("SR ") for name in board.columns)
+    measure = "SR and EQA" if is_acting else "accuracy"
+    yield f"{board.title} · {measure} in %, 95 % interval below where there is one"
+    lines = [["", *(group_text(name) for name in board.columns)]]
+    for row in board.rows:
+        name = f"{one_line(row.name, _LONGEST_NAME)} {row.mark[:1]}".rstrip()
+        lines.append([name, *(cell_text(row.cells.get(column)) for column in board.columns)])
+    yield from grid(lines)
 
 
 def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:
     yield ""
     yield from _head(pair)
-    if groups := pair.subgroups:
+    if pair.subgroups:
         yield ""
         yield "Groups; p is corrected for all tests of groups on this data set (Holm)"
-        yield from _table(groups, pair.level)
-    for winner, loser, found in pair.flips_by_winner:
+        yield from _table(pair.subgroups, pair.level)
+    for winner, loser, samples in pair.flips_by_winner:
         yield ""
-        yield from wrapped(
-            f"{winner} right, {loser} wrong: {counted(len(found), noun_of(pair.level))}"
-        )
-        for flip in found[:flips]:
-            yield from _flip(flip)
-        if len(found) > flips:
-            yield f"  and {len(found) - flips} more"
+        count = counted(len(samples), noun_of(pair.level))
+        yield from wrapped(f"{winner} right, {loser} wrong: {count}")
+        for sample in samples[:flips]:
+            yield from _flip(sample)
+        if len(samples) > flips:
+            yield f"  and {len(samples) - flips} more"
 
 
 def _head(pair: PairOfRuns) -> Iterator[str]:
-    """ "L2 average: new − old = +7.2 [2.3, 11.9]", which of the two is A, the official figures."""
-    of = " · ".join([f"{pair.level} {pair.dataset}", *(each.group for each in pair.headline[-1:])])
-    names = [one_line(name, _LONGEST_NAME // 2) for name in (pair.run, pair.baseline)]
-    names = ["B", "A"] if names[0] == names[1] else names  # what sets them apart was cut off
-    yield " = ".join([f"{of}: {' − '.join(names)}", *map(difference_text, pair.headline[-1:])])
-    yield from wrapped("; ".join([f"A: {pair.baseline} (baseline), B: {pair.run}", *pair.notes]), 2)
+    """Yield `L2 average: new − old = +7.2 [2.3, 11.9]`, which run is A, the official figures."""
+    run, baseline = (one_line(name, _LONGEST_NAME // 2) for name in (pair.run, pair.baseline))
+    if run == baseline:  # what sets them apart was cut off
+        run, baseline = "B", "A"
+    title = f"{pair.level} {pair.dataset}"
+    if pair.headline:
+        main = pair.headline[-1]
+        yield f"{title} · {main.group}: {run} − {baseline} = {difference_text(main)}"
+    else:
+        yield f"{title}: {run} − {baseline}"
+    sides = f"A: {pair.baseline} (baseline), B: {pair.run}"
+    yield from wrapped("; ".join([sides, *pair.notes]), 2)
     if pair.headline:
         yield from _table(pair.headline, pair.level)
-    for run, text in pair.doubts:
-        yield from wrapped(f"{run.label}: {text}{'; see its report' * bool(run.report)}", 2)
+    for doubted, doubt in pair.doubts:
+        see_also = "; see its report" if doubted.report else ""
+        yield from wrapped(f"{doubted.label}: {doubt}{see_also}", 2)
 
 
 def _table(differences: Sequence[Difference], level: str) -> list[str]:
     heads = ["", "n", f"{unit_of(level)}s", "A", "B", "B − A [95 %]", "p", "only A / only B right"]
-    return grid(
-        [
-            heads,
-            *(
-                [
-                    group_text(one_line(each.group, 20)),
-                    str(each.samples),
-                    str(each.paired.pictures),
-                    format_number(each.baseline_pct),
-                    format_number(each.run_pct),
-                    difference_text(each),
-                    p_text(each.p_value),
-                    f"{each.paired.only_second} / {each.paired.only_first}",
-                ]
-                for each in differences
-            ),
-        ]
-    )
+    rows = [heads]
+    for difference in differences:
+        paired = difference.paired
+        rows.append(
+            [
+                group_text(one_line(difference.group, 20)),
+                str(difference.samples),
+                str(paired.pictures),
+                format_number(difference.baseline_pct),
+                format_number(difference.run_pct),
+                difference_text(difference),
+                p_text(difference.p_value),
+                f"{paired.only_second} / {paired.only_first}",
+            ]
+        )
+    return grid(rows)
 
 
 def _flip(flip: SamplePair) -> Iterator[str]:
     facts = flip.run
-    place = ", ".join(str(facts.get(name)) for name in ("platform", "split", "key"))
-    room = max(20, WIDTH - 6 - len(place))
-    yield f"  {one_line(str(facts.get('text')), room)}  [{place}]"
+    label = ", ".join(str(facts.get(name)) for name in ("platform", "split", "key"))
+    room = max(20, WIDTH - 6 - len(label))
+    yield f"  {one_line(str(facts.get('text')), room)}  [{label}]"
     yield f"      {one_line(f'right: {truth_of(flip)}', WIDTH - 6)}"
-    for mark, each in (("A", flip.baseline), ("B", flip.run)):
-        read, reply = f"  → {one_line(parsed_text(each), 40)}", one_line(reply_text(each))
-        room = WIDTH - 9 - len(read)
+    for side, facts_of_side in (("A", flip.baseline), ("B", flip.run)):
+        parsed = f"  → {one_line(parsed_text(facts_of_side), 40)}"
+        reply = one_line(reply_text(facts_of_side))
+        room = WIDTH - 9 - len(parsed)
         if len(reply) > room:  # replies have their answer at their end
             reply = f"{reply[: room * 2 // 5 - 3]} … {reply[-(room * 3 // 5) :]}"
-        yield f"      {mark}: {reply}{read}"
+        yield f"      {side}: {reply}{parsed}"
 
 
 def wrapped(text: str, indent: int = 0) -> list[str]:
-    """A text in lines of the console's width, broken at words, items of a list set off."""
-    flat = printable(" ".join(text.split()))
+    """Return a text in lines of the console's width, broken at words, items of a list set off."""
     return textwrap.wrap(
-        flat,
+        printable(" ".join(text.split())),
         WIDTH,
         initial_indent=" " * indent,
-        break_on_hyphens=False,
         subsequent_indent=" " * (indent + 2 if indent else 0),
+        break_on_hyphens=False,
     )

@@ -1,7 +1,7 @@
-"""`<work-dir>/index.html`: all runs under a work-dir, the newest first.
+"""Writes `<work-dir>/index.html`: all runs under a work-dir, the newest first.
 
-It is made from what is small: each run's manifest, the names and times of its other files, and the
-lists of runs that comparisons leave. No log is opened, so thousands of runs take under a second.
+It reads what is small: each run's manifest, the names and times of its other files, and the lists
+of runs that comparisons leave. No log is opened, so thousands of runs take under a second.
 """
 
 from __future__ import annotations
@@ -34,48 +34,52 @@ from utils.text import counted, cut, format_interval, format_percent
 INDEX = "index.html"
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
 RUNS_OF_COMPARISON = "comparison_files/runs.json"  # in the folder of each
-STILL_RUNNING_S = 600.0  # where locks cannot be tried: so lately written, a log is of a run
+STILL_RUNNING_S = 600.0  # where locks cannot be tried: a log this young is being written
 LOCK_WAIT_S = 60.0
-HERE = Path(__file__).parent
-LONGEST_WHY = 60
-LEAD = ' class="lead"'  # the first column of a data set; on a phone the only one, with its name
+ASSETS_FOLDER = Path(__file__).parent
+LONGEST_REASON = 60  # characters of why a data set was stopped
+LEAD_CLASS = 'class="lead"'  # first column of a data set, on a phone the only one
 _RUN_FOLDER = re.compile(r"T\d{8}_G\w+", re.ASCII)
 _LOG = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
 
 
 @dataclass
 class ListedRun:
-    """What the list says of one run."""
+    """One run in the list."""
 
     model: str
     folder: str  # below the work-dir
-    at: float  # when it ended or was last heard of, seconds since 1970
+    last_active_s: float  # when it ended or last wrote, seconds since 1970
     state: str  # "whole", "partial", "stopped", "running"
-    why: str  # the state in words
+    reason: str  # the state in words
     datasets: Mapping[str, Mapping[str, Any]]  # as the manifest has them
     stopped: Mapping[str, Mapping[str, Any]]  # likewise
     unscored: Collection[str]  # data sets whose logs are newer than the scores
     has_report: bool
     comparisons: list[str] = field(default_factory=list)  # folders below the work-dir
 
+    def figures(self, dataset: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the official figures of a data set by name; empty where it was not scored."""
+        return self.datasets.get(dataset, {}).get("figures") or {}
+
 
 def index_after_run(work_dir: Path) -> None:
-    """Writes the page when a run ends, whatever has ended it.
+    """Write the page when a run ends, whatever has ended it.
 
-    All results are there already, so what goes wrong is one line of warning.
+    All results are there already, so a failure here is one line of warning.
     """
     try:
         if work_dir.is_dir():
             write_index(work_dir)
-    except StopRun:  # as the run itself has said of its own files
+    except StopRun:  # the run has reported its own files in the same way
         print(f"warning: {work_dir}: no list of all runs, for lack of space")
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
-        why = f"{type(error).__name__}: {error}".splitlines()[0]
-        print(f"warning: {work_dir}: no list of all runs ({why})")
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        print(f"warning: {work_dir}: no list of all runs ({reason})")
 
 
 def write_index(work_dir: Path) -> Path:
-    """Writes the page and returns it; several runs may do so at once.
+    """Write the page and return it; several runs may do so at once.
 
     Raises:
         StopRun: the folder cannot be written.
@@ -86,7 +90,7 @@ def write_index(work_dir: Path) -> Path:
 
 @contextmanager
 def _one_at_a_time(work_dir: Path) -> Iterator[None]:
-    """Waits for another run to finish; without locks the page may lack a run until the next."""
+    """Wait for another run to finish; without locks the page may lack a run until the next."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(work_dir / f".{INDEX}.lock", timeout=LOCK_WAIT_S)
@@ -102,18 +106,20 @@ def _one_at_a_time(work_dir: Path) -> Iterator[None]:
 
 
 def listed_runs(work_dir: Path) -> list[ListedRun]:
-    """All runs below a work-dir, the newest first."""
-    found: dict[str, ListedRun] = {}
+    """Return all runs below a work-dir, the newest first."""
+    runs: dict[str, ListedRun] = {}
     for model in [*_entries(work_dir), *_linked_folders(work_dir)]:
         for folder in _entries(model.path):
-            is_run = _RUN_FOLDER.fullmatch(folder.name)
-            if is_run and (run := _listed(Path(folder.path))):
-                found[run.folder] = run
+            if not _RUN_FOLDER.fullmatch(folder.name):
+                continue
+            run = _listed(Path(folder.path))
+            if run is not None:
+                runs[run.folder] = run
     for comparison in _entries(work_dir / COMPARISONS):
         for name in runs_compared(Path(comparison.path), work_dir):
-            if name in found:
-                found[name].comparisons.append(f"{COMPARISONS}/{comparison.name}")
-    return sorted(found.values(), key=lambda run: (-run.at, run.folder))
+            if name in runs:
+                runs[name].comparisons.append(f"{COMPARISONS}/{comparison.name}")
+    return sorted(runs.values(), key=lambda run: (-run.last_active_s, run.folder))
 
 
 def _linked_folders(work_dir: Path) -> list[os.DirEntry[str]]:
@@ -125,7 +131,7 @@ def _linked_folders(work_dir: Path) -> list[os.DirEntry[str]]:
 
 
 def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
-    """What a folder holds; nothing where it is none, links left out."""
+    """Return the contents of a folder without links; empty where it is none."""
     try:
         with os.scandir(folder) as entries:
             return [entry for entry in entries if not entry.is_symlink()]
@@ -134,41 +140,62 @@ def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
 
 
 def _listed(folder: Path) -> ListedRun | None:
-    """One run; None where a folder holds neither a log nor a manifest."""
+    """Return the run of a folder; None where it holds neither a log nor a manifest."""
     files = {entry.name: entry for entry in _entries(folder)}
-    times = {}
-    for file, entry in files.items():
-        if file == MANIFEST_NAME or _LOG.fullmatch(file):
-            with suppress(OSError):
-                times[file] = entry.stat().st_mtime
-    if not times:
+    written_at = _modified_at(files.get(MANIFEST_NAME))
+    log_times: dict[str, float] = {}
+    for name, entry in files.items():
+        modified_at = _modified_at(entry) if _LOG.fullmatch(name) else None
+        if modified_at is not None:
+            log_times[name] = modified_at
+    if written_at is None and not log_times:
         return None
-    written = times.pop(MANIFEST_NAME, 0.0)
-    manifest = read_json(folder / MANIFEST_NAME, must_be_whole=False) if written else {}
-    logged = max(times.values(), default=0.0)
-    datasets, stopped = (_section(manifest.get(each)) for each in ("datasets", "stopped"))
-    name = f"{folder.parent.name}/{folder.name}"
-    of_log = {
+    manifest: Mapping[str, Any] = {}
+    if written_at:
+        manifest = read_json(folder / MANIFEST_NAME, must_be_whole=False)
+    datasets = _section(manifest, "datasets")
+    stopped = _section(manifest, "stopped")
+    dataset_of_log = {
         log: log.removeprefix(f"{folder.parent.name}_").removesuffix(".jsonl")
-        for log in times
+        for log in log_times
         if ".rank" not in log
     }
-    ended = dict.fromkeys(sorted({*of_log.values()} - datasets.keys()), "aborted")
-    ended |= {name: str(each.get("why")) for name, each in stopped.items()}
-    is_open = logged > written + 1.0
-    is_running = is_open and any(_is_being_written(folder / log, times[log]) for log in times)
-    if not is_open and written and _is_torn(folder, manifest):
-        ended["scores"] = "a scoring was interrupted; --mode eval does it again"
-    unscored = [each for log, each in of_log.items() if times[log] > written + 1.0]
-    state, why = _state(datasets, ended, is_open=is_open, is_running=is_running)
-    at, model = _ended(manifest) or logged or written, manifest.get("model") or folder.parent.name
-    known = datasets, stopped, unscored
-    has_report = "report" in files and _is_of_this_scoring(folder / "report", manifest)
-    return ListedRun(str(model), name, at, state, why, *known, has_report)
+    scored_at = (written_at or 0.0) + 1.0  # the manifest is written after the logs
+    is_open = max(log_times.values(), default=0.0) > scored_at
+    is_running = is_open and any(
+        _is_being_written(folder / log, modified_at) for log, modified_at in log_times.items()
+    )
+    reasons = dict.fromkeys(sorted({*dataset_of_log.values()} - datasets.keys()), "aborted")
+    for name, entry_of_stop in stopped.items():
+        reasons[name] = str(entry_of_stop.get("why"))
+    if not is_open and written_at and _is_torn(folder, manifest):
+        reasons["scores"] = "a scoring was interrupted; --mode eval does it again"
+    state, reason = _state(datasets, reasons, is_open=is_open, is_running=is_running)
+    return ListedRun(
+        model=str(manifest.get("model") or folder.parent.name),
+        folder=f"{folder.parent.name}/{folder.name}",
+        last_active_s=_ended_at(manifest) or max(log_times.values(), default=written_at or 0.0),
+        state=state,
+        reason=reason,
+        datasets=datasets,
+        stopped=stopped,
+        unscored=[name for log, name in dataset_of_log.items() if log_times[log] > scored_at],
+        has_report="report" in files and _is_of_this_scoring(folder / "report", manifest),
+    )
+
+
+def _modified_at(entry: os.DirEntry[str] | None) -> float | None:
+    """Return when a file was last written; None where it is missing."""
+    if entry is None:
+        return None
+    try:
+        return entry.stat().st_mtime
+    except OSError:
+        return None
 
 
 def _is_being_written(log: Path, written_at: float) -> bool:
-    """Whether a process holds a log; a guess by its age where its lock cannot be tried."""
+    """Return whether a process holds a log; a guess by its age where its lock cannot be tried."""
     if not log.with_name(f"{log.name}.lock").exists():
         return False
     try:
@@ -183,7 +210,7 @@ def _is_torn(folder: Path, manifest: Mapping[str, Any]) -> bool:
 
 
 def _is_of_this_scoring(report: Path, manifest: Mapping[str, Any]) -> bool:
-    """Whether a report shows what the manifest tells of; those of older versions do not say."""
+    """Return whether a report is of the manifest's scoring; older versions do not say."""
     expected = stamp_of(manifest)
     try:
         return not expected or (report / STAMP).read_text("ascii") == expected
@@ -191,13 +218,16 @@ def _is_of_this_scoring(report: Path, manifest: Mapping[str, Any]) -> bool:
         return False
 
 
-def _section(known: object) -> dict[str, dict[str, Any]]:
-    """Of a manifest, by data set; empty where it is not as it should be."""
-    is_known = isinstance(known, dict) and all(isinstance(each, dict) for each in known.values())
-    return known if is_known else {}  # type: ignore[return-value]
+def _section(manifest: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    """Return a section of a manifest by data set; empty where it is not as it should be."""
+    section = manifest.get(name)
+    if not isinstance(section, dict):
+        return {}
+    is_valid = all(isinstance(entry, dict) for entry in section.values())
+    return section if is_valid else {}
 
 
-def _ended(manifest: Mapping[str, Any]) -> float | None:
+def _ended_at(manifest: Mapping[str, Any]) -> float | None:
     asking = manifest.get("asking")
     try:
         return datetime.datetime.fromisoformat(asking["ended_at"]).timestamp()  # type: ignore[index]
@@ -207,32 +237,42 @@ def _ended(manifest: Mapping[str, Any]) -> float | None:
 
 def _state(
     datasets: Mapping[str, Mapping[str, Any]],
-    ended: Mapping[str, str],
+    reasons: Mapping[str, str],
     *,
     is_open: bool,
     is_running: bool,
 ) -> tuple[str, str]:
-    """Whole, partial, stopped or running, and why; `is_open`: its log is newer than its scores."""
-    if is_open and is_running:
+    """Return the state of a run and its reason.
+
+    Args:
+        datasets: of the manifest.
+        reasons: why data sets were stopped, by name.
+        is_open: its log is newer than its scores.
+        is_running: a process is writing to its log.
+    """
+    if is_running:
         return "running", "it was writing to its log when this page was built"
     if is_open:
         return "stopped", "not finished: the same command continues from there"
-    if ended:
-        return "stopped", "; ".join(f"{name}: {why}" for name, why in ended.items())
-    if missing := sum(each.get("missing") or 0 for each in datasets.values()):
+    if reasons:
+        return "stopped", "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    missing = sum(entry.get("missing") or 0 for entry in datasets.values())
+    if missing:
         return "stopped", f"{missing} samples not queried yet: the same command queries them"
-    parts = [name for name, each in datasets.items() if each.get("partial")]
-    return ("partial", f"a part of {', '.join(parts)}") if parts else ("whole", "")
+    partial = [name for name, entry in datasets.items() if entry.get("partial")]
+    if partial:
+        return "partial", f"a part of {', '.join(partial)}"
+    return "whole", ""
 
 
 def runs_compared(comparison: Path, work_dir: Path) -> list[str]:
-    """The runs of the comparison in a folder, by their folders below the work-dir, if any."""
+    """Return the runs of the comparison in a folder, by their folders below the work-dir."""
     try:
         folders = json.loads((comparison / RUNS_OF_COMPARISON).read_bytes())
         home = os.path.realpath(work_dir)
         return [
-            Path(os.path.relpath(os.path.realpath(comparison / each), home)).as_posix()
-            for each in folders
+            Path(os.path.relpath(os.path.realpath(comparison / folder), home)).as_posix()
+            for folder in folders
         ]
     except (OSError, ValueError, TypeError):
         return []
@@ -242,111 +282,150 @@ def runs_compared(comparison: Path, work_dir: Path) -> list[str]:
 
 
 def render_index(runs: Sequence[ListedRun]) -> str:
-    """The page; whatever a user, a model or a data set has named is escaped."""
-    levels = {
-        name: f"{each.get('level') or ''}"
-        for run in runs
-        for known in (run.stopped, run.datasets)
-        for name, each in known.items()
+    """Return the page; names of users, models and data sets are escaped."""
+    levels = _levels(runs)
+    columns = {
+        dataset: _figure_names(runs, dataset)
+        for dataset in sorted(levels, key=lambda name: (levels[name], name))
     }
-    columns: dict[str, list[str]] = {}
-    for dataset in sorted(levels, key=lambda name: (levels[name], name)):
-        found = {figure for run in runs for figure in _figures(run, dataset)}
-        places = {each: (each not in (OVERALL, AVERAGE), official_order(each)) for each in found}
-        columns[dataset] = sorted(found, key=places.__getitem__) or ["score"]
-    heads, subheads = "", ""
+    heads: list[str] = []
+    subheads: list[str] = []
     for dataset, figures in columns.items():
         name = f'{_text(levels[dataset])} <span class="quiet">{_text(dataset)}</span>'
-        heads += f'<th scope="colgroup" colspan="{len(figures)}">{name}</th>'
-        for place, figure in enumerate(figures):
+        heads.append(f'<th scope="colgroup" colspan="{len(figures)}">{name}</th>')
+        for position, figure in enumerate(figures):
+            lead = "" if position else f" {LEAD_CLASS}"
             button = f'<button type="button">{_text(figure)}</button>'
-            subheads += f'<th scope="col"{"" if place else LEAD}>{button}</th>'
-    own = {kind: (HERE / f"all_runs.{kind}").read_text("utf-8") for kind in ("html", "css", "js")}
-    style = (HERE / "assets" / "page.css").read_text("utf-8") + own["css"]
-    return Template(own["html"]).substitute(
+            subheads.append(f'<th scope="col"{lead}>{button}</th>')
+    page, own_style, script = (
+        (ASSETS_FOLDER / f"all_runs.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
+    )
+    style = (ASSETS_FOLDER / "assets" / "page.css").read_text("utf-8") + own_style
+    return Template(page).substitute(
         style=style,
-        script=own["js"],
+        script=script,
         style_hash=_checksum(style),
-        script_hash=_checksum(own["js"]),
-        heads=heads,
-        subheads=subheads,
-        count=f"{len(runs):,} run{'' if len(runs) == 1 else 's'}",
-        made=_when(time.time()),
+        script_hash=_checksum(script),
+        heads="".join(heads),
+        subheads="".join(subheads),
+        count=f"{len(runs):,} {'run' if len(runs) == 1 else 'runs'}",
+        made=_date_text(time.time()),
         rows="\n".join(_row(run, columns, levels) for run in runs),
     )
 
 
-def _figures(run: ListedRun, dataset: str) -> Mapping[str, Mapping[str, Any]]:
-    return run.datasets.get(dataset, {}).get("figures") or {}
+def _levels(runs: Sequence[ListedRun]) -> dict[str, str]:
+    """Return the level of each data set that some run was scored on or stopped in."""
+    levels: dict[str, str] = {}
+    for run in runs:
+        for name, entry in (*run.stopped.items(), *run.datasets.items()):
+            levels[name] = str(entry.get("level") or "")
+    return levels
+
+
+def _figure_names(runs: Sequence[ListedRun], dataset: str) -> list[str]:
+    """Return the names of a data set's figures, the one over everything first."""
+    names = {name for run in runs for name in run.figures(dataset)}
+    if not names:
+        return ["score"]
+    return sorted(names, key=lambda name: (name not in (OVERALL, AVERAGE), official_order(name)))
 
 
 def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[str, str]) -> str:
     folder = _text(run.folder.partition("/")[2])
-    odd = sum(each.get("warnings") or 0 for each in run.datasets.values())
-    warned = f' <span class="odd">{_to_report(run, counted(odd, "warning"))}</span>' if odd else ""
-    samples = sum(each.get("samples") or 0 for each in run.datasets.values())
-    drawn = " · sample data" * (SAMPLE in map(data_kind, run.datasets.values()))
-    compared = (
-        f'<a href="{_link(f"{each}/comparison.html")}">compared</a>' for each in run.comparisons
-    )
-    return "".join(
-        [
-            f'<tr><th scope="row">{_to_report(run, run.model)}',
-            f'<span class="folder"><a href="{_link(run.folder)}/">{folder}</a>{drawn}</span></th>',
-            f'<td><span class="state is-{run.state}" title="{_text(run.why)}">{run.state}</span>',
-            f"{warned}</td>",
-            *(_cells(run, *each, levels[each[0]]) for each in columns.items()),
-            f'<td class="lead" data-of="samples">{samples or "–"}</td>',
-            f'<td data-value="{run.at:.0f}">{_when(run.at)}</td>',
-            f"<td>{' '.join(compared)}</td></tr>",
-        ]
-    )
+    kinds = {data_kind(entry) for entry in run.datasets.values()}
+    note = " · sample data" if SAMPLE in kinds else ""
+    warning_count = sum(entry.get("warnings") or 0 for entry in run.datasets.values())
+    warnings = ""
+    if warning_count:
+        link = _report_link(run, counted(warning_count, "warning"))
+        warnings = f' <span class="odd">{link}</span>'
+    samples = sum(entry.get("samples") or 0 for entry in run.datasets.values())
+    comparisons = [
+        f'<a href="{_link(f"{comparison}/comparison.html")}">compared</a>'
+        for comparison in run.comparisons
+    ]
+    cells = [
+        f'<th scope="row">{_report_link(run, run.model)}'
+        f'<span class="folder"><a href="{_link(run.folder)}/">{folder}</a>{note}</span></th>',
+        f'<td><span class="state is-{run.state}" title="{_text(run.reason)}">{run.state}</span>'
+        f"{warnings}</td>",
+    ]
+    for dataset, figures in columns.items():
+        cells.append(_cells(run, dataset, figures, levels[dataset]))
+    cells += [
+        f'<td class="lead" data-of="samples">{samples or "–"}</td>',
+        f'<td data-value="{run.last_active_s:.0f}">{_date_text(run.last_active_s)}</td>',
+        f"<td>{' '.join(comparisons)}</td>",
+    ]
+    return f"<tr>{''.join(cells)}</tr>"
 
 
-def _to_report(run: ListedRun, text: str) -> str:
-    page = f"{run.folder}/report/index.html"
-    return f'<a href="{_link(page)}">{_text(text)}</a>' if run.has_report else _text(text)
+def _report_link(run: ListedRun, text: str) -> str:
+    """Return a text that leads to the run's report, if it has one."""
+    if not run.has_report:
+        return _text(text)
+    return f'<a href="{_link(f"{run.folder}/report/index.html")}">{_text(text)}</a>'
 
 
 def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> str:
-    """The figures of one data set, or why it has none."""
-    entry, found = run.datasets.get(dataset, {}), _figures(run, dataset)
-    noun, of = noun_of(level), f' data-of="{_text(level or dataset)}"'
-    statuses = entry.get("statuses") or {}
-    total, failed = sum(statuses.values()), sum(statuses.values()) - statuses.get("ok", 0)
-    if not found:
-        instead, title = "not scored" if entry else "", ""
-        if dataset in run.stopped:
-            why = str(run.stopped[dataset].get("why"))
-            instead = f"stopped: {_text(cut(why, LONGEST_WHY))}"
-            title = f' title="{_text(why)}"'
-        elif 2 * failed > total:  # of rotations and turns, too
-            instead = f"{failed} of {total} requests failed"
-        elif entry.get("figures") == {}:
-            instead = NO_SCORE.format(noun)
-        return f'<td class="lead none"{of} colspan="{len(figures)}"{title}>{instead}</td>'
-    old = "its log has grown since then" if dataset in run.unscored else ""
+    """Return the cells of one data set: its figures, or why it has none."""
+    entry = run.datasets.get(dataset, {})
+    noun = noun_of(level)
+    lead = f'data-of="{_text(level or dataset)}"'
+    if not run.figures(dataset):
+        return _cell_without_figures(run, dataset, noun, f'{lead} colspan="{len(figures)}"')
+    reason = ""
+    if dataset in run.unscored:
+        reason = "its log has grown since then"
     if dataset in run.stopped and not entry.get("missing"):  # else it may be what was answered
-        old = f"the last one stopped: {run.stopped[dataset].get('why')}"
-    cells, signs = "", "‡" * bool(entry.get("partial")) + "§" * bool(old)
+        reason = f"the last one stopped: {run.stopped[dataset].get('why')}"
+    signs = ""
+    if entry.get("partial"):
+        signs += "‡"
+    if reason:
+        signs += "§"
     mark = f"<i>{signs}</i>" if signs else ""
+    cells: list[str] = []
     for figure in figures:
-        cell = found.get(figure, {})
-        told = f"{cell.get('samples')} {noun}s, 95 % interval {format_interval(cell) or 'unknown'}"
-        told += f"; from an earlier scoring: {old}" if old else ""
-        value = f"{format_percent(cell['value'])}{mark}" if cell else "–"
-        cells += (
-            f'<td{"" if cells else LEAD + of} title="{_text(told) if cell else ""}">{value}</td>'
-        )
-    return cells
+        attributes = "" if cells else f" {LEAD_CLASS} {lead}"
+        cell = run.figures(dataset).get(figure)
+        if not cell:
+            cells.append(f'<td{attributes} title="">–</td>')
+            continue
+        interval = format_interval(cell) or "unknown"
+        title = f"{cell.get('samples')} {noun}s, 95 % interval {interval}"
+        if reason:
+            title += f"; from an earlier scoring: {reason}"
+        value = format_percent(cell["value"])
+        cells.append(f'<td{attributes} title="{_text(title)}">{value}{mark}</td>')
+    return "".join(cells)
 
 
-def _when(at: float) -> str:
-    return f"{datetime.datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"
+def _cell_without_figures(run: ListedRun, dataset: str, noun: str, attributes: str) -> str:
+    """Return the one cell of a data set without figures, with the reason."""
+    entry = run.datasets.get(dataset, {})
+    statuses = entry.get("statuses") or {}
+    requests = sum(statuses.values())  # of rotations and turns, too
+    failed = requests - statuses.get("ok", 0)
+    text = "not scored" if entry else ""
+    if dataset in run.stopped:
+        reason = str(run.stopped[dataset].get("why"))
+        text = f"stopped: {_text(cut(reason, LONGEST_REASON))}"
+        attributes += f' title="{_text(reason)}"'
+    elif 2 * failed > requests:
+        text = f"{failed} of {requests} requests failed"
+    elif entry.get("figures") == {}:
+        text = NO_SCORE.format(noun)
+    return f'<td class="lead none" {attributes}>{text}</td>'
+
+
+def _date_text(seconds: float) -> str:
+    return f"{datetime.datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
 
 
 def _text(text: str) -> str:
-    """A text in which a browser finds no markup, also within an attribute."""
+    """Return a text in which a browser finds no markup, also within an attribute."""
     return escape("".join(char if char.isprintable() else "�" for char in text))
 
 

@@ -261,7 +261,7 @@ def _write_data(
         else:
             totals.update(episodes=tally.counts["samples"], tasks=len(units))
         levels[name], summary["model"] = level, scored.model
-    summary["samples"], summary["pictures"] = totals["samples"], pictures.known()
+    summary["samples"], summary["pictures"] = totals["samples"], pictures.all()
     totals["images"] = len(images)
     summary["facts"] = run_facts(manifest, levels, totals)
     if any(not data_set["no_score"] for data_set in summary["datasets"]):

@@ -1,4 +1,4 @@
-"""Data for a page that is opened from disk: scripts that hand a value to the page.
+"""Writes data for a page that is opened from disk: scripts that hand a value to the page.
 
 A page at `file:` may fetch nothing, but it may add script tags. Each file is one call,
 `Report.take("rows", 3, JSON.parse('...'))`; it is ASCII and holds no `<`, so nothing in a reply can
@@ -22,7 +22,7 @@ ToJson = Callable[[Any], str]
 
 
 def write_script(folder: Path, name: str, number: int, json_text: str) -> None:
-    """The script that hands a value to the page under a name and a number."""
+    """Write the script that hands a value to the page under a name and a number."""
     safe = json_text.replace("<", "\\u003c").replace(">", "\\u003e")
     quoted = safe.replace("\\", "\\\\").replace("'", "\\'")
     script = f"Report.take(\"{name}\",{number},JSON.parse('{quoted}'));\n"
@@ -31,7 +31,7 @@ def write_script(folder: Path, name: str, number: int, json_text: str) -> None:
 
 @contextmanager
 def replaced_folder(target: Path) -> Iterator[Path]:
-    """A fresh folder beside `target`, which it replaces when all went well."""
+    """Give a fresh folder beside `target`, which it replaces when all went well."""
     fresh = target.with_name(f".{target.name}.tmp")
     shutil.rmtree(fresh, ignore_errors=True)  # what a kill left behind
     try:
@@ -44,7 +44,7 @@ def replaced_folder(target: Path) -> Iterator[Path]:
 
 
 def value_of(script: str) -> Any:
-    """The value that `write_script` has written."""
+    """Return the value that `write_script` has written."""
     quoted = script[script.index("'") + 1 : script.rindex("'")]
     return json.loads(re.sub(r"\\(.)", r"\1", quoted))
 
@@ -56,21 +56,21 @@ class Facets:
         self._numbers: dict[str, dict[str, int]] = {name: {} for name in names}
 
     def number(self, name: str, value: Any) -> int | None:
-        """The number of a value; None has none."""
+        """Return the number of a value; None has none."""
         numbers = self._numbers[name]
         return None if value is None else numbers.setdefault(str(value), len(numbers))
 
     def row(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """The numbers of all columns of a sample."""
+        """Return the numbers of a sample's values in all columns."""
         return {name: self.number(name, facts.get(name)) for name in self._numbers}
 
     def values(self) -> dict[str, list[str]]:
-        """By column, the values in the order of their numbers."""
+        """Return for each column the values in the order of their numbers."""
         return {name: list(numbers) for name, numbers in self._numbers.items()}
 
 
 def columns(items: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Items that have the same fields, as a list for each."""
+    """Return items with the same fields as one list for each field."""
     return {name: [item[name] for item in items] for name in items[0]}
 
 
@@ -89,7 +89,7 @@ class Chunks:
     _count: int = 0
 
     def add(self, item: Any) -> None:
-        """One more item."""
+        """Add an item; a full file is written."""
         self._items.append(item)
         self._chars += len(str(item))
         self._count += 1
@@ -97,10 +97,11 @@ class Chunks:
             self.close()
 
     def close(self) -> None:
-        """Writes what has gathered."""
+        """Write the items that are in no file yet."""
         if not self._items:
             return
         json_text = self.to_json(self.pack(self._items))
         write_script(self.folder, self.name, len(self.firsts), json_text)
         self.firsts.append(self._count - len(self._items))
-        self._items, self._chars = [], 0
+        self._items = []
+        self._chars = 0

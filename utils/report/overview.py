@@ -1,4 +1,4 @@
-"""What the report's overview shows of a data set, as texts and links: Python rounds, not the page.
+"""Makes what the report's overview shows of a data set: texts and links, rounded in Python.
 
 A link is a filter of the list: fields and their values.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from dataclasses import dataclass
 from typing import Any
 
 from utils.config.schema import token_limit_key
@@ -33,6 +33,18 @@ NO_ANSWER = "no answer"
 OUTCOMES = ("hit", "miss", "unparsed", NO_ANSWER, "refused", "failed")
 FIELDS_OF_GROUPS = ("platform", "kind", "split", "app")
 GROUP_TITLES = {"kind": "Type of element", "split": "Category", "app": "Application"}
+PROBLEMS = {
+    "failed": "requests failed",
+    "refused": "requests were refused by the server",
+    NO_ANSWER: "replies have no text to read",
+    "unparsed": "replies are unparsed",
+}
+PROBLEMS_OF_EPISODES = {
+    "failed": "episodes failed",
+    "refused": "episodes were refused by the server",
+    NO_ANSWER: "episodes have no result",
+    "unparsed": "episodes ended because no action could be read",
+}
 SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 MOST_EXAMPLES = 3
 LONGEST_EXAMPLE = 200
@@ -45,8 +57,47 @@ CUT_OFF, RESIZED = "cut off at the token limit", "image resized"
 WITHOUT_ANSWER = "without an answer"
 
 
+@dataclass(frozen=True, slots=True)
+class RunCheck:
+    """A check of the run as a whole."""
+
+    title: str
+    clear: str  # what is said where it found nothing
+    counter: str  # of the samples that it found, in a tally
+    link: Mapping[str, str]  # a filter that lists them
+    finding: str  # stands behind their count
+
+
+def run_checks_for(entry: Mapping[str, Any]) -> list[RunCheck]:
+    """Return the checks of a run; `entry`: of the model, in the config."""
+    return [
+        RunCheck(
+            "Answers",
+            "every question has an answer",
+            WITHOUT_ANSWER,
+            {"verdict": NO_ANSWER},
+            "questions have no answer: failed, refused, or lost in the postprocess function",
+        ),
+        RunCheck(
+            "Token limit",
+            "no reply was cut off",
+            CUT_OFF,
+            {"finish": "length"},
+            f"replies were cut off at the token limit ({token_limit_key(entry)})",
+        ),
+        RunCheck(
+            "Image size",
+            "all images were sent as they are",
+            RESIZED,
+            {"check": RESIZED},
+            "samples had their image resized before sending; pixel coordinates in replies "
+            "are divided by the size of the file",
+        ),
+    ]
+
+
 class Tally:
-    """Counts the samples of a data set while they pass, and keeps examples of what went wrong."""
+    """Counts the samples of a data set one by one, and keeps examples of what went wrong."""
 
     def __init__(self, dataset: str) -> None:
         self.dataset = dataset
@@ -56,14 +107,17 @@ class Tally:
         self._examples: dict[str, tuple[list[Json], list[Json]]] = {}
 
     def add(self, facts: Facts, row: int) -> list[str]:
-        """One more sample, `row` being its number in the page; the checks that name it."""
-        status, error = str(facts.get("status")), facts.get("error")
+        """Count a sample and return the checks that name it; `row`: its number in the page."""
+        status = str(facts.get("status"))
         outcome = str(facts.get("verdict") or NO_ANSWER) if status == "ok" else status
         attempts = facts.get("attempts") or 1
-        tags = [CUT_OFF] * (facts.get("finish_reason") == "length")
-        is_resized = facts.get("sent_wh") and facts["sent_wh"] != facts.get("file_wh")
-        tags += [RESIZED] * bool(is_resized)
-        tags += [REPEATED] * (attempts > 1)
+        tags: list[str] = []
+        if facts.get("finish_reason") == "length":
+            tags.append(CUT_OFF)
+        if facts.get("sent_wh") and facts["sent_wh"] != facts.get("file_wh"):
+            tags.append(RESIZED)
+        if attempts > 1:
+            tags.append(REPEATED)
         for name in facts.get("apps") or ():
             self.apps.setdefault(str(name), set()).add(str(facts.get("app")))
         self.outcomes[outcome] += 1
@@ -72,140 +126,125 @@ class Tally:
         if outcome in (NO_ANSWER, "refused", "failed"):
             self.counts[WITHOUT_ANSWER] += 1
         if outcome not in ("hit", "miss"):
-            said = f"{error['class']}: {error['message']}" if error else facts.get("prediction")
-            self._keep(outcome, str(said), row)
+            error = facts.get("error")
+            text = f"{error['class']}: {error['message']}" if error else facts.get("prediction")
+            self._keep(outcome, str(text), row)
         return tags
 
     def _keep(self, outcome: str, text: str, row: int) -> None:
-        """Examples that differ from each other come first, then others."""
+        """Keep an example of an outcome: those that differ from each other come first."""
         examples, others = self._examples.setdefault(outcome, ([], []))
         if len(examples) == MOST_EXAMPLES:
             return
         text = cut(text, LONGEST_EXAMPLE)
-        is_new = text not in [each["text"] for each in examples]
+        is_new = text not in [example["text"] for example in examples]
         if is_new or len(others) < MOST_EXAMPLES:
             (examples if is_new else others).append({"text": text or "(empty)", "row": row})
 
     @property
     def has_score(self) -> bool:
-        """Whether enough samples have an answer."""
+        """Return whether enough samples have an answer."""
         return has_score(self.without_answer, self.counts["samples"])
 
     @property
     def without_answer(self) -> int:
-        """Failed, refused, or lost in the postprocess function."""
+        """Count of samples that failed, were refused, or lost their reply in postprocessing."""
         return sum(self.outcomes[name] for name in (NO_ANSWER, "refused", "failed"))
 
     def problems(self, level: str) -> list[Json]:
-        """What failed or could not be read, with examples."""
+        """Return what failed or could not be read, with examples."""
         total = self.counts["samples"]
-        texts = (
-            {
-                "failed": "episodes failed",
-                "refused": "episodes were refused by the server",
-                NO_ANSWER: "episodes have no result",
-                "unparsed": "episodes ended because no action could be read",
-            }
-            if level in ACTING
-            else {
-                "failed": "requests failed",
-                "refused": "requests were refused by the server",
-                NO_ANSWER: "replies have no text to read",
-                "unparsed": "replies are unparsed",
-            }
-        )
-        return [
-            {
-                "level": level,
-                "count": f"{count:,} of {total:,}",
-                "link": self.link(name),
-                "text": f"{what} ({format_share(count, total)} %)",
-                "examples": [*chain(*self._examples[name])][:MOST_EXAMPLES],
-            }
-            for name, what in texts.items()
-            if (count := self.outcomes[name])
-        ]
+        problems: list[Json] = []
+        texts = PROBLEMS_OF_EPISODES if level in ACTING else PROBLEMS
+        for outcome, text in texts.items():
+            count = self.outcomes[outcome]
+            if not count:
+                continue
+            examples, others = self._examples[outcome]
+            problems.append(
+                {
+                    "level": level,
+                    "count": f"{count:,} of {total:,}",
+                    "link": self.link(outcome),
+                    "text": f"{text} ({format_share(count, total)} %)",
+                    "examples": [*examples, *others][:MOST_EXAMPLES],
+                }
+            )
+        return problems
 
     def outcome_list(self) -> list[Json]:
-        """What became of the samples, with counts and shares."""
+        """Return what became of the samples, with counts and shares."""
         total = self.counts["samples"]
         return [
             {
                 "name": name,
-                "count": count,
-                "share": format_share(count, total),
+                "count": self.outcomes[name],
+                "share": format_share(self.outcomes[name], total),
                 "link": self.link(name),
             }
             for name in OUTCOMES
-            if (count := self.outcomes[name])
+            if self.outcomes[name]
         ]
 
     def link(self, outcome: str) -> Json:
-        """The filter of the samples that ended so."""
-        field = "status" if outcome in ("failed", "refused") else "verdict"
-        more = {"status": "ok"} if outcome == NO_ANSWER else {}
-        return {"dataset": self.dataset, field: outcome, **more}
+        """Return the filter of the samples with an outcome."""
+        link = {"dataset": self.dataset}
+        if outcome in ("failed", "refused"):
+            link["status"] = outcome
+        else:
+            link["verdict"] = outcome
+        if outcome == NO_ANSWER:
+            link["status"] = "ok"
+        return link
 
 
 def run_checks(counts: Mapping[str, int], entry: Mapping[str, Any]) -> list[Json]:
-    """Checks of the run as a whole, one line each, in the form of those of a data set.
+    """Return the checks of the run as a whole, in the form of those of a data set.
 
-    `entry`: of the model, in the config.
+    Args:
+        counts: the sums of the tallies of all data sets, and "episodes".
+        entry: of the model, in the config.
     """
     total = counts["samples"] - counts["episodes"]  # of their turns nothing is known here
-    found = [
-        (
-            "Answers",
-            "every question has an answer",
-            WITHOUT_ANSWER,
-            {"verdict": NO_ANSWER},
-            "questions have no answer: failed, refused, or lost in the postprocess function",
-        ),
-        (
-            "Token limit",
-            "no reply was cut off",
-            CUT_OFF,
-            {"finish": "length"},
-            f"replies were cut off at the token limit ({token_limit_key(entry)})",
-        ),
-        (
-            "Image size",
-            "all images were sent as they are",
-            RESIZED,
-            {"check": RESIZED},
-            "samples had their image resized before sending; pixel coordinates in replies "
-            "are divided by the size of the file",
-        ),
-    ]
-    return [
-        {
-            "level": "",
-            "title": title,
-            "clear": clear,
-            "tables": [],
-            "notes": [],
-            "findings": [{"text": f"{counts[name]:,} of {total:,} {text}", "link": link}]
-            if counts[name]
-            else [],
-        }
-        for title, clear, name, link, text in found
-        if total
-    ]
+    if not total:
+        return []
+    checks: list[Json] = []
+    for check in run_checks_for(entry):
+        findings: list[Json] = []
+        count = counts[check.counter]
+        if count:
+            findings.append({"text": f"{count:,} of {total:,} {check.finding}", "link": check.link})
+        checks.append(
+            {
+                "level": "",
+                "title": check.title,
+                "clear": check.clear,
+                "tables": [],
+                "notes": [],
+                "findings": findings,
+            }
+        )
+    return checks
 
 
 def scores_of(
     tally: Tally, analysis: Mapping[str, Any], level: str, *, is_comparable: bool
 ) -> Json:
-    """Official figures, table, groups and averages of a data set."""
-    dataset, unit = tally.dataset, unit_of(level)
-    official = official_figures(analysis) if tally.has_score else {}
-    main = {OVERALL, AVERAGE, *[name for name in official if name.startswith("SR ")][-1:]}
-    main |= official.keys() if len(official) == 1 else set()  # of a single mode
-    figures = [
-        {**_figure(dataset, name, cell, analysis), "is_main": name in main}
-        for name, cell in official.items()
-    ]
+    """Return official figures, tables, groups and averages of a data set.
+
+    Args:
+        tally: of its samples.
+        analysis: its sections; without a score only what needs none is used.
+        level: "L1" to "L4".
+        is_comparable: published scores of other models compare with these.
+    """
+    dataset = tally.dataset
+    unit = unit_of(level)
+    figures = _figures(tally, analysis)
     circular = analysis.get("circular") or {}
+    circular_table = None
+    if circular.get("table"):
+        circular_table = {**_table(None, circular["table"], unit), "notes": circular["notes"]}
     return {
         "unit": unit,
         "figures": figures,
@@ -215,103 +254,130 @@ def scores_of(
         "published": _published(dataset, figures, is_comparable=is_comparable),
         "outcomes": tally.outcome_list(),
         "table": _table(dataset, analysis["table"], unit) if figures else None,
-        "circular": None
-        if not circular.get("table")
-        else {**_table(None, circular["table"], unit), "notes": circular["notes"]},
-        "groups": [
-            {
-                "title": GROUP_TITLES.get(name, _heading(name)),
-                "cells": [
-                    _cell(cell, _group_link(tally, name, label), name=_heading(label))
-                    for label, cell in cells.items()
-                    if cell
-                ],
-            }
-            for name, cells in (analysis.get("groups") or {}).items()
-            if figures and (name != "split" or "episodes" in analysis)  # else: official figures
-        ],
-        "averages": [
-            _cell(cell, None, name=_heading(name))
-            for name, cell in (analysis.get("averages") or {}).items()
-            if figures and cell and ("micro" in name or "macro" in name)
-        ],
+        "circular": circular_table,
+        "groups": _groups(tally, analysis) if figures else [],
+        "averages": _averages(analysis) if figures else [],
     }
+
+
+def _figures(tally: Tally, analysis: Mapping[str, Any]) -> list[Json]:
+    """Return the official figures; "is_main" marks those that stand large."""
+    if not tally.has_score:
+        return []
+    official = official_figures(analysis)
+    main = {OVERALL, AVERAGE}
+    success_rates = [name for name in official if name.startswith("SR ")]
+    if success_rates:
+        main.add(success_rates[-1])
+    if len(official) == 1:  # of a single mode
+        main.update(official)
+    return [
+        {**_figure(tally.dataset, name, cell, analysis), "is_main": name in main}
+        for name, cell in official.items()
+    ]
+
+
+def _groups(tally: Tally, analysis: Mapping[str, Any]) -> list[Json]:
+    """Return the accuracies of groups of samples, by platform, kind and so on."""
+    groups: list[Json] = []
+    for name, cells in (analysis.get("groups") or {}).items():
+        if name == "split" and "episodes" not in analysis:
+            continue  # the official figures say it
+        group_cells = [
+            _cell(cell, _group_link(tally, name, label), name=_heading(label))
+            for label, cell in cells.items()
+            if cell
+        ]
+        groups.append({"title": GROUP_TITLES.get(name, _heading(name)), "cells": group_cells})
+    return groups
+
+
+def _averages(analysis: Mapping[str, Any]) -> list[Json]:
+    return [
+        _cell(cell, None, name=_heading(name))
+        for name, cell in (analysis.get("averages") or {}).items()
+        if cell and ("micro" in name or "macro" in name)
+    ]
 
 
 def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) -> Json:
     chance = (analysis.get("chance") or {}).get(name)
-    link = {"dataset": dataset} | ({"split": name} if name in SPLITS else {})
-    found = {"chance": chance, "chance_text": None if chance is None else format_number(chance, 1)}
-    return {**_cell(cell, link, name=name), **found}
+    link = {"dataset": dataset}
+    if name in SPLITS:
+        link["split"] = name
+    chance_text = None if chance is None else format_number(chance, 1)
+    return {**_cell(cell, link, name=name), "chance": chance, "chance_text": chance_text}
 
 
 def _no_score(tally: Tally, level: str) -> Json:
-    """What stands in the place of the score."""
-    what = "episodes failed" if level in ACTING else "requests failed"
-    what = f"{noun_of(level)}s have no answer" if tally.outcomes[NO_ANSWER] else what
-    lost = [each for each in tally.problems(level) if each["link"].get("verdict") != "unparsed"]
+    """Return what stands in the place of the score: how many samples have no answer."""
+    text = "episodes failed" if level in ACTING else "requests failed"
+    if tally.outcomes[NO_ANSWER]:
+        text = f"{noun_of(level)}s have no answer"
+    examples: list[Json] = []
+    for problem in tally.problems(level):
+        if problem["link"].get("verdict") != "unparsed":
+            examples += problem["examples"]
     return {
-        "text": f"{tally.without_answer:,} of {tally.counts['samples']:,} {what}",
+        "text": f"{tally.without_answer:,} of {tally.counts['samples']:,} {text}",
         "link": {"dataset": tally.dataset, "verdict": NO_ANSWER},
-        "examples": [example for each in lost for example in each["examples"]][:MOST_EXAMPLES],
+        "examples": examples[:MOST_EXAMPLES],
     }
 
 
 def _published(dataset: str, figures: Sequence[Json], *, is_comparable: bool) -> Json | None:
-    """Published scores of other models beside the figures that they have."""
+    """Return published scores of other models, best first, by name of the figure."""
     published = read_published()
     rows = published.get(dataset, {})
-    found = {}
-    for name in (each["name"] for each in figures):
-        values = {
-            model: cells["Overall"]
-            for model, cells in rows.get(name, {}).items()
+    published_figures: dict[str, list[Json]] = {}
+    for figure in figures:
+        scores = [
+            {"model": model, "value": cells["Overall"], "text": format_percent(cells["Overall"])}
+            for model, cells in rows.get(figure["name"], {}).items()
             if "Overall" in cells
-        }
-        if values:
-            ranked = sorted(values.items(), key=lambda each: -each[1])
-            found[name] = [
-                {"model": model, "value": value, "text": format_percent(value)}
-                for model, value in ranked
-            ]
-    if not found:
+        ]
+        if scores:
+            best_first = sorted(scores, key=lambda score: -score["value"])
+            published_figures[figure["name"]] = best_first
+    if not published_figures:
         return None
-    return {"figures": found, "source": published["source"], "is_comparable": is_comparable}
+    source = published["source"]
+    return {"figures": published_figures, "source": source, "is_comparable": is_comparable}
 
 
 def _cell(cell: Mapping[str, Any], link: Json | None, *, name: str = "") -> Json:
-    shown_texts = {"text": format_percent(cell["value"]), "range": format_interval(cell)}
+    texts = {"text": format_percent(cell["value"]), "range": format_interval(cell)}
     numbers = {key: cell.get(key) for key in ("value", "low", "high", "samples", "pictures")}
-    return {"name": name, **shown_texts, **numbers, "link": link if cell.get("samples") else None}
+    return {"name": name, **texts, **numbers, "link": link if cell.get("samples") else None}
 
 
 def _table(dataset: str | None, table: Mapping[str, Any], unit: str) -> Json:
-    rows = [
-        {
-            "name": _heading(row["name"]),
-            "cells": [
-                None
-                if cell is None or cell["value"] is None
-                else _cell(cell, _table_link(dataset, row["name"], column))
-                for column, cell in zip(table["columns"], row["cells"], strict=True)
-            ],
-        }
-        for row in table["rows"]
-    ]
-    said = table.get("unit", "accuracy in %") + f", with 95 % intervals by {unit}"
+    rows: list[Json] = []
+    for row in table["rows"]:
+        cells: list[Json | None] = []
+        for column, cell in zip(table["columns"], row["cells"], strict=True):
+            if cell is None or cell["value"] is None:
+                cells.append(None)
+            else:
+                cells.append(_cell(cell, _table_link(dataset, row["name"], column)))
+        rows.append({"name": _heading(row["name"]), "cells": cells})
     return {
         "title": table["title"],
-        "columns": [*map(_heading, table["columns"])],
+        "columns": [_heading(column) for column in table["columns"]],
         "rows": rows,
-        "unit": said,
+        "unit": f"{table.get('unit', 'accuracy in %')}, with 95 % intervals by {unit}",
     }
 
 
 def _table_link(dataset: str | None, row: str, column: str) -> Json | None:
     if dataset is None:  # a figure of several answers to each sample
         return None
-    link = {"dataset": dataset} | ({"platform": column} if column in PLATFORM_LABELS else {})
-    return link | ({"split": row} if row in SPLITS else {})
+    link = {"dataset": dataset}
+    if column in PLATFORM_LABELS:
+        link["platform"] = column
+    if row in SPLITS:
+        link["split"] = row
+    return link
 
 
 def _group_link(tally: Tally, group: str, label: str) -> Json | None:

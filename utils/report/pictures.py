@@ -1,4 +1,4 @@
-"""The images of a report: copies of the files themselves, or small ones for sending around.
+"""Puts images into a report: copies of the files themselves, or small ones for sending around.
 
 One cache serves all runs of a work-dir, so an image is copied once; where the file system can, a
 copy shares its blocks with the original. Making a small one of 1920x1080 costs 60 ms, nearly all
@@ -34,20 +34,27 @@ SMALL_OPTIONS = {"quality": 80, "method": 0}
 
 
 def view_image(source: Path, cache: Path, *, small: bool = False) -> tuple[Path, WH]:
-    """What the page shows of an image, made if the cache lacks it, and the image's own size.
+    """Return the file that the page shows of an image, and the image's own size.
+
+    It is made if the cache lacks it.
 
     Raises:
         OSError: missing, unreadable, or not an image.
     """
-    name, header = content_digest(source).partition(":")[2][:24], read_header(source)
+    name = content_digest(source).partition(":")[2][:24]
+    header = read_header(source)
     small = small or header.format not in SHOWN_AS_THEY_ARE or _is_turned(source, header.format)
-    view = cache / (f"{name}_{SMALL_SIDE_PX}.webp" if small else f"{name}.{header.format.lower()}")
+    if small:
+        view = cache / f"{name}_{SMALL_SIDE_PX}.webp"
+    else:
+        view = cache / f"{name}.{header.format.lower()}"
     if not view.exists():
         # Under a name of its own until it is whole: another run may write the same file now.
         # Not made by tempfile, whose files nobody else may read: a web server shows reports.
         temporary = cache / f".{uuid.uuid4().hex}.part"
         try:
-            (_save_small if small else _copy)(source, temporary)
+            save = _save_small if small else _copy
+            save(source, temporary)
             temporary.replace(view)
         finally:
             temporary.unlink(missing_ok=True)
@@ -55,7 +62,7 @@ def view_image(source: Path, cache: Path, *, small: bool = False) -> tuple[Path,
 
 
 def _is_turned(source: Path, kind: str) -> bool:
-    """Whether browsers turn an image by its EXIF data, which no model does."""
+    """Return whether browsers turn an image by its EXIF data, which no model does."""
     with open_image(source) as picture:
         # Asked for data that a PNG does not begin with, Pillow would decode it whole.
         is_told = kind == "JPEG" or "exif" in picture.info
@@ -65,16 +72,16 @@ def _is_turned(source: Path, kind: str) -> bool:
 def _save_small(source: Path, target: Path) -> None:
     from PIL.Image import Resampling
 
-    most = (SMALL_SIDE_PX, SMALL_SIDE_PX)
+    limit_wh = (SMALL_SIDE_PX, SMALL_SIDE_PX)
     with open_image(source) as picture:
-        picture.draft("RGB", most)  # JPEG: decodes at a lower size
+        picture.draft("RGB", limit_wh)  # JPEG: decodes at a lower size
         plain = _plain(picture)
-        plain.thumbnail(most, Resampling.HAMMING)
+        plain.thumbnail(limit_wh, Resampling.HAMMING)
         plain.save(target, "WEBP", icc_profile=b"", exif=b"", **SMALL_OPTIONS)
 
 
 def _plain(picture: Picture) -> Picture:
-    """8-bit colours; alpha only where it is used, for it doubles the work."""
+    """Return an image in 8-bit colours; alpha only where it is used, for it doubles the work."""
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
         picture = picture.convert("RGBA")
         lowest, _ = picture.getchannel("A").getextrema()
@@ -107,80 +114,97 @@ class Pictures:
     ) -> None:
         for folder in (cache, files / "pictures"):
             folder.mkdir(parents=True, exist_ok=True)
-        self._root, self._cache, self._files, self._below = root or Path("/"), cache, files, below
-        self._small, self._ready = small, ready or {}
+        self._root = root or Path("/")
+        self._cache = cache
+        self._files = files
+        self._below = below
+        self._small = small
+        self._ready = ready or {}
         self._pool = ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1), "view-image")
         self._numbers: dict[str, int] = {}
         self._made: dict[str, Future[dict[str, Any]]] = {}
 
     def close(self) -> None:
-        """Ends the threads; what has not begun is dropped."""
+        """End the threads; what has not begun is dropped."""
         self._pool.shutdown(cancel_futures=True)
 
-    def number(self, image: str | None, *, is_wanted: bool = True) -> int | None:
-        """The number of an image, by its path in a samples file; work on a wanted one begins."""
+    def number(self, image: str | None, *, is_needed: bool = True) -> int | None:
+        """Return the number of an image of a samples file; None where a sample has none.
+
+        Args:
+            image: its path in the samples file.
+            is_needed: begin to make it, unless it is there.
+        """
         if not image:
             return None
-        if is_wanted and image not in self._made and shown_name(image) not in self._ready:
+        if is_needed and image not in self._made and shown_name(image) not in self._ready:
             self._made[image] = self._pool.submit(self._make, image)
         return self._numbers.setdefault(image, len(self._numbers))
 
     def of_episode(self, facts: Facts, run_folder: Path) -> int | None:
-        """Puts the screenshots of an episode into the report; the number of the last one.
+        """Put the screenshots of an episode into the report; return the number of the last one.
 
         They lie with the run that has played it, which may be an earlier one of the same model.
         """
         steps = facts["trajectory"]
-        shots = {step["image_path"]: step["image_size"] for step in steps}
+        sizes = {step["image_path"]: step["image_size"] for step in steps}
         last = facts.get("last_image")
         if last is None:
             return None
-        shots.setdefault(last, steps[-1]["image_size"] if steps else None)
-        for name in shots:
+        sizes.setdefault(last, steps[-1]["image_size"] if steps else None)
+        for name in sizes:
             source = _screenshot(run_folder, name)
             if source is not None:
                 link_or_copy(source, self._files / "pictures" / name)
         if last not in self._made:
             self._made[last] = Future()
             view = f"{self._below}pictures/{last}"
-            self._made[last].set_result({"name": last, "wh": shots[last], "view": view})
+            self._made[last].set_result({"name": last, "wh": sizes[last], "view": view})
         return self._numbers.setdefault(last, len(self._numbers))
 
     def digest(self, image: str) -> str | None:
         """Return what stands for the content of an image, once it is made; None where it is not."""
-        made = self._made.get(image)
-        return None if made is None else made.result().get("digest")
+        picture = self._made.get(image)
+        return None if picture is None else picture.result().get("digest")
 
-    def known(self) -> list[dict[str, Any]]:
-        """By number, what the page needs to know: name, size, files; the name alone without any."""
-        return [
-            self._made[image].result()
-            if image in self._made
-            else self._ready.get(shown_name(image), {"name": shown_name(image)})
-            for image in self._numbers
-        ]
+    def all(self) -> list[dict[str, Any]]:
+        """Return by number what the page needs: name, size, digest, file; or the name alone."""
+        pictures: list[dict[str, Any]] = []
+        for image in self._numbers:
+            name = shown_name(image)
+            if image in self._made:
+                pictures.append(self._made[image].result())
+            else:
+                pictures.append(self._ready.get(name, {"name": name}))
+        return pictures
 
     def _make(self, image: str) -> dict[str, Any]:
-        known: dict[str, Any] = {"name": shown_name(image)}
+        name = shown_name(image)
         try:
             view, wh = view_image(self._root / image, self._cache, small=self._small)
         except OSError:  # scored on a machine without the images: the page says so
-            return known
+            return {"name": name}
         link_or_copy(view, self._files / "pictures" / view.name)
-        known |= {"wh": wh, "view": f"{self._below}pictures/{view.name}"}
-        return known | {"digest": image_digest(self._root / image)}
+        return {
+            "name": name,
+            "wh": wh,
+            "view": f"{self._below}pictures/{view.name}",
+            "digest": image_digest(self._root / image),
+        }
 
 
 def _screenshot(run_folder: Path, name: str) -> Path | None:
-    """The file of a screenshot, in this run's folder or in one beside it."""
-    here = run_folder / SCREENSHOTS / name
-    if Path(name).name != name or here.is_file():
-        return here if Path(name).name == name else None
+    """Return the file of a screenshot, in this run's folder or in one beside it."""
+    if Path(name).name != name:
+        return None
+    file = run_folder / SCREENSHOTS / name
+    if file.is_file():
+        return file
     return next(run_folder.parent.glob(f"*/{SCREENSHOTS}/{name}"), None)
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Puts a file of the cache into a report: a hard link, or a copy where there can be none."""
+    """Put a file of the cache into a report: a hard link, or a copy where there can be none."""
     try:
         target.hardlink_to(source)
     except FileExistsError:  # two images with one content
@@ -191,7 +215,7 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copies a file; where the file system can, both share their blocks until one is changed."""
+    """Copy a file; where the file system can, both share their blocks until one is changed."""
     try:
         with source.open("rb") as file, target.open("wb") as copied:
             while os.copy_file_range(file.fileno(), copied.fileno(), 1 << 30):

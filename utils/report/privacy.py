@@ -1,4 +1,4 @@
-"""Paths of this machine, kept out of a page that is passed on."""
+"""Keeps paths of this machine out of a page that is passed on."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ _ABSOLUTE = re.compile(
 
 
 def path_hider(roots: Iterable[Path | None]) -> Callable[[Any], str]:
-    """A function that makes JSON of plain data: the home becomes `~` in it, the roots `…`."""
+    """Return a function that makes JSON of plain data: the home becomes `~`, the roots `…`."""
     # One right below a file system's root says nothing, and its name may be a word of a reply.
-    hidden = [(root, "…") for root in roots if root and root.absolute().parts[2:]]
-    places = [*hidden, (Path.home(), HOME)]
-    replace = folder_replacer(places)
-    written = [
-        to_json(str(form))[1:-1]
-        for folder, _ in places
-        for form in (folder.absolute(), folder.resolve())
+    marks = [(root, "…") for root in roots if root and root.absolute().parts[2:]]
+    marks.append((Path.home(), HOME))
+    replace = folder_replacer(marks)
+    folder_texts = [
+        to_json(str(path))[1:-1]
+        for folder, _ in marks
+        for path in (folder.absolute(), folder.resolve())
     ]
 
     def as_json(value: Any) -> str:
         text = to_json(value)
-        return to_json(with_texts(value, replace)) if any(map(text.__contains__, written)) else text
+        if any(folder in text for folder in folder_texts):
+            return to_json(with_texts(value, replace))
+        return text
 
     return as_json
 
 
 def without_absolute_paths(value: Any) -> Any:
-    """A copy of plain data in which an absolute path keeps its last name only: `…/config.json`."""
+    """Return a copy of plain data in which an absolute path keeps its last name: `…/x.json`."""
     return with_texts(value, lambda text: _ABSOLUTE.sub(r"…/\1", text))
 
 
 def shown_name(image: str) -> str:
-    """An image's path as the page may show it: with its platform's folder, never from the root."""
+    """Return an image's path as the page may show it: its platform's folder and its name."""
     path = Path(image)
     return "/".join(path.parts[-2:]) if path.is_absolute() else path.as_posix()
