@@ -87,40 +87,46 @@ class RunResults:
 
     @property
     def figures(self) -> dict[str, dict[str, float]]:
-        """The official figures in percent, by level: L1 easy, medium, hard and overall, L2 basic,
-        advanced and average; those that the run has all parts of."""
+        """Return the official figures in percent, by level; those that the run has all parts of.
+
+        L1: easy, medium, hard and overall; L2: basic, advanced and average.
+        """
         return {
             level: {name: cell["value"] for name, cell in cells.items()}
             for level, cells in self._cells().items()
         }
 
     def _cells(self) -> dict[str, dict[str, Any]]:
-        found = (self.manifest.get("datasets", {}).get(name, {}) for name in self.datasets)
-        known = (entry for entry in found if entry.get("figures") is not None)
-        return {entry["level"]: entry["figures"] for entry in known}
+        datasets = self.manifest.get("datasets", {})
+        entries = [datasets.get(name, {}) for name in self.datasets]
+        return {
+            entry["level"]: entry["figures"]
+            for entry in entries
+            if entry.get("figures") is not None
+        }
 
     def __str__(self) -> str:
-        """The model, its official figures in percent with their intervals, and the folder."""
+        """Return the model, its official figures in percent with intervals, and the folder."""
         lines = [f"{self.model}{' (partial)' if self.partial else ''}"]
         for level, cells in self._cells().items():
-            shown = (
-                f"{name} {format_percent(cell['value'])}" + f" [{bounds}]" * bool(bounds)
-                for name, cell in cells.items()
-                for bounds in [format_interval(cell)]
-            )
-            lines.append(f"  {level}: {', '.join(shown) or NO_SCORE.format(noun_of(level))}")
+            figures = []
+            for name, cell in cells.items():
+                interval = format_interval(cell)
+                value = f"{name} {format_percent(cell['value'])}"
+                figures.append(f"{value} [{interval}]" if interval else value)
+            lines.append(f"  {level}: {', '.join(figures) or NO_SCORE.format(noun_of(level))}")
         return "\n".join([*lines, f"  {self.folder}"])
 
     @cached_property
     def samples(self) -> pd.DataFrame:
-        """One row per scored sample, over all data sets, in file order.
+        """Return one row per scored sample, over all data sets, in file order.
 
         Columns: those of the samples file (`scoring/samples.py`), None where a level has no such
         field; but `prompt_tokens` and `completion_tokens` stand for `usage`, `error` is a string.
         """
         import pandas as pd
 
-        rows = [_row(name, facts) for name, each in self.files.items() for facts in each.facts()]
+        rows = [_row(name, facts) for name, files in self.files.items() for facts in files.facts()]
         frame = pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS))
         for column in ("prompt_tokens", "completion_tokens", "latency_s", "attempts"):
             frame[column] = pd.to_numeric(frame[column])
@@ -129,7 +135,7 @@ class RunResults:
         return frame
 
     def table(self, dataset: str) -> pd.DataFrame:
-        """The printed table of a data set, one row per figure.
+        """Return the printed table of a data set, one row per figure.
 
         Index: `row` (a difficulty, a grounding type, ...) and `column` (a platform or "Overall");
         `.table(d)["value"].unstack()` looks as it was printed. Columns: `value`, `low`, `high` in
@@ -143,7 +149,8 @@ class RunResults:
         if dataset not in self.datasets:
             scored = ", ".join(self.datasets)
             raise UserError(f"{self.folder}: was not scored on {dataset!r}; scored: {scored}")
-        table, numbers = self.analysis[dataset].get("table"), ("value", "low", "high")
+        table = self.analysis[dataset].get("table")
+        numbers = ("value", "low", "high")
         if not table:
             raise UserError(f"{self.folder}: {dataset} has no table yet; run --mode eval again")
         cells = [
@@ -161,7 +168,7 @@ class RunResults:
 
 
 def load_run(folder: str | Path) -> RunResults:
-    """Reads a finished run; no model, no data root and no function of yours is needed.
+    """Load a finished run. Needs neither the model, the data, nor user functions.
 
     Args:
         folder: of a run, or of a model: its newest run then. A `UserError` if nothing was scored.
@@ -171,7 +178,7 @@ def load_run(folder: str | Path) -> RunResults:
 
 
 def results_written(folder: Path, model: str, datasets: Collection[str]) -> RunResults:
-    """The results that a run has just written for some data sets; its folder may hold more."""
+    """Return the results that a run has just written for some data sets of its folder."""
     files = whole_scorings(folder, newest=True)
     return _results(folder, {name: files[name] for name in files if name in datasets}, model)
 
@@ -179,11 +186,11 @@ def results_written(folder: Path, model: str, datasets: Collection[str]) -> RunR
 def _results(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") -> RunResults:
     return RunResults(
         folder=folder,
-        model=next((each.model for each in files.values()), model),
+        model=next((scored.model for scored in files.values()), model),
         datasets=tuple(files),
-        partial=tuple(name for name, each in files.items() if each.is_partial),
-        scores={name: each.scores for name, each in files.items()},
-        analysis={name: each.analysis for name, each in files.items()},
+        partial=tuple(name for name, scored in files.items() if scored.is_partial),
+        scores={name: scored.scores for name, scored in files.items()},
+        analysis={name: scored.analysis for name, scored in files.items()},
         manifest=read_json(folder / MANIFEST_NAME),
         files=dict(files),
     )

@@ -2,46 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
+from typing import Any
 
 from utils import PROJECT
 from utils.errors import StopRun
 from utils.images import data_root, image_root
-from utils.run.outcome import Done
+from utils.run.outcome import Outcome
 from utils.run.plan import Plan
 from utils.runs.derived import MANIFEST_NAME, read_json
 from utils.runs.folder import RunFolder
-from utils.runs.manifest import manifest_of, scoring_of
+from utils.runs.manifest import Entry, ManifestUpdate, manifest_of, scoring_of
 from utils.runs.seals import merged
 from utils.scoring.sheets import write_json
 
 
-def write_manifest(plan: Plan, folder: RunFolder, done: Sequence[Done]) -> None:
-    entries = {each.dataset: each.entry for each in done if each.entry is not None}
-    is_scored = any(each.is_scored for each in done)
-    scoring = scoring_of(plan.options.arguments, plan.dump) if is_scored else None
-    stopped = {
-        each.dataset: {
-            "level": plan.data[each.dataset].benchmark.level,
-            "why": each.why,
-        }
-        for each in done
-        if each.problems
-    }
-    places = {
+def write_manifest(plan: Plan, folder: RunFolder, outcomes: Sequence[Outcome]) -> None:
+    """Write what is new of some data sets into the manifest of a run's folder."""
+    path = folder.path / MANIFEST_NAME
+    before = read_json(path, must_be_whole=False)
+    update = _update(plan, folder, outcomes, before)
+    folders = {
         "$LMUData": data_root(),
         "$IMAGE_ROOT_DIR": image_root(),
         "$EVAL_WORK_DIR": plan.options.work_dir,
         ".": PROJECT,
     }
-    path = folder.path / MANIFEST_NAME
-    before = read_json(path, must_be_whole=False)
-    written = {name: sha256 for each in done for name, sha256 in each.checksums.items()}
-    files = merged(folder.path, before, written)
-    if manifest := manifest_of(folder.model, before, entries, scoring, places, stopped, files):
-        # Of a full disk has been told where it stopped a data set.
-        with suppress(StopRun) if stopped and not entries else nullcontext():
-            write_json(path, plan.secrets.clean_object(manifest))
-            whole = [name for name, entry in entries.items() if not entry.facts["partial"]]
-            folder.link_newest([path], {each.dataset for each in done}.difference(whole))
+    manifest = manifest_of(before, update, folders)
+    if not manifest:
+        return
+    # Where a full disk has stopped a data set, that has been said.
+    is_told = bool(update.stopped) and not update.entries
+    with suppress(StopRun) if is_told else nullcontext():
+        write_json(path, plan.secrets.clean_object(manifest))
+        complete = {name for name, entry in update.entries.items() if not entry.facts["partial"]}
+        folder.link_newest([path], {outcome.dataset for outcome in outcomes} - complete)
+
+
+def _update(
+    plan: Plan, folder: RunFolder, outcomes: Sequence[Outcome], before: Mapping[str, Any]
+) -> ManifestUpdate:
+    scoring = None
+    if any(outcome.is_scored for outcome in outcomes):
+        scoring = scoring_of(plan.options.arguments, plan.dump)
+    entries: dict[str, Entry] = {}
+    stopped: dict[str, dict[str, str]] = {}
+    checksums: dict[str, str] = {}
+    for outcome in outcomes:
+        if outcome.entry is not None:
+            entries[outcome.dataset] = outcome.entry
+        if outcome.problems:
+            level = plan.data[outcome.dataset].benchmark.level
+            stopped[outcome.dataset] = {"level": level, "why": outcome.why}
+        checksums.update(outcome.checksums)
+    files = merged(folder.path, before, checksums)
+    return ManifestUpdate(folder.model, entries, scoring, stopped, files)

@@ -13,28 +13,31 @@ from utils.runs.manifest import Entry
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Outcome:
     """What became of one model on one data set."""
 
-    dataset: str
+    dataset: str  # "" where the model stopped before its first data set
     folder: RunFolder | None  # that it worked in; None if it did not come so far
     code: int  # its exit code
     problems: tuple[str, ...] = ()  # what ended it early
     why: str = ""  # the same in one clause
     is_scored: bool = False  # there are score files of this run
     entry: Entry | None = None  # what the manifest says of it; None: nothing new
-    # Of the files that were written, by name.
-    checksums: Mapping[str, str] = field(default_factory=dict)
+    checksums: Mapping[str, str] = field(default_factory=dict)  # of files written, by name
 
 
 def stopped(
     plan: Plan, dataset: str, folder: RunFolder | None, problems: Sequence[str], why: str
-) -> Done:
+) -> Outcome:
     """Print why a model or data set cannot go on, and return that; the others do.
 
     Args:
+        plan: what is run.
+        dataset: its name.
+        folder: that the model worked in.
+        problems: what ended it.
         why: the same in one clause, for the manifest.
     """
     if not plan.is_quiet:
         print(*problems, sep="\n", file=sys.stderr)
-    return Done(dataset, folder, SOME_FAILED, tuple(problems), why)
+    return Outcome(dataset, folder, SOME_FAILED, tuple(problems), why)

@@ -36,23 +36,23 @@ class ScoredFiles:
 
     @property
     def analysis(self) -> dict[str, Any]:
-        """Tables and audits, by section; empty without such a file."""
+        """Return tables and audits, by section; empty without such a file."""
         return read_json(self.beside("analysis"))
 
     @property
     def scores(self) -> dict[str, Any]:
-        """The score object; empty if its file is gone."""
+        """Return the score object; empty if its file is gone."""
         return read_json(self.beside("score")) or read_json(self.beside("scores"))
 
     def facts(self) -> Iterator[Facts]:
-        """The samples in file order, one at a time."""
+        """Yield the samples in file order."""
         return islice(_lines(self.samples), 1, None)
 
     def rotations(self) -> Iterator[list[Facts]]:
-        """For each sample in file order its question in every rotation; nothing without them."""
+        """Yield the rotations of each question, in file order; nothing without such a file."""
         path = self._rotations_file
         rows = islice(_lines(path), 1, None) if path.exists() else ()
-        return (list(turns) for _, turns in groupby(rows, itemgetter("question")))
+        return (list(rotations) for _, rotations in groupby(rows, itemgetter("question")))
 
     @property
     def _rotations_file(self) -> Path:
@@ -85,18 +85,18 @@ class ScoredFiles:
         return f"{self.samples.parent}: {what}; {cure}, which makes no requests"
 
     def beside(self, kind: str) -> Path:
-        """The file of another kind ("analysis", "score") of the same samples."""
+        """Return the file of another kind ("analysis", "score") of the same samples."""
         stem, _, ending = self.samples.name.rpartition("_samples")
         return self.samples.with_name(f"{stem}_{kind}{ending.removesuffix('.jsonl')}.json")
 
 
 def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:
-    """The data sets that a run's folder has scored samples of, by name, in order of level.
+    """Return the data sets that a run's folder has scored samples of, by name, in order of level.
 
     Args:
         newest: of a full and a partial set take the one that was written last.
     """
-    found: dict[str, ScoredFiles] = {}
+    by_dataset: dict[str, ScoredFiles] = {}
     paths = samples_files_in(folder)
     if newest:
         paths.sort(key=lambda path: -path.stat().st_mtime_ns)
@@ -105,12 +105,12 @@ def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles
         dataset, level, model = (str(head[name]) for name in ("dataset", "level", "model"))
         is_sealed = bool(head.get("sealed"))
         files = ScoredFiles(dataset, level, model, bool(head["partial"]), path, is_sealed)
-        found.setdefault(dataset, files)
-    return dict(sorted(found.items(), key=lambda item: item[1].level))
+        by_dataset.setdefault(dataset, files)
+    return dict(sorted(by_dataset.items(), key=lambda item: item[1].level))
 
 
 def whole_scorings(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:
-    """The data sets as `scored_files` has them, none of which mixes two scorings.
+    """Return the data sets as `scored_files` does, none of which mixes two scorings.
 
     Raises:
         UserError: one does, because a scoring was interrupted or is still going on.
@@ -124,12 +124,12 @@ def whole_scorings(folder: Path, *, newest: bool = False) -> dict[str, ScoredFil
 
 
 def samples_files_in(folder: Path) -> list[Path]:
-    """The samples files of a folder, full ones first."""
+    """Return the samples files of a folder, full ones first."""
     return [*folder.glob(f"*{SAMPLES_SUFFIX}"), *folder.glob("*_samples_partial.jsonl")]
 
 
 def _lines(path: Path) -> Iterator[Facts]:
-    """The head of a samples file, then its samples."""
+    """Yield the head of a samples file, then its samples."""
     line_number = 0
     cure = "run --mode eval again"
     try:
@@ -151,7 +151,7 @@ def _lines(path: Path) -> Iterator[Facts]:
 
 
 def read_json(path: Path, *, must_be_whole: bool = True) -> dict[str, Any]:
-    """A JSON object; empty if there is no such file, or a broken one that need not be whole.
+    """Return a JSON object; empty if there is no such file, or a broken one that need not be whole.
 
     Raises:
         UserError: it is there, must be whole, and cannot be read.

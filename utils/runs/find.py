@@ -12,19 +12,20 @@ from utils.runs.log import runs_of
 
 
 def find_run(path: Path) -> Path:
-    """The folder of a run: `path` itself, or the newest run of the model whose folder it is.
+    """Return the folder of a run: `path` itself, or the newest run of the model whose folder it is.
 
-    Of those that have a part of their data sets the newest that has all of them stands in.
+    Where the newest run has only a part of its data sets, the newest that has all stands in.
 
     Raises:
         UserError: there is none, nothing in it was scored, or which is the newest is not known.
     """
-    if runs := scored_runs(path):  # before `path`: a model's folder links to the newest files
+    runs = scored_runs(path)
+    if runs:  # before `path`: a model's folder links to the newest files
         problem = doubtful_order(runs)
         if problem is not None:
             raise UserError(f"{path}: {problem}; name the folder of the run that you mean")
-        names = [each.name.rpartition("_samples")[0] for each in samples_files_in(runs[0])]
-        return fuller_run(runs[0], names) or runs[0]
+        stems = [file.name.rpartition("_samples")[0] for file in samples_files_in(runs[0])]
+        return fuller_run(runs[0], stems) or runs[0]
     if samples_files_in(path):
         return path
     expected = "<work-dir>/<model>/T<date>_G<commit>, or <work-dir>/<model> for its newest run"
@@ -38,11 +39,11 @@ def find_run(path: Path) -> Path:
 
 
 def scored_runs(model_folder: Path) -> list[Path]:
-    """The runs of a model that were scored, the newest first."""
+    """Return the folders of a model's runs that were scored, the newest first."""
     runs = [
         folder
         for folder in _folders(model_folder)  # a model's own folder has links alone
-        if not all(each.is_symlink() for each in samples_files_in(folder))
+        if not all(file.is_symlink() for file in samples_files_in(folder))
     ]
     return sorted(runs, key=newest_start, reverse=True)
 
@@ -73,7 +74,7 @@ def doubtful_order(folders: Sequence[Path]) -> str | None:
 
 
 def _starts(folder: Path) -> dict[int, str]:
-    """When each run in a folder was started, by its number."""
+    """Return when each run in a folder was started, by its number."""
     runs = [run for log in _logs_in(folder) for run in runs_of(log)]
     return {run.seq: run.begin["started_at"] for run in runs}
 
@@ -84,7 +85,7 @@ def _logs_in(folder: Path) -> list[Path]:
 
 
 def fuller_run(run: Path, stems: Collection[str]) -> Path | None:
-    """The newest run of the same model with full results of data sets that `run` has less of.
+    """Return the newest run of the same model with full results of data sets that `run` lacks.
 
     Args:
         stems: how the files of these data sets begin.
@@ -98,11 +99,11 @@ def fuller_run(run: Path, stems: Collection[str]) -> Path | None:
 
 
 def newest_start(folder: Path) -> tuple[Any, ...]:
-    """The place of the newest run in a folder among its model's; empty without a log."""
+    """Return the sort key of the newest run in a folder; empty without a log."""
     runs = [run for log in _logs_in(folder) for run in runs_of(log)]
     return max(((run.seq, run.begin["started_at"]) for run in runs), default=())
 
 
 def _folders(path: Path) -> list[Path]:
-    found = path.iterdir() if path.is_dir() else ()
-    return sorted(entry for entry in found if entry.is_dir() and not entry.is_symlink())
+    entries = path.iterdir() if path.is_dir() else ()
+    return sorted(entry for entry in entries if entry.is_dir() and not entry.is_symlink())

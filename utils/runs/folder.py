@@ -34,7 +34,7 @@ LONGEST_NAME = 80  # file names add a data set and a suffix; most file systems e
 
 
 def safe_name(model: str) -> str:
-    """A folder name for any model name; names that are safe already stay as they are.
+    """Return a folder name for any model name; names that are safe already stay as they are.
 
     Others keep what can be read of them, plus a hash, so that `a/b` and `a:b` stay apart.
     """
@@ -44,7 +44,7 @@ def safe_name(model: str) -> str:
 
 
 def name_collisions(models: Iterable[str]) -> list[str]:
-    """Pairs of model names that would share a folder, on file systems that ignore case too."""
+    """Return a problem for each pair of models that would share a folder, case ignored."""
     taken: dict[str, str] = {}
     pairs = [(taken.setdefault(safe_name(name).casefold(), name), name) for name in models]
     return [
@@ -55,7 +55,7 @@ def name_collisions(models: Iterable[str]) -> list[str]:
 
 
 def work_dir_problems(work_dir: Path, option: str = "--work-dir") -> list[str]:
-    """Why nothing could be written below the folder of an option; leaves nothing behind."""
+    """Return why nothing could be written below the folder of an option; leave nothing behind."""
     # os.path.exists, unlike Path.exists, takes a folder that may not be looked into for absent.
     candidates = (work_dir, *work_dir.absolute().parents)
     existing = next(path for path in candidates if os.path.exists(path))  # noqa: PTH110
@@ -76,39 +76,43 @@ class RunFolder:
 
     @classmethod
     def of_experiment(
-        cls, work_dir: Path, model: str, commit: str, wanted: Mapping[str, RunSpec]
+        cls, work_dir: Path, model: str, commit: str, specs: Mapping[str, RunSpec]
     ) -> tuple[RunFolder, str | None]:
-        """The folder in which a run goes on or begins, and why it is not the plainly named one.
+        """Return the folder in which a run goes on or begins, and why it is not the usual one.
 
         Args:
+            work_dir: the folder of all models.
+            model: its name in the config.
             commit: of the project, or "unknown".
-            wanted: by data set, what the run asks.
+            specs: by data set, what the run requests.
 
         Raises:
             UserError: the folder belongs to another model, whose name was mapped to it before.
         """
         home = work_dir / safe_name(model)
-        held: dict[Path, dict[str, LoggedRun]] = {}  # the newest run of each log
+        runs_by_folder: dict[Path, dict[str, LoggedRun]] = {}  # the newest run of each log
         for log, runs in logs_by_age(work_dir, model):
             for run in runs[-1:]:
                 problem = foreign_owner(model, run, home)
                 if problem is not None:
                     raise UserError(problem)
-                held.setdefault(log.parent, {})[run.begin.get("dataset", "")] = run
-        for folder, of_folder in held.items():  # the newest first
-            if of_folder.keys() & wanted and not differences(of_folder, wanted):
-                return cls(model, folder)._checked(wanted), None
-        first = folder = home / f"T{datetime.datetime.now().astimezone():%Y%m%d}_G{commit[:8]}"
+                runs_by_folder.setdefault(log.parent, {})[run.begin.get("dataset", "")] = run
+        for folder, runs_of_folder in runs_by_folder.items():  # the newest first
+            if runs_of_folder.keys() & specs and not differences(runs_of_folder, specs):
+                return cls(model, folder)._checked(specs), None
+        first = home / f"T{datetime.datetime.now().astimezone():%Y%m%d}_G{commit[:8]}"
+        folder = first
         numbers = itertools.count(2)
-        while differences(held.get(folder, {}), wanted):
+        while differences(runs_by_folder.get(folder, {}), specs):
             folder = first.with_name(f"{first.name}_{next(numbers)}")
-        apart = " and ".join(differences(held.get(first, {}), wanted))
-        return cls(model, folder)._checked(
-            wanted
-        ), f"{first.name} holds a run with {apart}" if apart else None
+        run_folder = cls(model, folder)._checked(specs)
+        if folder == first:
+            return run_folder, None
+        apart = " and ".join(differences(runs_by_folder[first], specs))
+        return run_folder, f"{first.name} holds a run with {apart}"
 
     def _checked(self, datasets: Iterable[str]) -> RunFolder:
-        """Itself; a UserError where a log in it was put together from two."""
+        """Return itself; raise a UserError where a log in it was put together from two."""
         logs = [self.log(dataset) for dataset in datasets]
         problems = [doubled_problem(log) for log in logs if log.exists()]
         if any(problems):
@@ -120,48 +124,48 @@ class RunFolder:
         return one_process_at_a_time(self.path / ".scoring.lock", f"scoring {self.path}")
 
     def stem(self, dataset: str) -> str:
-        """How the files of one data set begin."""
+        """Return how the files of one data set begin."""
         return f"{safe_name(self.model)}_{dataset}"
 
     @property
     def has_answers(self) -> bool:
-        """Whether there is an answer in any of its logs."""
+        """Return whether there is an answer in any of its logs."""
         return any(has_answer(log) for log in self.path.glob("*.jsonl"))
 
     def log(self, dataset: str) -> Path:
-        """The run's log."""
+        """Return the run's log."""
         return self.path / f"{self.stem(dataset)}.jsonl"
 
     def rank_log(self, dataset: str, rank: int, token: str) -> Path:
-        """The log of one rank of a group; see `utils.engine.ranks.runs`."""
+        """Return the log of one rank of a group; see `utils.engine.ranks.runs`."""
         return self.path / f"{self.stem(dataset)}.rank{rank}-{token}.jsonl"
 
     def rank_logs(self, dataset: str) -> list[Path]:
-        """The logs of ranks in this folder that have not been merged into the run's log yet."""
+        """Return the logs of ranks in this folder that are not merged into the run's log yet."""
         return sorted(self.path.glob(f"{glob.escape(self.stem(dataset))}.rank*-*.jsonl"))
 
     def file(self, dataset: str, suffix: str, *, partial: bool) -> Path:
-        """A derived file; `suffix` includes the extension, e.g. "_score.json"."""
+        """Return a derived file; `suffix` includes the extension, e.g. "_score.json"."""
         ending = suffix.replace(".", "_partial.") if partial else suffix
         return self.path / f"{self.stem(dataset)}{ending}"
 
     def drop_partial(self, dataset: str, full_names: Iterable[str]) -> None:
-        """Removes the `_partial` twins of full files and the links to them."""
+        """Remove the `_partial` twins of full files and the links to them."""
         for name in full_names:
             for folder in (self.path, self.path.parent):
                 twin = folder / f"{Path(name).stem}_partial{Path(name).suffix}"
                 twin.unlink(missing_ok=True)
 
     def logs_of_model(self, dataset: str) -> list[Path]:
-        """The logs of all runs of this model, those of ranks that are not merged yet included."""
+        """Return the logs of all runs of this model, those of ranks that are not merged yet too."""
         return all_logs(self.path.parents[1], self.model, dataset)
 
     def fuller(self, datasets: Iterable[str]) -> Path | None:
-        """The newest run with full results of data sets that this run has less of."""
+        """Return the newest run with full results of data sets that this run has a part of."""
         return fuller_run(self.path, [self.stem(dataset) for dataset in datasets])
 
     def link_newest(self, files: Iterable[Path], datasets: Collection[str]) -> None:
-        """Links in the model's folder to files and folders of this run, where links are allowed.
+        """Link in the model's folder to files and folders of this run, where links are allowed.
 
         Those to a run that has more of these data sets stay. What was queried whole and not
         scored yet is no part, though it has no results: its caller names none.
@@ -198,38 +202,40 @@ def choosing(work_dir: Path, model: str) -> AbstractContextManager[None]:
     return one_process_at_a_time(lock, f'starting a run of model "{model}"')
 
 
-def differences(held: Mapping[str, LoggedRun], wanted: Mapping[str, RunSpec]) -> list[str]:
-    """In what a run asks otherwise than those that a folder holds, the newest of each data set."""
-    found: dict[str, None] = {}
-    for dataset, run in held.items():
-        mine = wanted.get(dataset) or next(iter(wanted.values()))
-        compared = set(run.request_hashes) if dataset in wanted else {"settings"}
-        if (run.begin.get("mode"), run.limit) != (mine.mode, mine.limit):
-            compared.discard("pictures")  # those of other samples
-        apart = [
-            each
-            for each in run.request_hashes
-            if each in compared and run.request_hashes[each] != mine.request_hashes.get(each)
-        ]
-        found |= {f"other {aspect}": None for aspect in apart}
-        if dataset in wanted and run.is_circular != mine.is_circular:
-            found["circular evaluation" if run.is_circular else "no circular evaluation"] = None
-        if run.limit != mine.limit:
-            found["no --limit" if run.limit is None else f"--limit {run.limit}"] = None
-    return list(found)
+def differences(runs: Mapping[str, LoggedRun], specs: Mapping[str, RunSpec]) -> list[str]:
+    """Return in what a new run would differ from the runs that a folder holds.
+
+    Args:
+        runs: the newest of each data set in the folder.
+        specs: of the new run, by data set.
+    """
+    texts: dict[str, None] = {}
+    for dataset, run in runs.items():
+        spec = specs.get(dataset) or next(iter(specs.values()))
+        aspects = set(run.request_hashes) if dataset in specs else {"settings"}
+        if (run.begin.get("mode"), run.limit) != (spec.mode, spec.limit):
+            aspects.discard("pictures")  # those of other samples
+        for aspect, value in run.request_hashes.items():
+            if aspect in aspects and value != spec.request_hashes.get(aspect):
+                texts[f"other {aspect}"] = None
+        if dataset in specs and run.is_circular != spec.is_circular:
+            texts["circular evaluation" if run.is_circular else "no circular evaluation"] = None
+        if run.limit != spec.limit:
+            texts["no --limit" if run.limit is None else f"--limit {run.limit}"] = None
+    return list(texts)
 
 
 def all_logs(work_dir: Path, model: str, dataset: str = "") -> list[Path]:
-    """The logs of all runs of a model, those of ranks included; of all data sets unless named."""
+    """Return the logs of all runs of a model and its ranks, of all data sets unless named."""
     stem = re.escape(safe_name(model))
     name = re.compile(rf"T\d{{8}}_G\w+/{stem}_{dataset or '[A-Za-z0-9]+'}(\.rank\d+-\w+)?\.jsonl")
-    found = (work_dir / safe_name(model)).glob("T*/*.jsonl")
-    return sorted(log for log in found if name.fullmatch(f"{log.parent.name}/{log.name}"))
+    logs = (work_dir / safe_name(model)).glob("T*/*.jsonl")
+    return sorted(log for log in logs if name.fullmatch(f"{log.parent.name}/{log.name}"))
 
 
 def logs_by_age(
     work_dir: Path, model: str, dataset: str = ""
 ) -> list[tuple[Path, Sequence[LoggedRun]]]:
-    """The logs of a model with their runs, the one with the newest run first."""
+    """Return the logs of a model with their runs, the one with the newest run first."""
     logs = [(log, runs_of(log)) for log in all_logs(work_dir, model, dataset)]
-    return sorted(logs, key=lambda each: [run.seq for run in each[1][-1:]], reverse=True)
+    return sorted(logs, key=lambda log: [run.seq for run in log[1][-1:]], reverse=True)

@@ -30,6 +30,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,7 +56,7 @@ class Entry(NamedTuple):
 
 
 def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
-    """What the manifest says of the data set of a log."""
+    """Return what the manifest says of the data set of a log."""
     facts: dict[str, Any] = {
         "level": level,
         "mode": view.mode,
@@ -72,7 +73,7 @@ def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
 
 
 def scoring_of(arguments: Sequence[str], config: Mapping[str, Any]) -> dict[str, Any]:
-    """The section on a scoring that has just been done with the resolved config."""
+    """Return the section on a scoring that has just been done with the resolved config."""
     return {
         "at": now(),
         "command": _command(arguments),
@@ -82,50 +83,72 @@ def scoring_of(arguments: Sequence[str], config: Mapping[str, Any]) -> dict[str,
     }
 
 
-def manifest_of(
-    model: str,
-    before: Mapping[str, Any],
-    entries: Mapping[str, Entry],
-    scoring: Mapping[str, Any] | None,
-    places: Mapping[str, Path],
-    stopped: Mapping[str, Mapping[str, str]],
-    files: Mapping[str, str],
-) -> dict[str, Any]:
-    """The manifest of a folder; what the one before says of other data sets stays.
+@dataclass(frozen=True)
+class ManifestUpdate:
+    """What a run or a scoring adds to the manifest of its folder."""
 
-    Empty: nothing is new. `places` are those of `portable`; `stopped` is the section of this run,
-    `files` that of the folder.
+    model: str
+    entries: Mapping[str, Entry]  # by data set
+    scoring: Mapping[str, Any] | None  # the section; None: nothing was scored
+    stopped: Mapping[str, Mapping[str, str]]  # the section
+    files: Mapping[str, str]  # the section, of all files in the folder
+
+
+def manifest_of(
+    before: Mapping[str, Any], update: ManifestUpdate, folders: Mapping[str, Path]
+) -> dict[str, Any]:
+    """Return the new manifest of a folder; empty: nothing is new.
+
+    Args:
+        before: the one from before; what it says of other data sets stays.
+        update: what is new.
+        folders: those of `portable`.
     """
-    kept = before.get("datasets") or {}
+    datasets_before = before.get("datasets") or {}
     new = {
         name: entry
-        for name, entry in entries.items()
-        if not entry.facts["partial"] or kept.get(name, entry.facts).get("partial")
+        for name, entry in update.entries.items()
+        if not entry.facts["partial"] or datasets_before.get(name, entry.facts).get("partial")
     }
-    whole = [name for name, entry in new.items() if not entry.facts["missing"]]
-    earlier = {k: v for k, v in (before.get("stopped") or {}).items() if k not in whole}
-    ended = {"stopped": {**earlier, **portable(stopped, places)}} if earlier or stopped else {}
-    sealed = {CHECKSUMS: dict(files)} if files else {}
-    if not new:
-        first = {"model": model, "datasets": {}}
-        is_new = bool(stopped) or files != before.get(CHECKSUMS, {})
-        return {**first, **before, "format": FORMAT, **ended, **sealed} if is_new else {}
-    run = max((entry.run for entry in new.values()), key=lambda run: run.get("seq", 0))
-    end = max((entry.end for entry in new.values()), key=lambda end: end.get("ended_at", ""))
-    config = run.get("config") or {}
-    starts = [entry.run["started_at"] for entry in new.values() if entry.run.get("started_at")]
-    asking = {
+    complete = [name for name, entry in new.items() if not entry.facts["missing"]]
+    stopped_before = before.get("stopped") or {}
+    stopped = {name: stop for name, stop in stopped_before.items() if name not in complete}
+    stopped |= portable(update.stopped, folders)
+    sections: dict[str, Any] = {}
+    if stopped:
+        sections["stopped"] = stopped
+    if update.files:
+        sections[CHECKSUMS] = dict(update.files)
+    if new:
+        manifest = _sections_of_run(before, update, new)
+        datasets = {**datasets_before, **{name: entry.facts for name, entry in new.items()}}
+        return {**portable(manifest, folders), "datasets": datasets, **sections}
+    if update.stopped or update.files != before.get(CHECKSUMS, {}):
+        return {"model": update.model, "datasets": {}, **before, "format": FORMAT, **sections}
+    return {}
+
+
+def _sections_of_run(
+    before: Mapping[str, Any], update: ManifestUpdate, entries: Mapping[str, Entry]
+) -> dict[str, Any]:
+    """Return what the manifest says of the newest run and its scoring."""
+    run = max((entry.run for entry in entries.values()), key=lambda run: run.get("seq", 0))
+    end = max((entry.end for entry in entries.values()), key=lambda end: end.get("ended_at", ""))
+    starts = [entry.run["started_at"] for entry in entries.values() if entry.run.get("started_at")]
+    inference = {
         "started_at": min(starts, default=""),  # the record of a run may be damaged
         **{name: end.get(name) for name in ("ended_at", "wall_s", "cpu_s")},
         "command": _command(run.get("arguments") or ()),
         **{name: run[name] for name in _OF_RUN if name in run},
     }
-    manifest = {"format": FORMAT, "model": model, "config": config, "asking": asking}
-    if scoring := scoring or before.get("scoring"):
-        is_same = scoring.get("config") == config
-        manifest["scoring"] = {k: v for k, v in scoring.items() if k != "config" or not is_same}
-    datasets = {**kept, **{name: entry.facts for name, entry in new.items()}}
-    return {**portable(manifest, places), "datasets": datasets, **ended, **sealed}
+    config = run.get("config") or {}
+    sections = {"format": FORMAT, "model": update.model, "config": config, "asking": inference}
+    scoring = dict(update.scoring or before.get("scoring") or {})
+    if scoring.get("config") == config:
+        del scoring["config"]
+    if scoring:
+        sections["scoring"] = scoring
+    return sections
 
 
 def _command(arguments: Iterable[str]) -> str:
@@ -135,38 +158,39 @@ def _command(arguments: Iterable[str]) -> str:
 # -- paths that hold on another machine ------------------------------------------------------------
 
 
-def folder_replacer(places: Iterable[tuple[Path, str]]) -> Callable[[str], str]:
-    """A function that puts marks in the place of folders in a text, the longest path first.
+def folder_replacer(folders: Iterable[tuple[Path, str]]) -> Callable[[str], str]:
+    """Return a function that puts marks in the place of folders in a text, the longest path first.
 
     A folder stands in a text as a whole path or the beginning of one: "x/jo" is no part of "x/john"
     or "y/x/jo", but it ends at the full stop of a sentence.
 
     Args:
-        places: folder and mark, the later one where two are the same folder. Each is found as it
+        folders: folder and mark, the later one where two are the same folder. Each is found as it
             is written and with its links resolved. The root of a file system is left alone.
     """
     marks = {
         str(form): mark
-        for folder, mark in places
+        for folder, mark in folders
         for form in {folder.absolute(), folder.resolve()}
         if form.parts[1:]
     }
     either = "|".join(re.escape(folder) for folder in sorted(marks, key=len, reverse=True))
-    wanted = re.compile(rf"(?<![\w.~-])({either})(?![\w-]|\.\w)", re.ASCII)
+    pattern = re.compile(rf"(?<![\w.~-])({either})(?![\w-]|\.\w)", re.ASCII)
 
     def replace(text: str) -> str:
         if not any(folder in text for folder in marks):  # so in nearly all texts; much quicker
             return text
-        return wanted.sub(lambda found: marks[found[1]], text)
+        return pattern.sub(lambda match: marks[match[1]], text)
 
     return replace
 
 
-def portable(value: Any, places: Mapping[str, Path]) -> Any:
-    """Plain data with its paths rewritten so that they hold on another machine.
+def portable(value: Any, folders: Mapping[str, Path]) -> Any:
+    """Return plain data with its paths rewritten so that they hold on another machine.
 
     Args:
-        places: what to write instead of a folder, e.g. "$LMUData". The home folder becomes `~`.
+        value: plain data.
+        folders: by what to write instead of each, e.g. "$LMUData". The home folder becomes `~`.
     """
-    marks = [(Path.home(), HOME), *((folder, mark) for mark, folder in places.items())]
+    marks = [(Path.home(), HOME), *((folder, mark) for mark, folder in folders.items())]
     return with_texts(value, folder_replacer(marks))

@@ -62,7 +62,7 @@ READERS = 8  # threads that read images: a network disk is slow to open each
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """What a run asks of one data set."""
+    """What a run requests of one data set."""
 
     mode: str
     limit: int | None
@@ -78,20 +78,27 @@ def run_spec_of(
     system_prompt: str | None,
     prompt_function: Callable[..., Any] | None,
 ) -> RunSpec:
-    """What a run asks of one data set, which has samples.
+    """Return what a run requests of one data set, which has samples.
 
     Args:
+        data: the data set.
+        limit: how many of its samples; None: all.
         settings: what of the model decides about its answers: `ModelWrapper.settings_digest`.
         system_prompt: of the model's entry.
         prompt_function: the user's for this data set.
     """
-    samples, (name, content) = data.chosen(limit), data.benchmark.source()
+    samples = data.chosen(limit)
+    name, content = data.benchmark.source()
     hashes = {
         "md5": hashlib.md5(content, usedforsecurity=False).hexdigest(),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
     pictures = pictures_digest(
-        {str(each.line["image_path"]): each.image for each in samples if each.image is not None}
+        {
+            str(sample.line["image_path"]): sample.image
+            for sample in samples
+            if sample.image is not None
+        }
     )
     annotations = {"file": name, "bytes": len(content), **hashes}
     request_hashes = {
@@ -130,7 +137,9 @@ def _short(value: Any) -> str:
 
 
 def pictures_digest(pictures: Mapping[str, Path]) -> dict[str, Any]:
-    """One checksum of many images: SHA-256 over the lines "<BLAKE3>  <path>\\n", sorted by path.
+    """Return one checksum of many images.
+
+    It is the SHA-256 over the lines "<BLAKE3>  <path>\\n", sorted by path.
 
     Args:
         pictures: file by path relative to the image root.
@@ -138,8 +147,8 @@ def pictures_digest(pictures: Mapping[str, Path]) -> dict[str, Any]:
     with ThreadPoolExecutor(READERS) as readers:
         hashes = zip(readers.map(_content, pictures.values()), pictures, strict=True)
         lines = [f"{content}  {name}\n" for content, name in sorted(hashes, key=itemgetter(1))]
-    whole = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass"))
-    return {"count": len(lines), "digest": f"sha256:{whole.hexdigest()}"}
+    checksum = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass"))
+    return {"count": len(lines), "digest": f"sha256:{checksum.hexdigest()}"}
 
 
 def _content(file: Path) -> str:
@@ -155,14 +164,14 @@ def _content(file: Path) -> str:
 def made_with(
     config: Mapping[str, Any], file: Path, arguments: Sequence[str], inputs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The part of a run's record that only people and comparisons read.
+    """Return provenance metadata of a run; never used to decide about reuse.
 
     Args:
         config: the resolved config of `file`, without secrets.
         inputs: as in `RunSpec`.
     """
     text = file.read_bytes()
-    named = re.findall(r"\$\{(\w+)\}", text.decode("utf-8", "replace"))
+    variables = re.findall(r"\$\{(\w+)\}", text.decode("utf-8", "replace"))
     return {
         **inputs,
         "config": dict(config),
@@ -171,35 +180,35 @@ def made_with(
         "git": git_state(PROJECT),
         "versions": versions(),
         "hardware": hardware(),
-        "environment": environment(os.environ, named),
+        "environment": environment(os.environ, variables),
     }
 
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Versions of Python and of the installed packages that can change an answer."""
-    found = {"python": platform.python_version()}
+    """Return the versions of Python and of the installed packages that can change an answer."""
+    by_package = {"python": platform.python_version()}
     for package in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found
+            by_package[package] = metadata.version(package)
+    return by_package
 
 
 @functools.cache
 def git_state(project: Path) -> dict[str, Any]:
-    """`{"commit": 40 digits or "unknown", "dirty": whether tracked files differ from it}`."""
+    """Return `{"commit": 40 digits or "unknown", "dirty": whether tracked files differ}`."""
     command = ["git", "-C", str(project), "describe", "--always", "--dirty", "--abbrev=40"]
-    said = ""
+    output = ""
     with suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.check_output(
+        output = subprocess.check_output(
             [*command, "--exclude=*"], stderr=subprocess.DEVNULL, text=True, timeout=20
         )
-    commit, dirty, _ = said.strip().partition("-dirty")
+    commit, dirty, _ = output.strip().partition("-dirty")
     return {"commit": commit or "unknown", "dirty": bool(dirty) if commit else None}
 
 
 def environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[str, Any]:
-    """The variables that matter: values where they decide about scores, else whether they are set.
+    """Return the variables that matter: values where they decide about scores, else whether set.
 
     Args:
         names: further ones, which the config takes from the environment.
@@ -209,7 +218,7 @@ def environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[s
 
 
 def hardware() -> dict[str, Any]:
-    """Processor, memory in GiB, the graphics cards that the driver lists; None where unknown."""
+    """Return processor, memory in GiB and graphics cards; None where unknown."""
     memory = re.match(r"(\d+) kB", _value_in("/proc/meminfo", "MemTotal") or "")
     cards = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
     return {
@@ -222,10 +231,10 @@ def hardware() -> dict[str, Any]:
 
 
 def _value_in(file: str | Path, name: str) -> str | None:
-    """The first value of a name in a file of lines `name: value`."""
+    """Return the first value of a name in a file of lines `name: value`."""
     try:
         text = Path(file).read_text("utf-8", "replace")
     except OSError:  # another system
         return None
-    found = re.search(rf"^{name}\s*:\s*(.*?)\s*$", text, re.MULTILINE)
-    return found and found[1]
+    match = re.search(rf"^{name}\s*:\s*(.*?)\s*$", text, re.MULTILINE)
+    return match and match[1]

@@ -54,7 +54,7 @@ _IS_URL = ("data:", "http://", "https://")
 
 
 def run_record(*, seq: int, made_with: Mapping[str, Any], **fields: Any) -> Record:
-    """The record that opens a run in its log; its fields are those at the top of this module.
+    """Return the record that opens a run in its log; its fields stand at the top of this module.
 
     Args:
         seq: one more than that of any run of this model before.
@@ -66,7 +66,7 @@ def run_record(*, seq: int, made_with: Mapping[str, Any], **fields: Any) -> Reco
 def new_record(
     sample: Sample, key: str, prompt: Prompt | None, prepared: Prepared | None, status: Status
 ) -> Record:
-    """A record as far as it is known before asking; `prepared` None: not even that succeeded."""
+    """Return a record as far as it is known before asking; `prepared` None: that failed, too."""
     image_sizes = prepared.image_sizes if prepared else ()
     sizes = _size_fields(_sizes_of_own_image(prompt, image_sizes))
     if sample.file_wh:
@@ -112,15 +112,15 @@ def _size_fields(sizes: Sizes) -> dict[str, list[int] | None]:
 
 
 def sizes_of(record: Record) -> Sizes:
-    """The sizes of the image of a record that its answer is about, as far as they are known."""
-    file, sent, seen = map(record["sizes"].get, SIZES)
-    return Sizes(file and tuple(file), sent and tuple(sent), seen and tuple(seen))
+    """Return the sizes of the image of a record that its answer is about, as far as known."""
+    stages = [record["sizes"].get(stage) for stage in SIZES]
+    return Sizes(*(wh and tuple(wh) for wh in stages))
 
 
 def answer_fields(generation: Generation, prompt: Prompt, sizes: Mapping[str, Any]) -> Record:
-    """What an answer to `prompt` adds to a record; `sizes` are those known before."""
+    """Return what an answer to `prompt` adds to a record; `sizes` are those known before."""
     own_image = _size_fields(_sizes_of_own_image(prompt, generation.image_sizes))
-    known = {stage: wh for stage, wh in own_image.items() if wh and stage != "file"}
+    new_sizes = {stage: wh for stage, wh in own_image.items() if wh and stage != "file"}
     image_sizes = []
     if len(generation.image_sizes) > 1:
         image_sizes = [_size_fields(of_image) for of_image in generation.image_sizes]
@@ -134,13 +134,19 @@ def answer_fields(generation: Generation, prompt: Prompt, sizes: Mapping[str, An
         "reply": generation.reply,
         "finish_reason": generation.finish_reason,
         "usage": dict(generation.usage),
-        "sizes": {**sizes, **known},
+        "sizes": {**sizes, **new_sizes},
         **{name: value for name, value in extras.items() if value},
     }
 
 
-def episode_record(sample: Sample, fingerprint: str, **ended: Any) -> Record:
-    """The record that closes a sample of many turns; `ended`: status, turns, returned, error."""
+def episode_record(sample: Sample, fingerprint: str, **outcome: Any) -> Record:
+    """Return the record that closes a sample of many turns.
+
+    Args:
+        sample: the sample.
+        fingerprint: of its task and the settings.
+        outcome: status, turns, returned, error.
+    """
     return {
         "kind": "episode",
         "key": sample.key,
@@ -150,12 +156,12 @@ def episode_record(sample: Sample, fingerprint: str, **ended: Any) -> Record:
         "asked_at": now(),
         "line": sample.line,
         "sizes": {"file": sample.file_wh and list(sample.file_wh)},
-        **ended,
+        **outcome,
     }
 
 
 def end_record(wall_s: float, cpu_s: float, *, asked: Mapping[str, int], reused: int) -> Record:
-    """The record that closes a run's inference part; its cost is that of all data sets together."""
+    """Return the record that closes a run's inference part; its cost is that of all data sets."""
     return {
         "kind": "end",
         "ended_at": now(),
@@ -167,22 +173,22 @@ def end_record(wall_s: float, cpu_s: float, *, asked: Mapping[str, int], reused:
 
 
 def user_error_fields(error: UserFunctionError) -> dict[str, Any]:
-    """The `error` of a sample on which one of the user's functions raised."""
+    """Return the `error` of a sample on which one of the user's functions raised."""
     return {"class": f"{error.stage} function", "message": error.summary, "trace": error.trace}
 
 
 def call_error_fields(error: CallError) -> dict[str, Any]:
-    """The `error` of a sample that a server refused, or a model could not answer."""
+    """Return the `error` of a sample that a server refused, or a model could not answer."""
     trace = {"trace": error.trace} if error.trace else {}
     return {"class": error.kind, "message": str(error), "status_code": error.status_code, **trace}
 
 
 def error_text(error: Mapping[str, Any]) -> str:
-    """The `error` of a record in one line."""
+    """Return the `error` of a record in one line."""
     between = " " if error["class"].endswith(" function") else ": "
     return f"{error['class']}{between}{error['message']}"
 
 
 def now() -> str:
-    """The time as records have it."""
+    """Return the time as records have it."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")

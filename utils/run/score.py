@@ -1,0 +1,143 @@
+"""One data set of one model is scored from its log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from utils.config.text import key_path
+from utils.engine.ranks import runs as ranks
+from utils.errors import DONE, SOME_FAILED, StopRun, UserError
+from utils.findings import warnings_in
+from utils.protocol import official_figures
+from utils.run.outcome import Outcome, stopped
+from utils.run.plan import Plan
+from utils.run.requests import asked_otherwise
+from utils.runs.find import doubtful_order
+from utils.runs.folder import RunFolder, foreign_owner, logs_by_age
+from utils.runs.log import LoggedRun, RunLog
+from utils.runs.manifest import Entry, entry_of
+from utils.runs.view import LogView, fit
+from utils.scoring import console
+from utils.scoring.write import Scored, ScoringTask, score_data_set, write_predictions
+
+LogsByAge = Sequence[tuple[Path, Sequence[LoggedRun]]]
+"""The logs of one model and data set with their runs, the one with the newest run first."""
+
+
+def rescore(plan: Plan, name: str, stack: ExitStack) -> list[Outcome]:
+    """Score what is in the logs (`--mode eval`); `stack` gets the locks on the files."""
+    work_dir = plan.options.work_dir
+    logs = {dataset: logs_by_age(work_dir, name, dataset) for dataset in plan.data}
+    folders = {log.parent for logs_of_set in logs.values() for log, _ in logs_of_set[:1]}
+    for folder in sorted(folders):  # in one order for all processes, or two wait for each other
+        stack.enter_context(RunFolder(name, folder).scoring())
+    return [_rescore_data_set(plan, name, dataset, logs[dataset]) for dataset in plan.data]
+
+
+def _rescore_data_set(plan: Plan, name: str, dataset: str, logs: LogsByAge) -> Outcome:
+    options = plan.options
+    if not logs:
+        why = f"no log under {options.work_dir}"
+        text = f'model "{name}", {dataset}: {why}; leave out --mode eval'
+        return stopped(plan, dataset, None, [text], why)
+    path = logs[0][0]
+    problem = _doubt_about(name, dataset, logs)
+    if problem is not None:
+        return stopped(plan, dataset, None, [problem], problem)
+    has_part = _newest_has_part(plan, dataset, logs)
+    try:
+        log = RunLog(path)  # keeps others from writing while files are made
+    except UserError as error:
+        return stopped(plan, dataset, None, error.problems, error.summary)
+    folder = RunFolder(name, path.parent)
+    with closing(log):
+        ranks.adopt(folder, dataset, log)  # several ranks may have been stopped
+        outcome = score(plan, name, folder, dataset)
+    return replace(outcome, code=SOME_FAILED) if has_part else outcome
+
+
+def _newest_has_part(plan: Plan, dataset: str, logs: LogsByAge) -> bool:
+    """Say so where the newest log has only a part of what is requested, and another all of it."""
+    mode, limit = plan.data[dataset].mode, plan.options.limit
+    newest = logs[0][0]
+    complete = [log for log, runs in logs if any(all(fit(run, mode, limit)) for run in runs)]
+    if not complete or newest in complete:
+        return False
+    print(
+        f"{dataset}: the newest log, in {newest.parent.name}, holds only part of what is "
+        f"asked for, {complete[0].parent.name} all of it. The command of that run, without "
+        "--mode eval, makes it the newest and repeats no requests"
+    )
+    return True
+
+
+def _doubt_about(name: str, dataset: str, logs: LogsByAge) -> str | None:
+    """Say why the newest log may not be the one to score, if that is so."""
+    path, runs = logs[0]
+    for run in runs[-1:]:
+        problem = foreign_owner(name, run, path.parent.parent)
+        if problem is not None:
+            return problem
+    problem = doubtful_order([log.parent for log, _ in logs])
+    if problem is None:
+        return None
+    advice = "move what is not to be scored out of the work-dir"
+    return f'model "{name}", {dataset}: {problem}; {advice}'
+
+
+def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
+    """Score a log, write the files derived from it, and print the scores."""
+    options, data = plan.options, plan.data[dataset]
+    is_rescoring = options.mode == "eval"
+    entry_of_run: Entry | None = None  # also for a data set whose scoring stops
+    task = ScoringTask(
+        folder=folder,
+        data=data,
+        limit=options.limit,
+        postprocess=plan.models[name].postprocess(dataset),
+        scorer=partial(plan.scorer, name, dataset),
+        clean=plan.secrets.clean_object,
+    )
+    mode = data.mode if is_rescoring else None  # None: what this run has queried itself
+    try:
+        with closing(LogView(folder.log(dataset), mode, options.limit)) as view:
+            is_part = view.is_part(data.mode, options.limit)
+            entry = entry_of(view, data.benchmark.level, is_part=is_part)
+            if options.mode == "infer":
+                has_all = write_predictions(task, view)
+                return Outcome(dataset, folder, DONE if has_all else SOME_FAILED, entry=entry)
+            if is_rescoring:
+                task = replace(task, notes=asked_otherwise(plan, name, dataset, view))
+            else:
+                entry_of_run = entry
+            scored = score_data_set(task, view)
+            entry.facts["figures"] = official_figures(scored.analysis) if scored.has_score else {}
+            entry.facts["warnings"] = len(warnings_in(scored.analysis))
+    except StopRun as stop:  # this data set's functions; the others are scored all the same
+        problems = [f"{dataset}: {problem}" for problem in stop.problems]
+        outcome = stopped(plan, dataset, folder, problems, stop.summary)
+        if task.has_earlier_files:
+            print(f"{dataset}: not scored; its files are from an earlier scoring")
+        return replace(outcome, entry=entry_of_run)
+    except UserError as error:
+        problems = [f'model "{name}", {problem}' for problem in error.problems]
+        return stopped(plan, dataset, folder, problems, error.summary)
+    console.show_scored(scored, name, options)
+    _print_parser_setting(plan, name, dataset, scored)
+    code = DONE if scored.is_whole else SOME_FAILED
+    return Outcome(dataset, folder, code, is_scored=True, entry=entry, checksums=scored.checksums)
+
+
+def _print_parser_setting(plan: Plan, name: str, dataset: str, scored: Scored) -> None:
+    """Say how a parse function is set for one model, where a finding names that of all models."""
+    has_own = dataset in plan.config.model[name].parse_function
+    if not has_own and len(plan.config.model) == 1:
+        return
+    setting = scored.scorer.parser_setting
+    if any(finding.setting == setting for finding in scored.findings):
+        key = key_path("model", name, "parse_function", dataset)
+        print(f"  (data.{dataset}.parse_function is for all models, {key} for this one)")
