@@ -106,8 +106,8 @@ class Tab:
     def type(self, text):
         """Into a search, which begins a moment after the last letter."""
         self.page.keyboard.type(text)
-        found = "(q) => new URLSearchParams(location.hash.split('?')[1]).get('q') === q"
-        self.page.wait_for_function(found, arg=text)
+        is_searched = "(q) => new URLSearchParams(location.hash.split('?')[1]).get('q') === q"
+        self.page.wait_for_function(is_searched, arg=text)
         self.settle()
 
     def press(self, *keys):
@@ -155,8 +155,8 @@ class Tab:
         """What axe-core says against the page as it stands: rule, how bad, and where."""
         if not self.run("Boolean(window.axe)"):
             self.run((resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
-        found = self.run("axe.run({ preload: false }).then((all) => all.violations)")
+        violations = self.run("axe.run({ preload: false }).then((all) => all.violations)")
         return [
-            (each["id"], each["impact"], [node["html"][:160] for node in each["nodes"]])
-            for each in found
+            (rule["id"], rule["impact"], [node["html"][:160] for node in rule["nodes"]])
+            for rule in violations
         ]

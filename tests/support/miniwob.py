@@ -77,8 +77,8 @@ class Solver:
         return box
 
     def centre(self, script: str) -> tuple[float, float]:
-        left, top, right, bottom = self.box(script)
-        return (left + right) / 2, (top + bottom) / 2
+        x_left, top, right, bottom = self.box(script)
+        return (x_left + right) / 2, (top + bottom) / 2
 
     def at(self, x: float, y: float, kind: str = "click", **fields: Any) -> None:
         self.play(Action(kind, (x / 160, y / 210), **fields))
@@ -263,18 +263,18 @@ def _(s):
 @solves("click-menu-2")
 def _(s):
     s.click(by_id("open-menu"))
-    named = (
+    entry = (
         f"[...document.querySelectorAll('#menu li > div')].find((x) => x.textContent === {J(s.quoted[1])})"
         if len(s.quoted) > 1
         else "document.querySelector('#menu .' + [...document.querySelector('#query span').classList].pop()).parentElement"
     )
-    if not s.js(f"({named}).getClientRects().length > 0"):
+    if not s.js(f"({entry}).getClientRects().length > 0"):
         s.click(
             "[...document.querySelectorAll('#menu li > div')].find((x) => x.textContent === 'Playback')",
             "move",
         )
         s.wait(0.5)
-    s.click(named)
+    s.click(entry)
 
 
 @solves("choose-list")
@@ -347,16 +347,16 @@ def _(s):
 
 @solves("enter-date")
 def _(s):
-    left, top, _, bottom = s.box(by_id("tt"))
-    s.at(left + 8, (top + bottom) / 2)
+    x_left, top, _, bottom = s.box(by_id("tt"))
+    s.at(x_left + 8, (top + bottom) / 2)
     s.type(s.found(r"(\d+/\d+/\d+)").replace("/", ""))
     s.submit()
 
 
 @solves("enter-time")
 def _(s):
-    left, top, _, bottom = s.box(by_id("tt"))
-    s.at(left + 8, (top + bottom) / 2)
+    x_left, top, _, bottom = s.box(by_id("tt"))
+    s.at(x_left + 8, (top + bottom) / 2)
     hour, minute, half = re.search(r"(\d+):(\d+)\s*([AP]?)", s.goal).groups()
     late = half == "P" if half else int(hour) >= 12
     s.type(f"{int(hour) % 12 or 12:02d}{minute}{'P' if late else 'A'}")
@@ -419,22 +419,22 @@ def _(s):
 
 @solves("simple-arithmetic")
 def _(s):
-    left, sign, right = re.search(
+    first, sign, second = re.search(
         r"(\d+)\s*([+\-x*])\s*(\d+)", s.js(f"{by_id('math-problem')}.textContent")
     ).groups()
-    sums = {"+": int(left) + int(right), "-": int(left) - int(right)}
-    s.fill(by_id("math-answer"), sums.get(sign, int(left) * int(right)))
+    sums = {"+": int(first) + int(second), "-": int(first) - int(second)}
+    s.fill(by_id("math-answer"), sums.get(sign, int(first) * int(second)))
     s.submit()
 
 
 @solves("simple-algebra")
 def _(s):
     terms, result = s.js(f"{by_id('math-problem')}.textContent").split("=")
-    left, sign, right = terms.split()
-    if left == "x":
-        x = int(result) - int(right) if sign == "+" else int(result) + int(right)
+    first, sign, second = terms.split()
+    if first == "x":
+        x = int(result) - int(second) if sign == "+" else int(result) + int(second)
     else:
-        x = int(result) - int(left) if sign == "+" else int(left) - int(result)
+        x = int(result) - int(first) if sign == "+" else int(first) - int(result)
     s.fill(by_id("math-answer"), x)
     s.submit()
 
@@ -473,8 +473,8 @@ def _(s):
     low, high = 0, 9
     while True:
         guess = (low + high) // 2
-        left, top, _, bottom = s.box(by_id("tt"))
-        s.at(left + 6, (top + bottom) / 2, "triple")  # not on its arrows
+        x_left, top, _, bottom = s.box(by_id("tt"))
+        s.at(x_left + 6, (top + bottom) / 2, "triple")  # not on its arrows
         s.type(guess)
         s.submit()
         if s.js(f"{by_id('higher')}.getClientRects().length > 0"):
@@ -492,10 +492,10 @@ def _(s):
         "less": lambda n: n < limit,
         "greater": lambda n: n > limit,
     }
-    wanted = next(fits[word] for word in fits if word in s.goal)
+    target = next(fits[word] for word in fits if word in s.goal)
     while True:
         s.click(by_id("generate"))
-        if wanted(int(s.js(f"{by_id('display-number')}.textContent"))):
+        if target(int(s.js(f"{by_id('display-number')}.textContent"))):
             break
     s.submit()
 
@@ -593,11 +593,15 @@ def _(s):
     words = s.js(
         "[...document.querySelectorAll('#terminal *')].filter((x) => !x.children.length).map((x) => x.textContent).join(' ')"
     ).split()
-    known = {"ls", "help", "login", "of", "a", "list", "available", "commands"}
+    common_words = {"ls", "help", "login", "of", "a", "list", "available", "commands"}
     files = [
         w
         for w in words
-        if (w.endswith(f".{ending[1]}") if ending else re.fullmatch("[a-z]+", w) and w not in known)
+        if (
+            w.endswith(f".{ending[1]}")
+            if ending
+            else re.fullmatch("[a-z]+", w) and w not in common_words
+        )
     ]
     s.type(f"rm {files[-1]}\n")
 
@@ -632,16 +636,16 @@ def drag_row(s: Solver, start: int, end: int) -> None:
 
 @solves("drag-items")
 def _(s):
-    name, where = re.search(r"Drag (\S+) (.*)\.", s.goal).groups()
+    name, description = re.search(r"Drag (\S+) (.*)\.", s.goal).groups()
     names = s.js("[...document.querySelectorAll('#sortable li')].map((x) => x.textContent.trim())")
     now, last = names.index(name), len(names) - 1
     places = {"top": 0, "bottom": last, "down": now + 1, "up by": now - 1}
-    digit = re.search(r"\d", where)
+    digit = re.search(r"\d", description)
     drag_row(
         s,
         now,
         next(
-            (place for word, place in places.items() if word in where),
+            (position for word, position in places.items() if word in description),
             int(digit[0]) - 1 if digit else 0,
         ),
     )
@@ -649,34 +653,34 @@ def _(s):
 
 @solves("drag-sort-numbers")
 def _(s):
-    for place in range(s.js("document.querySelectorAll('#sortable li').length")):
+    for position in range(s.js("document.querySelectorAll('#sortable li').length")):
         values = s.js(
             "[...document.querySelectorAll('#sortable li')].map((x) => parseInt(x.textContent))"
         )
-        now = values.index(sorted(values)[place])
-        if now != place:
-            drag_row(s, now, place)
+        now = values.index(sorted(values)[position])
+        if now != position:
+            drag_row(s, now, position)
     s.submit()
 
 
 @solves("drag-items-grid")
 def _(s):
-    name, where = re.search(r"Drag (\S+) (?:to the )?(.*)\.", s.goal).groups()
+    name, description = re.search(r"Drag (\S+) (?:to the )?(.*)\.", s.goal).groups()
     names = s.js("[...document.querySelectorAll('#sortable li')].map((x) => x.textContent.trim())")
     now = names.index(name)
     rows, columns = ("top", "middle", "bottom"), ("left", "center", "right")
-    if "by" in where:
-        to = now + {"left": -1, "right": 1, "up": -3, "down": 3}[where.split()[0]]
+    if "by" in description:
+        to = now + {"left": -1, "right": 1, "up": -3, "down": 3}[description.split()[0]]
     else:
-        row = next((n for n, word in enumerate(rows) if word in where), 1)
-        to = 3 * row + next((n for n, word in enumerate(columns) if word in where), 1)
+        row = next((n for n, word in enumerate(rows) if word in description), 1)
+        to = 3 * row + next((n for n, word in enumerate(columns) if word in description), 1)
     (x, y), rise = sortable(s, to), (to // 3 > now // 3) - (to // 3 < now // 3)
     s.drag(sortable(s, now), (x + (10 if to > now else -10), y + 2 * rise))
 
 
-def slide(s: Solver, handle: str, value: str, wanted: int) -> None:
+def slide(s: Solver, handle: str, value: str, target: int) -> None:
     s.click(handle)
-    while gap := wanted - int(s.js(value)):
+    while gap := target - int(s.js(value)):
         s.press("right" if gap > 0 else "left")
 
 
@@ -693,12 +697,12 @@ def _(s):
 
 @solves("use-slider-2")
 def _(s):
-    for number, wanted in enumerate(json.loads(s.found(r"(\[.*\])")), 1):
+    for number, target in enumerate(json.loads(s.found(r"(\[.*\])")), 1):
         slide(
             s,
             f"document.querySelector('#slider-{number} .ui-slider-handle')",
             f"{by_id(f'val-{number}')}.textContent",
-            wanted,
+            target,
         )
     s.submit()
 
@@ -753,11 +757,11 @@ def _(s):
 
 @solves("ascending-numbers")
 def _(s):
-    for place in [
+    for position in [
         s.centre(f"[...document.querySelectorAll('svg text')].find((t) => t.textContent === '{n}')")
         for n in range(1, 6)
     ]:
-        s.at(*place)
+        s.at(*position)
 
 
 @solves("identify-shape")
@@ -817,8 +821,8 @@ def _(s):
     posts = s.js(
         f"[...document.querySelectorAll('.media')].map((m, i) => m.querySelector('.username').textContent === {user} ? i : -1).filter((i) => i >= 0)"
     )
-    wanted = {"social-media": 1, "social-media-all": len(posts)}
-    count = wanted[s.name] if s.name in wanted else int(s.found(r"on (\d+) post"))
+    counts = {"social-media": 1, "social-media-all": len(posts)}
+    count = counts[s.name] if s.name in counts else int(s.found(r"on (\d+) post"))
     for number in posts[:count]:
         post = nth(".media", number)
         if s.js(f"{post}.querySelector('.{kind}').getClientRects().length === 0"):
@@ -830,10 +834,10 @@ def _(s):
 
 @solves("phone-book")
 def _(s):
-    name, wanted = re.search(r"Find (\S+) in .* their (.*)\.", s.goal).groups()
+    name, target = re.search(r"Find (\S+) in .* their (.*)\.", s.goal).groups()
     while s.js("document.querySelector('#contact .name').textContent") != name:
         s.click(with_text(">", "#pagination a"))
-    kind = next((kind for kind in ("phone", "email") if kind in wanted), "address")
+    kind = next((kind for kind in ("phone", "email") if kind in target), "address")
     s.click(f"document.querySelector('#contact .{kind}')")
 
 
@@ -926,14 +930,14 @@ LEFT_OUT = {
 def goals_of(world: MiniWoB, names: list[str], seeds: int) -> dict[str, list[str]]:
     """What each task asks under each seed."""
     world.reset({"page": names[0], "seed": 0, "id": "", "goal": ""})
-    page, found = world.tab.page, {}
+    page, goals = world.tab.page, {}
     for name in names:
-        found[name] = []
+        goals[name] = []
         for seed in range(seeds):
             page.goto(page.url.rpartition("/")[0] + f"/{name}.html")
             page.evaluate(BEGIN, [str(seed), MAX_EPISODE_MS])
-            found[name].append(page.evaluate(GOAL))
-    return found
+            goals[name].append(page.evaluate(GOAL))
+    return goals
 
 
 def made_list(world: MiniWoB, seeds: int) -> bytes:
@@ -952,16 +956,16 @@ def made_list(world: MiniWoB, seeds: int) -> bytes:
 
 def compare_list(world: MiniWoB, seeds: int, is_to_write: bool) -> int:
     """Says whether the goals are those of `miniwob.json`; 0 if they are, or now are."""
-    made, before = made_list(world, seeds), LIST.read_bytes() if LIST.exists() else b"{}"
-    old, new = (json.loads(each).get("tasks", {}) for each in (before, made))
+    content, before = made_list(world, seeds), LIST.read_bytes() if LIST.exists() else b"{}"
+    old, new = (json.loads(text).get("tasks", {}) for text in (before, content))
     changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     print(
-        f"{len(new)} tasks x {seeds} seeds, SHA-256 {sha256(made).hexdigest()[:16]}:",
-        "as in the list" if made == before else f"not as in the list {changed}",
+        f"{len(new)} tasks x {seeds} seeds, SHA-256 {sha256(content).hexdigest()[:16]}:",
+        "as in the list" if content == before else f"not as in the list {changed}",
     )
     if is_to_write:
-        LIST.write_bytes(made)
-    return int(made != before and not is_to_write)
+        LIST.write_bytes(content)
+    return int(content != before and not is_to_write)
 
 
 def main() -> int:
@@ -970,20 +974,23 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--goals", action="store_true")
     parser.add_argument("--write", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     code = 0
     with tempfile.TemporaryDirectory() as folder:
         world = MiniWoB(Path(folder))
-        if asked.goals:
-            code = compare_list(world, asked.seeds, asked.write)
-        for name in [] if asked.goals else asked.names or sorted(SOLUTIONS):
+        if options.goals:
+            code = compare_list(world, options.seeds, options.write)
+        for name in [] if options.goals else options.names or sorted(SOLUTIONS):
             tasks = [
-                {"page": name, "seed": seed, "id": name, "goal": ""} for seed in range(asked.seeds)
+                {"page": name, "seed": seed, "id": name, "goal": ""}
+                for seed in range(options.seeds)
             ]
             results = [played(world, task) for task in tasks]
             lost = [f"{why} | {goal}" for won, _, why, goal in results if not won]
-            steps = max(len(each[1]) for each in results)
-            print(name, "".join("01"[each[0]] for each in results), steps, *lost[:2], flush=True)
+            steps = max(len(result[1]) for result in results)
+            print(
+                name, "".join("01"[result[0]] for result in results), steps, *lost[:2], flush=True
+            )
         world.close()
     return code
 

@@ -46,7 +46,7 @@ class Pages:
 
             do_POST = do_GET
 
-            def log_message(self, *given):
+            def log_message(self, *args):
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

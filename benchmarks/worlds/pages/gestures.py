@@ -55,6 +55,8 @@ def perform(page: Page, action: Action, viewport_wh: WH, settle: Settle) -> None
     """Do an action that needs mouse and keyboard alone.
 
     Args:
+        page: where to do it.
+        action: of any kind but the ends, "open_app", "home" and "back".
         viewport_wh: of the page in its own pixels, whatever the size of a screenshot.
         settle: called between the keys of a text, where the page reacts to one of them.
     """

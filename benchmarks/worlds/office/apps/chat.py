@@ -18,11 +18,11 @@ def channels(store: Store) -> list[Row]:
     )
 
 
-def messages(store: Store, channel: str, most: int = PAGE) -> Row:
+def messages(store: Store, channel: str, limit: int = PAGE) -> Row:
     """Return the newest messages of a conversation, oldest first, and all pinned ones."""
     rows = store.rows("SELECT * FROM messages WHERE channel = ? ORDER BY sent_at, id", channel)
     pinned = [row for row in rows if row["pinned"] and not row["deleted"]]
-    return {"rows": rows[-most:], "earlier": max(0, len(rows) - most), "pinned": pinned}
+    return {"rows": rows[-limit:], "earlier": max(0, len(rows) - limit), "pinned": pinned}
 
 
 def find(store: Store, q: str) -> list[Row]:

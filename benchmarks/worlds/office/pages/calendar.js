@@ -75,10 +75,10 @@ office.apps.calendar = (root) => {
     pane,
   );
 
-  let turn = 0;
+  let newest = 0;
   async function draw() {
-    turn += 1;
-    const mine = turn,
+    newest += 1;
+    const request = newest,
       month = state.day.slice(0, 7),
       monday = shift(state.day, -weekday(state.day));
     const days =
@@ -92,7 +92,7 @@ office.apps.calendar = (root) => {
     const events = state.q
       ? await ask("calendar", "find", { q: state.q })
       : await ask("calendar", "between", { first: days[0], last: days[days.length - 1] });
-    if (mine !== turn) return;
+    if (request !== newest) return;
     office.at("calendar", state.q ? "search" : state.view, state.q ? "" : state.view === "month" ? month : state.day);
     title.textContent = state.q
       ? `“${state.q}” in all months`
@@ -122,7 +122,7 @@ office.apps.calendar = (root) => {
         draggable: "true",
         ondragstart: (drag) => drag.dataTransfer.setData("event", event.id),
         title: `${event.start}–${event.end} ${event.title}`,
-        oncontextmenu: (asked) => eventMenu(asked, event),
+        oncontextmenu: (click) => eventMenu(click, event),
         onkeydown: (key) => {
           if (key.key === "Delete") remove(event);
         },
@@ -140,9 +140,9 @@ office.apps.calendar = (root) => {
       toast("Event deleted.");
       draw();
     });
-  const eventMenu = (asked, event) =>
+  const eventMenu = (click, event) =>
     contextMenu(
-      asked,
+      click,
       [
         ["open", "Open", "calendar"],
         ["edit", "Edit", "edit"],
@@ -189,8 +189,8 @@ office.apps.calendar = (root) => {
         { class: "month" },
         DAYS.map((day) => h("div", { class: "head" }, PHONE ? day[0] : day.slice(0, 3))),
         days.map((day) => {
-          const of = events.filter((event) => event.date === day),
-            shown = of.length > room ? room - 1 : of.length;
+          const ofDay = events.filter((event) => event.date === day);
+          const visible = ofDay.length > room ? room - 1 : ofDay.length;
           return h(
             "div",
             {
@@ -206,8 +206,8 @@ office.apps.calendar = (root) => {
                 ),
             },
             dayButton("calendar.number", "number", day, +day.slice(8)),
-            of.slice(0, shown).map(label),
-            of.length > shown && dayButton("calendar.more", "more", day, `+${of.length - shown} more`),
+            ofDay.slice(0, visible).map(label),
+            ofDay.length > visible && dayButton("calendar.more", "more", day, `+${ofDay.length - visible} more`),
           );
         }),
       ),
@@ -250,9 +250,9 @@ office.apps.calendar = (root) => {
             },
             dayButton("calendar.number", "number", day, `${DAYS[weekday(day)].slice(0, 3)} ${+day.slice(8)}`),
           );
-          const of = events.filter((event) => event.date === day),
-            ends = []; // what overlaps stands side by side
-          const placed = of.map((event) => {
+          const ofDay = events.filter((event) => event.date === day);
+          const ends = []; // by lane: overlapping events stand side by side
+          const placed = ofDay.map((event) => {
             let lane = ends.findIndex((end) => end <= event.start);
             if (lane < 0) lane = ends.length;
             ends[lane] = event.end;
@@ -295,7 +295,7 @@ office.apps.calendar = (root) => {
                       k: event.id,
                       class: "item",
                       onclick: () => open(event),
-                      oncontextmenu: (asked) => eventMenu(asked, event),
+                      oncontextmenu: (click) => eventMenu(click, event),
                     },
                     h("i", { class: `dot ${colour(event)}` }),
                     h("span", { class: "hour" }, `${event.start}–${event.end}`),

@@ -19,8 +19,9 @@
  */
 
 office.apps.chat = (root) => {
-  const ME = "Robin Hale",
-    state = { channel: PHONE ? null : "#general", q: "", most: 20, drafts: {} };
+  const ME = "Robin Hale";
+  const PAGE = 20; // messages that are shown at first
+  const state = { channel: PHONE ? null : "#general", q: "", limit: PAGE, drafts: {} };
   const rows = h("div", { class: "rows" }),
     side = h("nav", { class: "side" }, rows),
     pane = h("div", { class: "pane conversation" }),
@@ -39,7 +40,7 @@ office.apps.chat = (root) => {
   const choose = (channel) => {
     keep();
     clear();
-    Object.assign(state, { channel, most: 20 });
+    Object.assign(state, { channel, limit: PAGE });
     draw(true);
   };
   const keep = () => {
@@ -66,9 +67,9 @@ office.apps.chat = (root) => {
     put(
       rows,
       h("h3", {}, "Channels"),
-      channels.filter((each) => each.kind === "channel").map(entry),
+      channels.filter((channel) => channel.kind === "channel").map(entry),
       h("h3", {}, "Direct messages"),
-      channels.filter((each) => each.kind === "direct").map(entry),
+      channels.filter((channel) => channel.kind === "direct").map(entry),
     );
   }
 
@@ -77,7 +78,7 @@ office.apps.chat = (root) => {
     columns.classList.toggle("detail", state.channel !== null);
     office.at("chat", state.channel ?? "");
     if (state.channel === null) return;
-    const got = await ask("chat", "messages", { channel: state.channel, most: state.most });
+    const got = await ask("chat", "messages", { channel: state.channel, limit: state.limit });
     const text = h("textarea", {
       t: "chat.text",
       placeholder: `Write to ${state.channel}`,
@@ -93,14 +94,15 @@ office.apps.chat = (root) => {
     /** The field is empty at once, for the next message; what is refused comes back. */
     const post = () =>
       guard(async () => {
-        const { channel } = state,
-          said = text.value;
-        state.drafts[channel] = text.value = "";
+        const { channel } = state;
+        const message = text.value;
+        state.drafts[channel] = "";
+        text.value = "";
         try {
-          await ask("chat", "post", { channel, text: said });
+          await ask("chat", "post", { channel, text: message });
         } catch (error) {
           const field = pane.querySelector("[data-t='chat.text']");
-          if (state.channel === channel && field?.value === "") field.value = said;
+          if (state.channel === channel && field?.value === "") field.value = message;
           throw error;
         }
         if (state.channel === channel && !state.q) await draw(true);
@@ -115,7 +117,7 @@ office.apps.chat = (root) => {
           { class: "earlier" },
           button("chat.earlier", null, `Earlier messages (${got.earlier})`, () => {
             keep();
-            state.most += 20;
+            state.limit += PAGE;
             draw();
           }),
         ),
@@ -255,8 +257,8 @@ office.apps.chat = (root) => {
 
   async function find() {
     keep();
-    const { q } = state,
-      found = await ask("chat", "find", { q });
+    const { q } = state;
+    const messages = await ask("chat", "find", { q });
     if (q !== state.q) return;
     delete pane.dataset.channel;
     columns.classList.add("detail");
@@ -265,7 +267,7 @@ office.apps.chat = (root) => {
       h(
         "div",
         { class: "bar" },
-        h("b", { class: "grow cut" }, `${count(found.length, "result")} for “${state.q}” in all conversations`),
+        h("b", { class: "grow cut" }, `${count(messages.length, "result")} for “${state.q}” in all conversations`),
         button(
           "chat.clear",
           "close",
@@ -280,8 +282,8 @@ office.apps.chat = (root) => {
       h(
         "div",
         { class: "talk" },
-        found.length
-          ? found.map((message) =>
+        messages.length
+          ? messages.map((message) =>
               h(
                 "button",
                 {
@@ -291,7 +293,7 @@ office.apps.chat = (root) => {
                   class: "found",
                   onclick: () => {
                     clear();
-                    Object.assign(state, { channel: message.channel, most: 1000 });
+                    Object.assign(state, { channel: message.channel, limit: 1000 });
                     draw().then(() =>
                       pane
                         .querySelector(`[data-t="chat.message"][data-k="${message.id}"]`)

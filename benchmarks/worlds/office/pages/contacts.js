@@ -44,13 +44,14 @@ office.apps.contacts = (root) => {
     columns,
   );
 
-  let turn = 0;
+  let newest = 0;
   async function list() {
-    const mine = ++turn,
+    const request = ++newest,
       got = await ask("contacts", "list", { q: state.q, company: state.company, page: state.page });
-    if (mine !== turn) return;
+    if (request !== newest) return;
     state.page = got.page;
     office.at("contacts", state.open ?? "");
+    const ofCompany = state.company ? ` of ${state.company}` : "";
     company.options(["", ...got.companies].map((name) => [name, name || "All companies"]));
     put(
       rows,
@@ -96,7 +97,7 @@ office.apps.contacts = (root) => {
           )
         : empty(
             "contacts",
-            `No contact${state.company ? ` of ${state.company}` : ""} has “${state.q}” in name, company, mail address, telephone number or note.`,
+            `No contact${ofCompany} has “${state.q}” in name, company, mail address, telephone number or note.`,
           ),
     );
     put(
@@ -123,10 +124,10 @@ office.apps.contacts = (root) => {
       if (state.open === person.id) state.open = null;
       list();
     });
-  let shown = null; // the person on the right
+  let openPerson = null; // on the right
   async function show() {
     const person = state.open && (await ask("contacts", "get", { id: state.open }).catch(() => null));
-    shown = person;
+    openPerson = person;
     if (!person) {
       state.open = null;
       columns.classList.remove("detail");
@@ -203,7 +204,7 @@ office.apps.contacts = (root) => {
       if (event.ctrlKey) return false;
       if (event.key === "n") edit({});
       else if (event.key === "/") search.querySelector("input").focus();
-      else if (event.key === "Delete" && shown) remove(shown);
+      else if (event.key === "Delete" && openPerson) remove(openPerson);
       else return false;
       return true;
     },

@@ -1,10 +1,10 @@
 "use strict";
-/* What all applications know: the day, the look, the talk with the server, and small things that they share. */
+/* Shared by all applications: the day, the look, requests to the server, and small helpers. */
 
-const TODAY = "2026-03-09",
-  CLOCK = "09:00";
-const LOOK = document.documentElement.dataset.look,
-  PHONE = LOOK === "phone";
+const TODAY = "2026-03-09";
+const CLOCK = "09:00";
+const LOOK = document.documentElement.dataset.look;
+const PHONE = LOOK === "phone";
 const office = { apps: {} };
 
 /* ---- the server ---- */
@@ -13,29 +13,29 @@ let pending = 0;
 office.quiet = () => pending === 0 && document.readyState === "complete";
 
 /**
- * What the server says; an error that it gives a reason for has a text for the user. Requests go out one after the other:
- * what was stored first is first in the store.
+ * Returns the answer of the server; throws its reason, a text for the user, where it refuses. Requests are sent one
+ * after the other, so that they are stored in their order.
  */
-let line = Promise.resolve();
+let queue = Promise.resolve();
 function ask(app, verb, values = {}) {
   const body = JSON.stringify(values);
   pending += 1;
-  const answer = line.then(() => send(app, verb, body));
-  line = answer.catch(() => {});
+  const answer = queue.then(() => send(app, verb, body));
+  queue = answer.catch(() => {});
   return answer;
 }
 async function send(app, verb, body) {
   try {
     const reply = await fetch(`api/${app}/${verb}`, { method: "POST", body });
-    const said = await reply.json();
-    if (!reply.ok) throw Object.assign(new Error(said.error), { field: said.field });
-    return said;
+    const answer = await reply.json();
+    if (!reply.ok) throw Object.assign(new Error(answer.error), { field: answer.field });
+    return answer;
   } finally {
     pending -= 1;
   }
 }
 
-/** Runs what may be refused, and says why it was. */
+/** Runs what the server may refuse; shows its reason. */
 async function guard(work) {
   try {
     return await work();
@@ -54,17 +54,17 @@ const oneLine = (text) => text.replace(/\s+/g, " ").trim();
 const SEARCH_AFTER_MS = 150;
 
 /**
- * A search field: it searches as one writes, at once with Enter; Escape empties it. `search` gets the text; `waits()`: only
- * Enter searches for now.
+ * A search field: it searches while one types, at once with Enter; Escape empties it. `search` gets the text; while
+ * `waits()`, only Enter searches.
  */
 function searchField(t, hint, search, { waits = () => false } = {}) {
-  let timer = 0,
-    last = "";
+  let timer = 0;
+  let lastText = "";
   const run = (again = false) => {
     clearTimeout(timer);
     const q = input.value.trim();
-    if (q === last && !again) return;
-    last = q;
+    if (q === lastText && !again) return;
+    lastText = q;
     search(q);
   };
   const input = h("input", {
@@ -85,37 +85,38 @@ function searchField(t, hint, search, { waits = () => false } = {}) {
     },
   });
   const field = h("label", { class: "search" }, icon("search"), input);
-  /** Takes the text away, without a search. */
+  /** Empties the field without a search. */
   field.clear = () => {
     clearTimeout(timer);
-    input.value = last = "";
+    input.value = "";
+    lastText = "";
   };
   return field;
 }
 
-/* ---- what all pages do alike ---- */
+/* ---- behaviour of all pages ---- */
 
-const LONGEST = { INPUT: 500, TEXTAREA: 20_000 }; // characters of a field
+const MAX_LENGTH = { INPUT: 500, TEXTAREA: 20_000 }; // characters of a field
 
-/** Refuses what would make a text longer than its field takes, and says so. */
+/** Refuses input that would make a text longer than its field takes, and says so. */
 addEventListener(
   "beforeinput",
   (event) => {
-    const field = event.target,
-      most = LONGEST[field.tagName],
-      more = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
-    if (!most || !more) return;
-    const length = field.value.length - (field.selectionEnd - field.selectionStart) + more.length;
-    if (length <= most) return;
+    const field = event.target;
+    const limit = MAX_LENGTH[field.tagName];
+    const text = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
+    if (!limit || !text) return;
+    const length = field.value.length - (field.selectionEnd - field.selectionStart) + text.length;
+    if (length <= limit) return;
     event.preventDefault();
-    toast(`Not written: this field takes ${most.toLocaleString("en")} characters at most.`, true);
+    toast(`Not written: this field takes ${limit.toLocaleString("en")} characters at most.`, true);
   },
   true,
 );
 
 /**
- * The second press of a double click is for texts and cells alone: elsewhere it would fall on what the first one has
- * opened or moved.
+ * The second press of a double click is for texts and cells alone: elsewhere it would fall on an element that the first
+ * one has opened or moved.
  */
 let pressed = null;
 for (const name of ["mousedown", "mouseup", "click", "dblclick"])
@@ -134,20 +135,20 @@ for (const name of ["mousedown", "mouseup", "click", "dblclick"])
     true,
   );
 
-/** On the phone, a long press is what the right button is elsewhere. */
+/** On the phone, a long press opens the context menu. */
 const LONG_PRESS_MS = 500;
 if (PHONE) {
-  let begun = null,
-    isLong = false;
-  addEventListener("pointerdown", (event) => (begun = event), true);
+  let press = null;
+  let isLong = false;
+  addEventListener("pointerdown", (event) => (press = event), true);
   addEventListener(
     "pointerup",
     (event) => {
-      isLong = begun !== null && event.timeStamp - begun.timeStamp >= LONG_PRESS_MS;
-      if (!isLong || !begun.target.isConnected) return;
+      isLong = press !== null && event.timeStamp - press.timeStamp >= LONG_PRESS_MS;
+      if (!isLong || !press.target.isConnected) return;
       const { clientX, clientY } = event;
-      const asked = new MouseEvent("contextmenu", { bubbles: true, cancelable: true, clientX, clientY });
-      begun.target.dispatchEvent(asked);
+      const rightClick = new MouseEvent("contextmenu", { bubbles: true, cancelable: true, clientX, clientY });
+      press.target.dispatchEvent(rightClick);
     },
     true,
   );
@@ -164,10 +165,10 @@ if (PHONE) {
   );
 }
 
-/** What is shown where nothing is. */
+/** The content of an empty list. */
 const empty = (sign, text, more) => h("div", { class: "empty" }, icon(sign), h("p", {}, text), more);
 
-/** Newer, older, and where one is. */
+/** Buttons to the pages before and after, and the numbers of the rows on this one. */
 function pager({ page, pages, count: all, size }, go, before, after) {
   const first = all ? page * size + 1 : 0;
   return h(

@@ -51,15 +51,22 @@ function datePicker(input) {
     const all = () => [...box.querySelectorAll("button")];
     /** Arrows go from day to day; Enter and the space bar press what is in focus, as everywhere. */
     const keys = (event) => {
-      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 }[event.key],
-        at = all().indexOf(document.activeElement);
-      if (by === undefined) {
-        if (event.key === "Enter" && at >= 0) all()[at].click();
+      const offset = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 }[event.key];
+      const index = all().indexOf(document.activeElement);
+      if (offset === undefined) {
+        if (event.key === "Enter" && index >= 0) all()[index].click();
         return event.key === "Enter";
       }
-      const next = all()[at + by];
+      const next = all()[index + offset];
       if (next?.dataset.t === "date.day") next.focus();
       return true;
+    };
+    const dayClass = (day) => {
+      const classes = ["plain"];
+      if (day.slice(0, 7) !== month) classes.push("off");
+      if (day === TODAY) classes.push("today");
+      if (day === input.value) classes.push("on");
+      return classes.join(" ");
     };
     const draw = () =>
       put(
@@ -106,17 +113,17 @@ function datePicker(input) {
               },
               {
                 k: day,
-                class: `plain ${day.slice(0, 7) !== month ? "off" : ""} ${day === TODAY ? "today" : ""} ${day === input.value ? "on" : ""}`,
+                class: dayClass(day),
               },
             ),
           ),
         ),
       );
     draw();
-    const place = opening.getBoundingClientRect(),
-      close = popup(box, opening, place, keys);
-    box.style.left = `${Math.max(4, Math.min(place.right - box.offsetWidth, innerWidth - box.offsetWidth - 4))}px`;
-    box.style.top = `${Math.min(place.bottom + 2, innerHeight - box.offsetHeight - 4)}px`;
+    const anchorBox = opening.getBoundingClientRect();
+    const close = popup(box, opening, anchorBox, keys);
+    box.style.left = `${Math.max(4, Math.min(anchorBox.right - box.offsetWidth, innerWidth - box.offsetWidth - 4))}px`;
+    box.style.top = `${Math.min(anchorBox.bottom + 2, innerHeight - box.offsetHeight - 4)}px`;
     box.style.maxHeight = "none";
     (box.querySelector(".on") || box.querySelector(".today") || box.querySelector(".grid button")).focus();
   });

@@ -1,7 +1,7 @@
 "use strict";
 /* Elements: how all applications make them, drawn signs, buttons. */
 
-/** An element; `t` and `k` are its names for scripts, `on...` its listeners. */
+/** Makes an element; `t` and `k` are its names for scripts, `on...` its listeners. */
 function h(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -15,10 +15,10 @@ function h(tag, attributes, ...children) {
   return element;
 }
 
-/** Replaces what an element holds. */
+/** Replaces the children of an element; null, undefined and false are left out. */
 function put(element, ...children) {
-  const shown = children.flat(9).filter((each) => each !== null && each !== undefined && each !== false);
-  element.replaceChildren(...shown.map((each) => (each instanceof Node ? each : String(each))));
+  const nodes = children.flat(9).filter((child) => child !== null && child !== undefined && child !== false);
+  element.replaceChildren(...nodes.map((node) => (node instanceof Node ? node : String(node))));
 }
 
 const ICONS = {
@@ -72,7 +72,7 @@ function icon(name, filled) {
   return svg;
 }
 
-/** A button with a sign; `title` is what it is called where it shows no words. */
+/** A button with a sign; `title` is its name where it shows no words. */
 function button(t, sign, label, onclick, more = {}) {
   return h(
     "button",

@@ -75,19 +75,19 @@ office.apps.files = (root) => {
   };
   const ORDER = { name: () => 0, kind: (a, b) => a.kind.localeCompare(b.kind), size: (a, b) => b.size - a.size };
 
-  let turn = 0;
+  let newest = 0;
   async function list() {
     state.file = null;
-    turn += 1;
-    const mine = turn;
+    newest += 1;
+    const request = newest;
     const got = state.q
       ? { rows: await ask("files", "find", { q: state.q }) }
       : await ask("files", "list", { parent: state.folder }).catch(() => {
           state.folder = 0;
           return ask("files", "list");
         });
-    if (mine !== turn) return;
-    office.at("files", ...(state.q ? ["search"] : got.path.slice(1).map((each) => each.name)));
+    if (request !== newest) return;
+    office.at("files", ...(state.q ? ["search"] : got.path.slice(1).map((folder) => folder.name)));
     const rows = got.rows.sort((a, b) => ORDER[state.sort](a, b) || a.name.localeCompare(b.name));
     put(
       pane,
@@ -99,9 +99,9 @@ office.apps.files = (root) => {
               h("b", { class: "grow" }, `${count(rows.length, "result")} for “${state.q}” in the names of all folders`),
               button("files.clear", "close", "", () => go(state.folder), { class: "plain", title: "End the search" }),
             ]
-          : got.path.map((each, number) => [
+          : got.path.map((folder, number) => [
               number > 0 && h("span", { class: "muted" }, "›"),
-              button("files.crumb", null, each.name, () => go(each.id), { k: each.id, class: "plain" }),
+              button("files.crumb", null, folder.name, () => go(folder.id), { k: folder.id, class: "plain" }),
             ]),
       ),
       rows.length

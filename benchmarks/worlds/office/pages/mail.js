@@ -75,17 +75,17 @@ office.apps.mail = (root) => {
     list();
   };
 
-  let turn = 0;
+  let newest = 0;
   async function list() {
-    turn += 1;
-    const mine = turn;
+    newest += 1;
+    const request = newest;
     const got = await ask("mail", "list", {
       folder: state.folder,
       q: state.q,
       show: state.show,
       page: state.page,
     });
-    if (mine !== turn) return;
+    if (request !== newest) return;
     state.got = got;
     state.page = got.page;
     state.checked.clear();
@@ -114,6 +114,7 @@ office.apps.mail = (root) => {
   function draw() {
     const { got, folder, checked, q } = state,
       drafts = folder === "Drafts" && !q,
+      filtered = state.show === "all" ? "" : ", and fits the filter",
       ids = () => [...checked];
     office.at("mail", q ? "search" : folder);
     const bulk = (name, sign, label, work) =>
@@ -180,7 +181,7 @@ office.apps.mail = (root) => {
         : empty(
             q ? "search" : "inbox",
             q
-              ? `No message of any folder but Drafts has “${q}” in its subject, text, sender or recipients${state.show === "all" ? "" : ", and fits the filter"}.`
+              ? `No message of any folder but Drafts has “${q}” in its subject, text, sender or recipients${filtered}.`
               : state.show === "all"
                 ? `Nothing in ${folder}.`
                 : "No message fits this filter.",
@@ -279,7 +280,7 @@ office.apps.mail = (root) => {
   }
 
   const folderOf = (id) =>
-    state.open?.id === id ? state.open.folder : state.got.rows.find((each) => each.id === id)?.folder;
+    state.open?.id === id ? state.open.folder : state.got.rows.find((mail) => mail.id === id)?.folder;
   const move = async (ids, folder) => {
     const before = new Map(ids.map((id) => [id, folderOf(id)]));
     await ask("mail", "move", { ids, folder });
@@ -329,7 +330,7 @@ office.apps.mail = (root) => {
         }
       });
     const rows = state.got.rows,
-      at = rows.findIndex((each) => each.id === id),
+      index = rows.findIndex((listed) => listed.id === id),
       begins = answersTo(mail);
     state.acts = {
       back,
@@ -340,8 +341,8 @@ office.apps.mail = (root) => {
       inbox: () => leave(() => move([id], "Inbox")),
       remove: () => leave(() => remove([id])),
       unread: () => leave(() => ask("mail", "mark", { ids: [id], column: "is_read", on: false })),
-      previous: at > 0 && (() => view(rows[at - 1].id)),
-      next: at >= 0 && at + 1 < rows.length && (() => view(rows[at + 1].id)),
+      previous: index > 0 && (() => view(rows[index - 1].id)),
+      next: index >= 0 && index + 1 < rows.length && (() => view(rows[index + 1].id)),
       star: () =>
         guard(async () => {
           await ask("mail", "mark", { ids: [id], column: "starred", on: !mail.starred });
@@ -350,7 +351,7 @@ office.apps.mail = (root) => {
     };
     put(pane, messageBar(mail, state.acts), messageArticle(mail, state.acts));
     pane.scrollTop = 0;
-    if (!rows[at]?.is_read) list();
+    if (!rows[index]?.is_read) list();
     return undefined;
   }
   const back = () => {

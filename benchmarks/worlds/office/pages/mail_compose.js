@@ -43,12 +43,12 @@ function composeMail(start, title, { sent, changed }) {
           "more",
           "",
           () => {
-            const at = body.value.length;
+            const end = body.value.length;
             body.value += quote;
             quote = "";
             showQuote();
             body.focus();
-            body.setSelectionRange(at, at);
+            body.setSelectionRange(end, end);
           },
           { title: "Show the quoted text and change it", class: "plain" },
         ),
@@ -138,27 +138,27 @@ function composeMail(start, title, { sent, changed }) {
 
 /** People whose name or address begins like what is being written; Enter takes the one that is marked. */
 function suggestPeople(input) {
-  let turn = 0,
+  let newest = 0,
     box = null,
-    at = 0;
+    chosen = 0;
   const drop = () => {
     box?.remove();
     box = null;
-    turn += 1;
+    newest += 1;
   };
   const mark = (number) => {
-    at = (number + box.children.length) % box.children.length;
-    for (const [place, item] of [...box.children].entries()) item.classList.toggle("on", place === at);
+    chosen = (number + box.children.length) % box.children.length;
+    for (const [index, item] of [...box.children].entries()) item.classList.toggle("on", index === chosen);
   };
   input.addEventListener("input", async () => {
     const parts = input.value.split(/[,;]/),
       q = parts[parts.length - 1].trim();
     drop();
     if (q.length < 2) return;
-    const mine = turn,
+    const request = newest,
       people = await ask("mail", "people", { q });
-    if (mine !== turn || !people.length || document.activeElement !== input) return;
-    const place = input.getBoundingClientRect();
+    if (request !== newest || !people.length || document.activeElement !== input) return;
+    const inputBox = input.getBoundingClientRect();
     const take = (person) => {
       input.value = [...parts.slice(0, -1).map((part) => part.trim()), person.email].join(", ") + ", ";
       drop();
@@ -172,16 +172,16 @@ function suggestPeople(input) {
     box = h("div", { class: "menu people" }, people.map(item));
     mark(0);
     document.body.append(box);
-    box.style.left = `${place.left}px`;
-    box.style.top = `${place.bottom + 2}px`;
-    box.style.maxWidth = `${innerWidth - place.left - 8}px`;
+    box.style.left = `${inputBox.left}px`;
+    box.style.top = `${inputBox.bottom + 2}px`;
+    box.style.maxWidth = `${innerWidth - inputBox.left - 8}px`;
   });
   input.addEventListener("keydown", (event) => {
     if (!box) return;
     if (event.key === "Escape") drop();
-    else if (event.key === "ArrowDown") mark(at + 1);
-    else if (event.key === "ArrowUp") mark(at - 1);
-    else if (event.key === "Enter") box.children[at].click();
+    else if (event.key === "ArrowDown") mark(chosen + 1);
+    else if (event.key === "ArrowUp") mark(chosen - 1);
+    else if (event.key === "Enter") box.children[chosen].click();
     else return;
     event.stopPropagation();
     event.preventDefault();
@@ -207,7 +207,7 @@ async function attachFile(attached, done) {
             "text",
             "",
             () => {
-              if (!attached.some((each) => each.id === file.id)) attached.push(file);
+              if (!attached.some((attachment) => attachment.id === file.id)) attached.push(file);
               done();
               shade.close();
             },
@@ -222,9 +222,9 @@ async function attachFile(attached, done) {
   });
   function redraw(q) {
     draw(q);
-    for (const each of rows.children) {
-      const file = files.find((one) => one.id === +each.dataset.k);
-      each.append(h("span", { class: "grow cut" }, file.name), h("span", { class: "muted small" }, file.folder));
+    for (const row of rows.children) {
+      const file = files.find((listed) => listed.id === +row.dataset.k);
+      row.append(h("span", { class: "grow cut" }, file.name), h("span", { class: "muted small" }, file.folder));
     }
     if (!rows.children.length) put(rows, h("p", { class: "muted pad" }, "No file has such a name."));
   }

@@ -17,7 +17,7 @@ function answersTo(mail) {
   const subject = /^re:/i.test(mail.subject) ? mail.subject : `Re: ${mail.subject}`;
   const others = `${mail.recipients}, ${mail.cc}`
     .split(", ")
-    .filter((each) => each && each !== OWN_ADDRESS && each !== mail.sender_addr)
+    .filter((address) => address && address !== OWN_ADDRESS && address !== mail.sender_addr)
     .join(", ");
   const reply = {
     to: mail.sender_addr === OWN_ADDRESS ? mail.recipients : mail.sender_addr,
@@ -30,7 +30,13 @@ function answersTo(mail) {
     replyAll: others && { ...reply, cc: others },
     forward: {
       subject: `Fwd: ${mail.subject}`,
-      quote: `\n\n---------- Forwarded message ----------\nFrom: ${mail.sender} <${mail.sender_addr}>\nDate: ${mail.sent_at}\nSubject: ${mail.subject}\n\n${mail.body}`,
+      quote: [
+        "\n\n---------- Forwarded message ----------",
+        `From: ${mail.sender} <${mail.sender_addr}>`,
+        `Date: ${mail.sent_at}`,
+        `Subject: ${mail.subject}\n`,
+        mail.body,
+      ].join("\n"),
     },
   };
 }

@@ -20,7 +20,7 @@ function closeMenu() {
  * A box below an element, or at a point of the screen. `keys(event)` says whether it has done something with a key; no
  * key reaches what lies under the box.
  */
-function popup(box, anchor, place, keys) {
+function popup(box, anchor, anchorBox, keys) {
   closeMenu();
   const close = () => {
     openMenu = null;
@@ -44,20 +44,20 @@ function popup(box, anchor, place, keys) {
   };
   openMenu = { box, close };
   document.body.append(box);
-  const below = innerHeight - place.bottom - 8,
-    above = place.top - 8,
+  const below = innerHeight - anchorBox.bottom - 8,
+    above = anchorBox.top - 8,
     up = box.offsetHeight > below && above > below;
-  box.style.minWidth = `${place.right - place.left}px`;
+  box.style.minWidth = `${anchorBox.right - anchorBox.left}px`;
   box.style.maxHeight = `${up ? above : below}px`;
-  box.style.left = `${Math.max(4, Math.min(place.left, innerWidth - box.offsetWidth - 4))}px`;
-  box.style.top = `${up ? place.top - Math.min(box.offsetHeight, above) - 2 : place.bottom + 2}px`;
+  box.style.left = `${Math.max(4, Math.min(anchorBox.left, innerWidth - box.offsetWidth - 4))}px`;
+  box.style.top = `${up ? anchorBox.top - Math.min(box.offsetHeight, above) - 2 : anchorBox.bottom + 2}px`;
   addEventListener("mousedown", away, true);
   addEventListener("keydown", onKey, true);
   return close;
 }
 
 /** A list of entries, [value, label, sign], the chosen one in focus; `first`: the key that has opened it. */
-function menu(anchor, entries, chosen, pick, { place = anchor.getBoundingClientRect(), first } = {}) {
+function menu(anchor, entries, chosen, pick, { anchorBox = anchor.getBoundingClientRect(), first } = {}) {
   const take = (value) => {
     close();
     anchor?.focus();
@@ -95,9 +95,9 @@ function menu(anchor, entries, chosen, pick, { place = anchor.getBoundingClientR
     else return false;
     return true;
   };
-  const close = popup(box, anchor, place, keys);
-  const at = entries.findIndex(([value]) => value === chosen);
-  go(Math.max(0, at));
+  const close = popup(box, anchor, anchorBox, keys);
+  const index = entries.findIndex(([value]) => value === chosen);
+  go(Math.max(0, index));
   if (first) keys(first);
 }
 
@@ -106,7 +106,7 @@ function contextMenu(event, entries, pick) {
   event.preventDefault();
   event.stopPropagation();
   const { clientX: x, clientY: y } = event;
-  menu(null, entries, null, pick, { place: { left: x, right: x, top: y, bottom: y } });
+  menu(null, entries, null, pick, { anchorBox: { left: x, right: x, top: y, bottom: y } });
 }
 
 /** A button that opens a menu, unless the click has just closed it. */
@@ -124,7 +124,11 @@ function choice(t, entries, value, changed, more = {}) {
   let options = entries;
   const element = h("button", { type: "button", class: "choice", t, role: "combobox", ...more });
   const show = () =>
-    put(element, h("span", {}, options.find(([each]) => each === element.value)?.[1] ?? ""), icon("down"));
+    put(
+      element,
+      h("span", {}, options.find(([optionValue]) => optionValue === element.value)?.[1] ?? ""),
+      icon("down"),
+    );
   const set = (chosen) => {
     element.value = chosen;
     show();
@@ -142,11 +146,11 @@ function choice(t, entries, value, changed, more = {}) {
     );
   Object.defineProperty(element, "value", {
     writable: true,
-    value: options.some(([each]) => each === value) ? value : options[0]?.[0],
+    value: options.some(([optionValue]) => optionValue === value) ? value : options[0]?.[0],
   });
   element.set = set;
-  element.options = (given) => {
-    options = given;
+  element.options = (newOptions) => {
+    options = newOptions;
     show();
   };
   element.addEventListener("keydown", (event) => {

@@ -23,15 +23,15 @@ function formula(text, value) {
       .replaceAll("$", "")
       .replaceAll(";", ",")
       .match(/[A-J]\d{1,2}|[A-Z]+|\d+\.?\d*|\.\d+|[^\s]/g) || [];
-  let at = 0;
-  const take = (wanted) => {
-    if (tokens[at] !== wanted) throw new Error("#ERROR!");
-    at += 1;
+  let position = 0;
+  const take = (token) => {
+    if (tokens[position] !== token) throw new Error("#ERROR!");
+    position += 1;
   };
   const number = (cell) => {
-    const found = value(cell);
-    if (String(found).startsWith("#")) throw new Error(found);
-    return found === "" || isNaN(found) ? null : +found;
+    const text = value(cell);
+    if (String(text).startsWith("#")) throw new Error(text);
+    return text === "" || isNaN(text) ? null : +text;
   };
   const ranges = {
     SUM: (all) => all.reduce((a, b) => a + b, 0),
@@ -43,30 +43,30 @@ function formula(text, value) {
   const divide = () => {
     throw new Error("#DIV/0!");
   };
+  /** The numbers between the parentheses of a function. */
   function list() {
-    // what stands between the brackets of a function
     const all = [];
     take("(");
     do {
-      if (tokens[at] === ",") at += 1;
-      if (/^[A-J]\d/.test(tokens[at]) && tokens[at + 1] === ":") {
-        const [from, , to] = tokens.slice(at, at + 3);
+      if (tokens[position] === ",") position += 1;
+      if (/^[A-J]\d/.test(tokens[position]) && tokens[position + 1] === ":") {
+        const [from, , to] = tokens.slice(position, position + 3);
         if (!/^[A-J]\d/.test(to || "")) throw new Error("#ERROR!");
         for (const cell of between(from, to)) {
-          const one = number(cell);
-          if (one !== null) all.push(one);
+          const inRange = number(cell);
+          if (inRange !== null) all.push(inRange);
         }
-        at += 3;
+        position += 3;
       } else all.push(sum());
-    } while (tokens[at] === ",");
+    } while (tokens[position] === ",");
     take(")");
     return all;
   }
-  function one() {
-    const token = tokens[at];
-    at += 1;
-    if (token === "-") return -one();
-    if (token === "+") return one();
+  function factor() {
+    const token = tokens[position];
+    position += 1;
+    if (token === "-") return -factor();
+    if (token === "+") return factor();
     if (token === "(") {
       const inside = sum();
       take(")");
@@ -82,27 +82,29 @@ function formula(text, value) {
     throw new Error(/^[A-Z]/.test(token || "") ? "#NAME?" : "#ERROR!");
   }
   function product() {
-    let left = one();
-    while (tokens[at] === "*" || tokens[at] === "/") {
-      const by = tokens[at];
-      at += 1;
-      const right = one();
-      left = by === "*" ? left * right : right === 0 ? divide() : left / right;
+    let result = factor();
+    while (tokens[position] === "*" || tokens[position] === "/") {
+      const sign = tokens[position];
+      position += 1;
+      const next = factor();
+      if (sign === "*") result *= next;
+      else if (next === 0) divide();
+      else result /= next;
     }
-    return left;
+    return result;
   }
   function sum() {
-    let left = product();
-    while (tokens[at] === "+" || tokens[at] === "-") {
-      const by = tokens[at];
-      at += 1;
-      const right = product();
-      left = by === "+" ? left + right : left - right;
+    let result = product();
+    while (tokens[position] === "+" || tokens[position] === "-") {
+      const sign = tokens[position];
+      position += 1;
+      const next = product();
+      result += sign === "+" ? next : -next;
     }
-    return left;
+    return result;
   }
   const result = sum();
-  if (at < tokens.length) throw new Error("#ERROR!");
+  if (position < tokens.length) throw new Error("#ERROR!");
   return result;
 }
 
@@ -120,9 +122,9 @@ office.apps.sheets = (root) => {
   const COLUMNS = [..."ABCDEFGHIJ"],
     ROWS = 60;
   const state = { sheet: null, cells: {}, at: "A1", to: "A1", before: [] }; // before: what Ctrl+Z brings back
-  const MOST_READS = 200_000; // of cells by formulas, each time the sheet is worked out
-  const MOST_BEFORE = 50;
-  let values = new Map(), // what cells show, worked out once
+  const MAX_READS = 200_000; // of cells by formulas, each time the sheet is evaluated
+  const MAX_UNDO = 50;
+  let values = new Map(), // texts of cells, evaluated once
     reads = 0;
   const jump = h("input", {
     t: "sheets.jump",
@@ -219,8 +221,8 @@ office.apps.sheets = (root) => {
     h("footer", { class: "bar tabs-bar" }, tabs, status),
   );
 
-  const made = {};
-  const cellOf = (name) => made[name];
+  const cellElements = {};
+  const cellOf = (name) => cellElements[name];
   put(
     table,
     h(
@@ -236,7 +238,7 @@ office.apps.sheets = (root) => {
         h("th", {}, number + 1),
         COLUMNS.map((column) => {
           const name = column + (number + 1);
-          made[name] = h("td", {
+          cellElements[name] = h("td", {
             t: "sheets.cell",
             k: name,
             onpointerdown: (event) => {
@@ -248,27 +250,27 @@ office.apps.sheets = (root) => {
             },
             ondblclick: () => write(),
           });
-          return made[name];
+          return cellElements[name];
         }),
       ),
     ),
   );
 
-  /** What a cell shows; each is worked out once, whatever the formulas that need it. */
-  function shown(name) {
+  /** The text that a cell shows; a formula is evaluated once, however many others use it. */
+  function textOf(name) {
     if (!values.has(name)) {
-      values.set(name, "#CIRCLE!"); // for who asks again before it is known
-      values.set(name, worked(state.cells[name] ?? ""));
+      values.set(name, "#CIRCLE!"); // for a formula that uses this cell
+      values.set(name, evaluate(state.cells[name] ?? ""));
     }
     return values.get(name);
   }
-  function worked(text) {
+  function evaluate(text) {
     if (text[0] !== "=") return text;
     try {
       const result = formula(text, (other) => {
         reads += 1;
-        if (reads > MOST_READS) throw new Error("#LIMIT!");
-        return shown(other);
+        if (reads > MAX_READS) throw new Error("#LIMIT!");
+        return textOf(other);
       });
       return String(+result.toFixed(6));
     } catch (error) {
@@ -299,29 +301,33 @@ office.apps.sheets = (root) => {
     show();
     mark();
   }
-  /** Works the sheet out anew. */
+  /** Evaluates and shows the whole sheet again. */
   function show() {
     values = new Map();
     reads = 0;
-    for (const [name, cell] of Object.entries(made)) {
-      const text = shown(name);
+    for (const [name, cell] of Object.entries(cellElements)) {
+      const text = textOf(name);
       cell.textContent = text;
-      cell.className = `${text !== "" && !isNaN(text) ? "number" : ""} ${text[0] === "#" ? "bad" : ""} ${name.slice(1) === "1" ? "head" : ""}`;
+      const classes = [];
+      if (text !== "" && !isNaN(text)) classes.push("number");
+      if (text[0] === "#") classes.push("bad");
+      if (name.slice(1) === "1") classes.push("head");
+      cell.className = classes.join(" ");
     }
   }
   /** Shows what is chosen, and sums it up. */
   function mark() {
     const chosen = between(state.at, state.to);
     for (const cell of table.querySelectorAll(".on, .range")) cell.classList.remove("on", "range");
-    if (chosen.length > 1) chosen.forEach((name) => made[name].classList.add("range"));
-    made[state.at].classList.add("on");
+    if (chosen.length > 1) chosen.forEach((name) => cellElements[name].classList.add("range"));
+    cellElements[state.at].classList.add("on");
     table.rows[0].cells[COLUMNS.indexOf(state.at[0]) + 1].classList.add("on");
     table.rows[+state.at.slice(1)].cells[0].classList.add("on");
     jump.value = state.at;
     office.at("sheets", state.sheet, state.at);
     field.value = state.cells[state.at] ?? "";
     const numbers = chosen
-        .map((name) => shown(name))
+        .map((name) => textOf(name))
         .filter((text) => text !== "" && !isNaN(text))
         .map(Number),
       sum = numbers.reduce((a, b) => a + b, 0);
@@ -331,17 +337,17 @@ office.apps.sheets = (root) => {
         : "";
   }
   function choose(name) {
-    made[state.at].textContent = shown(state.at);
-    made[state.at].classList.remove("writing");
+    cellElements[state.at].textContent = textOf(state.at);
+    cellElements[state.at].classList.remove("writing");
     state.at = state.to = name;
     mark();
-    const cell = made[name],
-      top = cell.offsetTop - 26,
-      left = cell.offsetLeft - 44;
-    if (top < pane.scrollTop) pane.scrollTop = top;
+    const cell = cellElements[name],
+      topEdge = cell.offsetTop - 26,
+      leftEdge = cell.offsetLeft - 44;
+    if (topEdge < pane.scrollTop) pane.scrollTop = topEdge;
     else if (cell.offsetTop + 26 > pane.scrollTop + pane.clientHeight)
       pane.scrollTop = cell.offsetTop + 30 - pane.clientHeight;
-    if (left < pane.scrollLeft) pane.scrollLeft = left;
+    if (leftEdge < pane.scrollLeft) pane.scrollLeft = leftEdge;
     else if (cell.offsetLeft + cell.offsetWidth > pane.scrollLeft + pane.clientWidth)
       pane.scrollLeft = cell.offsetLeft + cell.offsetWidth + 4 - pane.clientWidth;
     catcher.focus({ preventScroll: true });
@@ -360,7 +366,7 @@ office.apps.sheets = (root) => {
   function store(contents, isUndo = false) {
     const { sheet } = state,
       before = Object.entries(contents).map(([name]) => [name, state.cells[name] ?? ""]);
-    if (!isUndo) state.before = [...state.before, Object.fromEntries(before)].slice(-MOST_BEFORE);
+    if (!isUndo) state.before = [...state.before, Object.fromEntries(before)].slice(-MAX_UNDO);
     for (const [name, value] of Object.entries(contents))
       if (value === "") delete state.cells[name];
       else state.cells[name] = value;
@@ -400,7 +406,7 @@ office.apps.sheets = (root) => {
       .map((row) =>
         all
           .filter((name) => name.slice(1) === row)
-          .map(shown)
+          .map(textOf)
           .join("\t"),
       )
       .join("\n");

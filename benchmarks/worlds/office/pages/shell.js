@@ -9,12 +9,12 @@
  * shell.close     application    closes its window or tab
  * shell.minimise  application    hides its window
  * shell.back                     the back button of the phone and of the web look
- * shell.address                  the web look: where one is; Enter opens what is written there
+ * shell.address                  the web look: the open page; Enter opens the address in the field
  * shell.keys                     window: the keys of the application in front
  *
  * For programs: office.open("mail"), office.home(), office.back(), office.current(), office.quiet().
- * The browser's own "back" does what office.back() does. An application says where it is with office.at("mail", "inbox"),
- * and its keys in `shortcuts`: [[key, what it does]].
+ * The browser's own "back" does what office.back() does. An application sets its address with
+ * office.at("mail", "inbox"), and lists its keys in `shortcuts`: [[key, what it does]].
  */
 
 const APPS = [
@@ -32,7 +32,7 @@ const SITE = "northwind.example";
 
 (() => {
   const windows = {}; // by application: {frame, app}
-  const places = {}; // by application: where in it one is
+  const addresses = {}; // by application: parts of the address behind its name
   let current = null;
   const stage = h("main", { id: "stage" }),
     desk = h("div", { id: "desk" }),
@@ -92,7 +92,7 @@ const SITE = "northwind.example";
     },
   });
   const showAddress = () => {
-    address.value = current ? [SITE, current, ...(places[current] ?? [])].join("/") : "";
+    address.value = current ? [SITE, current, ...(addresses[current] ?? [])].join("/") : "";
   };
   /** Opens the application that an address names. */
   function visit(text) {
@@ -101,13 +101,10 @@ const SITE = "northwind.example";
       .toLowerCase()
       .replace(/^https?:\/\//, "")
       .split("/");
-    const found = [name, site].find((each) => each in TITLE);
-    if (found && (found === site || site === SITE)) office.open(found);
+    const app = [name, site].find((part) => part in TITLE);
+    if (app && (app === site || site === SITE)) office.open(app);
     else
-      toast(
-        `There is no page “${text.trim()}”. There are ${APPS.map(([each]) => `${SITE}/${each}`).join(", ")}.`,
-        true,
-      );
+      toast(`There is no page “${text.trim()}”. There are ${APPS.map(([app]) => `${SITE}/${app}`).join(", ")}.`, true);
     showAddress();
   }
 
@@ -242,9 +239,9 @@ const SITE = "northwind.example";
     else if (current && !windows[current].app.back?.()) office.home();
   };
   office.current = () => current;
-  /** Says where in an application one is, for the address. */
-  office.at = (name, ...place) => {
-    places[name] = place
+  /** Sets the parts of the address behind the name of an application. */
+  office.at = (name, ...parts) => {
+    addresses[name] = parts
       .filter((part) => part !== "")
       .map((part) =>
         String(part)
@@ -254,7 +251,7 @@ const SITE = "northwind.example";
       );
     if (name === current && document.activeElement !== address) showAddress();
   };
-  /** What is marked or open in one application is nothing to the next one. */
+  /** Drops the selection, the focus and an open menu before another application is shown. */
   function leaveText() {
     closeMenu();
     getSelection().removeAllRanges();
@@ -272,10 +269,10 @@ const SITE = "northwind.example";
         ),
       ),
     });
-  /** Where windows over the application belong. */
+  /** The element that windows over the application are put into. */
   office.window = () => (current ? windows[current].frame : stage);
 
-  /** All that is in front, not what lies under it or in other applications. */
+  /** Selects all text of the window in front, not of what lies under it or of other applications. */
   function selectAll() {
     const frame = office.window();
     getSelection().selectAllChildren(

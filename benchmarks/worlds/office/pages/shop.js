@@ -85,11 +85,11 @@ office.apps.shop = (root) => {
   const cart = shopCart(shop),
     orders = shopOrders(shop);
 
-  let turn = 0;
+  let newest = 0;
   async function list() {
     state.view = list;
-    turn += 1;
-    const mine = turn;
+    newest += 1;
+    const request = newest;
     const got = await ask("shop", "list", {
       category: state.category,
       q: state.q,
@@ -97,7 +97,7 @@ office.apps.shop = (root) => {
       in_stock: state.inStock,
       page: state.page,
     });
-    if (mine !== turn || state.view !== list) return;
+    if (request !== newest || state.view !== list) return;
     office.at("shop", state.q ? "search" : state.category);
     state.page = got.page;
     number(got.in_cart);

@@ -20,9 +20,9 @@ function shopCart({ state, pane, number, list, orders }) {
   async function cart() {
     state.view = cart;
     office.at("shop", "cart");
-    const held = await ask("shop", "cart");
-    number(held.rows.reduce((sum, row) => sum + row.qty, 0));
-    if (!held.rows.length)
+    const content = await ask("shop", "cart");
+    number(content.rows.reduce((sum, row) => sum + row.qty, 0));
+    if (!content.rows.length)
       return put(
         pane,
         shopBar(shopBack("Products", list), h("b", {}, "Your cart")),
@@ -50,7 +50,7 @@ function shopCart({ state, pane, number, list, orders }) {
             h("th", { class: "right" }, "Sum"),
             h("th", {}),
           ),
-          held.rows.map((row) => {
+          content.rows.map((row) => {
             const qty = h("input", {
               t: "shop.cart-qty",
               k: row.id,
@@ -88,8 +88,8 @@ function shopCart({ state, pane, number, list, orders }) {
           h(
             "span",
             { class: "grow" },
-            h("span", { class: "sum" }, `Total ${euro(held.total)}`),
-            h("span", { class: "muted" }, `  and delivery: standard free, express ${euro(held.express)}`),
+            h("span", { class: "sum" }, `Total ${euro(content.total)}`),
+            h("span", { class: "muted" }, `  and delivery: standard free, express ${euro(content.express)}`),
           ),
           button("shop.checkout", "right", "Checkout", () => checkout(), { class: "main" }),
         ),
@@ -100,9 +100,9 @@ function shopCart({ state, pane, number, list, orders }) {
   async function checkout() {
     state.view = checkout;
     office.at("shop", "checkout");
-    const held = await ask("shop", "cart"),
+    const content = await ask("shop", "cart"),
       chosen = form;
-    if (!held.rows.length) return cart();
+    if (!content.rows.length) return cart();
     const radio = (name, label) =>
       h(
         "label",
@@ -130,26 +130,25 @@ function shopCart({ state, pane, number, list, orders }) {
     note.value = chosen.note;
     const address = choice(
       "shop.address",
-      [["", "Choose an address"], ...held.addresses.map((each) => [each.id, `${each.label}: ${each.text}`])],
+      [["", "Choose an address"], ...content.addresses.map(({ id, label, text }) => [id, `${label}: ${text}`])],
       chosen.address ?? "",
       (picked) => {
         chosen.address = picked === "" ? null : picked;
       },
     );
-    const fee = chosen.delivery === "Express" ? held.express : 0,
-      total = held.total + fee;
+    const fee = chosen.delivery === "Express" ? content.express : 0,
+      total = content.total + fee;
     const place = () => {
       if (chosen.address === null) return toast("Choose an address.", true);
+      const pieces = content.rows.reduce((sum, row) => sum + row.qty, 0);
+      const { label } = content.addresses.find((listed) => listed.id === chosen.address);
       return dialog({
         title: "Place the order?",
         label: "Place order",
         body: h(
           "p",
           {},
-          `${count(
-            held.rows.reduce((sum, row) => sum + row.qty, 0),
-            "piece",
-          )} for ${euro(total)}, ${chosen.delivery.toLowerCase()} delivery to ${held.addresses.find((each) => each.id === chosen.address).label}.`,
+          `${count(pieces, "piece")} for ${euro(total)}, ${chosen.delivery.toLowerCase()} delivery to ${label}.`,
         ),
         ok: async () => {
           const { id } = await ask("shop", "order", { ...chosen });
@@ -165,7 +164,7 @@ function shopCart({ state, pane, number, list, orders }) {
       h(
         "div",
         { class: "pad narrow" },
-        held.rows.map((row) =>
+        content.rows.map((row) =>
           h(
             "div",
             { class: "line" },
@@ -188,7 +187,7 @@ function shopCart({ state, pane, number, list, orders }) {
             "div",
             {},
             radio("Standard", "Standard (free)"),
-            radio("Express", `Express, next day (${euro(held.express)})`),
+            radio("Express", `Express, next day (${euro(content.express)})`),
           ),
         ),
         h("div", { class: "field" }, h("label", { for: "shop-note" }, "Note"), note),

@@ -19,7 +19,7 @@ function shopOrders({ state, pane, number, list }) {
   async function orders(open = null) {
     state.view = () => orders(open);
     const { rows, in_cart: pieces } = await ask("shop", "orders"),
-      order = rows.find((each) => each.id === open);
+      order = rows.find((row) => row.id === open);
     office.at("shop", "orders", open ?? "");
     number(pieces);
     pane.scrollTop = 0;
@@ -42,26 +42,26 @@ function shopOrders({ state, pane, number, list }) {
               h("th", { class: "right" }, "Total"),
               h("th", {}, "Status"),
             ),
-            rows.map((each) =>
+            rows.map((row) =>
               h(
                 "tr",
                 {
                   class: "order-row",
                   t: "shop.order",
-                  k: each.id,
+                  k: row.id,
                   role: "button",
                   tabindex: 0,
-                  onclick: () => orders(each.id),
+                  onclick: () => orders(row.id),
                 },
-                h("td", {}, h("b", {}, each.id)),
-                h("td", { class: "wide" }, dayText(each.placed_at.slice(0, 10))),
+                h("td", {}, h("b", {}, row.id)),
+                h("td", { class: "wide" }, dayText(row.placed_at.slice(0, 10))),
                 h(
                   "td",
                   {},
-                  each.items.map((item) => h("div", {}, `${item.qty} × ${item.product}`)),
+                  row.items.map((item) => h("div", {}, `${item.qty} × ${item.product}`)),
                 ),
-                h("td", { class: "right" }, euro(each.total)),
-                h("td", {}, status(each.status)),
+                h("td", { class: "right" }, euro(row.total)),
+                h("td", {}, status(row.status)),
               ),
             ),
           ),

@@ -93,10 +93,10 @@ office.apps.todo = (root) => {
   );
 
   const FITS = {
-    open: (each) => !each.done,
-    today: (each) => !each.done && each.due === TODAY,
-    overdue: (each) => !each.done && each.due && each.due < TODAY,
-    done: (each) => each.done,
+    open: (todo) => !todo.done,
+    today: (todo) => !todo.done && todo.due === TODAY,
+    overdue: (todo) => !todo.done && todo.due && todo.due < TODAY,
+    done: (todo) => todo.done,
     all: () => true,
   };
   const ORDER = {
@@ -104,13 +104,13 @@ office.apps.todo = (root) => {
     priority: (a, b) => RANK[a.priority] - RANK[b.priority],
     title: (a, b) => a.title.localeCompare(b.title),
   };
-  let turn = 0;
+  let newest = 0;
   async function draw() {
-    turn += 1;
-    const mine = turn,
+    newest += 1;
+    const request = newest,
       all = await ask("todo", "list"),
-      fits = (name) => (each) => name === "All" || each.list === name;
-    if (mine !== turn) return;
+      fits = (name) => (todo) => name === "All" || todo.list === name;
+    if (request !== newest) return;
     office.at("todo", state.list);
     put(
       side,
@@ -129,21 +129,20 @@ office.apps.todo = (root) => {
           },
           icon(name === "Work" ? "archive" : name === "Personal" ? "contacts" : "todo"),
           name,
-          h("span", { class: "number" }, all.filter((each) => !each.done).filter(fits(name)).length),
+          h("span", { class: "number" }, all.filter((todo) => !todo.done).filter(fits(name)).length),
         ),
       ),
     );
-    const found = all.filter((each) => `${each.title} ${each.note}`.toLowerCase().includes(state.q.toLowerCase()));
-    const shown = found
+    const matches = all.filter((todo) => `${todo.title} ${todo.note}`.toLowerCase().includes(state.q.toLowerCase()));
+    const visible = matches
       .filter(fits(state.list))
       .filter(FITS[state.show])
       .sort((a, b) => a.done - b.done || ORDER[state.sort](a, b) || a.id - b.id);
-    const hidden = state.q ? found.length - shown.length : 0;
+    const nothing = state.q ? `No task shown here has “${state.q}” in its title or note.` : "Nothing to do here.";
+    const hidden = state.q ? matches.length - visible.length : 0;
     put(
       pane,
-      shown.length
-        ? shown.map(row)
-        : empty("todo", state.q ? `No task shown here has “${state.q}” in its title or note.` : "Nothing to do here."),
+      visible.length ? visible.map(row) : empty("todo", nothing),
       hidden > 0 &&
         h(
           "div",

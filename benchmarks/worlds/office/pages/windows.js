@@ -38,9 +38,9 @@ addEventListener(
 );
 
 /**
- * A window over the application. `ok` may refuse by throwing (its text is shown) or by returning
- * false; `other` is a third button; `onclose` runs where it is closed otherwise than by `ok`; `keys(event)` says whether
- * it has done something with a key.
+ * A window over the application. `ok` may refuse by throwing (the message is shown) or by returning false; `other` is a
+ * third button; `onclose` runs where the window is closed in another way than by `ok`; `keys(event)` returns whether it
+ * has handled a key.
  */
 function dialog({ title, body, ok, cancel = "Cancel", other, danger, onclose, wide, keys, label = "OK" }) {
   const host = office.window();
@@ -59,7 +59,7 @@ function dialog({ title, body, ok, cancel = "Cancel", other, danger, onclose, wi
     working = true;
     try {
       problem.textContent = "";
-      for (const each of shade.querySelectorAll("[data-error]")) delete each.dataset.error;
+      for (const input of shade.querySelectorAll("[data-error]")) delete input.dataset.error;
       if ((await work()) !== false) close();
     } catch (error) {
       problem.textContent = error.message;
@@ -120,7 +120,7 @@ function sure(title, text, label, work, cancel = "Cancel") {
 
 /** A form; `fields`: {name, t, label, value, kind, options, hint}; `save` gets their values. */
 function form(title, fields, save, label = "Save") {
-  const made = {};
+  const inputs = {};
   const rows = fields.map((field) => {
     const common = {
       name: field.name,
@@ -135,7 +135,7 @@ function form(title, fields, save, label = "Save") {
         : field.kind === "choice"
           ? choice(field.t, field.options, field.value, null, { name: field.name, id: common.id })
           : h("input", { ...common, value: field.value || "" });
-    made[field.name] = input;
+    inputs[field.name] = input;
     const line = field.kind === "date" ? h("div", { class: "with-button" }, input, datePicker(input)) : input;
     return h("div", { class: "field" }, h("label", { for: common.id }, field.label), line);
   });
@@ -143,6 +143,6 @@ function form(title, fields, save, label = "Save") {
     title,
     body: rows,
     label,
-    ok: () => save(Object.fromEntries(Object.entries(made).map(([name, input]) => [name, input.value]))),
+    ok: () => save(Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value]))),
   });
 }

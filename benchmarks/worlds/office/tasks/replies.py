@@ -53,10 +53,10 @@ def without_quote(body: str) -> str:
 
 
 def begins_with(answer: str, text: str) -> bool:
-    """Return whether a reply begins with an answer and does not contradict it.
+    r"""Return whether a reply begins with an answer and does not contradict it.
 
     A greeting and thanks may stand before it, anything after it that does not say the opposite:
-    "Hi Ana,\\n\\nYes, gladly." is "Yes", but "Yes and no" is not, and "No problem, book it!" is not
+    "Hi Ana,\n\nYes, gladly." is "Yes", but "Yes and no" is not, and "No problem, book it!" is not
     "No". A text of more than MAX_WORDS words is no short answer.
 
     Args:
