@@ -1,0 +1,72 @@
+"""AgentCPM-GUI: `{"POINT":[x,y]}` per mille, asked for in Chinese."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Parser,
+    PromptForm,
+    Recipe,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+SYSTEM = """\
+你是一个GUI组件定位的专家，擅长根据组件的功能描述输出对应的坐标。你的下一步操作是根据给定的GUI截图和图中某个组件的功能描述点击组件的中心位置。坐标为相对于屏幕左上角位原点的相对位置，并且按照宽高比例缩放到0～1000
+    输入：屏幕截图，功能描述
+    输出：点击操作，以{"POINT":[...,...]}为格式，其中不能存在任何非坐标字符"""
+LONGEST = 1120
+
+
+def sent_wh(image_wh: WH) -> WH:
+    """Return the size in which the authors send an image: at most 1120 pixels a side, cut."""
+    longest = max(image_wh)
+    if longest <= LONGEST:
+        return image_wh
+    shrink_by = LONGEST / longest
+    return int(image_wh[0] * shrink_by), int(image_wh[1] * shrink_by)
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the authors' messages for elements that are described by their function."""
+    text = f"屏幕上某一组件的功能描述：{instruction}"
+    return [{"role": "system", "content": SYSTEM}, user_turn(image_part(), text_part(text))]
+
+
+@numbers_or_none
+def read_point(response: str) -> Any:
+    """Return POINT of a reply that is JSON and nothing else; blanks are removed first."""
+    point = json.loads(response.replace(" ", ""))["POINT"]
+    return point[0], point[1]
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_whole(read_point(response), meta)
+
+
+OFFICIAL = PromptForm(messages)
+build_prompt = prompt_function(OFFICIAL)
+
+RECIPE = Recipe(
+    family="AgentCPM-GUI",
+    hub_ids=("openbmb/AgentCPM-GUI",),
+    frame="per mille",
+    source="OpenBMB/AgentCPM-GUI @ acbaf509 eval/grounding_eval",
+    prompts={"official_fun2bbox": OFFICIAL},
+    parsers={"official_grounding_eval": Parser(parse_point)},
+    generate_cfg={"temperature": 0.1, "top_p": 0.3},
+    kwargs={"img_size": LONGEST},
+    verified="prompt, size sent and parser",
+    note="A checkpoint needs a class of your own (remote code, model.chat). The authors cut the "
+    "shrunken sides to whole pixels and send JPEG; img_size rounds them.",
+)

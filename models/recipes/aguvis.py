@@ -1,0 +1,70 @@
+"""Aguvis: `pyautogui.click(x=0.5, y=0.5)` in fractions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Parser,
+    PromptForm,
+    Recipe,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+SYSTEM = "You are a GUI agent. You are given a task and a screenshot of the screen. You need to perform a series of pyautogui actions to complete the task."
+TEXT = """\
+Please generate the next move according to the ui screenshot, instruction and previous actions.
+
+Instruction: {instruction}
+
+Previous actions:
+None
+"""
+PREFIX = "<|recipient|>os\n"
+PAIR = re.compile(r"x=([\d.]+), y=([\d.]+)")
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the authors' messages; the reply is begun with `PREFIX`."""
+    text = TEXT.replace("{instruction}", instruction)
+    return [{"role": "system", "content": SYSTEM}, user_turn(image_part(), text_part(text))]
+
+
+@numbers_or_none
+def read_pair(response: str) -> Any:
+    """Return the first `x=1, y=2` with its blank."""
+    x, y = PAIR.findall(response)[0]
+    return float(x), float(y)
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_whole(read_pair(response), meta, 1)
+
+
+GROUNDING = PromptForm(messages, prefix=PREFIX)
+build_prompt = prompt_function(GROUNDING)
+
+RECIPE = Recipe(
+    family="Aguvis",
+    hub_ids=("xlangai/Aguvis-7B-720P",),
+    frame="fractions",
+    source="xlang-ai/aguvis @ 178c4187; VLMEvalKit and MMBench-GUI parse_bbox_aguvis",
+    prompts={"grounding_mode": GROUNDING},
+    parsers={"vlmevalkit_and_mmbench": Parser(parse_point, nothing_found="(0, 0)")},
+    generate_cfg={"temperature": 0},
+    figures=(Figure("Aguvis-7B-720P", 45.66, "MMBench-GUI paper"),),
+    verified="prompt and parser",
+    note="For a checkpoint use models.local_aguvis.preprocess_aguvis, whose chat template begins "
+    "the reply as the authors' does.",
+)

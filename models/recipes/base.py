@@ -1,0 +1,428 @@
+"""What the recipes share: their record, chat messages, the ways back from numbers to a point.
+
+A recipe is one file about one family of models: the prompt that its authors use for grounding, a
+parse function that reads replies as their code does, and a record of all else that decides answers
+(`Recipe`). Copy the nearest one for a model that has none. A config names the functions by path:
+
+    "custom_prompt": {"GUIElementGrounding": "models.recipes.qwen3_vl.build_prompt"},
+    "parse_function": {"GUIElementGrounding": "models.recipes.qwen3_vl.parse_point"}
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+
+from utils.contracts import WH, Line, Message, ParseFunction, Point
+from utils.coordinates import UNKNOWN, model_grid_wh, read_size, smart_resize
+from utils.images import image_path_of, read_header
+
+OTHER_DATA_SETS = ("GUIContentUnderstanding", "GUITaskAutomation", "GUITaskCollaboration")
+"""Levels that do not ask for a point; a recipe leaves them to the benchmark's own prompt."""
+HELPFUL = "You are a helpful assistant."
+"""What the chat templates of Qwen2-VL and Qwen2.5-VL say where there is no system message."""
+
+NOT_READ = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    MemoryError,
+    StopIteration,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What reading a strange reply may raise, also in the authors' code."""
+
+Numbers = tuple[float, float]
+
+
+# -- the record -----------------------------------------------------------------------------------
+
+
+class Part(TypedDict):
+    """A part of a chat message; an image part stands for the image of the sample."""
+
+    type: str
+    text: NotRequired[str]
+
+
+class ChatMessage(TypedDict):
+    """A message as the authors' code builds it, before a chat template or a server sees it."""
+
+    role: str
+    content: str | list[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The areas in pixels within which a Qwen-VL style processor resizes an image."""
+
+    factor: int
+    min_pixels: int
+    max_pixels: int
+
+    def grid_wh(self, image_wh: WH) -> WH:
+        """Return the size in pixels that an image is resized to."""
+        width, height = image_wh
+        grid_h, grid_w = smart_resize(height, width, self.factor, self.min_pixels, self.max_pixels)
+        return grid_w, grid_h
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Limits:
+        """Return the limits with those of a config's `kwargs` in their place."""
+        changes = {
+            key: int(settings[key])
+            for key in ("min_pixels", "max_pixels")
+            if settings.get(key) not in UNKNOWN
+        }
+        return replace(self, **changes)
+
+    def as_kwargs(self) -> dict[str, int]:
+        """Return the limits as a config's `kwargs` has them."""
+        return {"min_pixels": self.min_pixels, "max_pixels": self.max_pixels}
+
+
+def _same(image_wh: WH) -> WH:
+    return image_wh
+
+
+@dataclass(frozen=True, slots=True)
+class PromptForm:
+    """One way in which the authors ask: what `messages` makes of an instruction and a size."""
+
+    messages: Callable[[str, WH], list[ChatMessage]]
+    limits: Limits | None = None
+    """Set where the prompt names the size of the resized image."""
+    size: Callable[[WH], WH] | None = None
+    """Set where the prompt names another size: a function of the file's width and height."""
+    prefix: str = ""
+    """What the authors' code begins the reply with; it belongs in front of what is parsed."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    tool_choice: Mapping[str, Any] | None = None
+
+    def named_wh(self, file_wh: WH, settings: Mapping[str, Any]) -> WH:
+        """Return the size that the prompt names for an image file of this size."""
+        if self.size is not None:
+            return self.size(file_wh)
+        if self.limits is not None:
+            return self.limits.with_settings(settings).grid_wh(file_wh)
+        return file_wh
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    """A parse function and whose code it follows."""
+
+    parse: ParseFunction
+    nothing_found: str = ""
+    """The point that the authors' code returns for "nothing found"; ours returns None there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A published result of a model of the family."""
+
+    model: str
+    value: float
+    source: str
+    dataset: str = "GUIElementGrounding"
+
+
+@dataclass(frozen=True, slots=True)
+class Crop:
+    """The part of an image that a second look shows; `edges` before they are cut to whole pixels."""
+
+    image_wh: WH
+    edges: tuple[float, float, float, float]  # left, top, right, bottom in pixels of the file
+    resize_to: WH | None
+
+    @property
+    def box_px(self) -> tuple[int, int, int, int]:
+        """Return left, top, right and bottom in whole pixels of the file."""
+        left, top, right, bottom = (int(edge) for edge in self.edges)
+        return left, top, right, bottom
+
+    @property
+    def sent_wh(self) -> WH:
+        """Return the size in which the part is sent."""
+        left, top, right, bottom = self.box_px
+        return self.resize_to or (right - left, bottom - top)
+
+    def in_image(self, point_per_mille: Point) -> Point:
+        """Return a point of the part, per mille, as a point of the image, per mille."""
+        left, top, right, bottom = self.edges
+        x = (left + point_per_mille[0] / 1000 * (right - left)) / self.image_wh[0] * 1000
+        y = (top + point_per_mille[1] / 1000 * (bottom - top)) / self.image_wh[1] * 1000
+        return min(max(x, 0.0), 1000.0), min(max(y, 0.0), 1000.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Zoom:
+    """A second look at the part of the image around the first point."""
+
+    ratio: float
+    """Of the part's width and height to the image's."""
+    resize_to: WH | None = None
+
+    def crop(self, image_wh: WH, point_per_mille: Point) -> Crop:
+        """Return the part around a point, moved (not cut) to stay within the image."""
+        spans = []
+        for side, place in zip(image_wh, point_per_mille, strict=True):
+            length = side * self.ratio
+            start = place / 1000 * side - length / 2
+            end = start + length
+            if start < 0:
+                start = 0
+                end = length
+            if end > side:
+                start = side - length
+                end = side
+            spans.append((start, end))
+        (left, right), (top, bottom) = spans
+        return Crop(image_wh, (left, top, right, bottom), self.resize_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """All that decides the answers of a family of models, and where it is from."""
+
+    family: str
+    hub_ids: tuple[str, ...]
+    frame: str
+    """What the numbers of a reply count."""
+    source: str
+    """The authors' files, with the commit they were read at."""
+    prompts: Mapping[str, PromptForm]
+    """By variant; the first one is what `build_prompt` asks."""
+    parsers: Mapping[str, Parser]
+    """By the name of the code that is followed; the first one is `parse_point`."""
+    limits: Limits | None = None
+    generate_cfg: Mapping[str, Any] = field(default_factory=dict)
+    """As an endpoint takes them; `max_tokens` is `max_new_tokens` for a checkpoint."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Of the config's model entry."""
+    figures: tuple[Figure, ...] = ()
+    zoom: Zoom | None = None
+    verified: str = ""
+    """What was compared with the authors' code."""
+    note: str = ""
+    """What to know before using it."""
+
+
+# -- prompts --------------------------------------------------------------------------------------
+
+
+def text_part(text: str) -> Part:
+    """Return a text as a part of a message."""
+    return {"type": "text", "text": text}
+
+
+def image_part() -> Part:
+    """Return the image of the sample as a part of a message."""
+    return {"type": "image"}
+
+
+def user_turn(*parts: Part) -> ChatMessage:
+    """Return a message of the user in parts."""
+    return {"role": "user", "content": list(parts)}
+
+
+def system_turn(*texts: str) -> ChatMessage:
+    """Return a system message in parts, which chat templates join without a separator."""
+    return {"role": "system", "content": [text_part(text) for text in texts]}
+
+
+def as_prompt(chat: Sequence[ChatMessage], image_path: str) -> list[Message]:
+    """Return chat messages as a prompt function returns them.
+
+    The parts of a system message become one text. Where no message shows the image, it comes first:
+    the authors' code then puts it there by other means.
+    """
+    prompt: list[Message] = []
+    has_image = False
+    for turn in chat:
+        content = turn["content"]
+        parts = (
+            [text_part(content.removeprefix("<image>"))] if isinstance(content, str) else content
+        )
+        if turn["role"] == "system":
+            parts = [text_part("".join(part["text"] for part in parts))]
+        for part in parts:
+            is_image = part["type"] == "image"
+            has_image = has_image or is_image
+            value = image_path if is_image else part["text"]
+            prompt.append({"role": turn["role"], "type": part["type"], "value": value})
+    if not has_image:
+        first = sum(message["role"] == "system" for message in prompt)
+        prompt.insert(first, {"role": "user", "type": "image", "value": image_path})
+    return prompt
+
+
+def prompt_function(form: PromptForm) -> Callable[..., list[Message] | None]:
+    """Return a prompt function for a config that asks in this form, for every grounding data set.
+
+    Where the prompt names a size, it is worked out from the image file (or from `file_size`) and
+    the limits; `seen_size`, `min_pixels` and `max_pixels` win where they are given.
+    """
+
+    def build_prompt(line: Line, dataset: str, **settings: Any) -> list[Message] | None:
+        if dataset in OTHER_DATA_SETS:
+            return None
+        image_path = image_path_of(line)
+        named_wh: WH = (0, 0)
+        if form.limits is not None or form.size is not None:
+            if settings.get("seen_size") not in UNKNOWN:
+                named_wh = read_size(settings["seen_size"])
+            elif settings.get("file_size") not in UNKNOWN:
+                named_wh = form.named_wh(read_size(settings["file_size"]), settings)
+            else:
+                named_wh = form.named_wh(read_header(Path(image_path)).wh, settings)
+        return as_prompt(form.messages(line["instruction"], named_wh), image_path)
+
+    return build_prompt
+
+
+# -- from the numbers of a reply to a point -------------------------------------------------------
+
+
+def numbers_or_none(read: Callable[[str], Any]) -> Callable[[str], Numbers | None]:
+    """Make a reader of replies return None where it fails or what it found is no two numbers."""
+    return _guarded(read, 2)
+
+
+def four_or_none(read: Callable[[str], Any]) -> Callable[[str], tuple[float, ...] | None]:
+    """Make a reader of replies return None where it fails or what it found is no four numbers."""
+    return _guarded(read, 4)
+
+
+def _guarded(read: Callable[[str], Any], count: int) -> Callable[[str], Any]:
+    @wraps(read)
+    def guarded(response: str) -> tuple[float, ...] | None:
+        try:
+            numbers = tuple(read(response))
+            is_read = len(numbers) == count and all(
+                isinstance(number, (int, float)) and math.isfinite(number) for number in numbers
+            )
+        except NOT_READ:
+            return None
+        return numbers if is_read else None
+
+    return guarded
+
+
+def file_wh(meta: Mapping[str, Any]) -> WH:
+    """Return width and height of the image file; what the data set says is the second choice."""
+    size = meta.get("file_size")
+    return read_size(meta["image_size"] if size in UNKNOWN else size)
+
+
+def as_point(point_frac: Point | None, meta: Mapping[str, Any]) -> Point | None:
+    """Return fractions of an image as a parse function returns them.
+
+    A point beyond the right or lower edge comes in pixels of the file: the score takes every
+    coordinate above 1 for pixels.
+    """
+    if point_frac is None or max(point_frac) <= 1:
+        return point_frac
+    width, height = file_wh(meta)
+    return point_frac[0] * width, point_frac[1] * height
+
+
+def from_whole(
+    numbers: Numbers | None, meta: Mapping[str, Any], whole: float = 1000
+) -> Point | None:
+    """Return the point of numbers of which `whole` is the right and the lower edge."""
+    if numbers is None:
+        return None
+    return as_point((numbers[0] / whole, numbers[1] / whole), meta)
+
+
+def from_pixels(numbers: Numbers | None, image_wh: WH, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of pixels of an image of this size, of the file or resized."""
+    if numbers is None:
+        return None
+    return as_point((numbers[0] / image_wh[0], numbers[1] / image_wh[1]), meta)
+
+
+def from_grid(numbers: Numbers | None, meta: Mapping[str, Any], limits: Limits) -> Point | None:
+    """Return the point of pixels of the image as the model resized it."""
+    if numbers is None:
+        return None
+    grid_wh = model_grid_wh(
+        meta, factor=limits.factor, min_pixels=limits.min_pixels, max_pixels=limits.max_pixels
+    )
+    return from_pixels(numbers, grid_wh, meta)
+
+
+def centre(box: Sequence[float]) -> Numbers:
+    """Return the centre of x1, y1, x2, y2."""
+    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+
+
+# -- replies in JSON and in Python ----------------------------------------------------------------
+
+
+def tool_call(response: str) -> Any:
+    """Return the JSON of the first tool call, whose tags stand on lines of their own."""
+    return json.loads(response.split("<tool_call>\n")[1].split("\n</tool_call>")[0])
+
+
+_OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+
+
+def python_value(response: str) -> Any:
+    """Return what Python makes of a reply of numbers, lists and arithmetic, without running it.
+
+    Some authors' parsers call `eval` on the reply.
+
+    Raises:
+        SyntaxError, TypeError, ValueError: the reply is no such expression.
+    """
+    return _value(ast.parse(response.lstrip(" \t"), mode="eval").body)
+
+
+def _value(node: ast.expr) -> Any:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_value(element) for element in node.elts]
+    if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_number(node.operand))
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_number(node.left), _number(node.right))
+    if isinstance(node, ast.BoolOp):
+        return _first_deciding(node)
+    raise ValueError(f"{type(node).__name__} is not read")
+
+
+def _number(node: ast.expr) -> float:
+    value = _value(node)
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"{value!r} is not a number")
+    return value
+
+
+def _first_deciding(node: ast.BoolOp) -> Any:
+    """The value of `a or b` and `a and b`, whose last part is read only where it decides."""
+    is_or = isinstance(node.op, ast.Or)
+    value: Any = None
+    for part in node.values:
+        value = _value(part)
+        if bool(value) == is_or:
+            break
+    return value

@@ -1,0 +1,105 @@
+"""Claude: a tool `point_at` with pixels of the image as it was sent."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Parser,
+    PromptForm,
+    Recipe,
+    file_wh,
+    from_pixels,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+from utils.coordinates import UNKNOWN, read_size
+
+TEXT = """\
+Point at: {label}
+
+Give the pixel coordinates of its centre. The image is {sent_w}x{sent_h} pixels."""
+LONG_EDGE = 1568
+MAX_TILES = 1568
+TILE = 28
+POINT_AT = {
+    "name": "point_at",
+    "description": "Point at the requested element by giving its pixel coordinates.",
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "x": {"type": "integer", "description": "pixels from the left edge"},
+            "y": {"type": "integer", "description": "pixels from the top edge"},
+        },
+        "required": ["x", "y"],
+    },
+}
+
+
+def target_wh(image_wh: WH, long_edge: int = LONG_EDGE, max_tiles: int = MAX_TILES) -> WH:
+    """Return the largest size of the same aspect that the API leaves as it is."""
+    long, short = max(image_wh), min(image_wh)
+    for length in range(min(long, long_edge), 0, -1):
+        across = short if length == long else max(1, round(length / (long / short)))
+        if math.ceil(length / TILE) * math.ceil(across / TILE) <= max_tiles:
+            break
+    return (length, across) if image_wh[0] >= image_wh[1] else (across, length)
+
+
+def messages(instruction: str, sent_wh: WH) -> list[ChatMessage]:
+    """Return the messages of Anthropic's localization demo; they name the size sent."""
+    text = TEXT.replace("{sent_w}", str(sent_wh[0])).replace("{sent_h}", str(sent_wh[1]))
+    return [user_turn(image_part(), text_part(text.replace("{label}", instruction)))]
+
+
+@numbers_or_none
+def read_input(response: str) -> Any:
+    """Return x and y of the tool's input as JSON; they must be whole numbers."""
+    arguments = json.loads(response)
+    x, y = arguments["x"], arguments["y"]
+    return (x, y) if isinstance(x, int) and isinstance(y, int) else None
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a tool's input, rounded to whole pixels of the file."""
+    numbers = read_input(response)
+    if numbers is None:
+        return None
+    width, height = file_wh(meta)
+    sent = meta.get("sent_size")
+    sent_w, sent_h = target_wh((width, height) if sent in UNKNOWN else read_size(sent))
+    point_px = (round(numbers[0] * width / sent_w), round(numbers[1] * height / sent_h))
+    return from_pixels(point_px, (width, height), meta)
+
+
+POINT_AT_FORM = PromptForm(
+    messages,
+    size=target_wh,
+    tools=(POINT_AT,),
+    tool_choice={"type": "tool", "name": "point_at"},
+)
+build_prompt = prompt_function(POINT_AT_FORM)
+
+RECIPE = Recipe(
+    family="Claude",
+    hub_ids=(),
+    frame="pixels of the image sent",
+    source="anthropics/claude-quickstarts @ 370e18d4 (localization demo); "
+    "platform.claude.com, vision coordinates",
+    prompts={"anthropic_point_at": POINT_AT_FORM},
+    parsers={"anthropic_point_at": Parser(parse_point)},
+    generate_cfg={"max_tokens": 1024},
+    figures=(Figure("Claude-3.7", 4.66, "MMBench-GUI paper, image as it is"),),
+    verified="messages, tool, size sent and parser",
+    note="An API. Needs tools and an image resized to target_wh before it is sent, which this "
+    "program does not do yet. From Opus 4.7 on: 2576 pixels, 4784 tiles.",
+)

@@ -1,0 +1,76 @@
+"""GPT-4o and GPT-5: `[[x0,y0,x1,y1]]` in fractions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Parser,
+    PromptForm,
+    Recipe,
+    centre,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    system_turn,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+SYSTEM = (
+    "You are an expert in using electronic devices and interacting with graphic interfaces. "
+    "You should not call any external tools."
+)
+TEXT = """\
+You are asked to find the bounding box of an UI element in the given screenshot corresponding to a given instruction.
+Don't output any analysis. Output your result in the format of [[x0,y0,x1,y1]], with x and y ranging from 0 to 1.The instruction is:
+{instruction}
+"""
+NUMBER = r"(\d+\.\d+|\d+)"
+PAIR = re.compile(rf"\[\[{NUMBER},{NUMBER}\]\]")
+BOX = re.compile(rf"\[\[{','.join([NUMBER] * 4)}\]\]")
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return ScreenSpot-Pro's messages."""
+    text = TEXT.replace("{instruction}", instruction)
+    return [system_turn(SYSTEM), user_turn(image_part(), text_part(text))]
+
+
+@numbers_or_none
+def read_box(response: str) -> Any:
+    """Return the first `[[x,y]]`, else the centre of the first `[[x0,y0,x1,y1]]`; no blanks."""
+    if "target not existent" in response.lower():
+        return None
+    matched = PAIR.search(response)
+    if matched is not None:
+        return float(matched[1]), float(matched[2])
+    return centre([float(number) for number in BOX.findall(response)[0]])
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_whole(read_box(response), meta, 1)
+
+
+SSP = PromptForm(messages)
+build_prompt = prompt_function(SSP)
+
+RECIPE = Recipe(
+    family="GPT-4o, GPT-5",
+    hub_ids=(),
+    frame="box in fractions",
+    source="ScreenSpot-Pro @ bd8bbbb4 models/gpt5.py, gpt4x.py",
+    prompts={"ssp": SSP},
+    parsers={"ssp": Parser(parse_point)},
+    generate_cfg={"reasoning_effort": "high"},
+    figures=(Figure("GPT-4o", 2.87, "MMBench-GUI paper"),),
+    verified="prompt and parser",
+    note="An API. OpenAI published no prompt for grounding, so ScreenSpot-Pro's is used.",
+)

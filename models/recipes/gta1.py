@@ -1,0 +1,73 @@
+"""GTA1: `(x,y)` in pixels of the resized image, whose size the system message names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    from_grid,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=8847360)
+SYSTEM = """\
+You are an expert UI element locator. Given a GUI image and a user's element description, provide the coordinates of the specified element as a single (x,y) point. The image resolution is height {height} and width {width}. For elements with area, return the center point.
+
+Output the coordinate pair exactly:
+(x,y)"""
+PAIR = re.compile(r"\((-?\d*\.?\d+),\s*(-?\d*\.?\d+)\)")
+
+
+def messages(instruction: str, grid_wh: WH) -> list[ChatMessage]:
+    """Return the authors' messages."""
+    system = SYSTEM.replace("{width}", str(grid_wh[0])).replace("{height}", str(grid_wh[1]))
+    return [
+        {"role": "system", "content": system},
+        user_turn(image_part(), text_part(instruction)),
+    ]
+
+
+@numbers_or_none
+def read_pair(response: str) -> Any:
+    """Return the first `(x,y)`; one decimal in any pair spoils the reply."""
+    pairs = [(int(x), int(y)) for x, y in PAIR.findall(response)]
+    return pairs[0]
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_grid(read_pair(response), meta, LIMITS)
+
+
+OFFICIAL = PromptForm(messages, limits=LIMITS)
+build_prompt = prompt_function(OFFICIAL)
+
+RECIPE = Recipe(
+    family="GTA1",
+    hub_ids=(
+        "Salesforce/GTA1-7B",
+        "Salesforce/GTA1-32B",
+        "Salesforce/GTA1-7B-2507",
+        "HelloKKMe/GTA1-7B-2507",
+    ),
+    frame="pixels of the image resized in steps of 28",
+    source="Yan98/GTA1 @ 81f0c4c2 README.md",
+    prompts={"readme": OFFICIAL},
+    parsers={"official_readme": Parser(parse_point, nothing_found="(0, 0)")},
+    limits=LIMITS,
+    generate_cfg={"temperature": 0, "max_tokens": 32},
+    kwargs=LIMITS.as_kwargs(),
+    verified="prompt, resizing and parser",
+)

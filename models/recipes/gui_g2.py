@@ -1,0 +1,54 @@
+"""GUI-G2: a box in pixels of the resized image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    from_grid,
+    image_part,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from models.recipes.ui_venus_1_0 import read_box
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
+TEXT = "Outline the position corresponding to the instruction: {}. The output should be only [x1,y1,x2,y2]."
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the authors' prompt."""
+    return [user_turn(image_part(), text_part(TEXT.replace("{}", instruction)))]
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_grid(read_box(response), meta, LIMITS)
+
+
+OFFICIAL = PromptForm(messages)
+build_prompt = prompt_function(OFFICIAL)
+
+RECIPE = Recipe(
+    family="GUI-G2",
+    hub_ids=("inclusionAI/GUI-G2-3B", "inclusionAI/GUI-G2-7B"),
+    frame="box in pixels of the image resized in steps of 28",
+    source="ZJU-REAL/GUI-G2 @ 5c5c3658 README.md",
+    prompts={"official": OFFICIAL},
+    parsers={"official_readme": Parser(parse_point, nothing_found="(0, 0)")},
+    limits=LIMITS,
+    generate_cfg={"temperature": 0, "max_tokens": 128},
+    kwargs=LIMITS.as_kwargs(),
+    figures=(Figure("GUI-G2-7B", 79.33, "ClawGUI-Eval, own run, 78400..12845056 pixels"),),
+    verified="prompt and parser",
+    note="ClawGUI-Eval's README calls the numbers per mille; they are not.",
+)

@@ -1,0 +1,115 @@
+"""GUI-Owl-1.5: its own computer_use tool, per mille."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    system_turn,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=32, min_pixels=200704, max_pixels=10035200)
+SYSTEM = """\
+# Tools
+
+You may call one or more functions to assist with the user query.
+
+You are provided with function signatures within <tools></tools> XML tags:
+<tools>
+{"type": "function", "function": {"name": "computer_use", "description": "Use a mouse to interact with a computer.
+* The screen's resolution is 1000x1000.
+* Make sure to click any buttons, links, icons, etc with the cursor tip in the center of the element. Don't click boxes on their edges unless asked.
+* don't use any other computer use tool like type, key, scroll, left_click_drag and so on.
+* you can only use the left_click and mouse_move action to interact with the computer. if you can't find the element, you should terminate the task and report the failure.", "parameters": {"properties": {"action": {"description": "The action to perform. The available actions are:
+* `mouse_move`: Move the cursor to a specified (x, y) pixel coordinate on the screen.
+* `left_click`: Click the left mouse button with coordinate (x, y) pixel coordinate on the screen.", "enum": ["mouse_move", "left_click"], "type": "string"}, "coordinate": {"description": "(x, y): The x (pixels from the left edge) and y (pixels from the top edge) coordinates to move the mouse to. Required only by `action=mouse_move` and `action=left_click`.", "type": "array"}}, "required": ["action"], "type": "object"}}}
+</tools>
+
+For each function call, return a json object with function name and arguments within <tool_call></tool_call> XML tags:
+<tool_call>
+{"name": <function-name>, "arguments": <args-json-object>}
+</tool_call>
+"""
+INFEASIBLE = """\
+Additionally, if you think the task is infeasible (e.g., the task is not related to the image), return <tool_call>
+{"name": "computer_use", "arguments": {"action": "terminate", "status": "failure"}}
+</tool_call>"""
+ROUND_PAIR = re.compile(r"\((\d+),\s*(\d+)\)")
+SQUARE_PAIR = re.compile(r"\[(\d+), (\d+)\]")
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the authors' messages."""
+    return [system_turn(SYSTEM), user_turn(image_part(), text_part(instruction))]
+
+
+def messages_with_refusal(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the messages for OSWorld-G, which let the model say that a task is infeasible."""
+    system = f"{SYSTEM}\n{INFEASIBLE}"
+    return [system_turn(system), user_turn(image_part(), text_part(instruction))]
+
+
+@numbers_or_none
+def read_pair(response: str) -> Any:
+    """Return the last `(x,y)`; without any, the last `[x, y]` with exactly one blank."""
+    x, y = (ROUND_PAIR.findall(response) or SQUARE_PAIR.findall(response))[-1]
+    return int(x), int(y)
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_whole(read_pair(response), meta)
+
+
+OFFICIAL = PromptForm(messages)
+WITH_REFUSAL = PromptForm(messages_with_refusal)
+build_prompt = prompt_function(OFFICIAL)
+build_prompt_with_refusal = prompt_function(WITH_REFUSAL)
+
+RECIPE = Recipe(
+    family="GUI-Owl-1.5",
+    hub_ids=(
+        *(f"mPLUG/GUI-Owl-1.5-{size}-Instruct" for size in ("2B", "4B", "8B", "32B")),
+        "mPLUG/GUI-Owl-1.5-8B-Think",
+        "mPLUG/GUI-Owl-1.5-32B-Think",
+    ),
+    frame="per mille",
+    source="X-PLUG/MobileAgent @ 11cea575 "
+    "Mobile-Agent-v3.5/grounding_and_kb/eval_grounding_benchmarks.py",
+    prompts={"official": OFFICIAL, "official_osworld_g": WITH_REFUSAL},
+    parsers={"official_eval": Parser(parse_point, nothing_found="(0, 0)")},
+    limits=LIMITS,
+    generate_cfg={
+        "temperature": 0.01,
+        "top_p": 0.01,
+        "max_tokens": 2048,
+        "extra_body": {"top_k": 1},
+    },
+    kwargs=LIMITS.as_kwargs(),
+    figures=(
+        Figure("GUI-Owl-1.5-2B-Instruct", 72.17, "authors"),
+        Figure("GUI-Owl-1.5-2B-Instruct", 71.54, "ClawGUI-Eval, own run"),
+        Figure("GUI-Owl-1.5-4B-Instruct", 83.24, "authors"),
+        Figure("GUI-Owl-1.5-4B-Instruct", 82.94, "ClawGUI-Eval, own run"),
+        Figure("GUI-Owl-1.5-8B-Instruct", 82.52, "authors"),
+        Figure("GUI-Owl-1.5-8B-Instruct", 82.33, "ClawGUI-Eval, own run"),
+    ),
+    verified="prompts, resizing and parser",
+    note="The authors' code resizes twice: in steps of 28 with the library's limits, then of 32 "
+    "with these. They judge against the box rounded outwards in per mille.",
+)

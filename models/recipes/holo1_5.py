@@ -1,0 +1,86 @@
+"""Holo1.5: `{"action": "click_absolute", "x": 1, "y": 2}` in pixels of the resized image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from models.recipes.base import (
+    ChatMessage,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    from_grid,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
+SSP_LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=3686400)
+TEXT = """\
+Localize an element on the GUI image according to the provided target and output a click position.
+     * You must output a valid JSON following the format: {'description': 'Click at absolute coordinates.', 'properties': {'action': {'const': 'click_absolute', 'default': 'click_absolute', 'title': 'Action', 'type': 'string'}, 'x': {'description': 'The x coordinate, number of pixels from the left edge.', 'title': 'X', 'type': 'integer'}, 'y': {'description': 'The y coordinate, number of pixels from the top edge.', 'title': 'Y', 'type': 'integer'}}, 'required': ['x', 'y'], 'title': 'ClickAbsoluteAction', 'type': 'object'}
+     Your target is:"""
+SSP_TEXT = """\
+Localize an element on the GUI image according to the provided target and output a click position.
+          * Only output the click position, do not output any other text.
+          * The click position should be in the format 'Click(x, y)' with x: num pixels from the left edge and y: num pixels from the top edge
+          Your target is:"""
+
+
+class Click(BaseModel):
+    """A click as the prompt's schema has it."""
+
+    action: Literal["click_absolute"] = "click_absolute"
+    x: int
+    y: int
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the cookbook's messages."""
+    return [user_turn(image_part(), text_part(f"{TEXT}\n{instruction}"))]
+
+
+def ssp_messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return ScreenSpot-Pro's messages, to be used with guided JSON."""
+    return [user_turn(image_part(), text_part(f"{SSP_TEXT}\n{instruction}"))]
+
+
+@numbers_or_none
+def read_click(response: str) -> Any:
+    """Return x and y of a reply that is the JSON of a click and nothing else."""
+    click = Click.model_validate_json(response)
+    return click.x, click.y
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_grid(read_click(response), meta, LIMITS)
+
+
+COOKBOOK = PromptForm(messages)
+SSP = PromptForm(ssp_messages)
+build_prompt = prompt_function(COOKBOOK)
+build_prompt_ssp = prompt_function(SSP)
+
+RECIPE = Recipe(
+    family="Holo1.5",
+    hub_ids=("Hcompany/Holo1.5-3B", "Hcompany/Holo1.5-7B", "Hcompany/Holo1.5-72B"),
+    frame="pixels of the image resized in steps of 28",
+    source="hcompai/hai-cookbook @ 2ba89619 holo1_5; ScreenSpot-Pro @ bd8bbbb4 models/holo1_5.py",
+    prompts={"cookbook": COOKBOOK, "ssp": SSP},
+    parsers={"official_cookbook": Parser(parse_point)},
+    limits=LIMITS,
+    generate_cfg={"temperature": 0, "max_tokens": 256},
+    kwargs=LIMITS.as_kwargs(),
+    verified="prompts, resizing and parser",
+    note="The authors resize on the client (LANCZOS) with the checkpoint's limits; ScreenSpot-Pro "
+    "with 3136..3686400.",
+)

@@ -1,0 +1,77 @@
+"""Holo2: `{"x": 1, "y": 2}` per mille, without thinking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)
+TEXT = """\
+Localize an element on the GUI image according to the provided target and output a click position.
+     * You must output a valid JSON following the format: {'properties': {'x': {'description': 'The x coordinate, normalized between 0 and 1000.', 'maximum': 1000, 'minimum': 0, 'title': 'X', 'type': 'integer'}, 'y': {'description': 'The y coordinate, normalized between 0 and 1000.', 'maximum': 1000, 'minimum': 0, 'title': 'Y', 'type': 'integer'}}, 'required': ['x', 'y'], 'title': 'ClickCoordinates', 'type': 'object'}
+     Your target is:"""
+
+
+class Click(BaseModel):
+    """A place as the prompt's schema has it."""
+
+    x: int = Field(ge=0, le=1000)
+    y: int = Field(ge=0, le=1000)
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the cookbook's messages."""
+    return [user_turn(image_part(), text_part(f"{TEXT}\n{instruction}"))]
+
+
+@numbers_or_none
+def read_click(response: str) -> Any:
+    """Return x and y of a reply that is the JSON of a place and nothing else."""
+    click = Click.model_validate_json(response)
+    return click.x, click.y
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_whole(read_click(response), meta)
+
+
+COOKBOOK = PromptForm(messages)
+build_prompt = prompt_function(COOKBOOK)
+
+RECIPE = Recipe(
+    family="Holo2",
+    hub_ids=("Hcompany/Holo2-4B", "Hcompany/Holo2-8B", "Hcompany/Holo2-30B-A3B"),
+    frame="per mille",
+    source="hcompai/hai-cookbook @ 2ba89619 holo2",
+    prompts={"cookbook": COOKBOOK},
+    parsers={"official_cookbook": Parser(parse_point)},
+    limits=LIMITS,
+    generate_cfg={
+        "temperature": 0,
+        "max_tokens": 32,
+        "extra_body": {"chat_template_kwargs": {"thinking": False}},
+    },
+    kwargs=LIMITS.as_kwargs(),
+    figures=(Figure("Holo2-30B-A3B", 86.8, "UI-Venus-2.0 page"),),
+    verified="prompt, resizing and parser",
+    note='A checkpoint needs kwargs "chat_template": {"thinking": false}.',
+)

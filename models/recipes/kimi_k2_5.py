@@ -1,0 +1,58 @@
+"""Kimi-K2.5: `(x,y)` per mille after some reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Parser,
+    PromptForm,
+    Recipe,
+    Zoom,
+    from_whole,
+    image_part,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from models.recipes.gemini import DESCRIPTION, read_pair
+from utils.contracts import WH, Point
+
+TEXT = """\
+You are an expert UI element locator. Given a GUI image and a user's element description, provide your reasoning process first, finally provide the coordinates of the specified element as a single point. For elements with area, return the center point.
+
+Give your reasoning process first, then output the coordinate pair ranging from 0 to 1000 exactly in format:
+(x,y)"""
+ZOOM = Zoom(ratio=0.25, resize_to=(1920, 1080))
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return ClawGUI-Eval's messages."""
+    return [
+        {"role": "system", "content": TEXT},
+        user_turn(text_part(DESCRIPTION + instruction), image_part()),
+    ]
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply: the last `(x,y)`, without any the last pair."""
+    return from_whole(read_pair(response), meta)
+
+
+CLAWGUI = PromptForm(messages)
+build_prompt = prompt_function(CLAWGUI)
+
+RECIPE = Recipe(
+    family="Kimi-K2.5",
+    hub_ids=("moonshotai/Kimi-K2.5",),
+    frame="per mille",
+    source="ClawGUI-Eval @ d990d3e3 inference/kimi_inferencer.py",
+    prompts={"clawgui": CLAWGUI},
+    parsers={"clawgui": Parser(parse_point)},
+    generate_cfg={"temperature": 1.0, "top_p": 0.95},
+    zoom=ZOOM,
+    verified="prompt, crops and parser",
+    note="The authors published no code for grounding. Temperature 0.6 for the instant mode.",
+)

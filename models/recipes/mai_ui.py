@@ -1,0 +1,104 @@
+"""MAI-UI: thinks in tags, answers `{"coordinate": [x,y]}` per mille; the text comes first."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    system_turn,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=32, min_pixels=1024, max_pixels=6553600)
+SYSTEM = """\
+You are a GUI grounding agent.\x20
+## Task
+Given a screenshot and the user's grounding instruction. Your task is to accurately locate a UI element based on the user's instructions.
+First, you should carefully examine the screenshot and analyze the user's instructions,  translate the user's instruction into a effective reasoning process, and then provide the final coordinate.
+## Output Format
+Return a json object with a reasoning process in <grounding_think></grounding_think> tags, a [x,y] format coordinate within <answer></answer> XML tags:
+<grounding_think>...</grounding_think>
+<answer>
+{"coordinate": [x,y]}
+</answer>
+## Input instruction
+"""
+PAIR = re.compile(r"\[(\d+),(\d+)\]")
+ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the messages of the authors' evaluation."""
+    return [system_turn(SYSTEM), user_turn(text_part(f"{instruction}\n"), image_part())]
+
+
+@numbers_or_none
+def read_pair(response: str) -> Any:
+    """Return the first `[x,y]` without a blank, wherever it stands up to the last `}`."""
+    end = response.rfind("}") + 1
+    x, y = PAIR.findall(response[:end] if end else response)[0]
+    return int(x), int(y)
+
+
+@numbers_or_none
+def read_answer(response: str) -> Any:
+    """Return the coordinate of the JSON between the answer tags."""
+    answer = ANSWER.findall(response.strip())[0].strip()
+    return json.loads(answer).get("coordinate", [])
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply as the authors' evaluation does."""
+    return from_whole(read_pair(response), meta)
+
+
+def parse_point_of_999(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply as the authors' grounding agent does."""
+    return from_whole(read_answer(response), meta, 999)
+
+
+OFFICIAL = PromptForm(messages)
+build_prompt = prompt_function(OFFICIAL)
+
+RECIPE = Recipe(
+    family="MAI-UI",
+    hub_ids=("Tongyi-MAI/MAI-UI-2B", "Tongyi-MAI/MAI-UI-8B"),
+    frame="per mille",
+    source="Tongyi-MAI/MAI-UI @ 4dd07b9e evaluation/grounding/eval_server.py, eval_local.py, "
+    "models/MAI_UI.py, src/mai_grounding_agent.py",
+    prompts={"official_eval": OFFICIAL},
+    parsers={
+        "official_eval_server": Parser(parse_point),
+        "official_eval_local": Parser(parse_point, nothing_found="(-1, -1)"),
+        "official_agent_999": Parser(parse_point_of_999),
+    },
+    limits=LIMITS,
+    generate_cfg={"temperature": 0, "max_tokens": 256},
+    kwargs=LIMITS.as_kwargs(),
+    figures=(
+        Figure("MAI-UI-8B", 88.8, "authors' report"),
+        Figure("MAI-UI-8B", 88.9, "authors' README, transformers"),
+        Figure("MAI-UI-8B", 88.7, "authors' README, vLLM"),
+        Figure("MAI-UI-8B", 88.81, "ClawGUI-Eval, own run"),
+        Figure("MAI-UI-32B", 91.3, "authors' report"),
+        Figure("MAI-UI-2B", 82.60, "authors' report"),
+        Figure("MAI-UI-2B", 82.80, "ClawGUI-Eval, own run"),
+    ),
+    verified="prompt, resizing, three parsers",
+    note="The authors resize on the client (RGB, bicubic) and send a PNG.",
+)

@@ -1,0 +1,133 @@
+"""MiMo-VL: JSON actions with `start_point` in pixels of the resized image."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    centre,
+    from_grid,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+from utils.coordinates import model_grid_wh
+
+LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
+TEXT = """\
+You are a GUI agent. You will be provided with a screenshot, a goal, and your action history. You need to perform the next action to complete the task.
+
+## Action Space
+{"action": "click", "start_point": [x,y]}
+{"action": "longpress", "start_point": [x,y]}
+{"action": "drag", "start_point": [x,y], "end_point": [x,y]}
+{"action": "input", "text": "text"}
+{"action": "press", "keys": [key1, key2, ...]}
+{"action": "wait"}
+{"action": "finished", "status": "status"}
+
+## Goal
+{goal}
+
+## Previous Actions
+None
+
+Now, output the next action in json format [{"action": "{action_name}"}, ...]."""
+FENCED = re.compile(r"```json(.*?)```", re.DOTALL)
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return Xiaomi's agent prompt for a single step."""
+    return [user_turn(image_part(), text_part(TEXT.replace("{goal}", instruction)))]
+
+
+def first_object(text: str) -> Any:
+    """Return the first outermost `{...}` that is JSON.
+
+    Raises:
+        ValueError: there is none.
+    """
+    depth = 0
+    start = 0
+    for index, sign in enumerate(text):
+        if sign == "{":
+            if depth == 0:
+                start = index
+            depth += 1
+        elif sign == "}" and depth > 0:
+            depth -= 1
+            if depth == 0:
+                try:
+                    return json.loads(text[start : index + 1])
+                except json.JSONDecodeError:
+                    continue
+    raise ValueError("no JSON object")
+
+
+@numbers_or_none
+def read_action(response: str) -> Any:
+    """Return where the first action of the whole reply, thinking included, clicks or presses."""
+    action = first_object(response)
+    if action.get("action") not in ("click", "longpress"):
+        return None
+    x, y = action["start_point"]
+    return x, y
+
+
+@numbers_or_none
+def read_bbox(response: str) -> Any:
+    """Return the centre of the first `bbox_2d` of four numbers in the fenced JSON list."""
+    listed = json.loads(FENCED.findall(response)[0])
+    boxes = [element.get("bbox_2d", ()) for element in listed]
+    return centre(next(box for box in boxes if len(box) == 4))
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply in actions, cut to whole per mille as the authors do."""
+    numbers = read_action(response)
+    if numbers is None:
+        return None
+    width, height = model_grid_wh(
+        meta, factor=28, min_pixels=LIMITS.min_pixels, max_pixels=LIMITS.max_pixels
+    )
+    return from_whole((int(numbers[0] / width * 1000), int(numbers[1] / height * 1000)), meta)
+
+
+def parse_bbox(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply in boxes, as in the authors' notebook."""
+    return from_grid(read_bbox(response), meta, LIMITS)
+
+
+GUIEVALKIT = PromptForm(messages)
+build_prompt = prompt_function(GUIEVALKIT)
+
+RECIPE = Recipe(
+    family="MiMo-VL",
+    hub_ids=tuple(f"XiaomiMiMo/MiMo-VL-7B-{kind}" for kind in ("RL", "SFT", "RL-2508", "SFT-2508")),
+    frame="pixels of the image resized in steps of 28",
+    source="xiaomi-research/guievalkit @ d5e954e5 mimo_vl.py; XiaomiMiMo/MiMo-VL @ ca17cb39 "
+    "examples/grounding.ipynb",
+    prompts={"guievalkit": GUIEVALKIT},
+    parsers={
+        "guievalkit": Parser(parse_point),
+        "mimo_notebook_bbox": Parser(parse_bbox),
+    },
+    limits=LIMITS,
+    generate_cfg={"temperature": 0.01, "max_tokens": 2048, "extra_body": {"top_k": 1}},
+    kwargs=LIMITS.as_kwargs(),
+    verified="both parsers",
+    note="No prompt for click grounding is published; the agent's prompt asks for one step. "
+    'Thinking off: a second text part " /no_think".',
+)

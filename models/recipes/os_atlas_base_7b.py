@@ -1,0 +1,72 @@
+"""OS-Atlas-Base-7B: a box per mille between special tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Parser,
+    PromptForm,
+    Recipe,
+    centre,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+TEXT = 'In this UI screenshot, what is the position of the element corresponding to the command "{}" (with bbox)?"'
+BOX = re.compile(r"<\|box_start\|>(.*?)<\|box_end\|>")
+FOUR = re.compile(r"(\d+),\s*(\d+),\s*(\d+),\s*(\d+)")
+NUMBER = re.compile(r"-?\d+\.?\d*")
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the authors' prompt; the stray quote at its end is theirs."""
+    return [user_turn(image_part(), text_part(TEXT.replace("{}", instruction)))]
+
+
+@numbers_or_none
+def read_box(response: str) -> Any:
+    """Return the centre of the first box; one that touches or leaves the image counts as none.
+
+    A reply without the tokens is read only if it has two or four numbers and their point lies
+    between 0 and 1, and is then divided by 1000 once more: that branch of the code is broken.
+    """
+    if "<|box_start|>" in response and "<|box_end|>" in response:
+        inside = re.sub(r"[()\[\]]", "", BOX.findall(response)[0])
+        box = [int(number) for number in FOUR.findall(inside)[0]]
+        return centre(box) if all(0 < number < 1000 for number in box) else None
+    numbers = [float(number) for number in NUMBER.findall(response)]
+    x, y = centre(numbers) if len(numbers) == 4 else numbers
+    return (x, y) if 0 < x < 1 and 0 < y < 1 else None
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_whole(read_box(response), meta)
+
+
+OFFICIAL = PromptForm(messages)
+build_prompt = prompt_function(OFFICIAL)
+
+RECIPE = Recipe(
+    family="OS-Atlas-Base-7B",
+    hub_ids=("OS-Copilot/OS-Atlas-Base-7B",),
+    frame="box per mille",
+    source="OS-Copilot/OS-Atlas @ bad08407 README.md; ScreenSpot-Pro @ bd8bbbb4 models/osatlas7b.py",
+    prompts={"ssp": OFFICIAL},
+    parsers={"ssp": Parser(parse_point)},
+    generate_cfg={"temperature": 0, "extra_body": {"skip_special_tokens": False}},
+    figures=(Figure("OS-Atlas-Base-7B", 41.42, "MMBench-GUI paper"),),
+    verified="prompt and parser",
+    note="The special tokens must stay in the reply. Where they are gone (the default for a "
+    "checkpoint), use utils.coordinates.parse_per_mille.",
+)

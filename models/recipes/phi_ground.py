@@ -1,0 +1,72 @@
+"""Phi-Ground: `<point>x, y</point>` per mille of a canvas of 1008x672."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Parser,
+    PromptForm,
+    Recipe,
+    file_wh,
+    from_pixels,
+    numbers_or_none,
+)
+from utils.contracts import WH, Point
+
+CANVAS_WH = (1008, 672)
+TEXT = (
+    "<|user|> \n\nThe description of the element: \n{instruction}\n\n\nLocate the above described "
+    "element in the image. The output should be bounding box using relative coordinates "
+    "multiplying 1000.\n<|image_1|> \n<|end|> \n<|assistant|>"
+)
+
+
+def canvas_ratio(image_wh: WH) -> float:
+    """Return by how much an image is scaled into the top left corner of the canvas."""
+    width, height = image_wh
+    aspect = width / height
+    if aspect > CANVAS_WH[0] / CANVAS_WH[1]:
+        return CANVAS_WH[0] / width
+    return int(CANVAS_WH[1] * aspect) / width
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the authors' prompt, which is the whole text with the model's own tags."""
+    return [{"role": "raw_prompt_text", "content": TEXT.replace("{instruction}", instruction)}]
+
+
+@numbers_or_none
+def read_point(response: str) -> Any:
+    """Return the first point's two numbers, which a comma and a blank divide."""
+    x, y = response.split("<point>")[1].split("</point>")[0].split(", ")
+    return float(x), float(y)
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply, mapped from the canvas to the file."""
+    numbers = read_point(response)
+    if numbers is None:
+        return None
+    image_wh = file_wh(meta)
+    ratio = canvas_ratio(image_wh)
+    x_px = numbers[0] / 1000 * CANVAS_WH[0] / ratio
+    y_px = numbers[1] / 1000 * CANVAS_WH[1] / ratio
+    return from_pixels((x_px, y_px), image_wh, meta)
+
+
+OFFICIAL = PromptForm(messages)
+
+RECIPE = Recipe(
+    family="Phi-Ground",
+    hub_ids=("microsoft/Phi-Ground",),
+    frame="per mille of a canvas of 1008x672, the image in its top left corner",
+    source="microsoft/Phi-Ground @ 39564083",
+    prompts={"official_eval": OFFICIAL},
+    parsers={"official_point": Parser(parse_point)},
+    generate_cfg={"temperature": 0, "max_tokens": 64},
+    verified="prompt text, canvas and parser",
+    note="Needs a class of your own: a raw prompt and the padded canvas are not chat messages.",
+)

@@ -1,0 +1,93 @@
+"""Qwen3-VL: the computer_use tool on a screen of 1000x1000, whatever the image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    HELPFUL,
+    ChatMessage,
+    Figure,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    file_wh,
+    from_pixels,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    system_turn,
+    text_part,
+    tool_call,
+    user_turn,
+)
+from models.recipes.qwen2_5_vl import TOOLS
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the cookbook's messages.
+
+    Qwen3-VL's chat template adds no helpful line of its own, so the system message has it.
+    """
+    tools = TOOLS.replace("{W}x{H}", "1000x1000")
+    return [system_turn(HELPFUL, tools), user_turn(image_part(), text_part(instruction))]
+
+
+@numbers_or_none
+def read_call(response: str) -> Any:
+    """Return the first two numbers of the first tool call's coordinate."""
+    coordinate = tool_call(response)["arguments"]["coordinate"]
+    return coordinate[0], coordinate[1]
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_whole(read_call(response), meta)
+
+
+def parse_point_mobile(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point as the mobile cookbook does: of 999, rounded to whole pixels of the file."""
+    numbers = read_call(response)
+    if numbers is None:
+        return None
+    width, height = file_wh(meta)
+    point_px = (round(numbers[0] / 999 * width), round(numbers[1] / 999 * height))
+    return from_pixels(point_px, (width, height), meta)
+
+
+COOKBOOK = PromptForm(messages)
+build_prompt = prompt_function(COOKBOOK)
+
+SIZES = ("2B", "4B", "8B", "32B", "30B-A3B", "235B-A22B")
+RECIPE = Recipe(
+    family="Qwen3-VL",
+    hub_ids=tuple(
+        f"Qwen/Qwen3-VL-{size}-{kind}" for size in SIZES for kind in ("Instruct", "Thinking")
+    ),
+    frame="per mille",
+    source="QwenLM/Qwen3-VL @ 96588727 cookbooks/utils/agent_function_call.py, mobile_agent.ipynb",
+    prompts={"cookbook_nous_1000": COOKBOOK},
+    parsers={
+        "qwen_cookbook_1000": Parser(parse_point),
+        "qwen_mobile_cookbook_999": Parser(parse_point_mobile),
+    },
+    limits=LIMITS,
+    generate_cfg={"temperature": 0, "max_tokens": 512},
+    kwargs=LIMITS.as_kwargs(),
+    figures=(
+        Figure("Qwen3-VL-2B", 73.12, "ClawGUI-Eval, own run, another prompt"),
+        Figure("Qwen3-VL-4B", 84.28, "ClawGUI-Eval, own run, another prompt"),
+        Figure("Qwen3-VL-8B", 84.25, "ClawGUI-Eval, own run, another prompt"),
+        Figure("Qwen3-VL-8B", 81.4, "UI-Venus-2.0 page"),
+        Figure("Qwen3-VL-30B-A3B", 83.7, "UI-Venus-2.0 page"),
+    ),
+    verified="prompt, resizing and both parsers",
+    note="Greedy as ClawGUI-Eval; the authors' README samples (temperature 0.7, top_p 0.8, top_k "
+    "20, presence_penalty 1.5). SGLang 0.5.17 gives wrong y.",
+)

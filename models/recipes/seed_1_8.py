@@ -1,0 +1,90 @@
+"""Seed-1.8: `<point>x y</point>` per mille after some reasoning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Parser,
+    PromptForm,
+    Recipe,
+    Zoom,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    user_turn,
+)
+from models.recipes.gemini import DESCRIPTION
+from utils.contracts import WH, Point
+
+TEXT = """\
+You are an expert UI element locator. Given a GUI image and a user's element description, provide your reasoning process first, finally provide the coordinates of the specified element as a single <point>x y<point> point. For elements with area, return the center point.
+
+Give your reasoning process first, then output the coordinate pair ranging from 0 to 1000 exactly in format:
+<point>x y<point>"""
+NUMBER = r"(\d+(?:\.\d+)?)"
+POINT = re.compile(rf"<point>\s*{NUMBER}\s+{NUMBER}\s*</point>")
+LOOSE_POINT = rf"<point>\s*{NUMBER}[\s,]+{NUMBER}\s*"
+CLOSED_POINT = re.compile(rf"{LOOSE_POINT}</point>", re.IGNORECASE)
+OPEN_POINT = re.compile(rf"{LOOSE_POINT}<point>", re.IGNORECASE)
+ZOOM = Zoom(ratio=0.5)
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return ClawGUI-Eval's messages: three of the user in a row."""
+    return [
+        {"role": "user", "content": TEXT},
+        {"role": "user", "content": DESCRIPTION + instruction},
+        user_turn(image_part()),
+    ]
+
+
+@numbers_or_none
+def read_last(response: str) -> Any:
+    """Return the last point with a closing tag."""
+    x, y = POINT.findall(response)[-1]
+    return float(x), float(y)
+
+
+@numbers_or_none
+def read_first(response: str) -> Any:
+    """Return the first closed point; without any, the first whose end lacks the slash.
+
+    The prompt itself shows a point without the slash.
+    """
+    x, y = (CLOSED_POINT.findall(response) or OPEN_POINT.findall(response))[0]
+    return float(x), float(y)
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply as ClawGUI-Eval judges it."""
+    return from_whole(read_last(response), meta)
+
+
+def parse_first_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point around which ClawGUI-Eval takes a second look."""
+    return from_whole(read_first(response), meta)
+
+
+CLAWGUI = PromptForm(messages)
+build_prompt = prompt_function(CLAWGUI)
+
+RECIPE = Recipe(
+    family="Seed-1.8",
+    hub_ids=(),
+    frame="per mille",
+    source="ClawGUI-Eval @ d990d3e3 inference/seed_inferencer.py",
+    prompts={"clawgui": CLAWGUI},
+    parsers={
+        "clawgui_judge": Parser(parse_point),
+        "clawgui_zoom_stage": Parser(parse_first_point),
+    },
+    generate_cfg={"temperature": 0, "max_tokens": 32768},
+    zoom=ZOOM,
+    verified="prompt, crops and both parsers",
+    note="An API. The authors published no code for grounding.",
+)

@@ -1,0 +1,61 @@
+"""ShowUI-2B: `[x, y]` in fractions; text, image, text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=28, min_pixels=200704, max_pixels=1053696)
+TEXT = "Based on the screenshot of the page, I give a text description and you give its corresponding location. The coordinate represents a clickable location [x, y] for an element, which is a relative coordinate on the screenshot, scaled from 0 to 1."
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the authors' prompt, one turn of three parts."""
+    return [user_turn(text_part(TEXT), image_part(), text_part(instruction))]
+
+
+@numbers_or_none
+def read_pair(response: str) -> Any:
+    """Return the first two numbers of a reply that is a list and nothing else."""
+    listed = ast.literal_eval(response)
+    return listed[0], listed[1]
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_whole(read_pair(response), meta, 1)
+
+
+OFFICIAL = PromptForm(messages)
+build_prompt = prompt_function(OFFICIAL)
+
+RECIPE = Recipe(
+    family="ShowUI",
+    hub_ids=("showlab/ShowUI-2B",),
+    frame="fractions",
+    source="showlab/ShowUI @ 21ed7cb2 QUICK_START.md",
+    prompts={"official": OFFICIAL},
+    parsers={"official_literal_eval": Parser(parse_point)},
+    limits=LIMITS,
+    generate_cfg={"temperature": 0, "max_tokens": 128},
+    kwargs=LIMITS.as_kwargs(),
+    figures=(Figure("ShowUI-2B", 15.96, "MMBench-GUI paper"),),
+    verified="prompt, resizing and parser",
+)

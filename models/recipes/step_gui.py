@@ -1,0 +1,112 @@
+"""StepGUI (GELab-Zero): `point:x,y` of 0 to 1000."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    HELPFUL,
+    ChatMessage,
+    Figure,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    file_wh,
+    from_pixels,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    system_turn,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)
+SUFFIX = """\
+
+output its center point coordinates that fit 0-1000 range like point:x_center,y_center"""
+NUMBER = re.compile(r"-?\d+\.?\d*")
+THINK_TAG = re.compile(r"<\s*(/?)THINK\s*>", re.IGNORECASE)
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return ClawGUI-Eval's messages."""
+    return [
+        system_turn(HELPFUL),
+        user_turn(image_part(), text_part(instruction + SUFFIX)),
+    ]
+
+
+def messages_of_issue(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the prompt as a developer wrote it down, with the stray quote at its end."""
+    return [user_turn(image_part(), text_part(f'{instruction}{SUFFIX}"'))]
+
+
+@numbers_or_none
+def read_numbers(response: str) -> Any:
+    """Return the first two numbers, wherever they stand."""
+    numbers = NUMBER.findall(response)
+    return float(numbers[0]), float(numbers[1])
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a grounding reply: of 999, cut to whole pixels of the file."""
+    numbers = read_numbers(response)
+    if numbers is None:
+        return None
+    width, height = file_wh(meta)
+    point_px = (int(numbers[0] / 999 * width), int(numbers[1] / 999 * height))
+    return from_pixels(point_px, (width, height), meta)
+
+
+@numbers_or_none
+def read_action(response: str) -> Any:
+    """Return the last field `point` of an agent's reply in fields that tabs divide."""
+    text = response.strip().replace("<TINK>", "<THINK>").replace("</TINK>", "</THINK>")
+    text = THINK_TAG.sub(r"<\1THINK>", text)
+    if "<THINK>" in text and "</THINK>" in text:
+        text = text.split("</THINK>")[1]
+    points: dict[str, tuple[int, int]] = {}
+    for part in text.strip().split("\t"):
+        key, colon, value = part.strip().partition(":")
+        if colon and key.strip() not in ("action", "summary") and "point" in key:
+            x, y = value.replace(",", " ").split()[:2]
+            points[key.strip()] = (int(x), int(y))
+    return points["point"]
+
+
+def parse_agent_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply in the authors' agent format: whole numbers of 0 to 1000."""
+    return from_whole(read_action(response), meta)
+
+
+CLAWGUI = PromptForm(messages)
+ISSUE = PromptForm(messages_of_issue)
+build_prompt = prompt_function(CLAWGUI)
+build_prompt_of_issue = prompt_function(ISSUE)
+
+RECIPE = Recipe(
+    family="StepGUI",
+    hub_ids=("stepfun-ai/GELab-Zero-4B-preview",),
+    frame="0 to 1000, read as of 999",
+    source="gelab-zero issue #8 (a developer's answer); ClawGUI-Eval @ d990d3e3; "
+    "stepfun-ai/gelab-zero @ 19465cf3 (agent)",
+    prompts={"clawgui": CLAWGUI, "stepfun_issue_8": ISSUE},
+    parsers={"clawgui": Parser(parse_point), "gelab_agent_1000": Parser(parse_agent_point)},
+    limits=LIMITS,
+    generate_cfg={"temperature": 0.2, "max_tokens": 512, "extra_body": {"top_k": 1}},
+    kwargs=LIMITS.as_kwargs(),
+    figures=(
+        Figure("GELab-Zero-4B", 84.00, "authors"),
+        Figure("GELab-Zero-4B", 83.03, "ClawGUI-Eval, own run"),
+        Figure("Step-GUI-8B", 85.6, "UI-Venus-2.0 page"),
+    ),
+    verified="prompts, resizing and both parsers",
+    note="The authors published no parser for grounding, so ClawGUI-Eval's is followed: it takes "
+    "the first two numbers of the whole reply, also one in a thought.",
+)

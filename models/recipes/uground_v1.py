@@ -1,0 +1,86 @@
+"""UGround-V1: `(x, y)` per mille."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Parser,
+    PromptForm,
+    Recipe,
+    file_wh,
+    from_pixels,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    python_value,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+TEXT = """\
+
+Your task is to help the user identify the precise coordinates (x, y) of a specific area/element/object on the screen based on a description.
+
+- Your response should aim to point to the center or a representative point within the described area/element/object as accurately as possible.
+- If the description is unclear or ambiguous, infer the most relevant area or element based on its likely context or purpose.
+- Your answer should be a single string (x, y) corresponding to the point of the interest.
+
+Description: {description}
+
+Answer:"""
+SHORT_TEXT = """\
+
+Your task is to help the user identify the precise coordinates (x, y) of a specific area/element/object on the screen based on a description.
+Description: {description}
+Answer:"""
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the prompt that made the reported scores."""
+    return [user_turn(image_part(), text_part(TEXT.replace("{description}", instruction)))]
+
+
+def short_messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the shorter prompt of the script without a server."""
+    return [user_turn(image_part(), text_part(SHORT_TEXT.replace("{description}", instruction)))]
+
+
+@numbers_or_none
+def read_pair(response: str) -> Any:
+    """Return the two numbers of a reply that is a pair and nothing else."""
+    return python_value(response)
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply, cut to whole pixels of the file."""
+    numbers = read_pair(response)
+    if numbers is None:
+        return None
+    width, height = file_wh(meta)
+    point_px = (int(numbers[0] / 1000 * width), int(numbers[1] / 1000 * height))
+    return from_pixels(point_px, (width, height), meta)
+
+
+SERVED = PromptForm(messages)
+LOCAL = PromptForm(short_messages)
+build_prompt = prompt_function(SERVED)
+build_prompt_short = prompt_function(LOCAL)
+
+RECIPE = Recipe(
+    family="UGround-V1",
+    hub_ids=("osunlp/UGround-V1-2B", "osunlp/UGround-V1-7B", "osunlp/UGround-V1-72B"),
+    frame="per mille",
+    source="OSU-NLP-Group/UGround @ 3a9b9f2b grounding/uground_qwen2vl_serve.py, "
+    "uground_qwen2vl.py",
+    prompts={"vllm_serve": SERVED, "vllm_local": LOCAL},
+    parsers={"official": Parser(parse_point)},
+    generate_cfg={"temperature": 0},
+    figures=(Figure("UGround-V1-7B", 65.68, "MMBench-GUI paper"),),
+    verified="prompts and parser",
+    note="The authors serve it in float16.",
+)

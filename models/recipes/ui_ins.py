@@ -1,0 +1,81 @@
+"""UI-Ins: thinks, then calls `grounding` with a point in pixels of the resized image."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    HELPFUL,
+    ChatMessage,
+    Figure,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    from_grid,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    system_turn,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=28, min_pixels=784, max_pixels=12845056)
+SYSTEM = """\
+You are a GUI agent. You are given a task and your action history, with screenshots. You need to perform the next action to complete the task.
+
+## Output Format
+Return a json object with a reasoning process in <think></think> tags, a function name and arguments within <tool_call></tool_call> XML tags:
+```
+<think>
+...
+</think>
+<tool_call>
+{"name": "grounding", "arguments": <args-json-object>}
+</tool_call>
+```
+<args-json-object> represents the following item of the action space:
+## Action Space{"action": "click", "coordinate": [x, y]}
+Your task is to accurately locate a UI element based on the instruction. You should first analyze instruction in <think></think> tags and finally output the function in <tool_call></tool_call> tags.
+"""
+PAIR = re.compile(r"\[(\d+),(\d+)\]")
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the authors' messages; the chat template joins the system's two parts."""
+    return [system_turn(HELPFUL, SYSTEM), user_turn(image_part(), text_part(instruction))]
+
+
+@numbers_or_none
+def read_pair(response: str) -> Any:
+    """Return the first `[x,y]` without a blank, wherever it stands."""
+    x, y = PAIR.findall(response)[0]
+    return int(x), int(y)
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_grid(read_pair(response), meta, LIMITS)
+
+
+OFFICIAL = PromptForm(messages)
+build_prompt = prompt_function(OFFICIAL)
+
+RECIPE = Recipe(
+    family="UI-Ins",
+    hub_ids=("Tongyi-MiA/UI-Ins-7B", "Tongyi-MiA/UI-Ins-32B"),
+    frame="pixels of the image resized in steps of 28",
+    source="alibaba/UI-Ins @ 1953bbc5 evaluation/eval/model.py",
+    prompts={"official": OFFICIAL},
+    parsers={"official_eval": Parser(parse_point, nothing_found="(-1, -1)")},
+    limits=LIMITS,
+    generate_cfg={"temperature": 0.01, "max_tokens": 256},
+    kwargs=LIMITS.as_kwargs(),
+    figures=(Figure("UI-Ins-32B", 84.9, "authors' README"),),
+    verified="prompt and parser",
+    note="A point with a blank after the comma is not read; the authors' README reads it.",
+)

@@ -1,0 +1,131 @@
+"""UI-TARS-1.5 (7B): `Action: click(point='<point>x y</point>')` in pixels of the resized image."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Limits,
+    Numbers,
+    Parser,
+    PromptForm,
+    Recipe,
+    centre,
+    from_grid,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=28, min_pixels=78400, max_pixels=12845056)
+GROUNDING = """\
+You are a GUI agent. You are given a task and your action history, with screenshots. You need to perform the next action to complete the task.\x20
+
+## Output Format
+
+Action: ...
+
+
+## Action Space
+click(point='<point>x1 y1</point>'')
+
+## User Instruction
+{instruction}"""
+POINT_TAG = re.compile(r"<point>(\d+)\s+(\d+)</point>")
+TYPED = re.compile(r"type\(content='(.*?)'\)")
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the authors' grounding prompt; its odd `</point>''` is in the original."""
+    text = GROUNDING.replace("{instruction}", instruction)
+    return [user_turn(image_part(), text_part(text))]
+
+
+@numbers_or_none
+def read_action(response: str) -> Any:
+    """Return the centre of `start_box` of the last action, as the authors' action parser has it.
+
+    It needs "Action:", reads what follows the last "Action: ", and fails as a whole where one of
+    several actions cannot be read.
+    """
+    text = response.strip()
+    if "<point>" in text:
+        text = POINT_TAG.sub(r"(\1,\2)", text.replace("[EOS]", "")).strip()
+    for old, new in (("start_point=", "start_box="), ("end_point=", "end_box=")):
+        text = text.replace(old, new)
+    text = text.replace("point=", "start_box=")
+    if "Action:" not in text:
+        return None
+    boxes = [_start_box(action) for action in text.split("Action: ")[-1].split(")\n\n")]
+    return boxes[-1]
+
+
+def _start_box(action: str) -> Numbers | None:
+    """The centre of an action's `start_box`; None: it has none.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    if "type(content" in action:
+        if not TYPED.search(action if action.strip().endswith(")") else f"{action.strip()})"):
+            raise ValueError("a text to type without an end")
+        return None
+    if not action.strip().endswith(")"):
+        action = f"{action.strip()})"
+    call = ast.parse(action.replace("\n", "\\n").lstrip(), mode="eval").body
+    if not isinstance(call, ast.Call):
+        raise ValueError("not a call")
+    start = None
+    for keyword in call.keywords:
+        value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+        if value == "":
+            continue
+        if not isinstance(value, str) or keyword.arg is None:
+            raise ValueError("an argument that is no text")
+        if "start_box" in keyword.arg or "end_box" in keyword.arg:
+            box = [float(number) for number in re.sub(r"[()]", "", value).split(",")]
+            if keyword.arg == "start_box":
+                start = box
+    if start is None:
+        return None
+    if len(start) == 2:
+        start = [*start, *start]
+    if len(start) != 4:
+        raise ValueError("neither a point nor a box")
+    return centre(start)
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply."""
+    return from_grid(read_action(response), meta, LIMITS)
+
+
+OFFICIAL = PromptForm(messages)
+build_prompt = prompt_function(OFFICIAL)
+
+RECIPE = Recipe(
+    family="UI-TARS-1.5",
+    hub_ids=("ByteDance-Seed/UI-TARS-1.5-7B",),
+    frame="pixels of the image resized in steps of 28",
+    source="bytedance/UI-TARS @ 582f3a7e codes/ui_tars/prompt.py, action_parser.py",
+    prompts={"grounding_doubao": OFFICIAL},
+    parsers={"official_action_parser": Parser(parse_point)},
+    limits=LIMITS,
+    generate_cfg={"temperature": 0, "max_tokens": 400},
+    kwargs=LIMITS.as_kwargs(),
+    figures=(
+        Figure("UI-TARS-1.5-7B", 64.32, "MMBench-GUI paper"),
+        Figure("UI-TARS-1.5-7B", 73.23, "ClawGUI-Eval, own run"),
+        Figure("UI-TARS-1.5-7B", 64.3, "UI-Venus-2.0 page"),
+    ),
+    verified="prompt, resizing and parser",
+    note="`models.api_uitars` is the example of the protocol and reads any two runs of digits.",
+)

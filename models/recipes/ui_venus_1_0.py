@@ -1,0 +1,80 @@
+"""UI-Venus-1.0 (UI-Venus-Ground): a box in pixels of the resized image; small ones are enlarged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Limits,
+    Parser,
+    PromptForm,
+    Recipe,
+    centre,
+    from_grid,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    python_value,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+LIMITS = Limits(factor=28, min_pixels=2000000, max_pixels=4800000)
+LIMITS_72B = Limits(factor=28, min_pixels=3110400, max_pixels=48000000)
+TEXT = "Outline the position corresponding to the instruction: {}. The output should be only [x1,y1,x2,y2]."
+TEXT_72B = 'Output the bounding box in the image corresponding to the instruction "{}" with grounding. The output should be only [x1,y1,x2,y2].'
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the prompt of the 7B model."""
+    return [user_turn(image_part(), text_part(TEXT.replace("{}", instruction)))]
+
+
+def messages_72b(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the prompt of the 72B model."""
+    return [user_turn(image_part(), text_part(TEXT_72B.replace("{}", instruction)))]
+
+
+@numbers_or_none
+def read_box(response: str) -> Any:
+    """Return the centre of a reply that is a list of four numbers or more and nothing else."""
+    return centre([float(number) for number in python_value(response)])
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply of the 7B model."""
+    return from_grid(read_box(response), meta, LIMITS)
+
+
+def parse_point_72b(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply of the 72B model, which has other limits."""
+    return from_grid(read_box(response), meta, LIMITS_72B)
+
+
+OFFICIAL = PromptForm(messages)
+OFFICIAL_72B = PromptForm(messages_72b)
+build_prompt = prompt_function(OFFICIAL)
+build_prompt_72b = prompt_function(OFFICIAL_72B)
+
+RECIPE = Recipe(
+    family="UI-Venus-1.0",
+    hub_ids=("inclusionAI/UI-Venus-Ground-7B", "inclusionAI/UI-Venus-Ground-72B"),
+    frame="box in pixels of the image resized in steps of 28",
+    source="inclusionAI/UI-Venus @ fc7670d8",
+    prompts={"official_7b": OFFICIAL, "official_72b": OFFICIAL_72B},
+    parsers={"official_7b": Parser(parse_point, nothing_found="(0, 0)")},
+    limits=LIMITS,
+    generate_cfg={"temperature": 0, "max_tokens": 128},
+    kwargs=LIMITS.as_kwargs(),
+    figures=(
+        Figure("UI-Venus-Ground-7B", 80.08, "ClawGUI-Eval, own run"),
+        Figure("UI-Venus-Ground-72B", 86.3, "UI-Venus-2.0 page"),
+    ),
+    verified="prompts, resizing (both sizes) and parser",
+    note="For the 72B model: build_prompt_72b, parse_point_72b, min_pixels 3110400 and max_pixels "
+    "48000000.",
+)

@@ -1,0 +1,95 @@
+"""UI-Venus-1.5: `[x,y]` per mille, `[-1,-1]` where the task is infeasible."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from models.recipes.base import (
+    ChatMessage,
+    Figure,
+    Parser,
+    PromptForm,
+    Recipe,
+    centre,
+    from_whole,
+    image_part,
+    numbers_or_none,
+    prompt_function,
+    text_part,
+    user_turn,
+)
+from utils.contracts import WH, Point
+
+WITH_REFUSAL_TEXT = """\
+Output the center point of the position corresponding to the following instruction:\x20
+{}.\x20
+
+The output should just be the coordinates of a point, in the format [x,y]. Additionally, if the task is infeasible (e.g., the task is not related to the image), the output should be [-1,-1]."""
+TEXT = """\
+Output the center point of the position corresponding to the following instruction:\x20
+{}.\x20
+
+The output should just be the coordinates of a point, in the format [x,y]."""
+NUMBER = r"\s*(-?\d+)\s*"
+BOX = re.compile(rf"\[{','.join([NUMBER] * 4)}\]")
+TWO_POINTS = re.compile(r"\[(-?\d+),(-?\d+)\],\[(-?\d+),(-?\d+)\]")
+
+
+def _asked(text: str, instruction: str) -> list[ChatMessage]:
+    """The prompt; one full stop at the end of the instruction is cut."""
+    return [user_turn(image_part(), text_part(text.replace("{}", instruction.removesuffix("."))))]
+
+
+def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the prompt without the sentence about infeasible tasks."""
+    return _asked(TEXT, instruction)
+
+
+def messages_with_refusal(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
+    """Return the prompt that lets the model say that a task is infeasible."""
+    return _asked(WITH_REFUSAL_TEXT, instruction)
+
+
+@numbers_or_none
+def read_pair(response: str) -> Any:
+    """Return the point, the centre of a box or of two points, else the first `[...]`."""
+    text = response.strip()
+    matched = BOX.fullmatch(text) or TWO_POINTS.fullmatch(text.replace(" ", ""))
+    if matched is not None:
+        return centre([int(number) for number in matched.groups()])
+    numbers = [int(number) for number in text.split("]")[0].split("[")[1].split(",")]
+    return numbers[0], numbers[1]
+
+
+def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of a reply; None too where it says that the task is infeasible."""
+    numbers = read_pair(response)
+    return None if numbers == (-1, -1) else from_whole(numbers, meta)
+
+
+WITH_REFUSAL = PromptForm(messages_with_refusal)
+WITHOUT_REFUSAL = PromptForm(messages)
+build_prompt = prompt_function(WITH_REFUSAL)
+build_prompt_without_refusal = prompt_function(WITHOUT_REFUSAL)
+
+RECIPE = Recipe(
+    family="UI-Venus-1.5",
+    hub_ids=tuple(f"inclusionAI/UI-Venus-1.5-{size}" for size in ("2B", "8B", "30B-A3B")),
+    frame="per mille",
+    source="inclusionAI/UI-Venus @ c3a1442c models/grounding/ui_venus1_5_gd.py",
+    prompts={"official_refusal": WITH_REFUSAL, "official_no_refusal": WITHOUT_REFUSAL},
+    parsers={"official": Parser(parse_point, nothing_found="(-1, -1)")},
+    generate_cfg={"temperature": 0, "max_tokens": 128},
+    figures=(
+        Figure("UI-Venus-1.5-2B", 80.30, "authors"),
+        Figure("UI-Venus-1.5-2B", 81.19, "ClawGUI-Eval, own run"),
+        Figure("UI-Venus-1.5-8B", 88.10, "authors"),
+        Figure("UI-Venus-1.5-8B", 87.79, "ClawGUI-Eval, own run"),
+        Figure("UI-Venus-1.5-30B-A3B", 88.6, "UI-Venus-2.0 page"),
+    ),
+    verified="prompts and parser",
+    note="The authors' default asks with the sentence about infeasible tasks, ClawGUI-Eval only "
+    "for OSWorld-G. Their code resizes twice (steps of 28, then of 32).",
+)

@@ -1,0 +1,253 @@
+"""Recipes of model families: prompts, sizes, and replies read as the authors' code reads them.
+
+`tests.support.recipe_replay` compares them with cases that the authors' own parsers were run on;
+those that lie beside the project are replayed where they are there, the few below are our own.
+"""
+
+import json
+from importlib import import_module
+
+import pytest
+
+from models.recipes import all_recipes, claude, gemini, infigui_g1, phi_ground, qwen2_5_vl, seed_1_8
+from models.recipes.base import Limits
+from tests.support import recipe_replay
+from tests.support.mock_server import Reply
+from tests.support.runs import PROJECT
+from tests.support.stage import API, L1, L2, l2_counts
+
+GOLDEN = PROJECT.parent / "shared" / "models" / "golden"
+RECIPES = all_recipes()
+LINE = {
+    "image_path": "os_web/a.png",
+    "instruction": "open {settings} {0}",
+    "image_size": [800, 600],
+}
+
+
+def call(coordinate, name="computer_use"):
+    arguments = {"action": "left_click", "coordinate": coordinate}
+    return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
+
+
+def glm(action):
+    return f"Memory: []\nReason: it is the gear.\nAction: {action}"
+
+
+# Of an image of 800x600, whose grid is 812x588 in steps of 28.
+READ = [
+    ("qwen2_5_vl", call([406, 294]), (0.5, 0.5)),
+    ("qwen2_5_vl", call([400, 284, 412, 304]), (0.5, 0.5)),
+    ("qwen2_5_vl", call([400, 284, 412]), None),
+    ("qwen2_5_vl", call(["406", "294"]), None),
+    ("qwen2_5_vl", "(406, 294)", None),
+    ("qwen3_vl", call([250, 750]), (0.25, 0.75)),
+    ("qwen3_vl", f"<think>not [1, 2]</think>\n\n{call([250, 750])}<|im_end|>", (0.25, 0.75)),
+    ("qwen3_vl", call([1020, 500]), (816, 300)),  # beyond the edge: pixels of the file
+    ("qwen3_vl", '<tool_call>{"arguments": {"coordinate": [1, 2]}}</tool_call>', None),
+    ("ui_tars_1_5", "Action: click(point='<point>406 294</point>')", (0.5, 0.5)),
+    ("ui_tars_1_5", "Action: click(start_box='(400,284,412,304)')", (0.5, 0.5)),
+    ("ui_tars_1_5", "Action: wait()", None),
+    ("ui_tars_1_5", "click(point='<point>406 294</point>')", None),
+    ("ui_tars_1_0", "Action: click(start_box='(250,750)')", (0.25, 0.75)),
+    ("ui_tars_1_0", "(250,750)", None),
+    ("gui_owl_1_5", '{"coordinate": [250, 750]}', (0.25, 0.75)),
+    ("gui_owl_1_5", '{"coordinate": [250,750]}', None),
+    ("gui_owl_1_5", "[1, 2], then (250,750)", (0.25, 0.75)),
+    ("ui_venus_1_5", "[250,750]", (0.25, 0.75)),
+    ("ui_venus_1_5", "[200, 700, 300, 800]", (0.25, 0.75)),
+    ("ui_venus_1_5", "[-1,-1]", None),
+    ("ui_venus_1_5", "nowhere", None),
+    ("gui_g2", "[400,284,412,304]", (0.5, 0.5)),
+    ("gui_g2", "[400,284,412,304].", None),
+    ("gui_g2", "[406, 294]", None),
+    ("mai_ui", '<answer>\n{"coordinate":[250,750]}\n</answer>', (0.25, 0.75)),
+    ("mai_ui", '<answer>\n{"coordinate":[250, 750]}\n</answer>', None),
+    ("gta1", "at (406,294)", (0.5, 0.5)),
+    ("gta1", "(406,294) or (0.5,0.5)", None),
+    ("infigui_g1", '<think>[1]</think>\n[{"point_2d": [406, 294]}]', (0.5, 0.5)),
+    ("infigui_g1", '{"point_2d": [406, 294]}', None),
+    ("step_gui", "point:250,750", (200 / 800, 450 / 600)),
+    ("step_gui", "point:250", None),
+    ("opencua", "```python\npyautogui.click(x=406, y=294)\n```", (0.5, 0.5)),
+    ("opencua", "pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75)),
+    ("opencua", "pyautogui.click(x=1, y=294)", (800, 294 * 600)),  # as fractions
+    ("opencua", "pyautogui.write(message='12, 34')", None),
+    ("holo1_5", '{"action": "click_absolute", "x": 406, "y": 294}', (0.5, 0.5)),
+    ("holo1_5", '{"action": "click", "x": 406, "y": 294}', None),
+    ("holo2", '{"x": 250, "y": 750}', (0.25, 0.75)),
+    ("holo2", '{"x": 1001, "y": 750}', None),
+    ("jedi", call([406, 294]), (400 / 800, 300 / 600)),
+    ("jedi", call([]), None),
+    ("uground_v1", "(250, 750)", (200 / 800, 450 / 600)),
+    ("uground_v1", "The place is (250, 750)", None),
+    ("os_atlas_base_7b", "<|box_start|>(200,700),(300,800)<|box_end|>", (0.25, 0.75)),
+    ("os_atlas_base_7b", "<|box_start|>(0,700),(300,800)<|box_end|>", None),
+    ("os_atlas_base_4b", "[[1,2]] [[250,750]]", (0.25, 0.75)),
+    ("showui", "[0.25, 0.75]", (0.25, 0.75)),
+    ("showui", "at [0.25, 0.75]", None),
+    ("ui_ins", '{"coordinate": [406,294]}', (0.5, 0.5)),
+    ("ui_ins", '{"coordinate": [406, 294]}', None),
+    ("se_gui", call([406, 294]), (0.5, 0.5)),
+    ("se_gui", "(406, 294)", None),
+    ("agentcpm_gui", '{"POINT": [250, 750]}', (0.25, 0.75)),
+    ("agentcpm_gui", '{"PRESS": "BACK"}', None),
+    ("aguvis", "pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75)),
+    ("aguvis", "pyautogui.click(x=0.25,y=0.75)", None),
+    ("gemini", "first (1, 2), so\n(250,750)", (0.25, 0.75)),
+    ("kimi_k2_5", "250, 750", (0.25, 0.75)),
+    ("kimi_vl", "◁think▷x=0.1, y=0.2◁/think▷click(x=0.25, y=0.75)", (0.25, 0.75)),
+    ("kimi_vl", "◁think▷x=0.1, y=0.2", None),
+    ("seed_1_8", "<point>1 2</point> <point>250 750</point>", (0.25, 0.75)),
+    ("seed_1_8", "<point>250 750<point>", None),
+    ("claude", '{"x": 400, "y": 300}', (0.5, 0.5)),
+    ("claude", '{"x": 400.0, "y": 300.0}', None),
+    ("gpt5", "[[0.2,0.7,0.3,0.8]]", (0.25, 0.75)),
+    ("gpt5", "[[0.2, 0.7, 0.3, 0.8]]", None),
+    ("phi_ground", "<point>250, 750</point>", (0.28125, 0.75)),
+    ("phi_ground", "<point>250,750</point>", None),
+    ("glm_4_5v", glm('{"action_type": "click", "box_2d": [[200,700,299,800]]}'), (0.25, 0.75)),
+    ("glm_4_5v", glm('{"action_type": "status", "goal_status": "infeasible"}'), None),
+    ("mimo_vl", '[{"action": "click", "start_point": [406, 294]}]', (0.5, 0.5)),
+    ("mimo_vl", '[{"action": "wait"}]', None),
+]
+
+
+@pytest.mark.parametrize(("family", "reply", "expected"), READ)
+def test_a_reply_is_read_as_the_authors_code_reads_it(family, reply, expected):
+    parse = import_module(f"models.recipes.{family}").parse_point
+    point = parse(reply, {"image_size": "[800, 600]"})
+    assert point == (expected and pytest.approx(expected))
+
+
+@pytest.mark.parametrize("family", RECIPES)
+def test_a_reply_that_says_nothing_has_no_point(family):
+    meta = {"image_size": "[800, 600]"}
+    replies = ("", " ", "None", "null", "[]", "{}", "terminate", "[" * 5000, "9" * 5000 + ", 1")
+    for parser in RECIPES[family].parsers.values():
+        assert [parser.parse(reply, meta) for reply in replies[:7]] == [None] * 7
+        for reply in replies[7:]:
+            parser.parse(reply, meta)  # whatever it is, it does not raise
+
+
+@pytest.mark.parametrize("family", RECIPES)
+def test_the_first_parser_and_prompt_of_a_recipe_are_those_that_a_config_names(family):
+    recipe = RECIPES[family]
+    module = import_module(f"models.recipes.{family}")
+    assert next(iter(recipe.parsers.values())).parse is module.parse_point
+    assert recipe.source and recipe.verified and recipe.frame
+    if family != "phi_ground":  # a raw prompt
+        prompt = module.build_prompt(LINE, L2, file_size=[800, 600])
+        assert [message["type"] for message in prompt].count("image") == 1
+        assert any(LINE["instruction"] in message["value"] for message in prompt)
+        assert module.build_prompt(LINE, L1) is None
+
+
+def test_what_the_config_knows_of_sizes_and_limits_wins_over_the_recipe():
+    meta = {"image_size": "[800, 600]", "max_pixels": "78400"}
+    point = qwen2_5_vl.parse_point(call([161, 112]), meta)
+    assert point == pytest.approx((161 / 308, 112 / 224))
+    seen = {"image_size": "[800, 600]", "seen_size": "[1000, 500]"}
+    assert qwen2_5_vl.parse_point(call([500, 250]), seen) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"file_size": [800, 600]}, "812x588"),
+        ({"file_size": [800, 600], "max_pixels": 78400}, "308x224"),
+        ({"file_size": [800, 600], "seen_size": "[1000, 500]"}, "1000x500"),
+    ],
+)
+def test_a_prompt_names_the_size_that_the_model_sees(settings, named):
+    system = qwen2_5_vl.build_prompt(LINE, L2, **settings)[0]
+    assert f"The screen's resolution is {named}.\\n" in system["value"]
+    assert system["role"] == "system"
+    assert system["value"].startswith("You are a helpful assistant.\n\n# Tools\n")
+
+
+def test_messages_are_those_of_the_authors_code():
+    image = {"type": "image"}
+    assert RECIPES["mai_ui"].prompts["official_eval"].messages("open it", (0, 0))[1] == {
+        "role": "user",
+        "content": [{"type": "text", "text": "open it\n"}, image],
+    }
+    assert [turn["role"] for turn in gemini.messages("open it")] == ["user"] * 3
+    venus = RECIPES["ui_venus_1_5"].prompts["official_no_refusal"].messages("stop..", (0, 0))
+    assert "instruction: \nstop.. \n\n" in venus[0]["content"][1]["text"]
+    showui = RECIPES["showui"].prompts["official"].messages("open it", (0, 0))
+    assert [part["type"] for part in showui[0]["content"]] == ["text", "image", "text"]
+
+
+@pytest.mark.parametrize(
+    ("size", "image_wh", "expected"),
+    [
+        (Limits(28, 3136, 12845056).grid_wh, (1920, 1080), (1932, 1092)),
+        (Limits(28, 2000000, 4800000).grid_wh, (375, 812), (980, 2100)),
+        (Limits(32, 1024, 6553600).grid_wh, (800, 600), (800, 608)),
+        (infigui_g1.two_steps_wh, (5120, 1440), (3948, 1120)),
+        (claude.target_wh, (1920, 1080), (1456, 819)),
+        (claude.target_wh, (375, 812), (375, 812)),
+        (phi_ground.canvas_ratio, (2016, 672), 0.5),
+    ],
+)
+def test_sizes_are_those_of_the_authors_code(size, image_wh, expected):
+    assert size(image_wh) == expected
+
+
+def test_a_zoom_moves_its_crop_into_the_image_and_maps_back():
+    crop = gemini.ZOOM.crop((1920, 1080), (0, 1000))
+    assert (crop.box_px, crop.sent_wh) == ((0, 810, 480, 1080), (1920, 1080))
+    assert crop.in_image((500, 500)) == pytest.approx((125, 875))
+    half = seed_1_8.ZOOM.crop((1920, 1080), (500, 500))
+    assert (half.box_px, half.sent_wh) == ((480, 270, 1440, 810), (960, 540))
+
+
+@pytest.mark.skipif(not GOLDEN.is_dir(), reason="the authors' cases are not beside the project")
+def test_recipes_agree_with_the_authors_code_on_every_case_beside_the_project():
+    counts, differences = recipe_replay.replay(GOLDEN)
+    assert differences == []
+    assert sum(outcomes["equal"] for outcomes in counts.values()) > 4000
+
+
+def test_the_replay_counts_fallbacks_names_strangers_and_fails_on_differences(tmp_path, capsys):
+    base = {"id": "1", "image_wh": [800, 600], "raises": None}
+    rows = [
+        {**base, "parser": "official_readme", "reply": "(406,294)", "point_px": [400.0, 300.0]},
+        {**base, "parser": "official_readme", "reply": "no", "point_px": [0.0, 0.0]},
+        {**base, "parser": "somebody_else", "reply": "no", "point_px": None},
+    ]
+    path = tmp_path / "gta1.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert recipe_replay.main([str(tmp_path)]) == 0
+    output = capsys.readouterr().out
+    assert "gta1 somebody_else" in output and "no recipe follows it (1)" in output
+    assert "1 equal, 1 documented fallbacks, 0 different, 1 not followed" in output
+
+    path.write_text(json.dumps({**rows[0], "point_px": [1.0, 2.0]}))
+    assert recipe_replay.main([str(tmp_path)]) == 1
+    assert "expected (1.0, 2.0)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("family", "reply"),
+    [("qwen3_vl", call([200, 150])), ("gui_owl_1_5", '{"coordinate": [200, 150]}')],
+)
+def test_a_config_names_the_functions_of_a_recipe(staged, family, reply):
+    stage = staged(answer=lambda _: Reply(reply))
+    prompt = {L2: f"models.recipes.{family}.build_prompt"}
+    data = {L2: {"mode": "all", "parse_function": f"models.recipes.{family}.parse_point"}}
+    result = stage.evaluate({"m": {**API, "custom_prompt": prompt}}, data=data)
+    assert result.code == 0, result.output
+    for request in result.requests:
+        system, user = request.body["messages"]
+        assert (system["role"], user["role"]) == ("system", "user")
+        assert [part["type"] for part in user["content"]] == ["image_url", "text"]
+    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+
+
+def test_the_documentation_has_every_recipe_with_its_frame():
+    text = (PROJECT / "docs" / "recipes.md").read_text(encoding="utf-8")
+    missing = [name for name, recipe in RECIPES.items() if f"| `{name}` |" not in text]
+    assert missing == []
+    assert [name for name, recipe in RECIPES.items() if f"| {recipe.frame} |" not in text] == []

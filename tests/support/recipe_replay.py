@@ -1,0 +1,226 @@
+"""Replays cases that the authors' own parsers were run on against the recipes.
+
+    python -m tests.support.recipe_replay FOLDER
+
+Reads every `<family>.jsonl` of the folder (id, parser, reply, image_wh, point_frac or point_px or
+null, may_be_fallback), `prompts.jsonl`, `resize.jsonl` and `zoom.jsonl`, and prints for each family
+and parser how many are equal, are documented fallbacks (the authors' code returns a corner for
+"nothing found", the recipe None) and are different. The exit status is 1 if anything is different;
+parsers and prompts that no recipe follows are named and fail nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+
+from models.recipes import agentcpm_gui, all_recipes, claude, infigui_g1, phi_ground, ui_venus_1_0
+from models.recipes.base import Limits, Zoom
+
+EQUAL = "equal"
+FALLBACK = "documented fallbacks"
+DIFFERENT = "different"
+NOT_FOLLOWED = "not followed"
+OUTCOMES = (EQUAL, FALLBACK, DIFFERENT)
+SHOWN = 5
+"""How many different cases of a kind are printed."""
+CORNER_PX = 3
+CORNERS = ((0, 0), (-1, -1), (-0.001, -0.001))
+"""What stands for nothing found in fractions; in pixels it is (0, 0), or (-1, -1) when resized."""
+
+
+def point_px(point, image_wh):
+    """A point as a parse function returns it, in pixels of the file."""
+    if point is None:
+        return None
+    if max(point) > 1:
+        return tuple(point)
+    return point[0] * image_wh[0], point[1] * image_wh[1]
+
+
+def expected_px(case):
+    """The point of the authors' code in pixels of the file."""
+    if case.get("point_px") is not None:
+        return tuple(case["point_px"])
+    if case.get("point_frac") is not None:
+        width, height = case["image_wh"]
+        return case["point_frac"][0] * width, case["point_frac"][1] * height
+    return None
+
+
+def meta_of(case):
+    """What a parse function is given: sizes and limits as texts."""
+    meta = {"image_size": str(list(case["image_wh"]))}
+    for key in ("min_pixels", "max_pixels"):
+        if case.get(key) is not None:
+            meta[key] = str(case[key])
+    return meta
+
+
+def is_same(point, expected):
+    if point is None or expected is None:
+        return point is expected
+    return all(
+        math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-6)
+        for one, other in zip(point, expected, strict=True)
+    )
+
+
+def is_corner(case, expected):
+    """Whether the authors' point is one of those that stand for nothing found."""
+    if expected is None:
+        return False
+    if case.get("point_frac") is not None and tuple(case["point_frac"]) in CORNERS:
+        return True
+    return all(-CORNER_PX < value <= 0 for value in expected)
+
+
+def outcome_of(case, parser):
+    """EQUAL, FALLBACK or DIFFERENT, and the point in pixels of the file."""
+    point = point_px(parser.parse(case["reply"], meta_of(case)), case["image_wh"])
+    expected = expected_px(case)
+    if is_same(point, expected):
+        return EQUAL, point
+    if point is None and parser.nothing_found and is_corner(case, expected):
+        return FALLBACK, point
+    return DIFFERENT, point
+
+
+def outcome_of_prompt(case, form):
+    """Whether the messages, and what goes with them, are those of a filled-in prompt."""
+    settings = {key: case.get(key) for key in ("min_pixels", "max_pixels")}
+    named_wh = form.named_wh(tuple(case["image_wh"]), settings)
+    is_equal = form.messages(case["instruction"], named_wh) == case["messages"]
+    if "prefill" in case:
+        is_equal = is_equal and form.prefix == case["prefill"]
+    if "tools" in case:
+        is_equal = is_equal and list(form.tools) == case["tools"]
+        is_equal = is_equal and form.tool_choice == case["tool_choice"]
+    return EQUAL if is_equal else DIFFERENT
+
+
+RESIZE_RULES = {
+    "claude_target_image_size": claude.target_wh,
+    "agentcpm_longest_1120": agentcpm_gui.sent_wh,
+    "infigui_g1_two_steps": infigui_g1.two_steps_wh,
+}
+LIMITS_OF = {  # names of `for_` that are no module of a recipe
+    "ui_venus_1_0_7b": ui_venus_1_0.LIMITS,
+    "ui_venus_1_0_72b": ui_venus_1_0.LIMITS_72B,
+}
+
+
+def outcome_of_resize(case, recipes):
+    """Whether a size comes out as in the authors' code, by the recipe's own limits if it has any."""
+    image_wh = tuple(case["image_wh"])
+    rule = case["rule"]
+    if rule == "phi_ground_canvas_7":
+        is_equal = math.isclose(phi_ground.canvas_ratio(image_wh), case["reshape_ratio"])
+        return EQUAL if is_equal and list(phi_ground.CANVAS_WH) == case["canvas_wh"] else DIFFERENT
+    if rule in RESIZE_RULES:
+        is_equal = list(RESIZE_RULES[rule](image_wh)) == case["resized_wh"]
+        if "first_wh" in case:
+            is_equal = is_equal and list(infigui_g1.first_wh(image_wh)) == case["first_wh"]
+        return EQUAL if is_equal else DIFFERENT
+    if rule != "qwen_smart_resize":
+        return NOT_FOLLOWED
+    limits = Limits(case["factor"], case["min_pixels"], case["max_pixels"])
+    owner = case["for_"]
+    own_limits = LIMITS_OF.get(owner) or (recipes[owner].limits if owner in recipes else limits)
+    if own_limits != limits:
+        return DIFFERENT
+    try:
+        resized = list(limits.grid_wh(image_wh))
+    except ValueError:
+        resized = None
+    return EQUAL if resized == case["resized_wh"] else DIFFERENT
+
+
+ZOOMS = {"gemini_kimi_zoom": ("gemini", "kimi_k2_5"), "seed_zoom": ("seed_1_8",)}
+
+
+def outcome_of_zoom(case, recipes):
+    """Whether a crop and the way back from it are those of the authors' code."""
+    size = case["resize_to"]
+    zoom = Zoom(case["crop_ratio"], tuple(size) if size else None)
+    if case["family"] not in ZOOMS:
+        return NOT_FOLLOWED
+    if any(recipes[name].zoom != zoom for name in ZOOMS[case["family"]]):
+        return DIFFERENT
+    crop = zoom.crop(tuple(case["image_wh"]), tuple(case["stage1_per_mille"]))
+    is_equal = list(crop.box_px) == case["crop_box_px"] and list(crop.sent_wh) == case["sent_wh"]
+    if case["stage2_per_mille"] is not None:
+        point = crop.in_image(tuple(case["stage2_per_mille"]))
+        is_equal = is_equal and is_same(point, tuple(case["point_per_mille"]))
+    return EQUAL if is_equal else DIFFERENT
+
+
+def cases_of(path):
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def replay(folder):
+    """Counts by (family or kind, parser) and outcome, and a text for each different case."""
+    recipes = all_recipes()
+    counts = {}
+    differences = []
+
+    def count(name, variant, outcome, text):
+        counts.setdefault((name, variant), Counter())[outcome] += 1
+        if outcome == DIFFERENT:
+            differences.append(f"{name} {variant}: {text}")
+
+    for path in sorted(Path(folder).glob("*.jsonl")):
+        for case in cases_of(path):
+            name = case.get("id", "")
+            if path.stem == "prompts":
+                recipe = recipes.get(case["family"])
+                form = recipe.prompts.get(case["variant"]) if recipe else None
+                outcome = outcome_of_prompt(case, form) if form else NOT_FOLLOWED
+                count("prompts", f"{case['family']}/{case['variant']}", outcome, name)
+            elif path.stem == "resize":
+                outcome = outcome_of_resize(case, recipes)
+                count("resize", case.get("for_", case["rule"]), outcome, name)
+            elif path.stem == "zoom":
+                count("zoom", case["family"], outcome_of_zoom(case, recipes), name)
+            elif "parser" in case:
+                recipe = recipes.get(path.stem)
+                parser = recipe.parsers.get(case["parser"]) if recipe else None
+                if parser is None:
+                    count(path.stem, case["parser"], NOT_FOLLOWED, name)
+                    continue
+                outcome, point = outcome_of(case, parser)
+                text = f"{name} {case['reply']!r:.150}: {point}, expected {expected_px(case)}"
+                count(path.stem, case["parser"], outcome, text)
+    return counts, differences
+
+
+def main(arguments):
+    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
+        print("usage: python -m tests.support.recipe_replay FOLDER")
+        return 2
+    counts, differences = replay(arguments[0])
+    print(f"{'':50}{EQUAL:>8}{FALLBACK:>24}{DIFFERENT:>12}")
+    for (name, variant), outcomes in counts.items():
+        if NOT_FOLLOWED in outcomes:
+            print(f"{name + ' ' + variant:50}  no recipe follows it ({outcomes[NOT_FOLLOWED]})")
+            continue
+        equal, fallbacks, different = (outcomes[outcome] for outcome in OUTCOMES)
+        print(f"{name + ' ' + variant:50}{equal:>8}{fallbacks:>24}{different:>12}")
+    total = sum(counts.values(), Counter())
+    print(", ".join(f"{total[outcome]} {outcome}" for outcome in (*OUTCOMES, NOT_FOLLOWED)))
+    shown = Counter()
+    for text in differences:
+        kind = text.partition(":")[0]
+        shown[kind] += 1
+        if shown[kind] <= SHOWN:
+            print(text)
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
