@@ -1,4 +1,4 @@
-"""The runs of a comparison, read from their folders, each with a name of its own."""
+"""Reads the runs of a comparison from their folders, each with a name of its own."""
 
 from __future__ import annotations
 
@@ -34,16 +34,19 @@ class ScoredSet:
     has_score: bool = True  # False: most samples have no answer, so no figure is shown
 
     def notes(self) -> list[str]:
-        """What a reader must know about its figures."""
-        without, noun = _unanswered(self.samples), noun_of(self.level)
-        missing = f"{counted(without, noun)} without an answer, wrong in the score"
-        notes = [
-            f"partial (‡), {counted(len(self.samples), noun)}" if self.is_partial else "",
-            missing if without else "",
-            "" if self.table or not self.has_score else "no score table; run --mode eval again",
-            "weighted by number of options (L1_USE_WEIGHTED)" if self.is_weighted else "",
-        ]
-        return [note for note in notes if note]
+        """Return what a reader must know about its figures."""
+        noun = noun_of(self.level)
+        notes: list[str] = []
+        if self.is_partial:
+            notes.append(f"partial (‡), {counted(len(self.samples), noun)}")
+        without_answer = _unanswered(self.samples)
+        if without_answer:
+            notes.append(f"{counted(without_answer, noun)} without an answer, wrong in the score")
+        if self.has_score and not self.table:
+            notes.append("no score table; run --mode eval again")
+        if self.is_weighted:
+            notes.append("weighted by number of options (L1_USE_WEIGHTED)")
+        return notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +74,23 @@ class ComparedRun:
     report: Path | None  # its page
 
     def entry(self, dataset: str) -> Mapping[str, Any]:
-        """What the manifest says of a data set; empty where it says nothing."""
+        """Return what the manifest says of a data set; empty where it says nothing."""
         return (self.manifest.get("datasets") or {}).get(dataset) or {}
 
     def notes(self) -> list[str]:
-        """What a reader must know about it."""
-        found = []
+        """Return what a reader must know about it."""
+        notes: list[str] = []
         if self.others:
             which = "the newest run"
             if any(other.is_newer for other in self.others):
                 which += " with all samples"
             names = ", ".join(map(str, self.others))
-            found.append(f"{self.label}: {self.folder}, {which}; there are also {names}")
+            notes.append(f"{self.label}: {self.folder}, {which}; there are also {names}")
         for name, scored in self.sets.items():
-            found += [f"{self.label}, {name}: {note}" for note in scored.notes()]
-        stopped = stops(self.manifest, self.sets).items()
-        return found + [f"{self.label}, {name}: {text}" for name, text in stopped]
+            notes += [f"{self.label}, {name}: {note}" for note in scored.notes()]
+        for name, text in stops(self.manifest, self.sets).items():
+            notes.append(f"{self.label}, {name}: {text}")
+        return notes
 
 
 def runs_meant(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -117,64 +121,86 @@ def runs_meant(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 def _is_written_by_program(path: Path) -> bool:
     if path.name == INDEX:
         return path.is_file()
-    is_ours = path.name in (COMPARISONS, PARITY) and path.is_dir()
-    return is_ours and not any(path.glob("T*/*.jsonl"))
+    has_our_name = path.name in (COMPARISONS, PARITY) and path.is_dir()
+    return has_our_name and not any(path.glob("T*/*.jsonl"))
 
 
 def _models_in(work_dir: Path) -> list[Path]:
-    """The folders of models in a work-dir; none where the path is of a model or a run itself."""
+    """Return the folders of models in a work-dir; none where the path is of a model or a run."""
     is_of_model = any(work_dir.glob("*.jsonl")) or any(work_dir.glob("T*/*.jsonl"))
     if is_of_model or not work_dir.is_dir():
         return []
     return sorted(folder for folder in work_dir.iterdir() if any(folder.glob("T*/*.jsonl")))
 
 
+@dataclass(frozen=True, slots=True)
+class _RequestedRun:
+    """A run that a command line names."""
+
+    name: str  # "" where none is given
+    path: Path  # as it was given: of the run, its model or a work-dir
+    folder: Path  # of the run itself
+
+
 def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
-    """The runs that a command line names: folders, or NAME=folder.
+    """Return the runs that a command line names: folders, or NAME=folder.
 
     Raises:
         UserError: everything that is wrong with them, one line each.
     """
+    requested = _requested_runs([str(argument) for argument in arguments])
+    files = [whole_scorings(run.folder) for run in requested]
+    models = [next(iter(files_of_run.values())).model for files_of_run in files]
+    labels = _labels(requested, models)
+    return [
+        _compared_run(run, label, model, files_of_run)
+        for run, label, model, files_of_run in zip(requested, labels, models, files, strict=True)
+    ]
+
+
+def _requested_runs(arguments: Sequence[str]) -> list[_RequestedRun]:
+    """Return the runs that arguments name; a `UserError` lists all that are wrong."""
     problems: list[str] = []
-    found: list[tuple[str, Path, Path]] = []  # the name if one is given, the folder, the run's
-    for text in map(str, arguments):
-        name, _, given = text.partition("=")
-        if not name or not given or Path(text).exists():  # a folder may have such a name
-            name, given = "", text
+    requested: list[_RequestedRun] = []
+    for argument in arguments:
+        name, _, path = argument.partition("=")
+        if not name or not path or Path(argument).exists():  # a folder may have such a name
+            name, path = "", argument
         try:
-            run = find_run(Path(given))
+            run = _RequestedRun(name, Path(path), find_run(Path(path)))
         except UserError as error:
             problems += error.problems
             continue
-        for other_name, other, other_run in found:
-            if run.samefile(other_run):
-                problems.append(f"{given}: is the same run as {other}; compare different ones")
-            if name and name == other_name:
+        for other in requested:
+            if run.folder.samefile(other.folder):
+                problems.append(f"{path}: is the same run as {other.path}; compare different ones")
+            if name and name == other.name:
                 problems.append(f"{name}=: two runs have this name; give each its own")
-        found.append((name, Path(given), run))
+        requested.append(run)
     if problems:
         raise UserError(problems)
-    files = [whole_scorings(run) for _, _, run in found]
-    models = [next(iter(each.values())).model for each in files]
-    labels = _labels([name for name, _, _ in found], models, [run for _, _, run in found])
-    return [
-        ComparedRun(
-            label=label,
-            model=model,
-            path=run,
-            folder=_shown(run),
-            sets={name: _scored_set(each) for name, each in own.items()},
-            manifest=read_json(run / MANIFEST_NAME),
-            others=[
-                OtherRun(other.name, is_newer=run in scored[place:])
-                for place, other in enumerate(scored)
-                if other != run
-            ],
-            report=page if (page := run / REPORT_FOLDER / "index.html").is_file() else None,
-        )
-        for label, model, own, (_, given, run) in zip(labels, models, files, found, strict=True)
-        for scored in [scored_runs(given)]
-    ]
+    return requested
+
+
+def _compared_run(
+    run: _RequestedRun, label: str, model: str, files: Mapping[str, ScoredFiles]
+) -> ComparedRun:
+    scored = scored_runs(run.path)  # the newest first
+    others: list[OtherRun] = []
+    for position, other in enumerate(scored):
+        if other != run.folder:
+            others.append(OtherRun(other.name, is_newer=run.folder in scored[position:]))
+    page = run.folder / REPORT_FOLDER / "index.html"
+    return ComparedRun(
+        label=label,
+        model=model,
+        path=run.folder,
+        folder=_folder_text(run.folder),
+        sets={name: _scored_set(files_of_set) for name, files_of_set in files.items()},
+        manifest=read_json(run.folder / MANIFEST_NAME),
+        others=others,
+        report=page if page.is_file() else None,
+    )
 
 
 def _scored_set(files: ScoredFiles) -> ScoredSet:
@@ -209,26 +235,31 @@ def _holds_key(scores: object, key: str) -> bool:
 
 
 def _unanswered(samples: Mapping[str, Facts]) -> int:
-    """How many failed, were refused, or lost their reply in the postprocess function."""
+    """Return how many failed, were refused, or lost their reply in the postprocess function."""
     return sum(facts.get("verdict") is None for facts in samples.values())
 
 
-def _labels(names: Sequence[str], models: Sequence[str], runs: Sequence[Path]) -> list[str]:
-    """A name for each run: the one given, else the model's, with the run's folder where needed."""
+def _labels(runs: Sequence[_RequestedRun], models: Sequence[str]) -> list[str]:
+    """Return a name for each run: the given one or the model's, with the folder where needed."""
+    names = {run.name for run in runs}
     labels: list[str] = []
-    for name, model, run in zip(names, models, runs, strict=True):
-        folder = run.resolve().name
+    for run, model in zip(runs, models, strict=True):
+        folder = run.folder.resolve().name
         is_shared = models.count(model) > 1 or model in names
-        label, number = name or (f"{model} ({folder})" if is_shared else model), 2
-        while label in labels or (label in names and not name):
-            label, number = f"{model} ({folder}, {number})", number + 1
+        label = run.name
+        if not label:
+            label = f"{model} ({folder})" if is_shared else model
+        number = 2
+        while label in labels or (label in names and not run.name):
+            label = f"{model} ({folder}, {number})"
+            number += 1
         labels.append(label)
     return list(map(printable, labels))
 
 
-def _shown(folder: Path) -> str:
-    """A folder's name for files that travel: never from the root of this machine."""
-    whole = folder.resolve()
-    if whole.is_relative_to(Path.cwd()):
-        return str(whole.relative_to(Path.cwd()))
-    return "/".join(["…", *whole.parts[-2:]])
+def _folder_text(folder: Path) -> str:
+    """Return a folder's name for files that travel: never from the root of this machine."""
+    path = folder.resolve()
+    if path.is_relative_to(Path.cwd()):
+        return str(path.relative_to(Path.cwd()))
+    return "/".join(["…", *path.parts[-2:]])

@@ -10,6 +10,7 @@ import shutil
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,6 @@ from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, scored_fil
 from utils.runs.folder import RunFolder
 from utils.runs.provenance import pictures_digest
 from utils.runs.seals import STAMP, stamp_of
-from utils.text import counted
 
 ASSETS = Path(__file__).parent / "assets"
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
@@ -51,7 +51,7 @@ FACETS = (
     "error",
     "check",
 )
-"""What the list filters by, as `FIELDS` in `store.js`."""
+"""Columns that the list filters by, as `FIELDS` in `store.js`."""
 REPLY_FIELDS = ("prediction", "raw", "reasoning", "key")
 TURN_FIELDS = ("options", "answer", "chosen", "status", "verdict", "prediction")
 ROW_FIELDS = ("index", "text", "box_frac", "point_frac", "answer", "chosen", "image_digest")
@@ -61,14 +61,14 @@ NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error
 def report_after_run(
     run: RunFolder, scored: Collection[str], *, work_dir: Path, small_images: bool
 ) -> None:
-    """Builds the report of a folder in which a run has scored some data sets; prints where it is.
+    """Build the report of a folder in which a run has scored some data sets; print where it is.
 
-    Scores and all other files are there already, so what goes wrong here is one line of warning.
+    Scores and all other files are there already, so a failure here is one line of warning.
     """
     if not scored and not (run.path / REPORT_FOLDER).exists():
         return
     try:
-        shown = _shown_files(run.path)
+        files_before = _consistent_files(run.path)
         page = build_report(
             run.path,
             image_root=image_root(),
@@ -76,30 +76,35 @@ def report_after_run(
             small_images=small_images,
         )
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
-        why = f"{type(error).__name__}: {error}".splitlines()[0]
-        print(f"warning: {run.path}: no report ({why}); scores and all other files are complete")
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        print(f"warning: {run.path}: no report ({reason}); scores and all other files are complete")
         if (run.path / REPORT_FOLDER).exists():
             print(f"  {run.path / REPORT_FOLDER} is of an earlier scoring")
         return
     if not scored:  # the page from before is none of this run's, but says now why not
         return
     run.link_newest([page.parent], scored)
-    if earlier := [name for name in shown if name not in scored]:
+    earlier = [name for name in files_before if name not in scored]
+    if earlier:
         print(f"The report shows an earlier scoring of {', '.join(earlier)}, not scored this time")
     for problem in _left_out(run.path):
         print(f"warning: not in the report: {problem}")
     written = scored_files(run.path, newest=True)
-    if kept := [name for name in shown if name in scored and shown[name] != written[name]]:
-        print(f"The report shows the full results of {', '.join(kept)}, which this run left alone")
+    full = [
+        name for name, files in files_before.items() if name in scored and files != written[name]
+    ]
+    if full:
+        print(f"The report shows the full results of {', '.join(full)}, which this run left alone")
     print(f"Report: {page.absolute().as_uri()}")
 
 
 def build_report(
     run_folder: Path, *, image_root: Path | None, cache: Path, small_images: bool = False
 ) -> Path:
-    """Writes the report of a run and returns its page; replaces one from before when it is whole.
+    """Write the report of a run and return its page; it replaces one from before when it is whole.
 
     Args:
+        run_folder: with the scores, samples and analyses of the run.
         image_root: what the samples' images are relative to; None if there are none here.
         cache: folder for view images, shared by the runs of a work-dir.
         small_images: show copies of at most 1600 pixels, for a report that is sent around.
@@ -113,60 +118,78 @@ def build_report(
         for asset in sorted(ASSETS.iterdir()):
             shutil.copyfile(asset, fresh / asset.name)
         to_json = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
-        made = Pictures(image_root, cache, fresh, small=small_images)
-        with closing(made) as pictures:
-            _write_data(DataFiles(fresh / "data", to_json), pictures, run_folder, image_root)
+        with closing(Pictures(image_root, cache, fresh, small=small_images)) as pictures:
+            files = DataFiles(fresh / "data", to_json)
+            _ReportData(run_folder, image_root, files, pictures).write()
         manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
         (fresh / STAMP).write_text(stamp_of(manifest), "ascii")
     return target / "index.html"
 
 
 def pictures_of_report(report: Path) -> dict[str, dict[str, Any]]:
-    """What a finished report knows of its images by name: size, files below it; or nothing."""
+    """Return what a finished report says of its images, by name; empty without a report."""
     try:
         summary = value_of((report / "data" / "summary_0.js").read_text("ascii"))
-        return {known["name"]: known for known in summary["pictures"] if "view" in known}
+        return {image["name"]: image for image in summary["pictures"] if "view" in image}
     except (OSError, ValueError, LookupError, TypeError):
         return {}
 
 
 def _left_out(run_folder: Path) -> list[str]:
-    """Why the report does not show some data sets that were scored."""
+    """Return why the report does not show some data sets that were scored."""
     manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
     problems = [files.problem(manifest) for files in scored_files(run_folder).values()]
     return [problem for problem in problems if problem is not None]
 
 
-def _shown_files(run_folder: Path) -> dict[str, ScoredFiles]:
-    """The data sets that a report shows: those whose files belong together."""
+def _consistent_files(run_folder: Path) -> dict[str, ScoredFiles]:
+    """Return the data sets that a report shows: those whose files are of one scoring."""
     manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
     files = scored_files(run_folder)
     return {name: files[name] for name in files if files[name].problem(manifest) is None}
 
 
 class DataFiles:
-    """The data files of a report while they are written."""
+    """Writes the data files of a report."""
 
     def __init__(self, folder: Path, to_json: ToJson) -> None:
-        self._folder, self._to_json = folder, to_json
+        self._folder = folder
+        self._to_json = to_json
         self._facets = Facets(FACETS)
         self._rows = Chunks(folder, "rows", to_json, columns, ROWS_PER_FILE)
         self._details = Chunks(folder, "details", to_json, _with_text_table, DETAILS_PER_FILE)
         self._replies = Chunks(folder, "replies", to_json, columns, REPLIES_PER_FILE)
 
-    def add(self, facts: Facts, dataset: str, picture: int | None) -> None:
-        """One more sample."""
-        named = {**facts, "dataset": dataset, "verdict": facts.get("verdict") or NO_ANSWER}
-        named |= {"finish": facts.get("finish_reason"), "check": None}
-        named |= {"error": (facts.get("error") or {}).get("class")}
-        check = [self._facets.number("check", name) for name in facts.get("check") or ()]
-        own = {name: facts.get(name) for name in ROW_FIELDS}
-        self._rows.add(self._facets.row(named) | own | {"check": check, "picture": picture})
+    def add(self, facts: Facts, dataset: str, picture: int | None, checks: Collection[str]) -> None:
+        """Add a sample.
+
+        Args:
+            facts: as the samples file has them.
+            dataset: that it is of.
+            picture: number of its image; None without one.
+            checks: those that name it.
+        """
+        facets = {
+            **facts,
+            "dataset": dataset,
+            "verdict": facts.get("verdict") or NO_ANSWER,
+            "finish": facts.get("finish_reason"),
+            "error": (facts.get("error") or {}).get("class"),
+            "check": None,
+        }
+        row = self._facets.row(facets)
+        for name in ROW_FIELDS:
+            row[name] = facts.get(name)
+        row["check"] = [self._facets.number("check", name) for name in checks]
+        row["picture"] = picture
+        self._rows.add(row)
         self._replies.add({name: facts.get(name) for name in REPLY_FIELDS})
-        self._details.add({n: each for n, each in facts.items() if n not in NOT_IN_DETAILS})
+        self._details.add(
+            {name: value for name, value in facts.items() if name not in NOT_IN_DETAILS}
+        )
 
     def close(self, summary: dict[str, Any]) -> None:
-        """Writes what is left, and the summary with the places of everything."""
+        """Write what is left, and the summary with the first item of each file."""
         for chunks in (self._rows, self._details, self._replies):
             chunks.close()
             summary[chunks.name] = chunks.firsts
@@ -175,133 +198,162 @@ class DataFiles:
 
 
 def _with_text_table(items: list[Facts]) -> dict[str, Any]:
-    """Prompts share most of their texts; each is written once a file."""
+    """Return samples with each text of their prompts written once, as they share most of them."""
     texts: dict[str, int] = {}
-    samples = []
+    samples: list[Facts] = []
     for item in items:
-        parts = [(part["role"], part["type"], part["value"]) for part in item.get("prompt") or ()]
-        prompt = [[role, kind, texts.setdefault(text, len(texts))] for role, kind, text in parts]
+        prompt = [
+            [part["role"], part["type"], texts.setdefault(part["value"], len(texts))]
+            for part in item.get("prompt") or ()
+        ]
         samples.append({**item, "prompt": prompt})
     return {"texts": list(texts), "samples": samples}
 
 
-def _changed_images(
-    digests: Mapping[str, set[str]],
-    pictures: Pictures,
-    entry: Mapping[str, Any],
-    image_root: Path | None,
-) -> list[str]:
-    """Say that images of a data set are not those that the model was asked about, if that is so.
+@dataclass
+class _SampleTotals:
+    """What the samples of one data set add up to."""
 
-    Args:
-        digests: of each image, as the model was asked about it; empty where its samples have none.
-        entry: what the manifest says of the data set, with a checksum of all images together.
-    """
-    current = {image: pictures.digest(image) for image in digests}
-    replaced = [image for image, digest in current.items() if digest and digests[image] - {digest}]
-    if replaced:
-        are_one = len(replaced) == 1
-        what = f"{counted(len(replaced), 'image')} of this data set {'was' if are_one else 'were'}"
-        since = f"replaced since the model was asked about {'it' if are_one else 'them'}"
-        return [f"{what} {since}: target and click are not drawn on the new one"]
-    expected = entry.get("pictures") or {}
-    if image_root is None or all(digests.values()) or expected.get("count") != len(digests):
-        return []
-    files = {image: image_root / image for image in digests}
-    is_there = all(path.is_file() for path in files.values())  # else the page says so
-    if not is_there or pictures_digest(files) == expected:
-        return []
-    what = "images of this data set were replaced since the model was asked about them"
-    return [f"{what}: boxes and clicks are drawn on what is there now"]
+    tally: Tally
+    units: set[Any]  # numbers of images, or names of tasks
+    digests: dict[str, set[str]]  # of each image, as the model was asked about it
 
 
-def _write_data(
-    files: DataFiles, pictures: Pictures, run_folder: Path, image_root: Path | None
-) -> None:
-    manifest = without_absolute_paths(read_json(run_folder / MANIFEST_NAME, must_be_whole=False))
-    entries = manifest.get("datasets") or {}
-    levels: dict[str, str] = {}
-    summary: dict[str, Any] = {
-        "format": 2,
-        "run": run_folder.name,
-        "folder": run_folder.absolute().parent.name,
-        "datasets": [],
-        "checks": [],
-    }
-    totals: Counter[str] = Counter()
-    images: set[int] = set()
-    for scored in _shown_files(run_folder).values():
+class _ReportData:
+    """Reads the results of a run, one data set after another, and writes the report's data."""
+
+    def __init__(
+        self, run_folder: Path, image_root: Path | None, files: DataFiles, pictures: Pictures
+    ) -> None:
+        manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
+        self._manifest = without_absolute_paths(manifest)
+        self._run_folder = run_folder
+        self._image_root = image_root
+        self._files = files
+        self._pictures = pictures
+        self._totals: Counter[str] = Counter()
+        self._images: set[Any] = set()
+        self._levels: dict[str, str] = {}
+
+    def write(self) -> None:
+        """Write all data files."""
+        model = None
+        datasets: list[dict[str, Any]] = []
+        checks: list[dict[str, Any]] = []
+        for scored in _consistent_files(self._run_folder).values():
+            analysis_file = scored.beside("analysis")
+            analysis = without_absolute_paths(read_json(analysis_file, must_be_whole=False))
+            datasets.append(self._add_dataset(scored, analysis))
+            checks += checks_of(scored.dataset, scored.level, analysis)
+            model = scored.model
+        self._totals["images"] = len(self._images)
+        if any(not dataset["no_score"] for dataset in datasets):
+            checks += run_checks(self._totals, model_entry(self._manifest))
+        checks.sort(key=lambda check: bool(check.pop("is_last", False)))
+        stopped = [
+            f"{self._manifest['stopped'][name].get('level')} {name}: {reason}"
+            for name, reason in stops(self._manifest, self._levels).items()
+        ]
+        summary = {
+            "format": 2,
+            "run": self._run_folder.name,
+            "folder": self._run_folder.absolute().parent.name,
+            "model": model,
+            "datasets": datasets,
+            "checks": checks,
+            "samples": self._totals["samples"],
+            "pictures": self._pictures.all(),
+            "facts": run_facts(self._manifest, self._levels, self._totals),
+            "stopped": stopped,
+            "manifest": self._manifest or None,
+        }
+        self._files.close(summary)
+
+    def _add_dataset(self, scored: ScoredFiles, analysis: dict[str, Any]) -> dict[str, Any]:
+        """Write the samples of a data set; return what the overview shows of it."""
         name, level = scored.dataset, scored.level
-        analysis = without_absolute_paths(read_json(scored.beside("analysis"), must_be_whole=False))
-        tally, units, digests = _add_samples(
-            scored, files, pictures, analysis, totals["samples"], run_folder
-        )
-        comparable = is_whole(entries.get(name) or {}, is_partial=scored.is_partial)
-        changed = _changed_images(digests, pictures, entries.get(name) or {}, image_root)
-        for line in changed:
+        entry = (self._manifest.get("datasets") or {}).get(name) or {}
+        first = self._totals["samples"]
+        samples = self._add_samples(scored, analysis)
+        tally = samples.tally
+        replaced = self._replaced_images(samples.digests, entry)
+        for line in replaced:
             print(f"warning: {name}: {line}")
-        summary["datasets"].append(
-            {
-                "name": name,
-                "level": level,
-                "partial": scored.is_partial,
-                "first": totals["samples"],
-                "samples": tally.counts["samples"],
-                "pictures": len(units),
-                "problems": tally.problems(level) if tally.has_score else [],
-                "notices": notices_of(analysis) + changed,
-                "details": tables_of(name, level, analysis),
-                **scores_of(tally, analysis, level, is_comparable=comparable),
-            }
-        )
-        summary["checks"] += checks_of(name, level, analysis)
-        totals.update(tally.counts)
+        self._totals.update(tally.counts)
         if unit_of(level) == "image":
-            images |= units
+            self._images |= samples.units
         else:
-            totals.update(episodes=tally.counts["samples"], tasks=len(units))
-        levels[name], summary["model"] = level, scored.model
-    summary["samples"], summary["pictures"] = totals["samples"], pictures.all()
-    totals["images"] = len(images)
-    summary["facts"] = run_facts(manifest, levels, totals)
-    if any(not data_set["no_score"] for data_set in summary["datasets"]):
-        summary["checks"] += run_checks(totals, model_entry(manifest))
-    summary["stopped"] = [
-        f"{manifest['stopped'][name].get('level')} {name}: {text}"
-        for name, text in stops(manifest, levels).items()
-    ]
-    summary["checks"].sort(key=lambda check: bool(check.pop("is_last", False)))
-    files.close(summary | {"manifest": manifest or None})
+            self._totals.update(episodes=tally.counts["samples"], tasks=len(samples.units))
+        self._levels[name] = level
+        is_comparable = is_whole(entry, is_partial=scored.is_partial)
+        return {
+            "name": name,
+            "level": level,
+            "partial": scored.is_partial,
+            "first": first,
+            "samples": tally.counts["samples"],
+            "pictures": len(samples.units),
+            "problems": tally.problems(level) if tally.has_score else [],
+            "notices": notices_of(analysis) + replaced,
+            "details": tables_of(name, level, analysis),
+            **scores_of(tally, analysis, level, is_comparable=is_comparable),
+        }
 
+    def _add_samples(self, scored: ScoredFiles, analysis: dict[str, Any]) -> _SampleTotals:
+        """Write the samples of a data set, one at a time."""
+        totals = _SampleTotals(Tally(scored.dataset), set(), {})
+        tags = tags_by_sample(analysis)
+        first = self._totals["samples"]
+        rotations = scored.rotations()
+        for number, facts in enumerate(scored.facts()):
+            turns = next(rotations, [])
+            if len(turns) > 1 and turns[0]["question"] == facts["key"]:
+                facts["turns"] = [{name: turn.get(name) for name in TURN_FIELDS} for turn in turns]
+            image = facts.get("image")
+            if facts.get("trajectory") is not None:
+                picture = self._pictures.of_episode(facts, self._run_folder)
+            else:
+                picture = self._pictures.number(image)
+                if image:
+                    digests = totals.digests.setdefault(image, set())
+                    if facts.get("image_digest"):
+                        digests.add(facts["image_digest"])
+            checks = [*totals.tally.add(facts, first + number), *tags.get(number, ())]
+            self._files.add(facts, scored.dataset, picture, checks)
+            totals.units.add(facts.get("task") or picture)
+        totals.units.discard(None)
+        return totals
 
-def _add_samples(
-    scored: ScoredFiles,
-    files: DataFiles,
-    pictures: Pictures,
-    analysis: dict[str, Any],
-    first: int,
-    run_folder: Path,
-) -> tuple[Tally, set[Any], dict[str, set[str]]]:
-    """Adds the samples of one data set.
+    def _replaced_images(
+        self, digests: Mapping[str, set[str]], entry: Mapping[str, Any]
+    ) -> list[str]:
+        """Say that images of a data set were replaced since the model was asked, if so.
 
-    Returns:
-        Their tally, the images or tasks they are of, and for each image its digests.
-    """
-    tally, tags = Tally(scored.dataset), tags_by_sample(analysis)
-    units: set[Any] = set()
-    digests: dict[str, set[str]] = {}
-    rotations = scored.rotations()
-    for place, facts in enumerate(scored.facts()):
-        turns = next(rotations, [])
-        if len(turns) > 1 and turns[0]["question"] == facts["key"]:
-            facts["turns"] = [{name: turn.get(name) for name in TURN_FIELDS} for turn in turns]
-        if facts.get("trajectory") is not None:
-            number = pictures.of_episode(facts, run_folder)
+        Args:
+            digests: of each image; empty where its samples, of older logs, have none.
+            entry: what the manifest says of the data set, with a checksum of all images together.
+        """
+        replaced: list[str] = []
+        for image, digests_asked in digests.items():
+            current = self._pictures.digest(image)
+            if current and digests_asked - {current}:
+                replaced.append(image)
+        if len(replaced) == 1:
+            since = "1 image of this data set was replaced since the model was asked about it"
         else:
-            number = pictures.number(facts.get("image"))
-            if image := facts.get("image"):
-                digests.setdefault(image, set()).update(filter(None, [facts.get("image_digest")]))
-        check = [*tally.add(facts, first + place), *tags.get(place, ())]
-        files.add({**facts, "check": check}, scored.dataset, number)
-        units.add(facts.get("task") or number)
-    return tally, units - {None}, digests
+            since = (
+                f"{len(replaced)} images of this data set were replaced since the model was asked "
+                "about them"
+            )
+        if replaced:
+            return [f"{since}: target and click are not drawn on the new one"]
+        expected = entry.get("pictures") or {}
+        root = self._image_root
+        if root is None or all(digests.values()) or expected.get("count") != len(digests):
+            return []
+        files = {image: root / image for image in digests}
+        are_there = all(path.is_file() for path in files.values())  # else the page says so
+        if not are_there or pictures_digest(files) == expected:
+            return []
+        since = "images of this data set were replaced since the model was asked about them"
+        return [f"{since}: boxes and clicks are drawn on what is there now"]

@@ -1,4 +1,4 @@
-"""The audits of an analysis as checks of one line each, and the samples behind each of their rows.
+"""Shows the audits of an analysis as checks of one line each, with the samples behind each row.
 
 A row leads to its samples by the name of a check that they carry: `Parse audit: doubtful in all`.
 """
@@ -32,7 +32,7 @@ HEADS = {"share": "share %", "discordant pictures": "discordant images", "count"
 
 
 def tag(section: Section, name: str) -> str:
-    """The name of a check that the samples of a row carry."""
+    """Return the name of a check that the samples of a row carry."""
     return f"{_short_title(section)}: {name}"
 
 
@@ -69,24 +69,21 @@ def _sections(analysis: Mapping[str, Any]) -> dict[str, Section]:
 
 
 def tags_by_sample(analysis: Mapping[str, Any]) -> dict[int, list[str]]:
-    """For each sample, by its number in file order, the checks that name it."""
-    found: dict[int, list[str]] = defaultdict(list)
-    named = {
-        tag(section, name): spans
-        for section in analysis.values()
-        if isinstance(section, Mapping)
-        for name, spans in (section.get("at") or {}).items()
-    }
-    named |= {
-        f"{group}: {name}": cell["at"]
-        for group, cells in (analysis.get("groups") or {}).items()
-        for name, cell in cells.items()
-        if cell and "at" in cell
-    }
-    for name, spans in named.items():
+    """Return the checks that name a sample, by the sample's number in file order."""
+    spans_by_tag: dict[str, str] = {}
+    for section in analysis.values():
+        if isinstance(section, Mapping):
+            for name, spans in (section.get("at") or {}).items():
+                spans_by_tag[tag(section, name)] = spans
+    for group, cells in (analysis.get("groups") or {}).items():
+        for name, cell in cells.items():
+            if cell and "at" in cell:
+                spans_by_tag[f"{group}: {name}"] = cell["at"]
+    tags: dict[int, list[str]] = defaultdict(list)
+    for name, spans in spans_by_tag.items():
         for number in in_spans(spans):
-            found[number].append(name)
-    return found
+            tags[number].append(name)
+    return tags
 
 
 def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Json]:
@@ -120,86 +117,91 @@ def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Jso
 
 
 def details(dataset: str, level: str, section: Section) -> Json:
-    """What is behind a section: its tables and notes."""
-    parts: dict[tuple[str, str | None], list[Section]] = defaultdict(list)
-    for row in section.get("rows") or ():  # of one group and unit in one table
-        parts[row.get("group") or "", row.get("unit")].append(row)
-    tables = [_table(dataset, section, group, rows) for (group, _), rows in parts.items()]
-    is_short = sum(len(table["rows"]) for table in tables) < sum(map(len, parts.values()))
-    counted = [
+    """Return what is behind a section: its tables and notes."""
+    rows = section.get("rows") or ()
+    groups: dict[tuple[str, str | None], list[Section]] = defaultdict(list)
+    for row in rows:  # of one group and unit in one table
+        groups[row.get("group") or "", row.get("unit")].append(row)
+    tables = [_table(dataset, section, group, members) for (group, _), members in groups.items()]
+    notes = list(section.get("notes") or ())
+    if sum(len(table["rows"]) for table in tables) < len(rows):
+        notes.append("Rows without samples are left out.")
+    count_rows = [
         {"name": name, "count": count}
         for name, count in section.get("counts", {}).items()
         if count and name in (section.get("at") or {})
     ]
-    if any(row["name"] != "audited" for row in counted):
-        tables.append(_table(dataset, section, "replies", counted))
+    if any(row["name"] != "audited" for row in count_rows):
+        tables.append(_table(dataset, section, "replies", count_rows))
     return {
         "level": level,
         "title": _short_title(section),
         "tables": [table for table in tables if table["rows"]],
-        "notes": [
-            *(section.get("notes") or ()),
-            *["Rows without samples are left out."] * is_short,
-        ],
+        "notes": notes,
     }
 
 
 def _findings(name: str, dataset: str, section: Section) -> list[Json]:
     """Return the warnings of a section, each with the link to the samples that it is about."""
-    spans = section.get("at") or {}
-    findings = []
+    findings: list[Json] = []
     for finding in filter(is_warning, findings_of(name, section)):
-        link = None
-        if spans.get(finding.row):
-            link = {"dataset": dataset, "check": tag(section, finding.row)}
+        link = _link(dataset, section, finding.row)
         findings.append({"text": capitalised(finding.text), "link": link, "is_warning": True})
     return findings
 
 
 def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]) -> Json:
-    """Heads and texts of a table: no columns and no rows of zeros, and each count with its link."""
-    at = section.get("at") or {}
-
-    def link(name: str) -> Json | None:
-        return {"dataset": dataset, "check": tag(section, name)} if at.get(name) else None
-
-    keys = list(dict.fromkeys(key for row in rows for key in row))
-    counted = next((key for key in COUNTED if key in keys), "")
-    common = {(row.get("samples"), row.get("pictures")) for row in rows}
-    first, basis, hidden = rows[0], None, HIDDEN
-    if counted != "samples":
-        hidden = HIDDEN | {"samples"}
-        if len(common) == 1 and first.get("samples") and first.get("pictures"):
-            text = "of {:,} samples on {:,} images".format(*common.pop())
-            basis = {"text": text, "link": link(first.get("group", "compared"))}
+    """Return a table as texts: no columns and no rows of zeros, and each count with its link."""
+    first = rows[0]
+    keys = dict.fromkeys(key for row in rows for key in row)
+    count_key = next((key for key in COUNTED if key in keys), "")
+    hidden = HIDDEN if count_key == "samples" else HIDDEN | {"samples"}
     columns = [key for key in keys if key not in hidden and any(row.get(key) for row in rows)]
-    of_range = "difference"
     if "value" in columns:
-        of_range = "value"
-        columns.sort(key=lambda key: key != counted)  # of how many, beside the share
+        columns.sort(key=lambda key: key != count_key)  # of how many, beside the share
     heads = {**HEADS, "value": first.get("unit") or ("right %" if "share" in first else "%")}
+    lines: list[Json] = []
+    for row in rows:
+        is_reference = row is first and "lead" in row  # what the others are compared with
+        if row.get(count_key) == 0 and not is_reference:
+            continue
+        cells: list[Json] = []
+        for key in columns:
+            name = str(row["name"]) if key == count_key else f"{row['name']} {key}"
+            has_range = key == ("value" if "value" in columns else "difference")
+            cells.append(
+                {
+                    "text": _text(row, key),
+                    "range": format_interval(row) if has_range else "",
+                    "link": _link(dataset, section, name),
+                }
+            )
+        lines.append({"name": str(row.get("name", "")), "cells": cells})
     return {
         "caption": caption,
-        "basis": basis,
+        "basis": None if count_key == "samples" else _basis(dataset, section, rows),
         "columns": [heads.get(key, key) for key in columns],
-        "rows": [
-            {
-                "name": str(row.get("name", "")),
-                "cells": [
-                    {
-                        "text": _text(row, key),
-                        "range": format_interval(row) if key == of_range else "",
-                        "link": link(
-                            str(row["name"]) if key == counted else f"{row['name']} {key}"
-                        ),
-                    }
-                    for key in columns
-                ],
-            }
-            for row in rows
-            if row.get(counted) != 0 or (row is first and "lead" in row)
-        ],
+        "rows": lines,
     }
+
+
+def _basis(dataset: str, section: Section, rows: Sequence[Section]) -> Json | None:
+    """Return what all rows of a table are of, with its link; None where they differ."""
+    counts = {(row.get("samples"), row.get("pictures")) for row in rows}
+    samples, images = rows[0].get("samples"), rows[0].get("pictures")
+    if len(counts) > 1 or not samples or not images:
+        return None
+    return {
+        "text": f"of {samples:,} samples on {images:,} images",
+        "link": _link(dataset, section, rows[0].get("group", "compared")),
+    }
+
+
+def _link(dataset: str, section: Section, name: str) -> Json | None:
+    """Return the filter of the samples behind a row; None where the section names none."""
+    if not (section.get("at") or {}).get(name):
+        return None
+    return {"dataset": dataset, "check": tag(section, name)}
 
 
 def _text(row: Section, key: str) -> str:
