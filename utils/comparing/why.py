@@ -228,28 +228,36 @@ def _summary(
 
 
 def two_models(
-    configs: Sequence[Path], models: Sequence[Sequence[str]], wanted: Sequence[str]
+    configs: Sequence[Path], models: Sequence[Sequence[str]], requested: Sequence[str]
 ) -> list[str]:
-    """The two models that `--parity` compares: one of each config, or two of the same one.
+    """Return the two models that `--parity` compares: one of each config, or two of the same one.
 
-    `models` are the names in each config, `wanted` those given with `--model`.
+    Args:
+        configs: the two files; the same one twice for two models of it.
+        models: the names in each config.
+        requested: those given with `--model`.
 
     Raises:
         UserError: it is not clear which models are meant, or both have one name.
     """
-    if unknown := [name for name in wanted if not any(name in each for each in models)]:
+    all_names = {name for names in models for name in names}
+    unknown = [name for name in requested if name not in all_names]
+    if unknown:
         raise UserError(f"--model {', '.join(unknown)}: in neither config")
-    is_one = configs[0].resolve() == configs[1].resolve()
-    meant = "two models of its own config" if is_one else "one model of each config"
-    found: list[str] = []
-    for config, names in list(zip(configs, models, strict=True))[: 1 if is_one else 2]:
-        chosen = [name for name in names if name in wanted] or names
-        if len(chosen) != (2 if is_one else 1):
+    choices = list(zip(configs, models, strict=True))
+    count, expected = 1, "one model of each config"
+    if configs[0].resolve() == configs[1].resolve():
+        choices = choices[:1]
+        count, expected = 2, "two models of its own config"
+    pair: list[str] = []
+    for config, names in choices:
+        chosen = [name for name in names if name in requested] or list(names)
+        if len(chosen) != count:
             raise UserError(
                 f"{config}: has {len(chosen)} models ({', '.join(chosen)}); --parity "
-                f"compares {meant}; name them with --model"
+                f"compares {expected}; name them with --model"
             )
-        found += chosen
-    if found[0] == found[1]:
-        raise UserError(f'--parity: both configs call their model "{found[0]}"; rename one')
-    return found
+        pair += chosen
+    if pair[0] == pair[1]:
+        raise UserError(f'--parity: both configs call their model "{pair[0]}"; rename one')
+    return pair

@@ -120,6 +120,7 @@ Report.figures = (() => {
   /** One official figure: "+7.2 [2.3, 11.9]", drawn, with both accuracies and what it says. */
   function figure(each, reach, found, isMain) {
     const [points, bounds] = split(each.text);
+    const count = plural(each.samples, pairs.noun(found));
     return el(
       "div",
       { class: isMain ? "official first" : "official" },
@@ -128,7 +129,7 @@ Report.figures = (() => {
         "p",
         {
           class: "o-value",
-          title: `${pairs.match.b} − ${pairs.match.a} = ${each.text}, ${plural(each.samples, pairs.noun(found))}${below(each, found.unit)}`,
+          title: `${pairs.match.b} − ${pairs.match.a} = ${each.text}, ${count}${below(each, found.unit)}`,
         },
         points,
         bounds ? el("small", {}, ` ${bounds}`) : null,

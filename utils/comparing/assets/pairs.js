@@ -2,7 +2,7 @@
 /* The samples that two runs share, as columns; which of them a filter leaves; addresses of filters. */
 
 Report.pairs = (() => {
-  const { load } = Report;
+  const { load, joined, fileOf, searchText } = Report;
   const FILTERS = ["outcome", "dataset", "platform", "split", "kind"];
   const pairs = { FILTERS, summary: null, match: null, number: -1, count: 0, columns: {}, places: new Map() };
   let haystacks = null;
@@ -16,8 +16,7 @@ Report.pairs = (() => {
     if (number === pairs.number) return;
     const match = pairs.summary.matches[number];
     const chunks = await Promise.all(match.rows.map((_, file) => load(`rows${number}`, file)));
-    const columns = {};
-    for (const name of Object.keys(chunks[0] ?? {})) columns[name] = [].concat(...chunks.map((chunk) => chunk[name]));
+    const columns = joined(chunks);
     haystacks = null;
     Object.assign(pairs, { match, number, columns, count: match.count });
     pairs.places = new Map((columns.ids ?? []).map((ids, row) => [pairs.id(row), row]));
@@ -48,10 +47,8 @@ Report.pairs = (() => {
 
   /** Options, replies and errors of a sample. */
   pairs.details = async (row) => {
-    const firsts = pairs.match.details;
-    let file = 0;
-    while (file + 1 < firsts.length && firsts[file + 1] <= row) file++;
-    return (await load(`details${pairs.number}`, file))[row - firsts[file]];
+    const [file, index] = fileOf(pairs.match.details, row);
+    return (await load(`details${pairs.number}`, file))[index];
   };
 
   async function searchable() {
@@ -59,10 +56,7 @@ Report.pairs = (() => {
     const { number, match, columns } = pairs;
     const all = (await Promise.all(match.details.map((_, file) => load(`details${number}`, file)))).flat();
     haystacks = all.map(({ replies }, row) =>
-      [columns.text[row], pairs.value("app", row), `#${columns.index[row]}`, ...replies]
-        .filter((part) => part !== null)
-        .join("\n")
-        .toLowerCase(),
+      searchText([columns.text[row], pairs.value("app", row), `#${columns.index[row]}`, ...replies]),
     );
     return haystacks;
   }

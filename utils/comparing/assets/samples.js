@@ -134,17 +134,7 @@ Report.samples = (() => {
     if (!host.clientHeight) return;
     const first = Math.max(0, Math.floor(host.scrollTop / ROW_PX) - ROWS_AHEAD);
     const last = Math.min(samples.rows.length, Math.ceil((host.scrollTop + host.clientHeight) / ROW_PX) + ROWS_AHEAD);
-    for (const [place, row] of drawn)
-      if (place < first || place >= last) {
-        row.remove();
-        drawn.delete(place);
-      }
-    for (let place = first; place < last; place++) {
-      if (!drawn.has(place)) {
-        drawn.set(place, line(place));
-        $("window").append(drawn.get(place));
-      }
-    }
+    Report.drawRange($("window"), drawn, first, last, line);
     for (const [place, row] of drawn) row.setAttribute("aria-selected", String(place === samples.active));
     $("rows").setAttribute("aria-activedescendant", `row-${samples.active}`);
   }
@@ -273,7 +263,7 @@ Report.samples = (() => {
       alt: `Screenshot for: ${text[row] ?? ""}`,
       isAnswered: true,
       note: replaced.length
-        ? `This image was replaced since ${replaced.join(" and ")} ${were} asked about it: what was on the old one is not drawn`
+        ? `This image was replaced since ${replaced.join(" and ")} ${were} asked about it: old marks are not drawn`
         : "",
     });
     if (details.screen)
@@ -350,7 +340,7 @@ Report.samples = (() => {
     if (details.options) return details.chosen[side] ? `chose ${details.chosen[side]}, right ${details.answer}` : "";
     const found = distance(pairs.columns.box[row], pairs.columns.points[row][side], wh);
     if (!found) return "";
-    return found.px === 0 ? "inside the target" : `${found.px.toFixed(found.px < 10 ? 1 : 0)} px from the target`;
+    return Report.awayText(found);
   }
 
   return samples;

@@ -117,6 +117,52 @@ const Report = (() => {
   /** Whether a picture's content is not that with this digest, as far as both are known. */
   const isReplaced = (picture, digest) => Boolean(digest && picture?.digest && digest !== picture.digest);
 
+  /** Pixels with as many digits as tell something. */
+  const pixels = (px) => px.toFixed(px < 10 ? 1 : 0);
+
+  /** Where a click lies, in words. */
+  const awayText = ({ px }) => (px === 0 ? "inside the target" : `${pixels(px)} px from the target`);
+
+  /** Chunks of columns as one: `{text: [...], index: [...]}`. */
+  function joined(chunks) {
+    const names = Object.keys(chunks[0] ?? {});
+    return Object.fromEntries(names.map((name) => [name, chunks.flatMap((chunk) => chunk[name])]));
+  }
+
+  /** Which data file has a row, and the row's index in it; `firsts`: the first row of each file. */
+  function fileOf(firsts, row) {
+    let low = 0;
+    let high = firsts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (firsts[middle] <= row) low = middle;
+      else high = middle - 1;
+    }
+    return [low, row - firsts[low]];
+  }
+
+  /** What a text search looks at, of a sample's texts. */
+  const searchText = (texts) =>
+    texts
+      .filter((text) => text !== null && text !== undefined && text !== "")
+      .join("\n")
+      .toLowerCase();
+
+  /** Keeps the items from `first` to `end` of a list in the page, and no others. `drawn`: elements by index. */
+  function drawRange(host, drawn, first, end, make) {
+    for (const [index, element] of drawn) {
+      if (index < first || index >= end) {
+        element.remove();
+        drawn.delete(index);
+      }
+    }
+    for (let index = first; index < end; index++) {
+      if (drawn.has(index)) continue;
+      drawn.set(index, make(index));
+      host.append(drawn.get(index));
+    }
+  }
+
   const integer = new Intl.NumberFormat("en-US");
   const whole = (number) => integer.format(number);
   const percent = (value, digits = 1) => (value === null || value === undefined ? "–" : value.toFixed(digits));
@@ -205,6 +251,11 @@ const Report = (() => {
     shareText,
     distance,
     isReplaced,
+    awayText,
+    joined,
+    fileOf,
+    searchText,
+    drawRange,
     marked,
     excerpt,
     wide,

@@ -80,7 +80,8 @@ Report.film = (() => {
       item.firstChild.toggleAttribute("aria-current", each === at);
       if (each === at) {
         item.firstChild.setAttribute("aria-current", "step");
-        $("film").scrollLeft = item.offsetLeft - ($("film").clientWidth - item.offsetWidth) / 2; // without moving the page
+        // without moving the page
+        $("film").scrollLeft = item.offsetLeft - ($("film").clientWidth - item.offsetWidth) / 2;
       }
     }
     moved(at + 1);

@@ -122,7 +122,8 @@ Report.filters = (() => {
     if (filter.verdict || filter.status || !rows.length || isOfSeveralDataSets(rows)) return text;
     const hit = store.values("verdict").indexOf("hit");
     const hits = rows.reduce((sum, row) => sum + (store.columns.verdict[row] === hit), 0);
-    return `${text} · ${store.noun === "episode" ? `${whole(hits)} succeeded` : plural(hits, "hit")}, ${shareText(hits, rows.length)} %`;
+    const successes = store.noun === "episode" ? `${whole(hits)} succeeded` : plural(hits, "hit");
+    return `${text} · ${successes}, ${shareText(hits, rows.length)} %`;
   }
 
   /** Hits of several data sets make no sum that means anything. */

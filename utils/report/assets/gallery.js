@@ -145,18 +145,7 @@ Report.gallery = (() => {
     const { top, bottom } = sight();
     const first = Math.max(0, Math.floor(top / layout.height) - LINES_AHEAD) * layout.columns;
     const end = Math.min(gallery.rows.length, (Math.ceil(bottom / layout.height) + LINES_AHEAD) * layout.columns);
-    for (const [place, element] of shown) {
-      if (place < first || place >= end) {
-        element.remove();
-        shown.delete(place);
-      }
-    }
-    for (let place = first; place < end; place++) {
-      if (!shown.has(place)) {
-        shown.set(place, item(place));
-        $("window").append(shown.get(place));
-      }
-    }
+    Report.drawRange($("window"), shown, first, end, item);
     mark();
   }
 

@@ -41,7 +41,8 @@
       await gallery.go(rest);
       if (mine !== turn) return;
       if (row !== undefined) return open(row, new URLSearchParams(rest).get("step"));
-      lost.textContent = `This report has no ${store.noun} ${readable(name.slice("sample/".length))}; this is its overview.`;
+      const address = readable(name.slice("sample/".length));
+      lost.textContent = `This report has no ${store.noun} ${address}; this is its overview.`;
       lost.hidden = false;
     }
     show("overview");

@@ -38,6 +38,7 @@ Report.overview = (() => {
   /* -- what went wrong -- */
 
   function problems(summary) {
+    const notFound = "not found or not readable when this report was built";
     const missing = summary.pictures.filter((picture) => !picture.view).length;
     const lines = [
       ...summary.stopped,
@@ -48,8 +49,8 @@ Report.overview = (() => {
     if (missing) {
       lines.push(
         missing === summary.pictures.length
-          ? "The images were not found or not readable when this report was built: targets and clicks are drawn on empty frames"
-          : `${plural(missing, "image")} of ${whole(summary.pictures.length)} not found or not readable when this report was built`,
+          ? `The images were ${notFound}: targets and clicks are drawn on empty frames`
+          : `${plural(missing, "image")} of ${whole(summary.pictures.length)} ${notFound}`,
       );
     }
     if (!summary.samples) lines.push("No sample has been scored yet");

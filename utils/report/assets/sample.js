@@ -2,7 +2,7 @@
 /* One sample: its picture, what was asked, what came back, and how that became a verdict. */
 
 Report.sample = (() => {
-  const { el, badge, excerpt, label, whole, short, marked, store, items, gallery, stage, film, overview } = Report;
+  const { el, awayText, badge, excerpt, label, whole, short, marked, store, items, gallery, stage, film, overview } = Report;
   const $ = (id) => document.getElementById(id);
   const SHOWN = new Set([
     "prompt",
@@ -57,7 +57,9 @@ Report.sample = (() => {
         picture,
         box: isReplaced ? null : store.columns.box_frac[row],
         clicks: point && !isReplaced ? [{ point, name: "click" }] : [],
-        note: isReplaced ? "This image was replaced since the model was asked about it: what was on the old one is not drawn" : "",
+        note: isReplaced
+          ? "This image was replaced since the model was asked about it: target and click are not drawn"
+          : "",
         alt: `Screenshot for: ${text ?? ""}`,
         isAnswered: items.isAnswered(row),
       });
@@ -193,11 +195,7 @@ Report.sample = (() => {
         { class: "pairs" },
         pair(
           "Distance",
-          !found
-            ? "no click"
-            : found.px === 0
-              ? "inside the target"
-              : `${found.px.toFixed(found.px < 10 ? 1 : 0)} px from the target${found.sizes === null ? "" : `, ${found.sizes.toFixed(found.sizes < 10 ? 2 : 1)} target sizes`}`,
+          found ? awayText(found) + sizesText(found) : "no click",
         ),
         found ? pair("Target size", `${found.target.map((side) => Math.round(side)).join(" × ")} px`) : null,
         pair("Click", point ? at(point) : "none"),
@@ -205,6 +203,10 @@ Report.sample = (() => {
       ),
     );
   }
+
+  /** How many target sizes a click lies off, behind its distance in pixels. */
+  const sizesText = ({ px, sizes }) =>
+    px === 0 || sizes === null ? "" : `, ${sizes.toFixed(sizes < 10 ? 2 : 1)} target sizes`;
 
   const pair = (name, value) =>
     value === null || value === undefined ? null : [el("dt", {}, name), el("dd", {}, value)];

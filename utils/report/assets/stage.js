@@ -75,8 +75,8 @@ Report.stage = (() => {
     }
   }
 
-  /** Shows a picture with its target, if any. `wh`: pixels of the file; `box` and the clicks' `point`
-      are fractions of it; `note` stands below it. A click has a `name`, and where there are several a `mark` to tell them apart. */
+  /** Shows a picture with its target, if any, and a `note` below it. `wh`: pixels of the file; `box` and the
+      clicks' `point` are fractions of it. A click has a `name`, and where there are several a `mark`. */
   stage.show = ({ wh, box, clicks, picture, alt, isAnswered, note }) => {
     const source = picture?.view;
     shown = { wh, box, clicks, isSharp: !source?.endsWith("_1600.webp") || Math.max(...wh) <= 1600 };

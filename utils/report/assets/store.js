@@ -2,7 +2,7 @@
 /* The run's samples as columns, which rows a filter leaves, and one sample's details on demand. */
 
 Report.store = (() => {
-  const { load } = Report;
+  const { load, joined, fileOf, searchText } = Report;
   const FIELDS = [
     "dataset",
     "platform",
@@ -26,13 +26,12 @@ Report.store = (() => {
     const { datasets } = store.summary;
     store.noun = datasets.length && datasets.every(({ unit }) => unit === "task") ? "episode" : "sample";
     const chunks = await Promise.all(store.summary.rows.map((_, number) => load("rows", number)));
-    for (const name of Object.keys(chunks[0] ?? {})) {
-      store.columns[name] = [].concat(...chunks.map((chunk) => chunk[name]));
-    }
+    store.columns = joined(chunks);
     const { index, dataset } = store.columns;
     for (let row = 0; row < store.count; row++) {
       // An index may occur twice (one picture, several questions): the later ones get a tail.
-      const base = `${encodeURIComponent(store.summary.facets.dataset[dataset[row]])}/${encodeURIComponent(index[row] ?? "none")}`;
+      const names = [store.summary.facets.dataset[dataset[row]], index[row] ?? "none"];
+      const base = names.map(encodeURIComponent).join("/");
       let address = base;
       for (let again = 2; store.places.has(address); again++) address = `${base}~${again}`;
       store.places.set(address, row);
@@ -90,62 +89,36 @@ Report.store = (() => {
   /** Whether a row's image is another one now than the model was asked about; older logs do not say. */
   store.isReplaced = (row) => Report.isReplaced(store.picture(row), store.columns.image_digest?.[row]);
 
-  function chunkOf(name, row) {
-    const firsts = store.summary[name];
-    let low = 0,
-      high = firsts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (firsts[middle] <= row) low = middle;
-      else high = middle - 1;
-    }
-    return [low, row - firsts[low]];
-  }
-
   /** Everything that is known of one sample. */
   store.sample = async (row) => {
-    const [file, place] = chunkOf("details", row);
-    const [replyFile, replyPlace] = chunkOf("replies", row);
-    const [details, replies] = await Promise.all([load("details", file), load("replies", replyFile)]);
-    const detail = details.samples[place];
+    const [file, index] = fileOf(store.summary.details, row);
+    const [[replies, replyIndex], details] = await Promise.all([store.reply(row), load("details", file)]);
+    const detail = details.samples[index];
     const prompt = detail.prompt.map(([role, type, text]) => ({ role, type, value: details.texts[text] }));
-    const reply = Object.fromEntries(Object.entries(replies).map(([name, list]) => [name, list[replyPlace]]));
+    const reply = Object.fromEntries(Object.entries(replies).map(([name, list]) => [name, list[replyIndex]]));
     return { ...detail, ...reply, prompt };
   };
 
   store.distance = (row, wh) => Report.distance(store.columns.box_frac[row], store.columns.point_frac[row], wh);
 
-  /** The replies of a row's file, as columns, and its place there. */
+  /** The replies of a row's file, as columns, and its index there. */
   store.reply = async (row) => {
-    const [file, place] = chunkOf("replies", row);
-    return [await load("replies", file), place];
+    const [file, index] = fileOf(store.summary.replies, row);
+    return [await load("replies", file), index];
   };
+
+  /** All replies, as columns. */
+  const allReplies = async () =>
+    joined(await Promise.all(store.summary.replies.map((_, number) => load("replies", number))));
 
   /** What the text search looks at; the replies come with the first search. */
   async function searchable() {
     if (haystacks) return haystacks;
-    const chunks = await Promise.all(store.summary.replies.map((_, number) => load("replies", number)));
+    const { prediction = [], raw, reasoning, key } = await allReplies();
     const { text, index } = store.columns;
-    haystacks = [];
-    for (const chunk of chunks) {
-      for (let place = 0; place < chunk.prediction.length; place++) {
-        const row = haystacks.length;
-        haystacks.push(
-          [
-            text[row],
-            store.value("app", row),
-            `#${index[row]}`,
-            chunk.key?.[place],
-            chunk.prediction[place],
-            chunk.raw[place],
-            chunk.reasoning[place],
-          ]
-            .filter(Boolean)
-            .join("\n")
-            .toLowerCase(),
-        );
-      }
-    }
+    haystacks = prediction.map((reply, row) =>
+      searchText([text[row], store.value("app", row), `#${index[row]}`, key?.[row], reply, raw[row], reasoning[row]]),
+    );
     return haystacks;
   }
 
@@ -190,10 +163,8 @@ Report.store = (() => {
     const [name, sign] = field.startsWith("-") ? [field.slice(1), -1] : [field, 1];
     let keyOf = SORTS[name];
     if (name === "reply") {
-      const replies = (await Promise.all(store.summary.replies.map((_, number) => load("replies", number)))).flatMap(
-        (chunk) => chunk.prediction,
-      );
-      keyOf = (row) => replies[row];
+      const { prediction } = await allReplies();
+      keyOf = (row) => prediction[row];
     }
     if (!keyOf) return;
     const keys = new Map(rows.map((row) => [row, keyOf(row) ?? null]));
