@@ -26,8 +26,8 @@ def runs_of(home, *sets, **more):
     """Runs of the models m0, m1, ..., each of its facts by data set."""
     return read_runs(
         [
-            make_run(home / f"m{n}" / "T20260101_Gaa", each, model=f"m{n}", **more)
-            for n, each in enumerate(sets)
+            make_run(home / f"m{n}" / "T20260101_Gaa", samples, model=f"m{n}", **more)
+            for n, samples in enumerate(sets)
         ]
     )
 
@@ -41,7 +41,7 @@ def pair_of(home, first, second, dataset=L2):
 def test_a_difference_is_the_run_minus_the_baseline_with_its_test_by_image(tmp_path):
     before, after = "xx..........x.xx", "xxxxxxxx.....x.."
     pair = pair_of(tmp_path, l2_set(before, 12), l2_set(after, 12))
-    [overall] = [each for each in pair.differences if each.group == "average"]
+    [overall] = [difference for difference in pair.differences if difference.group == "average"]
     hits = [[mark == "x" for mark in marks] for marks in (after, before)]
     expected = compare_paired(*hits, [number % 12 for number in range(16)])
     assert (pair.run, pair.baseline, overall.samples) == ("m1", "m0", 16)
@@ -53,8 +53,8 @@ def test_a_difference_is_the_run_minus_the_baseline_with_its_test_by_image(tmp_p
 
 def test_episodes_are_compared_by_task(tmp_path):
     sides = [l2_set(hits) for hits in ("x" * 24, "x." * 12)]
-    for place, each in enumerate([*sides[0], *sides[1]]):
-        each |= {"image": None, "task": f"task {place % 24 // 2}"}  # two seeds of each
+    for position, facts in enumerate([*sides[0], *sides[1]]):
+        facts |= {"image": None, "task": f"task {position % 24 // 2}"}  # two seeds of each
     assert pair_of(tmp_path, *sides).headline[-1].paired.pictures == 12
 
 
@@ -81,18 +81,18 @@ def test_episodes_are_compared_by_task(tmp_path):
 def test_official_figures_lead_and_kinds_follow(tmp_path, dataset, make, splits, headline, groups):
     sets = [[s for s in make(hits * 3) if s["split"] in splits] for hits in ("x.x.", "xxxx")]
     for samples in sets:
-        for place, each in enumerate(samples):
-            each["kind"] = None if dataset == L1 else ("icon", None, "text")[place % 3]
+        for position, item in enumerate(samples):
+            item["kind"] = None if dataset == L1 else ("icon", None, "text")[position % 3]
     pair = pair_of(tmp_path, *sets, dataset)
-    assert [each.group for each in pair.headline] == headline
-    assert [each.group for each in pair.subgroups] == groups
+    assert [item.group for item in pair.headline] == headline
+    assert [item.group for item in pair.subgroups] == groups
 
 
 def test_the_mean_of_the_splits_weighs_both_alike_however_many_samples_they_have(tmp_path):
     samples = l2_set("xxxx....")
     for number in (1, 3, 5):  # seven basic, one advanced
         samples[number]["split"] = "basic"
-    other = [{**each, "hit": 0, "verdict": "miss"} for each in samples]
+    other = [{**sample, "hit": 0, "verdict": "miss"} for sample in samples]
     samples[7].update(hit=1, verdict="hit")
     mean = pair_of(tmp_path, other, samples).headline[-1]
     assert mean.points[0] == pytest.approx(mean.run_pct)
@@ -105,24 +105,26 @@ def test_the_mean_of_the_splits_weighs_both_alike_however_many_samples_they_have
 )
 def test_the_first_run_is_the_baseline_unless_every_pair_is_wanted(tmp_path, all_pairs, titles):
     hits = ("x" * 24, "." * 12 + "x" * 12, "x." * 12)
-    found = runs_of(tmp_path, *({L2: l2_set(marks, 24)} for marks in hits))
-    pairs = compared(found, all_pairs=all_pairs).pairs
+    runs = runs_of(tmp_path, *({L2: l2_set(marks, 24)} for marks in hits))
+    pairs = compared(runs, all_pairs=all_pairs).pairs
     assert [f"{pair.run} − {pair.baseline}" for pair in pairs] == titles
     groups, official = (
-        [each for pair in pairs for each in getattr(pair, name)]
+        [difference for pair in pairs for difference in getattr(pair, name)]
         for name in ("subgroups", "headline")
     )
-    assert [each.p_value for each in groups] == holm([each.paired.p_value for each in groups])
-    assert any(each.p_value > each.paired.p_value for each in groups)
+    assert [difference.p_value for difference in groups] == holm(
+        [difference.paired.p_value for difference in groups]
+    )
+    assert any(difference.p_value > difference.paired.p_value for difference in groups)
     # the official figures are corrected for nothing
-    assert all(each.p_value == each.paired.p_value for each in official)
-    assert any(each.p_value < 0.5 for each in official)
+    assert all(difference.p_value == difference.paired.p_value for difference in official)
+    assert any(difference.p_value < 0.5 for difference in official)
 
 
 def episode(number, **changes):
     """Facts of L3: no image of its own, no target, no point."""
-    own = {"ended": "done", "steps": 3, "checks": [[False, "x"], [False, "y"]]}
-    return l2_sample(number, box_frac=None, point_frac=None, file_wh=None, **own | changes)
+    ending = {"ended": "done", "steps": 3, "checks": [[False, "x"], [False, "y"]]}
+    return l2_sample(number, box_frac=None, point_frac=None, file_wh=None, **ending | changes)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,7 @@ def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, make, cha
     changed[2].update(changes)
     pair = pair_of(tmp_path, make("......"), changed, L2 if make is l2_set else L1)
     assert (pair.changed, len(pair.samples)) == (1, 5)
-    assert changed[2]["key"] not in [each.run["key"] for each in pair.samples]
+    assert changed[2]["key"] not in [sample.run["key"] for sample in pair.samples]
     assert "1 sample left out: question or ground truth differs" in pair.notes
 
 
@@ -203,35 +205,36 @@ def test_differences_are_weighted_where_both_scores_are(tmp_path, weighted, poin
         samples = l1_set(hits)
         samples[0]["options"] = {"A": "one", "B": "two"}
         folders.append(make_run(tmp_path / name, {L1: samples}, model=name, weighted=is_so))
-    found = compared(read_runs(folders))
-    assert found.pairs[0].headline[-1].points[0] == pytest.approx(points)
-    assert found.pairs[0].notes[1:] == ([note] if note else [])
-    told = [f"{name}, {L1}: weighted by number of options (L1_USE_WEIGHTED)" for name in "ab"]
-    assert found.notes == [note for note, is_so in zip(told, weighted, strict=True) if is_so]
+    comparison = compared(read_runs(folders))
+    assert comparison.pairs[0].headline[-1].points[0] == pytest.approx(points)
+    assert comparison.pairs[0].notes[1:] == ([note] if note else [])
+    notes = [f"{name}, {L1}: weighted by number of options (L1_USE_WEIGHTED)" for name in "ab"]
+    assert comparison.notes == [note for note, is_so in zip(notes, weighted, strict=True) if is_so]
 
 
 def test_weighted_figures_of_a_difference_are_those_of_the_score(tmp_path):
     sides = [l1_set(hits) for hits in ("x..x.xx..x.xxx", "xxx..xx.xxx..x")]
-    for each in (sample for side in sides for sample in side):
-        if each["platform"] == "os_ios" and each["index"] % 5:  # others weigh more than these
-            each["options"] = {"A": "one", "B": "two"}
-    found = compared(runs_of(tmp_path, *({L1: side} for side in sides), weighted=True))
+    for item in (sample for side in sides for sample in side):
+        if item["platform"] == "os_ios" and item["index"] % 5:  # others weigh more than these
+            item["options"] = {"A": "one", "B": "two"}
+    comparison = compared(runs_of(tmp_path, *({L1: side} for side in sides), weighted=True))
     official = [
-        {name: cell["value"] for name, cell in row.cells.items()} for row in found.summary[0].rows
+        {name: cell["value"] for name, cell in row.cells.items()}
+        for row in comparison.summary[0].rows
     ]
     for name in ("baseline_pct", "run_pct"):
-        figures = {each.group: getattr(each, name) for each in found.pairs[0].headline}
+        figures = {item.group: getattr(item, name) for item in comparison.pairs[0].headline}
         assert figures == pytest.approx(official.pop(0))
 
 
 @pytest.mark.parametrize(
-    ("entry", "name", "told"),
+    ("entry", "name", "expected"),
     [("pictures", "digest", "images"), ("annotations", "sha256", "annotations")],
 )
-def test_other_data_and_samples_without_an_answer_are_reported(tmp_path, entry, name, told):
+def test_other_data_and_samples_without_an_answer_are_reported(tmp_path, entry, name, expected):
     silent = l2_set("xx..")
     silent[2].update(status="failed", verdict=None)
-    made = [
+    folders = [
         make_run(
             tmp_path / value,
             {L2: samples},
@@ -240,16 +243,16 @@ def test_other_data_and_samples_without_an_answer_are_reported(tmp_path, entry, 
         )
         for value, samples in (("a", l2_set("xxxx")), ("b", silent))
     ]
-    found = compared(read_runs(made))
-    [pair] = found.pairs
-    assert pair.notes[1:] == [f"the runs had different {told} (checksums in their manifests)"]
+    comparison = compared(read_runs(folders))
+    [pair] = comparison.pairs
+    assert pair.notes[1:] == [f"the runs had different {expected} (checksums in their manifests)"]
     assert pair.headline[-1].points[0] == -50
-    assert found.notes == [f"b, {L2}: 1 sample without an answer, wrong in the score"]
+    assert comparison.notes == [f"b, {L2}: 1 sample without an answer, wrong in the score"]
 
 
 def test_a_data_set_that_was_stopped_is_named(tmp_path):
     for name, stopped in (("a", {}), ("b", {L1: "the server was away"}), ("c", {L2: "a parser"})):
-        why = {each: {"level": "L1", "why": text} for each, text in stopped.items()}
+        why = {dataset: {"level": "L1", "why": text} for dataset, text in stopped.items()}
         make_run(tmp_path / name, {L2: l2_set("xx..")}, model=name, manifest={"stopped": why})
     assert compared(read_runs([tmp_path / name for name in "abc"])).notes == [
         f"b, {L1}: stopped: the server was away",
@@ -259,14 +262,14 @@ def test_a_data_set_that_was_stopped_is_named(tmp_path):
 
 def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(stage):
     def of_another_type(annotations):
-        for each in annotations[:2]:
-            each["data_type"] = "widget"
+        for row in annotations[:2]:
+            row["data_type"] = "widget"
 
     stage.change_annotations("L2", of_another_type)
     stage.evaluate({"m": API, "n": API}, "--no-report", data={L2: {"mode": "all"}})
-    found = compared(read_runs([stage.work_dir / "m", stage.work_dir / "n"]))
-    mean = found.pairs[0].headline[-1]
-    average = found.boards[-1].rows[0].cells["Overall"]["value"]
+    comparison = compared(read_runs([stage.work_dir / "m", stage.work_dir / "n"]))
+    mean = comparison.pairs[0].headline[-1]
+    average = comparison.boards[-1].rows[0].cells["Overall"]["value"]
     assert stage.scores(L2)["Average accuracy"] == pytest.approx(200 / 3)
     assert (average, mean.baseline_pct) == pytest.approx((200 / 3,) * 2)
 
@@ -282,7 +285,7 @@ def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
         ("m0", pytest.approx([100 / 3] * 2)),
         ("m1", [100, 100]),
     ]
-    basic = [each for each in l2_set("x.x.x.") if each["split"] == "basic"]
+    basic = [sample for sample in l2_set("x.x.x.") if sample["split"] == "basic"]
     alone = boards_of(runs_of(tmp_path / "alone", {L2: basic}))
     assert [board.split for board in alone] == ["", "basic"]  # no average of one split
 
@@ -308,8 +311,8 @@ def test_a_partial_run_is_marked_and_full_files_of_its_folder_go_before(tmp_path
 
 
 def test_published_rows_have_the_published_figures_and_their_source(tmp_path):
-    found = runs_of(tmp_path, {L1: l1_set("x.x"), L2: l2_set("x.")})
-    boards = {board.split: board for board in boards_of(found, read_published())}
+    runs = runs_of(tmp_path, {L1: l1_set("x.x"), L2: l2_set("x.")})
+    boards = {board.split: board for board in boards_of(runs, read_published())}
 
     def figures(split, model):
         [row] = [row for row in boards[split].rows if row.name == model]
@@ -319,7 +322,7 @@ def test_published_rows_have_the_published_figures_and_their_source(tmp_path):
     assert figures("basic", "UI-TARS-1.5-7B") == [68.27, 68.99, 64.4, 88.54, 90.45, 80.97]
     assert figures("advanced", "UI-TARS-1.5-7B") == [38.97, 44.51, 37.76, 69.39, 69.29, 56.49]
     assert figures("average", "UI-TARS-1.5-7B") == [64.32]
-    assert any("arXiv:2507.19478" in note for note in notes_of(found, read_published()))
+    assert any("arXiv:2507.19478" in note for note in notes_of(runs, read_published()))
 
 
 @pytest.mark.parametrize(
@@ -336,11 +339,11 @@ def test_published_rows_compare_with_published_data_alone(tmp_path, change, part
     name = "L2_annotations.json"
     published = {"annotations": {"file": name, "md5": PUBLISHED_MD5[name]}}
     manifest = {"datasets": {L2: {"left_out": 0, "mode": "all", **published, **change}}}
-    found = runs_of(tmp_path, {L2: l2_set("x.")}, manifest=manifest, partial=partial)
-    board = boards_of(found, read_published())[0]
+    runs = runs_of(tmp_path, {L2: l2_set("x.")}, manifest=manifest, partial=partial)
+    board = boards_of(runs, read_published())[0]
     marks = {row.mark for row in board.rows[1:]}
     assert marks == {"† published" if comparable else "† published, not comparable"}
-    notes = " ".join(notes_of(found, read_published()))
+    notes = " ".join(notes_of(runs, read_published()))
     assert ("NOT COMPARABLE with m0" in notes) is not comparable
 
 
@@ -374,8 +377,8 @@ def test_a_run_over_a_part_stands_aside_where_another_has_all(
     [run] = read_runs([tmp_path / "m"])
     chosen = "T20260102_Gaaa" if is_passed_over else "T20260103_Gaaa"
     assert (Path(run.folder).name, load_run(tmp_path / "m").folder.name) == (chosen, chosen)
-    said = "with all samples; there are also T20260103_Gaaa (newer, incomplete), T20260101_Gaaa"
-    assert (said in run.notes()[0]) is is_passed_over
+    expected = "with all samples; there are also T20260103_Gaaa (newer, incomplete), T20260101_Gaaa"
+    assert (expected in run.notes()[0]) is is_passed_over
 
 
 @pytest.mark.parametrize(
@@ -388,9 +391,9 @@ def test_a_run_over_a_part_stands_aside_where_another_has_all(
     ],
 )
 def test_each_run_has_a_name_of_its_own(tmp_path, names, labels):
-    made = [make_run(tmp_path / f"r={number}", {L2: l2_set("x.")}) for number in range(2)]
-    found = read_runs([f"{name}{folder}" for name, folder in zip(names, made, strict=True)])
-    assert [run.label for run in found] == labels
+    folders = [make_run(tmp_path / f"r={number}", {L2: l2_set("x.")}) for number in range(2)]
+    runs = read_runs([f"{name}{folder}" for name, folder in zip(names, folders, strict=True)])
+    assert [run.label for run in runs] == labels
 
 
 def odd_folders(home):
@@ -412,7 +415,7 @@ def odd_folders(home):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         ("good nowhere", "nowhere: there is no such folder"),
         ("good x=nowhere", "nowhere: there is no such folder"),
@@ -436,7 +439,7 @@ def odd_folders(home):
         ("good --published --output file.txt/x", "file.txt cannot be written (Not a directory); "),
     ],
 )
-def test_what_cannot_be_compared_is_one_line(tmp_path, monkeypatch, capsys, arguments, said):
+def test_what_cannot_be_compared_is_one_line(tmp_path, monkeypatch, capsys, arguments, expected):
     odd_folders(tmp_path)
     monkeypatch.chdir(tmp_path)
     try:
@@ -445,7 +448,7 @@ def test_what_cannot_be_compared_is_one_line(tmp_path, monkeypatch, capsys, argu
         code = ended.code
     printed, errors = capsys.readouterr()
     assert (code, printed) == (2, "")
-    assert said in errors and errors.rstrip().endswith("Nothing was compared.")
+    assert expected in errors and errors.rstrip().endswith("Nothing was compared.")
     assert len(errors.splitlines()) <= 2
 
 
@@ -467,8 +470,8 @@ def test_compare_prints_writes_and_is_the_same_behind_evaluate(two):
     assert files == ["comparison.csv", "comparison.html", "comparison_files", "flips.csv"]
     assert "a right, b wrong: 1 sample" in one.stdout
     assert "B: reply 1 x  → point" in one.stdout
-    where = (two / "comparison" / "comparison.html").as_uri()
-    assert one.stdout.splitlines()[-1] == f"Comparison: {where}"
+    address = (two / "comparison" / "comparison.html").as_uri()
+    assert one.stdout.splitlines()[-1] == f"Comparison: {address}"
 
 
 @pytest.mark.parametrize(
@@ -487,11 +490,13 @@ def test_only_the_chosen_formats_are_written(two, formats, files):
 def test_a_comparison_of_other_runs_is_replaced_with_a_line_that_names_them(two, capsys):
     make_run(two / "c", {L2: l2_set("xx.xxx")}, model="c")
     printed = []
-    for named in (["a", "b"], ["b", "a"], ["a", "c"], ["a", "c", "--format", "text"]):
-        assert main(named) == 0
+    for names in (["a", "b"], ["b", "a"], ["a", "c"], ["a", "c", "--format", "text"]):
+        assert main(names) == 0
         printed.append(capsys.readouterr().out)
-    said = f"comparison held a comparison of {two.name}/b and {two.name}/a, which this one replaces"
-    assert [said in each for each in printed] == [False, False, True, False]
+    expected = (
+        f"comparison held a comparison of {two.name}/b and {two.name}/a, which this one replaces"
+    )
+    assert [expected in text for text in printed] == [False, False, True, False]
 
 
 def test_a_folder_without_room_has_two_ways_out_and_a_late_failure_leaves_the_print(two, capsys):

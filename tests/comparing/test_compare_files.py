@@ -25,10 +25,11 @@ EVIL = '<script>alert(1)</script> | [x](javascript:x) `y` *z*\n\n# head\n\x1b[31
 def comparison(home, reply=EVIL, hits=("x..x", ".x.x"), **options):
     """Two runs on four samples, the first one's replies as given."""
     samples = l2_set(hits[0])
-    for each in samples:
-        each.update(prediction=reply, text=f"Click {reply}")
+    for sample in samples:
+        sample.update(prediction=reply, text=f"Click {reply}")
     others = [
-        {**each, "text": one["text"]} for each, one in zip(l2_set(hits[1]), samples, strict=True)
+        {**sample, "text": one["text"]}
+        for sample, one in zip(l2_set(hits[1]), samples, strict=True)
     ]
     a = make_run(home / "a" / "T20260101_Gaa", {L2: samples, L1: l1_set("x.x")}, model="a<b>")
     b = make_run(home / "b" / "T20260101_Gbb", {L2: others, L1: l1_set("xxx")}, model="b")
@@ -40,18 +41,18 @@ def rows_of(text):
 
 
 def test_neither_a_reply_nor_a_models_name_can_steer_the_terminal_or_break_a_line(tmp_path):
-    odd = {"split": "ba\x1b[2Jsic", "platform": "os\x07web"}
+    hostile = {"split": "ba\x1b[2Jsic", "platform": "os\x07web"}
     a = make_run(tmp_path / "a", {L2: l2_set("x.", app="x", kind="icon")}, model="a\x1b[1m")
     b = [
-        {**each, "prediction": EVIL, "text": "Click target 0.", **(odd if n else {})}
-        for n, each in enumerate(l2_set(".x"))
+        {**sample, "prediction": EVIL, "text": "Click target 0.", **(hostile if n else {})}
+        for n, sample in enumerate(l2_set(".x"))
     ]
-    found = compare(read_runs([a, make_run(tmp_path / "b", {L2: b}, model="b\x9bm")]))
-    text = as_text(found, flips=9)
+    result = compare(read_runs([a, make_run(tmp_path / "b", {L2: b}, model="b\x9bm")]))
+    text = as_text(result, flips=9)
     assert not [char for char in text if not char.isprintable() and char != "\n"]
-    [shown] = [line for line in text.splitlines() if "<script>" in line]
-    assert shown.startswith("      B: <script>")
-    assert r"\x1b[31m" in shown and "# head" in shown
+    [line_of_reply] = [line for line in text.splitlines() if "<script>" in line]
+    assert line_of_reply.startswith("      B: <script>")
+    assert r"\x1b[31m" in line_of_reply and "# head" in line_of_reply
 
 
 def test_the_console_shows_as_many_flips_as_asked_for(tmp_path):
@@ -64,42 +65,42 @@ LONG = "organisation/a-model-with-a-name-that-says-all-of-its-sizes-72B-instruct
 
 def test_no_line_is_wider_than_a_console(tmp_path):
     samples = [l2_set(hits, 20) for hits in ("x.." * 20, ".xx" * 20, "xx." * 20)]
-    for each in (each for of_run in samples for each in of_run):
-        each.update(text="word " * 60, prediction="reply " * 200)
-    made = [
+    for item in (item for of_run in samples for item in of_run):
+        item.update(text="word " * 60, prediction="reply " * 200)
+    folders = [
         make_run(
             tmp_path / str(n) / "T20260101_Gaa",
-            {L2: each, L1: l1_set("x.x" * 20, 20)},
+            {L2: item, L1: l1_set("x.x" * 20, 20)},
             model=f"m{n}",
         )
-        for n, each in enumerate(samples)
+        for n, item in enumerate(samples)
     ]
-    named = [f"{LONG}{n}={folder}" for n, folder in enumerate(made)]
-    found = compare(read_runs(named), all_pairs=True, published=read_published())
-    for text in (as_text(found, flips=3), closing_text(found)):
+    arguments = [f"{LONG}{n}={folder}" for n, folder in enumerate(folders)]
+    result = compare(read_runs(arguments), all_pairs=True, published=read_published())
+    for text in (as_text(result, flips=3), closing_text(result)):
         assert [line for line in text.splitlines() if len(line) > WIDTH] == []
 
 
 def test_the_headline_is_the_difference_with_its_interval(tmp_path):
     sets = [l2_set(hits, 20) for hits in ("x..." * 15, "xx.x" * 15)]
-    made = [
-        f"{name}={make_run(tmp_path / name, {L2: each})}"
-        for name, each in zip(("old", "new"), sets, strict=True)
+    folders = [
+        f"{name}={make_run(tmp_path / name, {L2: samples})}"
+        for name, samples in zip(("old", "new"), sets, strict=True)
     ]
-    found = compare(read_runs(made))
-    points, low, high = found.pairs[0].headline[-1].points
+    result = compare(read_runs(folders))
+    points, low, high = result.pairs[0].headline[-1].points
     assert (round(points, 1), low > 0) == (50.0, True)
-    for text in (as_text(found, flips=0), closing_text(found)):
+    for text in (as_text(result, flips=0), closing_text(result)):
         assert f"L2 {L2} · average: new − old = +50.0 [{low:.1f}, {high:.1f}]" in text
-    assert "p is corrected for all tests of groups" in as_text(found, flips=0)
+    assert "p is corrected for all tests of groups" in as_text(result, flips=0)
 
 
 def test_a_headline_names_no_runs_that_are_alike_once_they_are_cut(tmp_path):
-    made = [
+    folders = [
         make_run(tmp_path / f"T20260101_Gab12cd34{end}", {L2: l2_set("x.x.")}, model="my-model")
         for end in ("", "_2")
     ]
-    text = as_text(compare(read_runs(made)), flips=0)
+    text = as_text(compare(read_runs(folders)), flips=0)
     assert f"L2 {L2} · average: B − A = 0.0" in text
     assert (
         "A: my-model (T20260101_Gab12cd34) (baseline), B: my-model (T20260101_Gab12cd34_2);" in text
@@ -107,15 +108,15 @@ def test_a_headline_names_no_runs_that_are_alike_once_they_are_cut(tmp_path):
 
 
 def test_without_an_interval_no_p_is_shown_and_the_table_of_figures_has_it(tmp_path):
-    made = [
+    folders = [
         make_run(tmp_path / name, {L2: l2_set(hits, 12)}, model=name)
         for name, hits in (("a", "x" * 12), ("b", "x" * 12))
     ]
-    found = compare(read_runs(made))  # 12 images, 6 of each platform
-    rows = [line.split() for line in as_text(found, flips=0).splitlines()]
-    shown = {row[0]: row[-4] for row in rows if row[-2:-1] == ["/"]}
-    assert shown == {"basic": "-", "advanced": "-", "average": "1.000", "iOS": "-", "Web": "-"}
-    csv_rows = rows_of(figures_csv(found))
+    result = compare(read_runs(folders))  # 12 images, 6 of each platform
+    rows = [line.split() for line in as_text(result, flips=0).splitlines()]
+    p_values = {row[0]: row[-4] for row in rows if row[-2:-1] == ["/"]}
+    assert p_values == {"basic": "-", "advanced": "-", "average": "1.000", "iOS": "-", "Web": "-"}
+    csv_rows = rows_of(figures_csv(result))
     p = [row["p_holm"] for row in csv_rows if row["group"] in ("os_ios", "os_web")]
     assert p == ["", ""]  # what is not shown is no test that others are corrected for
 
@@ -128,7 +129,7 @@ def test_an_audit_that_doubts_a_score_is_named_below_its_difference(tmp_path):
     doubtful = "10 of 16 letters are doubtful (10 bare)"
     other = warning("parse_audit.doubtful", doubtful, detail="set it", topic="parse audit")
     warned = {"coordinate_audit": audit["findings"], "parse_audit": [other]}
-    made = [
+    folders = [
         make_run(tmp_path / name, {L2: l2_set(hits)}, model=name, findings=findings)
         for name, hits, findings in (("a", "xxxx", {}), ("b", "x...", warned))
     ]
@@ -138,33 +139,33 @@ def test_an_audit_that_doubts_a_score_is_named_below_its_difference(tmp_path):
     ]
     for report in ("", "; see its report"):
         if report:
-            (made[1] / "report").mkdir()
-            (made[1] / "report" / "index.html").touch()
-        found = compare(read_runs(made))
-        for text in (as_text(found, flips=0), closing_text(found)):
+            (folders[1] / "report").mkdir()
+            (folders[1] / "report" / "index.html").touch()
+        result = compare(read_runs(folders))
+        for text in (as_text(result, flips=0), closing_text(result)):
             lines = [line for line in text.splitlines() if " audit: " in line]
             assert lines == [line + report for line in expected]
-    alone = as_text(compare(read_runs(made[1:]), published=read_published()), flips=0)
+    alone = as_text(compare(read_runs(folders[1:]), published=read_published()), flips=0)
     assert f"  b, {L2}: coordinate audit: {doubt}" in alone.splitlines()
 
 
 def test_intervals_stand_below_their_figures(tmp_path):
     cells = [{"value": 50.0, "low": 31.52, "high": 68.48}]
     table = {"columns": ["Overall"], "rows": [{"name": "basic", "cells": cells}]}
-    found = compare(
+    result = compare(
         read_runs([make_run(tmp_path / "a", {L2: l2_set("x..x..")}, tables={L2: table})])
     )
-    lines = as_text(found, flips=0).splitlines()
+    lines = as_text(result, flips=0).splitlines()
     [number] = [number for number, line in enumerate(lines) if line.startswith("m ")]
     assert [line.split() for line in lines[number : number + 2]] == [["m", "50.00"], ["31.5–68.5"]]
 
 
 def test_the_text_says_who_is_a_and_who_is_b_and_no_folder_of_this_machine(tmp_path):
-    found = comparison(tmp_path)  # "a<b>" was named first
-    text = as_text(found, flips=0)
+    result = comparison(tmp_path)  # "a<b>" was named first
+    text = as_text(result, flips=0)
     assert "A difference is B minus A" in text
     assert "\n  A: a<b> (baseline), B: b; " in text
-    files = (text, figures_csv(found), flips_csv(found))
+    files = (text, figures_csv(result), flips_csv(result))
     assert not [file for file in files if str(tmp_path.parent) in file]
 
 
@@ -176,7 +177,7 @@ PLAIN = ("(0.5, 0.5)", "a=1", -3.5, 0)
     ("value", "expected"),
     [
         *((text, f"'{text}") for text in FORMULAS),
-        *((each, each) for each in PLAIN),
+        *((value, value) for value in PLAIN),
         (None, ""),
         ("a\x00b", "a\\u0000b"),
     ],
@@ -195,14 +196,14 @@ def test_flips_have_both_replies_whole(tmp_path):
 def test_figures_are_numbers_with_what_they_stand_for(tmp_path):
     rows = rows_of(figures_csv(comparison(tmp_path, published=read_published())))
 
-    def row(**wanted):
-        [found] = [row for row in rows if wanted.items() <= row.items()]
-        return found
+    def row(**values):
+        [match] = [row for row in rows if values.items() <= row.items()]
+        return match
 
     average = {"dataset": L2, "split": "average", "platform": "Overall", "kind": "accuracy"}
-    mine, theirs = row(run="b", **average), row(run="GPT-4o", **average)
+    own_row, published_row = row(run="b", **average), row(run="GPT-4o", **average)
     overall = row(dataset=L2, kind="difference", group="average")
-    assert (float(mine["value"]), mine["published"]) == (50.0, "0")
-    assert (theirs["value"], theirs["published"]) == ("2.87", "1")
+    assert (float(own_row["value"]), own_row["published"]) == (50.0, "0")
+    assert (published_row["value"], published_row["published"]) == ("2.87", "1")
     assert (overall["run"], overall["baseline"], overall["only_run_right"]) == ("b", "a<b>", "1")
     assert None not in {key for row in rows for key in row}  # no row is longer than the head

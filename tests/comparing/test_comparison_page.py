@@ -64,8 +64,8 @@ def samples_of(side):
         app=BAD,
     )
     others = [
-        l2_sample(n, ("os_web/a.png", "os_ios/tall.png")[n % 2], **both[side], text=f"Open {n}")
-        for n, both in enumerate(BOTH, 1)
+        l2_sample(n, ("os_web/a.png", "os_ios/tall.png")[n % 2], **changes[side], text=f"Open {n}")
+        for n, changes in enumerate(BOTH, 1)
     ]
     failed = {
         "verdict": None,
@@ -144,14 +144,14 @@ def test_one_that_a_run_has_made_leads_back_to_the_list_of_all_runs(open_tab, wo
 
 def test_the_overview_has_the_headline_of_each_data_set_and_who_is_right(open_tab):
     text = open_tab().text("#view-overview").replace("\n", " ")
-    told = ("average", "easy", "too few images", "only A right", "stop", "0 <script>alert(1)")
-    assert [each for each in told if each not in text] == []
+    expected = ("average", "easy", "too few images", "only A right", "stop", "0 <script>alert(1)")
+    assert [word for word in expected if word not in text] == []
 
 
 def test_an_audit_that_doubts_a_score_stands_beside_the_headline_and_leads_to_the_report(open_tab):
     lines = open_tab().page.locator(".set > .problems")
-    said = WARNING.headline
-    assert lines.all_inner_texts() == [f"{NAMES[1]}: {said}; see its report"] * 2  # L1, L2
+    expected = WARNING.headline
+    assert lines.all_inner_texts() == [f"{NAMES[1]}: {expected}; see its report"] * 2  # L1, L2
     assert lines.first.locator("a").get_attribute("href") == (
         "../out/b/T20260101_Gaa/report/index.html"
     )
@@ -201,13 +201,13 @@ def test_flips_are_filters_that_live_in_the_address(open_tab, outcome, count):
 def test_both_clicks_and_the_target_lie_where_the_image_has_them(open_tab, keys, viewport):
     tab = open_tab(f"#/sample/{L2}/0", viewport=viewport)
     tab.press(*keys.split())
-    left, top, width, height = tab.box("#canvas img")
+    x, y, width, height = tab.box("#canvas img")
     assert width / height == pytest.approx(1920 / 1080, rel=1e-3)
     for mark, point in (("A", A_POINT), ("B", B_POINT)):
-        place = [left + point[0] * width, top + point[1] * height]
-        assert tab.box(f"#canvas .point[data-mark={mark}]")[:2] == pytest.approx(place, abs=1)
+        position = [x + point[0] * width, y + point[1] * height]
+        assert tab.box(f"#canvas .point[data-mark={mark}]")[:2] == pytest.approx(position, abs=1)
     x1, y1, x2, y2 = BOX
-    target = [left + x1 * width, top + y1 * height, (x2 - x1) * width, (y2 - y1) * height]
+    target = [x + x1 * width, y + y1 * height, (x2 - x1) * width, (y2 - y1) * height]
     assert tab.box("#canvas .target") == pytest.approx(target, abs=1)
 
 
@@ -222,7 +222,7 @@ def test_a_sample_has_both_replies_and_leads_into_both_reports(open_tab, work):
         ),
         strict=True,
     ):
-        assert [each for each in words if each not in text] == []
+        assert [word for word in words if word not in text] == []
     links = [link.get_attribute("href") for link in tab.page.locator("#sample-links a").all()]
     ends = [f"out/{side}/T20260101_Gaa/report/index.html#/sample/{L2}/0" for side in "ab"]
     assert links == [f"../{end}" for end in ends]
@@ -249,8 +249,8 @@ def test_who_is_better_is_said_by_name(open_tab, tmp_path):
         f"{name}={make_run(tmp_path / name, {L2: l2_set(hits, 40)})}"
         for name, hits in (("good", "x" * 40), ("bad", "." * 40))
     ]
-    for named in (runs, runs[::-1]):
-        tab = open_tab(page=write_page(compare(read_runs(named)), tmp_path))
+    for arguments in (runs, runs[::-1]):
+        tab = open_tab(page=write_page(compare(read_runs(arguments)), tmp_path))
         assert tab.texts(".tag.lead") == ["good is better"] * 3
 
 
@@ -283,7 +283,7 @@ def test_the_search_keeps_the_focus_while_a_sample_is_still_loaded(open_tab):
 
 
 def test_nothing_that_a_model_or_a_data_set_says_becomes_markup(open_tab):
-    tab, seen = open_tab(), 0
+    tab, count = open_tab(), 0
     for address in (
         "",
         "samples",
@@ -293,15 +293,15 @@ def test_nothing_that_a_model_or_a_data_set_says_becomes_markup(open_tab):
         "sample/no/1",
     ):
         tab.go(f"#/{address}")
-        seen += tab.run("document.body.innerText").count("alert(")
+        count += tab.run("document.body.innerText").count("alert(")
         assert tab.texts("main script, main img[src=x]") == [], address
-    assert seen > 5
+    assert count > 5
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(open_tab, scheme, viewport):
-    tab, found = open_tab(color_scheme=scheme, viewport=viewport), {}
+    tab, violations = open_tab(color_scheme=scheme, viewport=viewport), {}
     for address in (
         "#/overview",
         "#/samples",
@@ -312,10 +312,10 @@ def test_axe_finds_nothing(open_tab, scheme, viewport):
         tab.go(address)
         if address == "#/overview":
             tab.run("for (const each of document.querySelectorAll('details')) each.open = true")
-        found[address] = tab.findings()
+        violations[address] = tab.findings()
     tab.press("h")
-    found["help"] = tab.findings()
-    assert found == {view: [] for view in found}
+    violations["help"] = tab.findings()
+    assert violations == {view: [] for view in violations}
 
 
 def test_on_a_phone_the_list_comes_first_and_nothing_sticks_out(open_tab):
@@ -330,8 +330,8 @@ def test_on_a_phone_the_list_comes_first_and_nothing_sticks_out(open_tab):
 
 
 def test_one_run_beside_published_figures_has_scores_and_no_samples(open_tab, work, tmp_path):
-    found = compare(read_runs([work / "out" / "a"]), published=read_published())
-    tab = open_tab(page=write_page(found, tmp_path))
+    comparison = compare(read_runs([work / "out" / "a"]), published=read_published())
+    tab = open_tab(page=write_page(comparison, tmp_path))
     text = tab.text("#view-overview")
     assert "GPT-4o" in text and "60.16" in text and not tab.page.is_visible("#to-samples")
     assert tab.findings() == []
@@ -359,24 +359,24 @@ def test_each_pair_of_three_runs_has_its_own_address(open_tab, work, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("gone", "told"),
+    ("gone", "expected"),
     [("b", None), ("ab", "was in ../b/T20260101_Gaa/report when the page was built, and is not")],
 )
 def test_an_image_whose_report_is_gone_is_that_of_the_other_run(
-    open_tab, work, tmp_path, gone, told
+    open_tab, work, tmp_path, gone, expected
 ):
     runs = [shutil.copytree(work / "out" / side, tmp_path / side) for side in "ab"]
     page = write_page(compare(read_runs([f"a={runs[0]}", f"b={runs[1]}"])), tmp_path / "page")
     for side in gone:
         shutil.rmtree(tmp_path / side)
     tab = open_tab(f"#/sample/{L2}/0", page=page)
-    if told is None:
+    if expected is None:
         tab.page.wait_for_function("() => document.querySelector('#canvas img')?.naturalWidth")
     else:
         tab.page.wait_for_function("() => document.querySelector('#canvas .absent')")
-        assert told in tab.text("#canvas .absent")
-    expected = ("/report/pictures/", "ERR_FILE_NOT_FOUND")
-    assert not [t for t in tab.troubles if not any(text in t for text in expected)]
+        assert expected in tab.text("#canvas .absent")
+    harmless = ("/report/pictures/", "ERR_FILE_NOT_FOUND")
+    assert not [t for t in tab.troubles if not any(text in t for text in harmless)]
     tab.troubles.clear()
 
 
@@ -384,12 +384,12 @@ def test_images_of_flips_are_made_where_no_report_has_them(open_tab, work, tmp_p
     runs = [shutil.copytree(work / "out" / side, tmp_path / side) for side in "ab"]
     for run in runs:
         shutil.rmtree(run / "T20260101_Gaa" / "report")
-    found = compare(read_runs([f"a={runs[0]}", f"b={runs[1]}"]))
+    comparison = compare(read_runs([f"a={runs[0]}", f"b={runs[1]}"]))
     monkeypatch.setenv("IMAGE_ROOT_DIR", str(work / "images"))
-    page = write_page(found, tmp_path / "out")
-    made = list((tmp_path / "out" / "comparison_files" / "pictures").iterdir())
+    page = write_page(comparison, tmp_path / "out")
+    images = list((tmp_path / "out" / "comparison_files" / "pictures").iterdir())
     tab = open_tab(f"#/sample/{L2}/0", page=page)
-    assert len(made) == 3 and tab.box("#canvas img")[2] > 300
+    assert len(images) == 3 and tab.box("#canvas img")[2] > 300
     tab.page.wait_for_function("() => document.querySelector('#canvas img').naturalWidth")
     shutil.rmtree(tmp_path / "out" / "comparison_files" / "pictures")
 
@@ -404,9 +404,9 @@ def test_a_click_is_drawn_on_the_image_it_was_made_on_alone(open_tab, tmp_path):
         run = make_run(tmp_path / "out" / name / "T20260101_Gaa", {L2: samples}, model=name)
         runs.append(run)
     build_report(runs[0], image_root=tmp_path / "images", cache=tmp_path / "cache")
-    found = compare(read_runs(runs))
-    assert "1 sample asked about different images in the two runs" in found.pairs[0].notes
-    tab = open_tab(f"#/sample/{L2}/0", page=write_page(found, tmp_path / "page"))
+    comparison = compare(read_runs(runs))
+    assert "1 sample asked about different images in the two runs" in comparison.pairs[0].notes
+    tab = open_tab(f"#/sample/{L2}/0", page=write_page(comparison, tmp_path / "page"))
     assert "image was replaced since B was asked" in tab.text("#legend")
     assert len(tab.texts("#canvas .point.of-a")) == len(tab.texts("#canvas .target")) == 1
     assert not tab.texts("#canvas .point.of-b")
@@ -418,10 +418,10 @@ def test_a_click_is_drawn_on_the_image_it_was_made_on_alone(open_tab, tmp_path):
 def test_seven_thousand_samples_are_compared_and_shown_a_few_at_a_time(open_tab, tmp_path):
     images = [f"os_web/pic{n}.png" for n in range(1200)]
     first = list(many_samples(7000, images))
-    verdicts = [each["verdict"] for each in many_samples(7000, images, seed=8)]
+    verdicts = [sample["verdict"] for sample in many_samples(7000, images, seed=8)]
     second = [
-        {**each, "verdict": verdict, "hit": int(verdict == "hit")}
-        for each, verdict in zip(first, verdicts, strict=True)
+        {**sample, "verdict": verdict, "hit": int(verdict == "hit")}
+        for sample, verdict in zip(first, verdicts, strict=True)
     ]
     for number, samples in enumerate((first, second), 1):
         make_run(tmp_path / str(number), {L2: samples}, model=f"m{number}")

@@ -82,7 +82,7 @@ def test_both_ways_to_one_checkpoint_are_equal_or_the_cause_of_what_differs_is_n
             "model_path": f"{url}?api_key=none&model={checkpoint}",
             "generate_cfg": {"max_tokens": 6, "temperature": 0},
         }
-        theirs = stage.config({"model": {"served": served}, "data": data}, "served.json")
+        served_config = stage.config({"model": {"served": served}, "data": data}, "served.json")
 
         def parity(name, limits):
             local = {
@@ -91,12 +91,12 @@ def test_both_ways_to_one_checkpoint_are_equal_or_the_cause_of_what_differs_is_n
                 "kwargs": limits,
                 "generate_cfg": {"max_new_tokens": 6},
             }
-            ours = stage.config({"model": {name: local}, "data": data}, f"{name}.json")
+            local_config = stage.config({"model": {name: local}, "data": data}, f"{name}.json")
             return stage.run(
                 "--config",
-                ours,
+                local_config,
                 "--parity",
-                theirs,
+                served_config,
                 "--work-dir",
                 stage.work_dir,
                 env={"OMP_NUM_THREADS": "1"},

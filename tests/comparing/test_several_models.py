@@ -73,11 +73,11 @@ def test_the_exit_code_is_that_of_the_run_whatever_becomes_of_the_comparison(sta
 def test_a_part_never_replaces_the_comparison_of_the_whole(stage):
     models = named("base", "good")
     assert stage.evaluate(models).code == 0
-    whole = stage.work_dir / "comparisons" / "base_vs_good"
-    before = {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()}
+    full_folder = stage.work_dir / "comparisons" / "base_vs_good"
+    before = {path: path.read_bytes() for path in full_folder.rglob("*") if path.is_file()}
     ran = stage.evaluate(models, "--limit", "4")
     assert "comparisons/base_vs_good_partial/comparison.html" in ran.stdout
-    assert {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()} == before
+    assert {path: path.read_bytes() for path in full_folder.rglob("*") if path.is_file()} == before
 
 
 def test_models_whose_names_join_to_the_same_have_a_comparison_each(stage):
@@ -91,15 +91,15 @@ def test_a_work_dir_and_all_that_lies_in_it_are_compared_as_its_models(stage, mo
     (stage.work_dir / "started" / "T20260101_Gaa").mkdir(parents=True)
     (stage.work_dir / "started" / "T20260101_Gaa" / f"started_{L2}.jsonl").touch()
     monkeypatch.chdir(stage.home)
-    shown = sorted(str(path) for path in stage.work_dir.iterdir() if not path.name.startswith("."))
-    everything = [path for path in shown if not path.endswith("started")]
+    paths = sorted(str(path) for path in stage.work_dir.iterdir() if not path.name.startswith("."))
+    everything = [path for path in paths if not path.endswith("started")]
     assert any(path.endswith("comparisons") for path in everything)
     for arguments in ([str(stage.work_dir)], everything):
         assert main([*arguments, "--format", "text"]) == 0
-        told = capsys.readouterr().out
-        assert "good − base" in told
+        printed = capsys.readouterr().out
+        assert "good − base" in printed
         is_work_dir = len(arguments) == 1
-        assert ("started: left out, nothing was scored" in told) == is_work_dir
-        assert ("comparisons: left out" in told) != is_work_dir
+        assert ("started: left out, nothing was scored" in printed) == is_work_dir
+        assert ("comparisons: left out" in printed) != is_work_dir
     assert main([str(stage.work_dir / "base")]) == 2
     assert "only one run" in capsys.readouterr().err

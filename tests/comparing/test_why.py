@@ -26,7 +26,7 @@ def facts(reply="(0.5, 0.3)", **more):
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "cause", "told"),
+    ("facts_a", "facts_b", "cause", "expected"),
     [
         (facts(), facts(), "", ""),
         (facts(), facts("(0.5, 0.3)<|im_end|>"), "", ""),
@@ -108,14 +108,14 @@ def facts(reply="(0.5, 0.3)", **more):
         (facts(), facts("no", sent_wh=[2, 2], usage={}), "image sent", "400x300 in a, 2x2 in b"),
     ],
 )
-def test_the_first_difference_is_the_cause(tmp_path, ours, theirs, cause, told):
-    [pair] = differing(tmp_path, ours, theirs)
-    assert (pair["cause"], told in pair["detail"]) == (cause, True), pair
+def test_the_first_difference_is_the_cause(tmp_path, facts_a, facts_b, cause, expected):
+    [pair] = differing(tmp_path, facts_a, facts_b)
+    assert (pair["cause"], expected in pair["detail"]) == (cause, True), pair
 
 
-def differing(home, ours, theirs, **manifests):
+def differing(home, model_a, model_b, **manifests):
     """The rows of the file that explains two runs of one sample, "a" and "b"."""
-    for name, sample in (("a", ours), ("b", theirs)):
+    for name, sample in (("a", model_a), ("b", model_b)):
         config = {"model": {name: manifests.get(name, {})}}
         make_run(home / name, {L2: [sample]}, model=name, manifest={"config": config})
     a, b = read_runs([home / "a", home / "b"])
@@ -161,7 +161,7 @@ def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "cause", "told"),
+    ("model_a", "model_b", "cause", "expected"),
     [
         (local(), served(), "reply", "dtype, attention kernel or batching"),
         (local(), served(max_tokens=4), "settings", "max_tokens 8 in a, 4 in b"),
@@ -187,18 +187,20 @@ def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
         (local(), {**served(), **endpoint("acme-7b")}, "reply", ""),
     ],
 )
-def test_settings_are_a_cause_if_only_replies_differ(tmp_path, capsys, ours, theirs, cause, told):
-    [pair] = differing(tmp_path, facts(), facts("no"), a=ours, b=theirs)
-    [same] = differing(tmp_path, facts(), facts(), a=ours, b=theirs)
-    assert (pair["cause"], told in pair["detail"], same["cause"]) == (cause, True, ""), pair
-    assert (f"  setting             {told}" in capsys.readouterr().out) == (cause == "settings")
+def test_settings_are_a_cause_if_only_replies_differ(
+    tmp_path, capsys, model_a, model_b, cause, expected
+):
+    [pair] = differing(tmp_path, facts(), facts("no"), a=model_a, b=model_b)
+    [same] = differing(tmp_path, facts(), facts(), a=model_a, b=model_b)
+    assert (pair["cause"], expected in pair["detail"], same["cause"]) == (cause, True, ""), pair
+    assert (f"  setting             {expected}" in capsys.readouterr().out) == (cause == "settings")
 
 
 def test_causes_are_counted_and_every_sample_stands_in_a_file(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     samples = l2_set("x" * 30)
-    for each in samples[:3]:
-        each["sent_wh"] = [200, 150]
+    for sample in samples[:3]:
+        sample["sent_wh"] = [200, 150]
     samples[3]["prediction"] = "=other"
     make_run(tmp_path / "a", {L2: l2_set("x" * 30)}, model="a")
     make_run(tmp_path / "b", {L2: samples, L1: l1_set("x")}, model="b")
@@ -223,13 +225,13 @@ def test_causes_are_counted_and_every_sample_stands_in_a_file(tmp_path, monkeypa
 @pytest.fixture
 def stage(staged):
     """A server that answers rightly, unless it is asked as "dead", "poor" or "torn"."""
-    odd = {
+    local = {
         "dead": Reply(status=401, body=b"bad key"),
         "poor": Reply("C"),
         "torn": Reply("(0.2, 0.15) \ud83d"),
     }
 
-    return staged(answer=lambda request: odd.get(request.body["model"]) or right_answers(request))
+    return staged(answer=lambda request: local.get(request.body["model"]) or right_answers(request))
 
 
 def parity(stage, first, second, *arguments):
@@ -244,8 +246,8 @@ def parity(stage, first, second, *arguments):
             model["broken"] = {"model_path": "/no/such", "imp_type": "transformers"}
         config = {"model": model, "data": BOTH}
         paths.append(stage.config(config, f"{'-'.join(names.split())}.json"))
-    where = ("--work-dir", stage.work_dir, *arguments)
-    return stage.run("--config", paths[0], "--parity", paths[1], *where)
+    options = ("--work-dir", stage.work_dir, *arguments)
+    return stage.run("--config", paths[0], "--parity", paths[1], *options)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +271,7 @@ def test_two_models_of_two_configs_or_of_one_are_compared(stage, first, second, 
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "chosen", "told"),
+    ("first", "second", "chosen", "expected"),
     [
         ("m", "m", "", "m.json: has 1 models (m); --parity compares two models of its"),
         ("m n", "o", "", "m-n.json: has 2 models (m, n); --parity compares one model of each"),
@@ -279,9 +281,11 @@ def test_two_models_of_two_configs_or_of_one_are_compared(stage, first, second, 
         ("m n o", "m n o", "", "name them with --model"),
     ],
 )
-def test_an_unclear_comparison_is_refused_before_any_request(stage, first, second, chosen, told):
+def test_an_unclear_comparison_is_refused_before_any_request(
+    stage, first, second, chosen, expected
+):
     ran = parity(stage, first, second, *(["--model", *chosen.split()] if chosen else []))
-    assert (ran.code, told in ran.stderr, stage.server.requests) == (2, True, []), ran.output
+    assert (ran.code, expected in ran.stderr, stage.server.requests) == (2, True, []), ran.output
 
 
 def test_half_a_character_stands_in_the_file_and_what_was_not_scored_is_not_compared(stage):

@@ -43,18 +43,18 @@ def data_set(**changes):
 
 def run_at(work_dir, name, *, hours=0, model="m", log_later_s=-60, **changes):
     """A run that ended so many hours after a day long ago, as its files would be then."""
-    folder, ended = work_dir / model / name, time.time() - 1000 * HOUR_S + hours * HOUR_S
+    folder, ended_s = work_dir / model / name, time.time() - 1000 * HOUR_S + hours * HOUR_S
     folder.mkdir(parents=True)
-    asked = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(ended))
+    ended_at = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(ended_s))
     manifest = {
         "model": model,
-        "asking": {"ended_at": asked},
+        "asking": {"ended_at": ended_at},
         "datasets": {L2: data_set(**changes)},
     }
     (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / f"{model}_{L2}.jsonl").write_text("")
-    os.utime(folder / "manifest.json", (ended, ended))
-    os.utime(folder / f"{model}_{L2}.jsonl", (ended + log_later_s,) * 2)
+    os.utime(folder / "manifest.json", (ended_s, ended_s))
+    os.utime(folder / f"{model}_{L2}.jsonl", (ended_s + log_later_s,) * 2)
     return folder
 
 
@@ -111,10 +111,10 @@ def test_a_run_is_whole_partial_or_stopped(tmp_path, changes, state):
 def test_a_run_is_running_exactly_as_long_as_its_log_is_held(tmp_path):
     folder = run_at(tmp_path, "T20260101_Gaa", log_later_s=60)
     log = RunLog(folder / f"m_{L2}.jsonl")
-    [held] = listed_runs(tmp_path)
+    [run] = listed_runs(tmp_path)
     log.close()
     [over] = listed_runs(tmp_path)
-    assert (held.state, over.state) == ("running", "stopped")
+    assert (run.state, over.state) == ("running", "stopped")
 
 
 def test_an_interrupted_run_is_not_running_in_the_lists_of_later_runs(tmp_path):
@@ -144,8 +144,8 @@ def test_a_run_one_of_whose_data_sets_was_aborted_is_not_whole(tmp_path):
         stage = Stage.make(tmp_path, server, [("os_web", (64, 48))] * 30)
         stage.module("def parse(response, meta):\n    return 0.5\n")
         data = {L1: {"mode": "all"}, L2: {"mode": "all", "parse_function": "mymodel.parse"}}
-        ended = stage.evaluate({"m": API}, data=data)
-    assert ended.code == 1, ended.output
+        result = stage.evaluate({"m": API}, data=data)
+    assert result.code == 1, result.output
     [run] = listed_runs(stage.work_dir)
     assert (run.state, *run.datasets) == ("stopped", L1)
     why = "after the first 20 answers the parse function mymodel.parse failed 10 times in a row: returned 0.5; expected (x, y) or None"
@@ -165,12 +165,12 @@ def test_a_run_whose_server_is_away_says_so_until_all_is_answered(tmp_path):
     with MockServer(answer) as server:
         stage = Stage.make(tmp_path, server)
         away.append("yes")
-        ended = stage.run("--retry", "0", "--no-report")
+        result = stage.run("--retry", "0", "--no-report")
         [run] = listed_runs(stage.work_dir)
-        assert (ended.code, run.state) == (1, "stopped")
+        assert (result.code, run.state) == (1, "stopped")
         assert f"{L1}: 5 samples in a row got HTTP 503: gone fishing" in run.reason
-        told = [cell for cell in page_of(stage.work_dir).rows[2] if "stopped: 5 samples" in cell]
-        assert len(told) == 2
+        cells = [cell for cell in page_of(stage.work_dir).rows[2] if "stopped: 5 samples" in cell]
+        assert len(cells) == 2
         away.clear()
         assert stage.run("--no-report").code == 0
     [run] = listed_runs(stage.work_dir)
@@ -195,8 +195,8 @@ def test_a_run_that_is_interrupted_lists_itself_as_stopped(tmp_path):
 
     with MockServer(answer) as server:
         stage = Stage.make(tmp_path, server)
-        ended = stage.evaluate({"m": API}, data={L1: {"mode": "all"}})
-    assert ended.code == 130, ended.output
+        result = stage.evaluate({"m": API}, data={L1: {"mode": "all"}})
+    assert result.code == 130, result.output
     rows = Page((stage.work_dir / "index.html").read_text("utf-8")).rows[2:]
     assert [row[1] for row in rows] == ["stopped"]
 
@@ -207,7 +207,7 @@ def test_a_run_that_was_killed_before_it_had_a_manifest_is_stopped(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         ({}, ["60.06", "70.13", "50.00"]),
         ({"partial": True}, ["60.06‡", "70.13‡", "50.00‡"]),
@@ -222,9 +222,9 @@ def test_a_run_that_was_killed_before_it_had_a_manifest_is_stopped(tmp_path):
         ),  # rotations, not samples
     ],
 )
-def test_scores_are_rounded_and_absent_where_most_requests_failed(tmp_path, changes, told):
+def test_scores_are_rounded_and_absent_where_most_requests_failed(tmp_path, changes, expected):
     run_at(tmp_path, "T20260101_Gaa", **changes)
-    assert page_of(tmp_path).rows[2][2:-3] == told
+    assert page_of(tmp_path).rows[2][2:-3] == expected
 
 
 @pytest.mark.parametrize(
@@ -246,17 +246,17 @@ def test_an_earlier_scoring_is_marked_with_its_reason(
     (run / "manifest.json").write_text(json.dumps(manifest))
     os.utime(run / "manifest.json", (written, written))
     page = page_of(tmp_path)
-    assert page.rows[2][2:-3] == [f"{each}{mark}" for each in ("60.06", "70.13", "50.00")]
-    told = [title for title in page.titles if "95 % interval" in title]
-    assert [title.partition("; from an earlier scoring: ")[2] for title in told] == [why] * 3
+    assert page.rows[2][2:-3] == [f"{value}{mark}" for value in ("60.06", "70.13", "50.00")]
+    titles = [title for title in page.titles if "95 % interval" in title]
+    assert [title.partition("; from an earlier scoring: ")[2] for title in titles] == [why] * 3
 
 
 @pytest.mark.parametrize(
-    ("md5", "told"), [(SAMPLE_MD5["L2_annotations.json"], " · sample data"), ("0", "")]
+    ("md5", "expected"), [(SAMPLE_MD5["L2_annotations.json"], " · sample data"), ("0", "")]
 )
-def test_a_run_on_the_sample_data_says_so_under_its_name(tmp_path, md5, told):
+def test_a_run_on_the_sample_data_says_so_under_its_name(tmp_path, md5, expected):
     run_at(tmp_path, "T20260101_Gaa", annotations={"file": "L2_annotations.json", "md5": md5})
-    assert page_of(tmp_path).rows[2][0] == f"mT20260101_Gaa{told}"
+    assert page_of(tmp_path).rows[2][0] == f"mT20260101_Gaa{expected}"
 
 
 def test_odd_folders_and_broken_manifests_hide_no_run(tmp_path):
@@ -362,23 +362,23 @@ def test_runs_without_a_score_sort_below_those_that_have_one(tmp_path):
         tab.page.click("#runs button:text('average')")
         models = tab.texts("#runs tbody th")
         tab.context.close()
-    assert [each.partition("T2026")[0] for each in models] == ["high", "low", "lost"]
+    assert [model.partition("T2026")[0] for model in models] == ["high", "low", "lost"]
 
 
 def test_where_replies_were_lost_after_they_came_there_is_no_score_anywhere(tmp_path):
     with MockServer(right_answers) as server:
         stage = Stage.make(tmp_path, server)
         stage.module("def post(response, model, processor, **kwargs):\n    raise ValueError\n")
-        ended = stage.evaluate(
+        result = stage.evaluate(
             {"m": {**API, "postprocess_function": "mymodel.post"}},
             data={L2: {"mode": "all"}},
             env={"SKIP_ERR": "1"},
         )
-    assert "no score: " in ended.stdout
-    told = "no score: most samples have no answer"
-    assert page_of(stage.work_dir).rows[2][2:-3] == [told]
-    found = load_run(stage.folder())
-    assert found.figures == {"L2": {}} and f"L2: {told}" in str(found)
+    assert "no score: " in result.stdout
+    expected = "no score: most samples have no answer"
+    assert page_of(stage.work_dir).rows[2][2:-3] == [expected]
+    run = load_run(stage.folder())
+    assert run.figures == {"L2": {}} and f"L2: {expected}" in str(run)
     [compared] = read_runs([stage.folder()])
     assert compared.sets[L2].doubts[0].endswith("samples have no answer")
 
@@ -415,11 +415,11 @@ def test_each_run_writes_it_with_links_to_its_report_and_to_the_comparison(tmp_p
     with MockServer(right_answers) as server:
         stage = Stage.make(tmp_path, server)
         alone = stage.evaluate({"m": API})
-        both = stage.evaluate({"a": API, "b": API}, "--limit", "4")
+        result = stage.evaluate({"a": API, "b": API}, "--limit", "4")
     index = stage.work_dir / "index.html"
     assert alone.stdout.splitlines()[-2] == f"All runs: {index.as_uri()}"
     comparison = stage.work_dir / "comparisons" / "a_vs_b_partial" / "comparison.html"
-    assert both.stdout.splitlines()[-2:] == [
+    assert result.stdout.splitlines()[-2:] == [
         f"All runs: {index.as_uri()}",
         f"Comparison: {comparison.as_uri()}",
     ]

@@ -29,18 +29,18 @@ FOUND = (
 
 def test_a_filter_or_a_search_leaves_the_samples_that_fit(open_tab):
     tab = open_tab(address="#/samples")
-    for name, value, shown in FOUND:
+    for name, value, expected in FOUND:
         assert tab.count == "7 samples"
         if name == "search":
             tab.page.fill("#search", value)
         else:
             tab.page.select_option(f"#filter-{name}", value)
             chosen = f"document.querySelector('#filter-{name}').selectedOptions[0].textContent"
-            assert re.fullmatch(rf".* \({shown}\)", tab.run(chosen)), value
+            assert re.fullmatch(rf".* \({expected}\)", tab.run(chosen)), value
         tab.page.wait_for_function("() => document.getElementById('count').value.includes(' of ')")
         tab.settle()
-        assert (tab.count, len(tab.texts(".card"))) == (f"{shown} of 7 samples", shown), value
-        assert tab.page.is_visible("#nothing") == (shown == 0)
+        assert (tab.count, len(tab.texts(".card"))) == (f"{expected} of 7 samples", expected), value
+        assert tab.page.is_visible("#nothing") == (expected == 0)
         tab.click("#clear")
     assert tab.count == "7 samples"
 
@@ -120,16 +120,16 @@ def test_of_seven_thousand_samples_few_are_in_the_page_and_in_order(open_tab, tm
     write_samples(tmp_path / "run", L2, report_runs.many_samples(7000, IMAGES))
     places = {"image_root": tmp_path / "images", "cache": tmp_path / "cache"}
     tab = open_tab(long := build_report(tmp_path / "run", **places), address="#/samples")
-    seen = []
-    for place in (0.0, 0.2, 0.5, 1.0):
+    titles = []
+    for position in (0.0, 0.2, 0.5, 1.0):
         tab.run(
             "(place) => { const g = document.getElementById('gallery');"
             " g.scrollTop = place * g.scrollHeight; }",
-            place,
+            position,
         )
         tab.settle()
-        seen.append(tab.run("document.querySelectorAll('*').length"))
-    assert max(seen) < 1500, seen
+        titles.append(tab.run("document.querySelectorAll('*').length"))
+    assert max(titles) < 1500, titles
     assert len(tab.texts('.card[aria-posinset="7000"]')) == 1
     assert tab.count == "7,000 samples"
     tab.press("Home", "End", "Enter")
@@ -188,8 +188,8 @@ def test_what_a_link_asks_for_is_seen_where_nothing_could_be_chosen_too(open_tab
         ("app=Bank", "app", "Bank", "0 of 7 samples"),
     ):
         tab = open_tab(address=f"#/samples?{address}")
-        shown = tab.run(f"document.getElementById('filter-{name}').selectedOptions[0].text")
-        assert (shown, tab.count) == (chosen, count)
+        choice = tab.run(f"document.getElementById('filter-{name}').selectedOptions[0].text")
+        assert (choice, tab.count) == (chosen, count)
         assert tab.page.is_visible(f"#filter-{name}") and tab.page.is_enabled("#clear")
 
 
@@ -197,7 +197,7 @@ def test_what_a_link_asks_for_is_seen_where_nothing_could_be_chosen_too(open_tab
 def test_an_item_says_verdict_answer_and_reply(open_tab, view, item):
     tab = open_tab(address=f"#/samples?sort=answer{view}")
     tab.settle()
-    shown = {" ".join(text.split()) for text in tab.page.locator(item).all_inner_texts()}
+    texts = {" ".join(text.split()) for text in tab.page.locator(item).all_inner_texts()}
     for parts in (
         ("miss", "chose C, right B", "Which is right?"),
         ("hit", "chose B, right B"),
@@ -207,8 +207,8 @@ def test_an_item_says_verdict_answer_and_reply(open_tab, view, item):
         ("unparsed", "I cannot see a zeppelin"),
         ("failed", "timeout <script>"),
     ):
-        assert [text for text in shown if all(part in text for part in parts)], (parts, shown)
-    assert FAILED_TEXT not in " ".join(shown)
+        assert [text for text in texts if all(part in text for part in parts)], (parts, texts)
+    assert FAILED_TEXT not in " ".join(texts)
 
 
 def test_the_table_sorts_up_down_and_as_in_the_file_by_each_of_its_heads(open_tab):

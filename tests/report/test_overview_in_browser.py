@@ -91,12 +91,12 @@ def figures_of_scores(stage):
 
 
 def figures_of_page(tab):
-    found = {}
+    figures = {}
     for level in ("L1", "L2"):
         names = tab.texts(f".strip[data-level={level}] .figure .name")
         values = tab.texts(f".strip[data-level={level}] .figure .value a")
-        found[level] = dict(zip(names, values, strict=True))
-    return found
+        figures[level] = dict(zip(names, values, strict=True))
+    return figures
 
 
 def rows_of_console(output):
@@ -177,20 +177,18 @@ def test_every_count_leads_to_exactly_its_samples(open_tab, mixed_run):
         "plain",
         "strip",
     }
-    seen = {}
+    checked = {}
     for _, href, *_ in links:
-        if href not in seen:
-            found = (
-                "(t) => Report.store.select(Report.store.filterOf(t)).then((f) => f.rows.length)"
-            )
-            seen[href] = tab.run(found, href.partition("?")[2])
+        if href not in checked:
+            rows = "(t) => Report.store.select(Report.store.filterOf(t)).then((f) => f.rows.length)"
+            checked[href] = tab.run(rows, href.partition("?")[2])
     wrong = [
-        (kind, href, text, seen[href])
+        (kind, href, text, checked[href])
         for kind, href, count, text in links
-        if not text.startswith("Show") and int(count) != seen[href]
+        if not text.startswith("Show") and int(count) != checked[href]
     ]
     assert wrong == []
-    assert all(seen[href] for _, href, *_ in links)
+    assert all(checked[href] for _, href, *_ in links)
 
 
 @pytest.mark.parametrize(
@@ -210,8 +208,8 @@ def test_a_click_on_a_count_opens_the_list_that_says_so(open_tab, mixed_run, sel
     href = tab.page.get_attribute(selector, "href")
     tab.click(selector)
     assert tab.page.is_visible("#view-samples") and tab.hash == href
-    shown = len(tab.run("Report.gallery.rows"))
-    assert tab.count.split()[0] == str(shown) and shown > 0
+    row_count = len(tab.run("Report.gallery.rows"))
+    assert tab.count.split()[0] == str(row_count) and row_count > 0
 
 
 def test_what_failed_stands_above_the_scores_with_three_examples(open_tab, mixed_run):
@@ -251,13 +249,13 @@ def test_where_most_requests_failed_there_is_no_score(open_tab, tmp_path):
 def test_the_first_screen_holds_run_scores_and_checks(open_tab, tmp_path, scheme):
     stage, _ = ran(tmp_path / "run", 12, first(7))
     tab = open_tab(report_of(stage), color_scheme=scheme)
-    known = dict(zip(tab.texts(".run-facts dt"), tab.texts(".run-facts dd"), strict=True))
+    facts = dict(zip(tab.texts(".run-facts dt"), tab.texts(".run-facts dd"), strict=True))
 
-    assert known["Endpoint"].startswith("mock · 127.0.0.1:")
-    assert known["Parameters"] == "max_tokens 16 · temperature 0"
-    assert known["Data"] == "different from the published files"
-    assert (known["Samples"], known["Requests"]) == ("60 on 12 images", "60")
-    assert list(known) == [
+    assert facts["Endpoint"].startswith("mock · 127.0.0.1:")
+    assert facts["Parameters"] == "max_tokens 16 · temperature 0"
+    assert facts["Data"] == "different from the published files"
+    assert (facts["Samples"], facts["Requests"]) == ("60 on 12 images", "60")
+    assert list(facts) == [
         "Endpoint",
         "Parameters",
         "Data",
@@ -299,15 +297,15 @@ def test_what_makes_a_score_doubtful_stands_first_and_at_its_figure(open_tab, tm
     stage, finished = ran(tmp_path / "run", 12, in_thousandths)
     tab = open_tab(report_of(stage))
     [warned] = [line for line in finished.stdout.splitlines() if line.startswith("warning: ")]
-    told = warned.removeprefix("warning: coordinate audit: ")
+    summary = warned.removeprefix("warning: coordinate audit: ")
 
-    first, *others = [" ".join(each.split()) for each in tab.texts(".problems li")]
-    assert first == f"L2 Coordinate audit: {told[:1].upper()}{told[1:]}"
+    first, *others = [" ".join(line.split()) for line in tab.texts(".problems li")]
+    assert first == f"L2 Coordinate audit: {summary[:1].upper()}{summary[1:]}"
     assert len(others) == 1 and "are unparsed" in others[0]
     assert "parse_function" in tab.text(".problems li:first-child code >> nth=0")
-    assert tab.text("#view-overview").count(told[1:]) == 1  # not again at its check
+    assert tab.text("#view-overview").count(summary[1:]) == 1  # not again at its check
     assert tab.page.locator(".doubt").count() == 1
-    assert told[1:] in tab.page.get_attribute(".strip[data-level=L2] .main .doubt", "title")
+    assert summary[1:] in tab.page.get_attribute(".strip[data-level=L2] .main .doubt", "title")
     for level in ("L1", "L2"):
         _, top, _, height = tab.box(f".strip[data-level={level}] .official")
         assert top + height <= DESKTOP["height"]
@@ -330,23 +328,23 @@ def test_a_run_of_one_mode_has_one_figure_which_is_the_main_one(open_tab, tmp_pa
 
 def test_a_liked_letter_and_replies_that_say_nothing_are_doubts_too(open_tab, tmp_path):
     stage, finished = ran(tmp_path / "run", 12, lambda request: Reply("A"))
-    said = {
+    expected = {
         "L2 Replies": "of 24 replies are unparsed",
         "L1 Letter bias": "A is chosen more often than right (100.00 %",
     }
     tab = open_tab(report_of(stage))
-    alarms = [" ".join(each.split()) for each in tab.texts(".problems .alarm")]
+    alarms = [" ".join(entry.split()) for entry in tab.texts(".problems .alarm")]
     assert [
-        (name in each, text in each)
-        for each, (name, text) in zip(alarms, said.items(), strict=True)
+        (name in entry, text in entry)
+        for entry, (name, text) in zip(alarms, expected.items(), strict=True)
     ] == [(True, True)] * 2
-    assert [text in finished.stdout for text in said.values()] == [True] * 2
+    assert [text in finished.stdout for text in expected.values()] == [True] * 2
     assert tab.page.locator(".doubt").count() == 2
     tab.click(".problems .alarm a >> nth=0")
     assert tab.focus == "check-L2-Replies"
     [compared] = read_runs([stage.folder()])
-    doubts = [text for each in compared.sets.values() for text in each.doubts]
-    assert [any(text in each for each in doubts) for text in said.values()] == [True] * 2
+    doubts = [text for entry in compared.sets.values() for text in entry.doubts]
+    assert [any(text in entry for entry in doubts) for text in expected.values()] == [True] * 2
 
 
 def reported(home, *, is_published):
@@ -396,14 +394,14 @@ def test_a_report_links_the_list_of_all_runs_unless_it_was_moved(report, open_ta
     newest.unlink(missing_ok=True)
     newest.symlink_to(report.parent)
     shutil.copytree(report.parent, tmp_path / "report")
-    for page, shown in (
+    for page, expected in (
         (report, True),
         (newest / "index.html", True),
         (tmp_path / "report" / "index.html", False),
     ):
         tab = open_tab(page)
-        assert tab.page.is_visible("#to-all") is shown
-        if shown:
+        assert tab.page.is_visible("#to-all") is expected
+        if expected:
             assert (
                 tab.run("document.getElementById('to-all').href")
                 == (run.parents[1] / "index.html").as_uri()

@@ -72,11 +72,11 @@ def test_a_report_holds_page_data_and_an_image_of_each_screenshot_wherever_it_is
 
     report = Path(shutil.move(build(home), home / "elsewhere"))
 
-    known = summary(report)
+    data = summary(report)
     assert (report / "index.html").is_file()
-    [outcome] = known["datasets"][0]["outcomes"]
-    assert (known["samples"], outcome["name"], outcome["count"]) == (7, "miss", 7)
-    assert [(p["wh"], Image.open(report / p["view"]).size) for p in known["pictures"]] == [
+    [outcome] = data["datasets"][0]["outcomes"]
+    assert (data["samples"], outcome["name"], outcome["count"]) == (7, "miss", 7)
+    assert [(p["wh"], Image.open(report / p["view"]).size) for p in data["pictures"]] == [
         ([400, 300], (400, 300))
     ] * 3
     assert not [path for path in report.rglob("*") if path.is_symlink()]
@@ -105,32 +105,32 @@ def test_a_section_of_the_analysis_stands_in_the_report_without_being_listed(hom
     write_samples(home, [l2_sample(n) for n in range(2)])
     report_runs.write_analysis(home / "out/m/T1_Ga", L2, report_runs.analysis_of_l2() | sections)
 
-    known = summary(build(home))
+    data = summary(build(home))
 
-    checks = {each["title"]: each for each in known["checks"]}
+    checks = {section["title"]: section for section in data["checks"]}
     link = {"dataset": L2, "check": "Blink audit: closed"}
-    told = {"text": "Half of them blinked", "link": link, "is_warning": True}
-    assert (checks["Blink audit"]["findings"], checks["Calm audit"]["findings"]) == ([told], [])
+    finding = {"text": "Half of them blinked", "link": link, "is_warning": True}
+    assert (checks["Blink audit"]["findings"], checks["Calm audit"]["findings"]) == ([finding], [])
     assert checks["Calm audit"]["clear"] and "Depth" not in checks
-    titles = [each["title"] for each in known["datasets"][0]["details"]]
+    titles = [section["title"] for section in data["datasets"][0]["details"]]
     assert titles == ["Where the misses are", "Depth"]
 
 
 def test_every_sample_is_in_the_chunk_that_the_summary_says(home):
     write_samples(home, [l1_sample(n) for n in range(4)], L1)
     write_samples(home, [l2_sample(n, prediction=f"reply {n}") for n in range(4100)])
-    known = summary(report := build(home))
+    data = summary(report := build(home))
     indexes = [*range(4), *range(4100)]
 
     def chunks(name):
-        return [(first, read_script(report, name, n)) for n, first in enumerate(known[name])]
+        return [(first, read_script(report, name, n)) for n, first in enumerate(data[name])]
 
-    assert [(d["name"], d["first"], d["samples"]) for d in known["datasets"]] == [
+    assert [(d["name"], d["first"], d["samples"]) for d in data["datasets"]] == [
         (L1, 0, 4),
         (L2, 4, 4100),
     ]
     for name in ("details", "replies", "rows"):
-        assert len(list((report / "data").glob(f"{name}_*.js"))) == len(known[name]) > 1
+        assert len(list((report / "data").glob(f"{name}_*.js"))) == len(data[name]) > 1
     for first, part in chunks("details"):
         assert part["samples"][0]["key"] == f"k{indexes[first]:08x}"
     for first, part in chunks("rows"):
@@ -144,17 +144,17 @@ def test_analysis_and_manifest_are_in_the_summary_and_broken_ones_cost_themselve
     report_runs.write_analysis(folder, L2, report_runs.analysis_of_l2())
     (folder / "manifest.json").write_text(json.dumps({"versions": {"python": "3.11"}}))
 
-    known = summary(build(home))
+    data = summary(build(home))
     for name in (f"m_{L2}_analysis.json", "manifest.json"):
         (folder / name).write_text('{"table": ')
     broken = summary(build(home))
 
-    assert [figure["text"] for figure in known["datasets"][0]["figures"]] == [
+    assert [figure["text"] for figure in data["datasets"][0]["figures"]] == [
         "71.40",
         "48.20",
         "59.80",
     ]
-    assert known["manifest"] == {"versions": {"python": "3.11"}}
+    assert data["manifest"] == {"versions": {"python": "3.11"}}
     assert (broken["datasets"][0]["figures"], broken["manifest"]) == ([], None)
 
 
@@ -162,8 +162,8 @@ def test_a_partial_run_is_marked_and_a_full_one_preferred_however_old(home):
     write_samples(home, [l2_sample(0)], partial=True)
     os.utime(write_samples(home, [l1_sample(n) for n in range(2)], L1), (1, 1))
     write_samples(home, [l1_sample(0)], L1, partial=True)
-    shown = [(d["name"], d["partial"], d["samples"]) for d in summary(build(home))["datasets"]]
-    assert shown == [(L1, False, 2), (L2, True, 1)]
+    datasets = [(d["name"], d["partial"], d["samples"]) for d in summary(build(home))["datasets"]]
+    assert datasets == [(L1, False, 2), (L2, True, 1)]
 
 
 def test_images_are_copies_so_that_redacting_one_leaves_the_data_set_alone(home):
@@ -171,9 +171,9 @@ def test_images_are_copies_so_that_redacting_one_leaves_the_data_set_alone(home)
     before = source.read_bytes()
     write_samples(home, [l2_sample(0)])
     report = build(home)
-    shown = report / summary(report)["pictures"][0]["view"]
-    assert shown.read_bytes() == before
-    with shown.open("r+b") as file:  # in place
+    view = report / summary(report)["pictures"][0]["view"]
+    assert view.read_bytes() == before
+    with view.open("r+b") as file:  # in place
         file.write(b"x" * 100)
     assert source.read_bytes() == before
 
@@ -193,11 +193,11 @@ def test_browsers_show_an_image_as_the_model_saw_it(kind, options, small, suffix
     Image.new("RGB", (1700, 300)).save(home / "images" / IMAGES[0], kind, **options)
     write_samples(home, [l2_sample(0)])
     report = build(home, small_images=small)
-    [known] = summary(report)["pictures"]
-    assert (known["wh"], known["view"].endswith(suffix)) == ([1700, 300], True)
-    with Image.open(report / known["view"]) as shown:
-        assert shown.width == (1600 if suffix == "_1600.webp" else 1700)
-        assert shown.width > shown.height and not shown.getexif()
+    [picture] = summary(report)["pictures"]
+    assert (picture["wh"], picture["view"].endswith(suffix)) == ([1700, 300], True)
+    with Image.open(report / picture["view"]) as image:
+        assert image.width == (1600 if suffix == "_1600.webp" else 1700)
+        assert image.width > image.height and not image.getexif()
 
 
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028 \u2029 ' \\' \" \\u003c \ud83d \x00 `${1}`"
@@ -255,10 +255,10 @@ def test_no_path_of_this_machine_is_in_the_page(home, monkeypatch):
 
     report = build(home)
 
-    known, text = summary(report), all_text(report)
+    data, text = summary(report), all_text(report)
     assert not [hidden for hidden in (str(home), "jane", "/checkpoints") if hidden in text]
-    assert known["manifest"]["config"]["model_path"] == "…/Qwen"
-    assert known["pictures"][0]["name"] == IMAGES[0]
+    assert data["manifest"]["config"]["model_path"] == "…/Qwen"
+    assert data["pictures"][0]["name"] == IMAGES[0]
     assert read_script(report, "replies")["raw"][1] == "Traceback\n~/model.py"
 
 
@@ -316,8 +316,8 @@ def test_a_broken_image_is_left_out_and_a_changed_one_shown_as_it_is_now(home):
 def test_view_images_are_made_once_for_all_runs_of_a_work_dir(home):
     def report():
         write_samples(home, [l2_sample(n, IMAGES[n]) for n in range(3)])
-        made = build(home)
-        return made, {p.name: p.stat().st_mtime_ns for p in (home / "out/.view_images").iterdir()}
+        folder = build(home)
+        return folder, {p.name: p.stat().st_mtime_ns for p in (home / "out/.view_images").iterdir()}
 
     _, before = report()
     shutil.move(home / "out" / "m", home / "out" / "other")
@@ -335,8 +335,8 @@ def test_threads_of_several_reports_share_a_cache(home):
         return report_pictures.view_image(home / "images" / IMAGES[0], cache)
 
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(make, range(4)))
-    assert (len(set(made)), len(list(cache.iterdir()))) == (1, 1)
+        views = list(pool.map(make, range(4)))
+    assert (len(set(views)), len(list(cache.iterdir()))) == (1, 1)
 
 
 def test_where_files_cannot_be_linked_they_are_copied(home):
@@ -373,25 +373,25 @@ def report_of(stage):
 def test_trying_some_samples_out_takes_no_full_report_away_and_none_holds_the_key(stage):
     first = stage.evaluate({"m": API})
     full = report_of(stage)
-    known, text = summary(full), all_text(full)
+    data, text = summary(full), all_text(full)
     assert first.code == 0, first.output
     assert first.stdout.splitlines()[-1] == f"Report: {(full / 'index.html').as_uri()}"
-    assert [(d["level"], d["samples"], d["outcomes"][0]["count"]) for d in known["datasets"]] == [
+    assert [(d["level"], d["samples"], d["outcomes"][0]["count"]) for d in data["datasets"]] == [
         ("L1", 9, 9),
         ("L2", 6, 6),
     ]
     assert len(list((stage.work_dir / ".view_images").iterdir())) == 3
     assert not [hidden for hidden in (KEY, str(stage.home), f"{Path.home()}/") if hidden in text]
 
-    tried = stage.evaluate({"m": API}, "--limit", "2", "--data", L2)
+    trial = stage.evaluate({"m": API}, "--limit", "2", "--data", L2)
     easy = stage.evaluate({"m": API}, data={L1: {"mode": "easy"}})
     reports = re.findall(
-        r"^Report: file://(.*)/index.html$", tried.stdout + easy.stdout, re.MULTILINE
+        r"^Report: file://(.*)/index.html$", trial.stdout + easy.stdout, re.MULTILINE
     )
     assert reports == [f"{full.parent}_2/report", str(full)]
     assert [d["samples"] for d in summary(Path(reports[0]))["datasets"]] == [2]
-    known = summary(full)
-    assert [(d["samples"], d["partial"]) for d in known["datasets"]] == [(9, False), (6, False)]
+    data = summary(full)
+    assert [(d["samples"], d["partial"]) for d in data["datasets"]] == [(9, False), (6, False)]
     assert f"The report shows the full results of {L1}, which this run left alone" in easy.stdout
     assert f"The report shows an earlier scoring of {L2}, not scored this time" in easy.stdout
 

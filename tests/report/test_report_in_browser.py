@@ -10,7 +10,7 @@ from utils.report.build import build_report
 
 
 @pytest.mark.parametrize(
-    ("address", "place", "text"),
+    ("address", "selector", "text"),
     [
         (f"#/sample/{L2}/1", "#facts .instruction", "Open the basket"),
         (f"#/sample/{L1}/1", "#facts .instruction", "Question 1?"),
@@ -18,9 +18,9 @@ from utils.report.build import build_report
         ("#/overview", "#view-overview", "Coordinate audit"),
     ],
 )
-def test_a_link_opens_what_it_names(open_tab, address, place, text):
+def test_a_link_opens_what_it_names(open_tab, address, selector, text):
     tab = open_tab(address=address)
-    assert text.lower() in tab.text(place).lower()
+    assert text.lower() in tab.text(selector).lower()
     assert tab.run("scrollY") == 0
 
 

@@ -19,8 +19,10 @@ def facts(model, datasets=None, *, data=None, **asking):
     config = {"model": {"m": model}, "data": data or {}}
     entries = {L2: entry()} if datasets is None else datasets
     manifest = {"config": config, "asking": asking, "datasets": entries}
-    found = run_facts(manifest, {name: "L1" if name == L1 else "L2" for name in entries}, TOTALS)
-    return {each["name"]: each["text"] for each in found}
+    run_facts_list = run_facts(
+        manifest, {name: "L1" if name == L1 else "L2" for name in entries}, TOTALS
+    )
+    return {fact["name"]: fact["text"] for fact in run_facts_list}
 
 
 @pytest.mark.parametrize(
@@ -62,21 +64,21 @@ def test_it_names_the_parameters_that_matter_and_what_is_the_users_own():
         "custom_prompt": {L2: "mine.prompt"},
     }
     data = {L2: {"parse_function": "mine.parse"}, L1: {"parse_function": None}}
-    found = facts(model, {L1: entry(L1), L2: entry()}, data=data)["Parameters"]
-    assert found == (
+    parameters = facts(model, {L1: entry(L1), L2: entry()}, data=data)["Parameters"]
+    assert parameters == (
         "temperature 0 · stop a very long text that nobod… · img_detail low · L2: own prompt, parse"
     )
     assert facts({"imp_type": "custom"})["Parameters"] == "the defaults"
-    own = {**model, "parse_function": {L2: "mine.other"}}
-    assert facts(own, {L2: entry()}, data=data)["Parameters"].endswith("L2: own prompt, other")
+    custom = {**model, "parse_function": {L2: "mine.other"}}
+    assert facts(custom, {L2: entry()}, data=data)["Parameters"].endswith("L2: own prompt, other")
 
 
 @pytest.mark.parametrize(("value", "is_told"), [("1", 1), (" True ", 1), ("0", 0), (None, 0)])
 def test_weighted_scores_of_l1_are_named_where_the_score_was_weighted(value, is_told):
     scoring = {"environment": {"L1_USE_WEIGHTED": value}}
     manifest = {"config": {"model": {"m": {"imp_type": "custom"}}}, "scoring": scoring}
-    found = {each["name"]: each["text"] for each in run_facts(manifest, {}, TOTALS)}
-    assert ("L1 weighted by options" in found.get("Parameters", "")) == is_told
+    texts = {fact["name"]: fact["text"] for fact in run_facts(manifest, {}, TOTALS)}
+    assert ("L1 weighted by options" in texts.get("Parameters", "")) == is_told
 
 
 def test_parse_functions_are_those_of_the_last_scoring():
@@ -90,8 +92,8 @@ def test_parse_functions_are_those_of_the_last_scoring():
         "scoring": {"config": scored},
         "datasets": {L2: entry()},
     }
-    found = {each["name"]: each["text"] for each in run_facts(manifest, {L2: "L2"}, TOTALS)}
-    assert found["Parameters"] == "L2: later"
+    texts = {fact["name"]: fact["text"] for fact in run_facts(manifest, {L2: "L2"}, TOTALS)}
+    assert texts["Parameters"] == "L2: later"
 
 
 @pytest.mark.parametrize(
@@ -106,9 +108,9 @@ def test_parse_functions_are_those_of_the_last_scoring():
     ],
 )
 def test_samples_are_on_images_and_episodes_of_tasks(totals, expected):
-    found = run_facts({}, {}, TOTALS | totals)
-    shown = {each["name"]: each["text"] for each in found}
-    assert shown["Samples" if " on " in expected else "Episodes"] == expected
+    facts_of_totals = run_facts({}, {}, TOTALS | totals)
+    texts = {fact["name"]: fact["text"] for fact in facts_of_totals}
+    assert texts["Samples" if " on " in expected else "Episodes"] == expected
 
 
 def test_of_a_config_with_several_models_it_names_the_one_that_the_report_is_of():
@@ -155,13 +157,13 @@ def test_it_says_what_data_the_scores_are_of(datasets, expected):
 def test_it_says_when_how_long_and_at_what_cost(wall_s, expected):
     tokens = {"prompt_tokens": 1_500_000, "completion_tokens": 2400}
     statuses = {"ok": 2000, "failed": 5}  # rotations, too
-    found = facts(
+    texts = facts(
         {},
         {L2: entry(tokens=tokens, statuses=statuses)},
         wall_s=wall_s,
         started_at="2026-01-02T03:04:05+00:00",
     )
-    assert found == {
+    assert texts == {
         "Data": "MMBench-GUI as published",
         "Date": "2 Jan 2026, 03:04 UTC",
         "Duration": expected,
@@ -180,16 +182,16 @@ def test_it_says_when_how_long_and_at_what_cost(wall_s, expected):
 )
 def test_the_duration_is_that_of_the_newest_run_and_says_so(first, expected):
     sets = {L1: entry(answered=[]), L2: entry(answered=[first, "2026-01-02T03:04:14+00:00"])}
-    found = facts({}, sets, wall_s=9, started_at="2026-01-02T03:04:05+00:00")
-    assert found["Duration"] == expected
+    texts = facts({}, sets, wall_s=9, started_at="2026-01-02T03:04:05+00:00")
+    assert texts["Duration"] == expected
 
 
 def test_what_is_not_known_is_left_out():
-    assert [each["name"] for each in run_facts({}, {}, TOTALS)] == ["Samples", "Tokens", "Requests"]
+    assert [fact["name"] for fact in run_facts({}, {}, TOTALS)] == ["Samples", "Tokens", "Requests"]
 
 
 @pytest.mark.parametrize(
-    ("of", "is_partial", "expected"),
+    ("changes", "is_partial", "expected"),
     [
         (entry(), False, True),
         (entry(), True, False),
@@ -199,5 +201,5 @@ def test_what_is_not_known_is_left_out():
         (entry(mode="basic"), False, False),
     ],
 )
-def test_only_the_whole_published_data_set_is_the_published_one(of, is_partial, expected):
-    assert is_whole(of, is_partial=is_partial) == expected
+def test_only_the_whole_published_data_set_is_the_published_one(changes, is_partial, expected):
+    assert is_whole(changes, is_partial=is_partial) == expected

@@ -19,9 +19,9 @@ def test_a_failed_request_shows_its_error_and_no_reply(open_tab):
     tab = open_tab(address=f"#/sample/{L2}/3")
     facts, blocks = tab.text("#view-sample"), tab.page.locator("#reply .block").all_inner_texts()
     assert FAILED_TEXT not in facts
-    [shown] = [text for text in blocks if "timeout" in text]
-    assert re.match(r"reply\s*no reply\s+Error: timeout", shown, re.IGNORECASE)
-    assert "no answer <script>" in shown
+    [block] = [text for text in blocks if "timeout" in text]
+    assert re.match(r"reply\s*no reply\s+Error: timeout", block, re.IGNORECASE)
+    assert "no answer <script>" in block
     legend = tab.text("#legend")
     assert "no reply" in legend and "could be read" not in legend
 
@@ -53,19 +53,19 @@ def test_target_and_click_lie_where_the_image_has_them(open_tab, keys, viewport)
     tab = open_tab(address=f"#/sample/{L2}/0", viewport=viewport)
     scale = {"1": 1, "2": 2}.get(keys[:1])
     tab.press(*keys.split())
-    left, top, width, height = tab.box("#canvas img")
+    x, y, width, height = tab.box("#canvas img")
     if scale:
         assert (width, height) == pytest.approx((1920 * scale, 1080 * scale), abs=0.1)
     assert width / height == pytest.approx(1920 / 1080, rel=1e-3)
     x1, y1, x2, y2 = BOX
-    expected = [left + x1 * width, top + y1 * height, (x2 - x1) * width, (y2 - y1) * height]
+    expected = [x + x1 * width, y + y1 * height, (x2 - x1) * width, (y2 - y1) * height]
     assert tab.box("#canvas .target") == pytest.approx(expected, abs=1)
-    click = [left + POINT[0] * width, top + POINT[1] * height]
+    click = [x + POINT[0] * width, y + POINT[1] * height]
     assert tab.box("#canvas .point")[:2] == pytest.approx(click, abs=1)
 
 
 @pytest.mark.parametrize(
-    ("click", "key", "seen"),
+    ("click", "key", "marks"),
     [
         ([0.9, 0.9], "t", [".target", ".point"]),
         ([1.4, 0.3], "t", [".target", ".point"]),
@@ -74,7 +74,7 @@ def test_target_and_click_lie_where_the_image_has_them(open_tab, keys, viewport)
     ],
 )
 def test_what_is_zoomed_to_is_in_sight_wherever_the_click_went(
-    open_tab, tmp_path, click, key, seen
+    open_tab, tmp_path, click, key, marks
 ):
     sample = l2_sample(0, box_frac=[0.1, 0.2, 0.12, 0.22], point_frac=click, file_wh=[1920, 1080])
     write_samples(tmp_path / "run", L2, [sample])
@@ -85,10 +85,10 @@ def test_what_is_zoomed_to_is_in_sight_wherever_the_click_went(
     outside = max(click) > 1
     assert ("click, outside the image" in tab.text("#legend")) == outside
     tab.press(key)
-    left, top, width, height = tab.box("#stage")
-    for mark in seen:
+    x_px, y_px, width, height = tab.box("#stage")
+    for mark in marks:
         x, y, *_ = tab.box(f"#canvas {mark}")
-        assert left < x < left + width and top < y < top + height
+        assert x_px < x < x_px + width and y_px < y < y_px + height
 
 
 def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab):
@@ -115,7 +115,7 @@ def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab)
 
 
 @pytest.mark.parametrize(
-    ("address", "place", "texts"),
+    ("address", "selector", "texts"),
     [
         (
             f"#/sample/{L2}/0",
@@ -152,31 +152,31 @@ def test_the_wheel_zooms_at_the_pointer_and_dragging_moves_the_picture(open_tab)
     ],
 )
 def test_a_sample_shows_what_was_sent_what_came_back_and_markup_as_text(
-    open_tab, address, place, texts
+    open_tab, address, selector, texts
 ):
     tab = open_tab(address=address)
     tab.page.wait_for_selector("#facts .block")
     tab.run(
         "for (const each of document.querySelectorAll('#view-sample details')) each.open = true"
     )
-    shown = tab.text(place)
-    assert [text for text in texts if text not in shown] == []
+    page_text = tab.text(selector)
+    assert [text for text in texts if text not in page_text] == []
     assert tab.texts("#facts script, #facts img, #reply script, #reply img") == []
 
 
 def test_options_say_which_is_right_and_which_was_chosen(open_tab):
     options = open_tab(address=f"#/sample/{L1}/0").page.locator(".options li").all_inner_texts()
-    shown = [" ".join(option.split()) for option in options]
-    assert shown == [f"A {BAD}", "B yes ✓ right", "C no ● chosen"]
+    lines = [" ".join(option.split()) for option in options]
+    assert lines == [f"A {BAD}", "B yes ✓ right", "C no ● chosen"]
 
 
 def test_a_question_shows_what_was_chosen_in_each_rotation_of_its_options(open_tab):
     tab = open_tab(address=f"#/sample/{L1}/0")
     turns = tab.page.locator(".rotations li").all_inner_texts()
-    shown = [" ".join(turn.split()) for turn in turns]
+    lines = [" ".join(turn.split()) for turn in turns]
     assert "right in 1 of 3" in tab.text(".rotations h3")
     for turn, (verdict, right, text) in zip(
-        shown, [("miss", "B", "no"), ("miss", "A", BAD), ("hit", "C", "yes")], strict=True
+        lines, [("miss", "B", "no"), ("miss", "A", BAD), ("hit", "C", "yes")], strict=True
     ):
         assert verdict in turn and f"chose C, right {right}" in turn and text in turn, turn
 
@@ -186,8 +186,8 @@ def test_without_images_targets_are_drawn_on_an_empty_frame(open_tab, report, tm
     shutil.copytree(report.parent.parent, run, ignore=shutil.ignore_patterns("report"))
     tab = open_tab(build_report(run, **places), address=f"#/sample/{L2}/0")
     assert "not found" in tab.text("#canvas")
-    left, top, width, height = tab.box("#canvas")
-    click = [left + POINT[0] * width, top + POINT[1] * height]
+    x_px, y_px, width, height = tab.box("#canvas")
+    click = [x_px + POINT[0] * width, y_px + POINT[1] * height]
     assert tab.box("#canvas .point")[:2] == pytest.approx(click, abs=1)
     tab.press("o")
     assert "images were not found" in tab.text(".problems")
@@ -195,8 +195,8 @@ def test_without_images_targets_are_drawn_on_an_empty_frame(open_tab, report, tm
 
 def swipe(tab, selector, right=0, down=0):
     """Moves one finger over an element, as a browser on a phone gets it."""
-    left, top, width, height = tab.box(selector)
-    x, y = left + width / 2, max(top, 0) + min(height, 300) / 2
+    x_px, y_px, width, height = tab.box(selector)
+    x, y = x_px + width / 2, max(y_px, 0) + min(height, 300) / 2
     send = tab.context.new_cdp_session(tab.page).send
     for step in range(11):
         point = {"x": x + right * step / 10, "y": y + down * step / 10}
@@ -228,8 +228,8 @@ def test_on_a_phone_the_question_comes_first_then_the_image(open_phone, level):
     ]
     tops = [tab.box(name)[1] for name in names]
     assert tops == sorted(tops)
-    left, top, width, height = tab.box("#stage")
-    assert top + height < PHONE["height"] and left >= 0 and left + width <= PHONE["width"]
+    x_px, y_px, width, height = tab.box("#stage")
+    assert y_px + height < PHONE["height"] and x_px >= 0 and x_px + width <= PHONE["width"]
 
 
 def test_on_a_phone_a_swipe_over_the_image_scrolls_the_page(open_phone):

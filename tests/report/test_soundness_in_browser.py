@@ -26,14 +26,14 @@ VIEWS = [
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(open_tab, scheme, viewport):
     tab = open_tab(color_scheme=scheme, viewport=viewport)
-    found = {}
+    violations = {}
     for view in VIEWS:
         if view == "help":
             tab.press("h")
         else:
             tab.go(view)
-        found[view] = tab.findings()
-    assert found == {view: [] for view in VIEWS}
+        violations[view] = tab.findings()
+    assert violations == {view: [] for view in VIEWS}
 
 
 BAD_NAME = "<img src=x onerror=alert(3)>"  # without the slash that a file name may not have
@@ -55,25 +55,25 @@ def spoilt(value):
     if isinstance(value, str):
         return f"{value} {BAD}"
     if isinstance(value, dict):
-        return {spoilt(name): spoilt(each) for name, each in value.items()}
-    return [spoilt(each) for each in value] if isinstance(value, list) else value
+        return {spoilt(name): spoilt(item) for name, item in value.items()}
+    return [spoilt(item) for item in value] if isinstance(value, list) else value
 
 
 def spoilt_sample(facts):
     """Markup in every field that a model, a data set or a user can fill."""
-    own = {
+    changes = {
         "index": f"{facts['index']} {BAD}",
         "raw": BAD,
         "reasoning": BAD,
         "check": [BAD],
         "extra": BAD,
     }
-    own["chosen"] = BAD if facts.get("options") else None
-    own["error"] = {"class": BAD, "message": BAD}
-    own["prompt"] = [
-        {name: spoilt(each) for name, each in part.items()} for part in facts["prompt"]
+    changes["chosen"] = BAD if facts.get("options") else None
+    changes["error"] = {"class": BAD, "message": BAD}
+    changes["prompt"] = [
+        {name: spoilt(item) for name, item in part.items()} for part in facts["prompt"]
     ]
-    return {name: each if name in KEPT else spoilt(each) for name, each in facts.items()} | own
+    return {name: item if name in KEPT else spoilt(item) for name, item in facts.items()} | changes
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_markup_in_any_field_stays_text_in_every_view(open_tab, spoilt_report):
     check = tab.run(
         "Report.store.listLink({ check: Report.store.values('check')[0], view: 'table' })"
     )
-    seen = 0
+    count = 0
     for view in [
         "#/overview",
         "#/samples",
@@ -127,13 +127,15 @@ def test_markup_in_any_field_stays_text_in_every_view(open_tab, spoilt_report):
         tab.go(view)
         tab.run("for (const each of document.querySelectorAll('details')) each.open = true")
         tab.settle()
-        seen += tab.run("document.querySelector('main:not([hidden])').innerText").count("alert(")
-        made = "script:not([src]), img:not([src^='pictures/']), [onerror]"
+        count += tab.run("document.querySelector('main:not([hidden])').innerText").count("alert(")
+        forbidden = "script:not([src]), img:not([src^='pictures/']), [onerror]"
         assert (
-            tab.run("(made) => [...document.querySelectorAll(made)].map((e) => e.outerHTML)", made)
+            tab.run(
+                "(made) => [...document.querySelectorAll(made)].map((e) => e.outerHTML)", forbidden
+            )
             == []
         )
     assert len(addresses) == 4
     tab.go(addresses[0])
     assert len(tab.texts(".rotations li")) == 3
-    assert seen > 100
+    assert count > 100

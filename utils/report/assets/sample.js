@@ -2,7 +2,8 @@
 /* One sample: its picture, what was asked, what came back, and how that became a verdict. */
 
 Report.sample = (() => {
-  const { el, awayText, badge, excerpt, label, whole, short, marked, store, items, gallery, stage, film, overview } = Report;
+  const { el, awayText, badge, excerpt, label, whole, short, marked } = Report;
+  const { store, items, gallery, stage, film, overview } = Report;
   const $ = (id) => document.getElementById(id);
   const SHOWN = new Set([
     "prompt",
