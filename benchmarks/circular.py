@@ -160,74 +160,105 @@ class Circular:
         """
         counts: Counter[str] = Counter()
         questions: list[_Question] = []
-        beyond = []
+        unsupported = []  # with letters that the parser does not know
         pictures = columns.pictures()
         for _, group in groupby(range(len(columns)), columns["question"].__getitem__):
-            turns = list(group)
-            first, options = turns[0], [columns["options"][turn] for turn in turns]
-            index = columns["index"][first]
-            counts.update(columns["status"][turn] for turn in turns[1:])
-            if not self._can_rotate(listed_letters(options[0])):
-                beyond.append(index)
-                continue
-            if len(turns) < columns["rotations"][first]:
+            rotations = list(group)
+            first = rotations[0]
+            counts.update(columns["status"][rotation] for rotation in rotations[1:])
+            if not self._can_rotate(listed_letters(columns["options"][first])):
+                unsupported.append(columns["index"][first])
+            elif len(rotations) < columns["rotations"][first]:
                 counts["incomplete"] += 1
-                continue
-            letters = [columns["chosen"][turn] for turn in turns]
-            # Of an option that is not listed, or no letter at all, there is no text.
-            chosen = {each.get(str(x)) for each, x in zip(options, letters, strict=True)}
-            questions.append(
-                _Question(
-                    index,
-                    str(columns["split"][first]),
-                    int(pictures[first]),
-                    [columns["hit"][turn] for turn in turns],
-                    len(chosen) == 1 and None not in chosen,
-                    bool(names_other_options(options[0])),
-                )
-            )
-            # Two rotations may be one and the same request, though their options differ.
-            requests = [columns["fingerprint"][turn] for turn in turns]
-            asked = {pair for pair in zip(requests, map(str, options), strict=True) if pair[0]}
-            counts["not rotated"] += len({request for request, _ in asked}) < len(asked)
-        splits = in_order({q.split for q in questions}, DIFFICULTIES)
-        rows = [_row(split, [q for q in questions if q.split == split]) for split in splits]
-        rows += [_row("Overall", questions)] if questions else []
-        notes = [MEANING]
-        if beyond:
-            what = f"{len(beyond)} questions, index {_named(beyond)}"
-            why = "because the protocol's parser knows only the options A to F"
-            notes.append(f"left out, {why}: {what}")
-        if flagged := [question.index for question in questions if question.is_flagged]:
-            without = rows[-1]["circular_unflagged"]["value"]
-            notes.append(
-                'rotating breaks options that refer to letters or places ("A and B", "all of the '
-                f'above"): {len(flagged)} of {len(questions)} questions, index {_named(flagged)}; '
-                f"circular accuracy without them: {format_percent(without)} %"
-            )
-        section = {"title": TITLE, "rows": rows, "notes": notes, "findings": _findings(counts)}
-        return {**section, "table": _table(rows)}
+            else:
+                questions.append(_question(columns, rotations, int(pictures[first])))
+                counts["not rotated"] += _has_equal_requests(columns, rotations)
+        splits = in_order({question.split for question in questions}, DIFFICULTIES)
+        rows = [
+            _row(split, [question for question in questions if question.split == split])
+            for split in splits
+        ]
+        if questions:
+            rows.append(_row("Overall", questions))
+        return {
+            "title": TITLE,
+            "rows": rows,
+            "notes": _notes(unsupported, questions, rows),
+            "findings": _findings(counts),
+            "table": _table(rows),
+        }
+
+
+def _question(columns: SampleColumns, rotations: Sequence[int], picture: int) -> _Question:
+    """Return one question in all its rotations, which are given by their rows in `columns`."""
+    first = rotations[0]
+    options = [columns["options"][rotation] for rotation in rotations]
+    letters = [columns["chosen"][rotation] for rotation in rotations]
+    # Of an option that is not listed, or no letter at all, there is no text.
+    texts = {listed.get(str(letter)) for listed, letter in zip(options, letters, strict=True)}
+    return _Question(
+        index=columns["index"][first],
+        split=str(columns["split"][first]),
+        picture=picture,
+        hits=[columns["hit"][rotation] for rotation in rotations],
+        is_consistent=len(texts) == 1 and None not in texts,
+        is_flagged=bool(names_other_options(options[0])),
+    )
+
+
+def _has_equal_requests(columns: SampleColumns, rotations: Sequence[int]) -> bool:
+    """Return whether two rotations were one and the same request, though their options differ."""
+    requests = set()
+    for rotation in rotations:
+        fingerprint = columns["fingerprint"][rotation]
+        if fingerprint:
+            requests.add((fingerprint, str(columns["options"][rotation])))
+    return len({fingerprint for fingerprint, _ in requests}) < len(requests)
+
+
+def _notes(
+    unsupported: Sequence[Any], questions: Sequence[_Question], rows: Sequence[Row]
+) -> list[str]:
+    notes = [MEANING]
+    if unsupported:
+        notes.append(
+            "left out, because the protocol's parser knows only the options A to F: "
+            f"{len(unsupported)} questions, index {_index_list(unsupported)}"
+        )
+    flagged = [question.index for question in questions if question.is_flagged]
+    if flagged:
+        accuracy = rows[-1]["circular_unflagged"]["value"]
+        notes.append(
+            'rotating breaks options that refer to letters or places ("A and B", "all of the '
+            f'above"): {len(flagged)} of {len(questions)} questions, index '
+            f"{_index_list(flagged)}; circular accuracy without them: {format_percent(accuracy)} %"
+        )
+    return notes
 
 
 def _row(name: str, group: Sequence[_Question]) -> Row:
     """Cells with intervals, but `questions` and `flagged` (numbers) and `blind_...` (percent)."""
-    kept = [q for q in group if not q.is_flagged]
-    counts = [len(q.hits) for q in group]
+    unflagged = [question for question in group if not question.is_flagged]
+    counts = [len(question.hits) for question in group]
 
     def cell(questions: Sequence[_Question], right: Callable[[_Question], int]) -> Row:
-        return share([right(q) for q in questions], numbered([q.picture for q in questions]))
+        pictures = numbered([question.picture for question in questions])
+        return share([right(question) for question in questions], pictures)
 
-    return {
+    row = {
         "name": name,
         "questions": len(group),
-        "flagged": len(group) - len(kept),
-        "plain": cell(group, lambda q: q.hits[0]),
-        "circular": cell(group, lambda q: min(q.hits)),
-        "circular_unflagged": cell(kept, lambda q: min(q.hits)) if len(kept) < len(group) else None,
-        "consistent": cell(group, lambda q: q.is_consistent),
-        "blind_plain": round(100 * sum(1 / n for n in counts) / len(group), 4),
-        "blind_circular": round(100 * sum(n**-n for n in counts) / len(group), 4),
+        "flagged": len(group) - len(unflagged),
+        "plain": cell(group, lambda question: question.hits[0]),
+        "circular": cell(group, lambda question: min(question.hits)),
+        "circular_unflagged": None,
+        "consistent": cell(group, lambda question: question.is_consistent),
+        "blind_plain": round(100 * sum(1 / count for count in counts) / len(group), 4),
+        "blind_circular": round(100 * sum(count**-count for count in counts) / len(group), 4),
     }
+    if len(unflagged) < len(group):
+        row["circular_unflagged"] = cell(unflagged, lambda question: min(question.hits))
+    return row
 
 
 def _table(rows: Sequence[Row]) -> dict[str, Any]:
@@ -237,15 +268,16 @@ def _table(rows: Sequence[Row]) -> dict[str, Any]:
     def cell(figure: Any) -> Any:  # a chance that was worked out has no interval
         return {"value": figure, **in_percent(None)} if isinstance(figure, float) else figure
 
-    shown = [
+    table_rows = [
         {"name": row["name"], "cells": [cell(row[COLUMNS[name]]) for name in names]} for row in rows
     ]
-    return {"title": TITLE, "columns": names, "rows": shown}
+    return {"title": TITLE, "columns": names, "rows": table_rows}
 
 
-def _named(indices: Sequence[Any]) -> str:
+def _index_list(indices: Sequence[Any]) -> str:
+    text = ", ".join(map(str, indices[:MOST_NAMED]))
     more = len(indices) - MOST_NAMED
-    return ", ".join(map(str, indices[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def _findings(counts: Counter[str]) -> list[Finding]:

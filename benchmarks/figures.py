@@ -35,31 +35,33 @@ Sections = dict[str, dict[str, Any]]
 
 
 def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Sections:
-    """The sections of multiple choice.
+    """Return the sections of multiple choice.
 
     Weighted: a question with n options weighs (n-1)/n within a platform, as in the score.
     """
     import numpy as np
 
-    options = np.array([len(each or ()) for each in columns["options"]], dtype=np.float64)
-    figures = _Figures(columns, (options - 1) / np.maximum(options, 1) if weighted else None)
-    platforms, splits = list(figures.masks["platform"]), list(figures.masks["split"])
+    option_counts = np.array([len(options or ()) for options in columns["options"]], dtype=float)
+    weights = (option_counts - 1) / np.maximum(option_counts, 1) if weighted else None
+    figures = _Figures(columns, weights)
+    platforms = list(figures.masks["platform"])
+    splits = list(figures.masks["split"])
     averages = figures.of_all("overall")  # the score's own figure here, unlike in grounding
     rows = []
-    averages["macro by difficulty"] = figures.mean([figures.where(split) for split in splits])
+    averages["macro by difficulty"] = figures.mean([figures.mask_of(split) for split in splits])
     for split in splits:
-        parts = [figures.where(split, platform) for platform in platforms]
-        level = figures.one(figures.where(split))
+        parts = [figures.mask_of(split, platform) for platform in platforms]
+        level = figures.one(figures.mask_of(split))
         if weighted:  # parity: platforms weigh by their number of samples, whatever questions weigh
             level = figures.mean(parts, [float(mask.sum()) for mask in parts])
         rows.append({"name": split, "cells": [*map(figures.one, parts), level]})
         averages |= {split: level, f"{split}, macro by platform": figures.mean(parts)}
-    chance = 1 / np.maximum(options, 1)
+    chance = 1 / np.maximum(option_counts, 1)
     return {
         "chance": {
             "meaning": "a random letter",
             "overall": figures.chance(chance, [figures.weights > 0]),
-            **{split: figures.chance(chance, [figures.where(split)]) for split in splits},
+            **{split: figures.chance(chance, [figures.mask_of(split)]) for split in splits},
         },
         "table": {"title": title, "columns": [*platforms, "Overall"], "rows": rows},
         "averages": averages,
@@ -68,26 +70,29 @@ def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Se
 
 
 def grounding_sections(columns: SampleColumns, title: str) -> Sections:
-    """The sections of grounding."""
+    """Return the sections of grounding."""
     figures = _Figures(columns)
     platforms = list(figures.masks["platform"])
     splits = [split for split in GROUNDING_TYPES if split in figures.masks["split"]]
     rows = []
     for split in splits:
-        parts = [*(figures.where(split, platform) for platform in platforms), figures.where(split)]
+        parts = [
+            *(figures.mask_of(split, platform) for platform in platforms),
+            figures.mask_of(split),
+        ]
         rows.append({"name": split, "cells": [*map(figures.one, parts)]})
-    means = [figures.mean([figures.where(split, p) for split in splits]) for p in platforms]
-    overall = figures.mean([figures.where(split) for split in splits])
+    means = [figures.mean([figures.mask_of(split, p) for split in splits]) for p in platforms]
+    overall = figures.mean([figures.mask_of(split) for split in splits])
     rows.append({"name": "average", "cells": [*means, overall]})
     averages = {**figures.of_all("micro"), "Average accuracy": overall}
     for split in GROUNDING_TYPES:
-        averages[f"{split.capitalize()} accuracy"] = figures.one(figures.where(split))
+        averages[f"{split.capitalize()} accuracy"] = figures.one(figures.mask_of(split))
     chance = _areas(columns["box_frac"])
     return {
         "chance": {
             "meaning": "a random click: the mean area of the targets",
-            **{split: figures.chance(chance, [figures.where(split)]) for split in splits},
-            "average": figures.chance(chance, [figures.where(split) for split in splits]),
+            **{split: figures.chance(chance, [figures.mask_of(split)]) for split in splits},
+            "average": figures.chance(chance, [figures.mask_of(split) for split in splits]),
         },
         "table": {"title": title, "columns": [*platforms, "Overall"], "rows": rows},
         "averages": averages,
@@ -96,20 +101,20 @@ def grounding_sections(columns: SampleColumns, title: str) -> Sections:
 
 
 def _size_classes(boxes: Sequence[Sequence[float] | None]) -> list[str | None]:
-    """How large targets are: the side of a square of their area, against that of the image's.
+    """Return how large targets are: the side of a square of their area, against the image's.
 
     At 1920x1080, 1.5 % are 22 pixels, 3 % 43 and 6 % 86.
     """
     import numpy as np
 
     limits = [limit for limit, _ in SIZE_CLASSES]
-    places = np.digitize(np.sqrt(_areas(boxes)), limits).tolist()
+    classes = np.digitize(np.sqrt(_areas(boxes)), limits).tolist()
     names = ORDERS["target size"]
-    return [names[place] if box else None for box, place in zip(boxes, places, strict=True)]
+    return [names[index] if box else None for box, index in zip(boxes, classes, strict=True)]
 
 
 def _areas(boxes: Sequence[Sequence[float] | None]) -> Floats:
-    """The part of the image that each target covers."""
+    """Return the part of the image that each target covers."""
     import numpy as np
 
     x1, y1, x2, y2 = table(boxes, 4).T
@@ -126,30 +131,33 @@ class _Figures:
     def __init__(self, columns: SampleColumns, weights: Floats | None = None) -> None:
         import numpy as np
 
-        self._columns, self._hits, self._pictures = columns, columns.hits(), columns.pictures()
+        self._columns = columns
+        self._hits = columns.hits()
+        self._pictures = columns.pictures()
         self.weights = np.ones(len(columns)) if weights is None else weights
         # grouping → label, in the usual order → which samples carry it
         self.masks: dict[str, dict[str, Mask]] = {}
         for grouping, order in ORDERS.items():
             is_size = grouping == "target size"
             column = _size_classes(columns["box_frac"]) if is_size else columns[grouping]
-            labels = np.array(["none" if each is None else str(each) for each in column], dtype=str)
+            texts = ["none" if value is None else str(value) for value in column]
+            labels = np.array(texts, dtype=str)
             names = in_order(set(labels.tolist()), order)
             self.masks[grouping] = {name: labels == name for name in names}
 
-    def where(self, split: str, platform: str | None = None) -> Mask:
-        """The samples of a split, on a platform or on all."""
+    def mask_of(self, split: str, platform: str | None = None) -> Mask:
+        """Return which samples are of a split, on a platform or on all."""
         import numpy as np
 
         mask = self.masks["split"].get(split, np.zeros(len(self._hits), dtype=np.bool_))
         return mask if platform is None else mask & self.masks["platform"][platform]
 
     def one(self, mask: Mask) -> Row | None:
-        """The mean of these samples."""
+        """Return the mean of some samples."""
         return self.mean([mask])
 
     def group(self, grouping: str) -> dict[str, Row | None]:
-        """Each label's own figure."""
+        """Return the figure of each label."""
         cells = {label: self.one(mask) for label, mask in self.masks[grouping].items()}
         if grouping != "target size":
             return cells
@@ -160,12 +168,12 @@ class _Figures:
         }
 
     def of_all(self, name: str) -> dict[str, Row | None]:
-        """Of all samples under a name, and of the means of the platforms."""
+        """Return the figure of all samples under a name, and that of the means of the platforms."""
         parts = list(self.masks["platform"].values())
         return {name: self.one(self.weights >= 0), "macro by platform": self.mean(parts)}
 
     def chance(self, values: Floats, parts: Sequence[Mask]) -> float | None:
-        """What chance reaches, in percent: the average of the means of the parts."""
+        """Return what chance reaches, in percent: the average of the means of the parts."""
         import numpy as np
 
         means = [
@@ -176,26 +184,36 @@ class _Figures:
         return 100 * float(np.mean(means)) if means else None
 
     def mean(self, parts: Sequence[Mask], shares: Sequence[float] | None = None) -> Row | None:
-        """The average, in shares (None: equal ones), of the means of the parts, in percent.
+        """Return the average, in shares (None: equal ones), of the means of the parts, in percent.
 
         Empty parts and those without weight do not count; None where there are no others. `low`
         and `high` are None under 10 images; `pictures` are those that have a weight.
         """
         import numpy as np
 
-        shared = zip(parts, shares or [1.0] * len(parts), strict=True)
-        counted = [(np.flatnonzero(m), each) for m, each in shared if self.weights[m].sum() > 0]
-        if not counted:
+        indices_by_part = []
+        counted_shares = []
+        for mask, part_share in zip(parts, shares or [1.0] * len(parts), strict=True):
+            if self.weights[mask].sum() > 0:
+                indices_by_part.append(np.flatnonzero(mask))
+                counted_shares.append(part_share)
+        if not indices_by_part:
             return None
-        total, value, weights = sum(each for _, each in counted), 0.0, []
-        for places, each in counted:
-            own = self.weights[places]
-            value += each / total * float(self._hits[places] @ own) / float(own.sum())
-            weights.append(each / total * own / own.sum())
-        where, weight = np.concatenate([p for p, _ in counted]), np.concatenate(weights)
-        groups = np.repeat(np.arange(len(weights)), [len(each) for each in weights])
+        total_share = sum(counted_shares)
+        value = 0.0
+        weights_by_part = []
+        for indices, part_share in zip(indices_by_part, counted_shares, strict=True):
+            weights = self.weights[indices]
+            hits = float(self._hits[indices] @ weights)
+            value += part_share / total_share * hits / float(weights.sum())
+            weights_by_part.append(part_share / total_share * weights / weights.sum())
+        indices = np.concatenate(indices_by_part)
+        groups = None
+        if len(indices_by_part) > 1:
+            sizes = [len(part) for part in indices_by_part]
+            groups = np.repeat(np.arange(len(sizes)), sizes)
         cell = share(
-            self._hits[where], self._pictures[where], weight, groups if len(weights) > 1 else None
+            self._hits[indices], self._pictures[indices], np.concatenate(weights_by_part), groups
         )
         return {**cell, "value": 100 * value}  # not rounded, as in the score file
 
@@ -204,7 +222,7 @@ class _Figures:
 
 
 def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int]) -> Sections:
-    """The sections of episodes: under each budget success rate and area, by platform and in all.
+    """Return the sections of episodes: success rate and area under each budget, by platform.
 
     Intervals are clustered by task: variants of one share its difficulty. The area in file order
     has none.
@@ -216,36 +234,43 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
     results = [
         TaskResult(bool(hit), int(steps), str(platform), str(split), tuple(apps or ()))
         for hit, steps, platform, split, apps in zip(
-            *(columns[name] for name in ("hit", "steps", "platform", "split", "apps")), strict=True
+            columns["hit"],
+            columns["steps"],
+            columns["platform"],
+            columns["split"],
+            columns["apps"],
+            strict=True,
         )
     ]
     tasks = numbered([str(task) for task in columns["task"]])
 
-    def cell(name: str, budget: int, places: Sequence[int]) -> Row:
-        cut = [results[place].within(budget) for place in places]
-        if name == "EQA":
-            area = efficiency_area(cut, budget) or 0.0
-            return {
-                **share(np.zeros(len(cut)), tasks[places]),
-                "low": None,
-                "high": None,
-                "value": 100 * area,
-            }
-        is_rate = name == "SR"
-        values = [float(each.success) for each in cut] if is_rate else expected_areas(cut, budget)
-        return {**share(values, tasks[places]), "value": 100 * sum(values) / len(values)}
+    def cell(figure: str, budget: int, indices: Sequence[int]) -> Row:
+        in_budget = [results[index].within(budget) for index in indices]
+        group_tasks = tasks[indices]
+        if figure == "EQA":
+            area = efficiency_area(in_budget, budget) or 0.0
+            counts = share(np.zeros(len(in_budget)), group_tasks)
+            return {**counts, "low": None, "high": None, "value": 100 * area}
+        if figure == "SR":
+            values = [float(result.success) for result in in_budget]
+        else:
+            values = expected_areas(in_budget, budget)
+        return {**share(values, group_tasks), "value": 100 * sum(values) / len(values)}
 
     def rates(group: Mapping[str, Sequence[int]]) -> dict[str, Row]:
-        return {name: cell("SR", budgets[-1], places) for name, places in group.items()}
+        return {name: cell("SR", budgets[-1], indices) for name, indices in group.items()}
 
-    every, groups = list(range(len(results))), episode_groups(results)
-    parts = [*groups["platform"].values(), every]
+    all_indices = list(range(len(results)))
+    groups = episode_groups(results)
+    parts = [*groups["platform"].values(), all_indices]
     rows = [
-        {"name": f"{name} {budget}", "cells": [cell(name, budget, places) for places in parts]}
+        {"name": f"{name} {budget}", "cells": [cell(name, budget, part) for part in parts]}
         for budget in budgets
         for name in ("SR", "EQA", "EQA*")
     ]
-    ended = [str(each) for each in columns["ended"]]
+    by_ending: dict[str, list[TaskResult]] = {}
+    for result, ending in zip(results, columns["ended"], strict=True):
+        by_ending.setdefault(str(ending), []).append(result)
     return {
         "table": {
             "title": title,
@@ -253,7 +278,7 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
             "rows": rows,
             "unit": "SR and EQA in %, by step limit; EQA* in any order",
         },
-        "averages": rates({f"overall SR at {budgets[-1]} steps": every}),
+        "averages": rates({f"overall SR at {budgets[-1]} steps": all_indices}),
         "groups": {
             "platform": rates(groups["platform"]),
             "split": rates(groups["category"]),
@@ -261,13 +286,7 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
         },
         "episodes": {
             "title": "How episodes end",
-            "rows": [
-                _ending(
-                    name,
-                    [result for result, end in zip(results, ended, strict=True) if end == name],
-                )
-                for name in sorted(set(ended))
-            ],
+            "rows": [_ending(name, by_ending[name]) for name in sorted(by_ending)],
         },
     }
 

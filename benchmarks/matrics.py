@@ -22,7 +22,7 @@ class Box(NamedTuple):
 
 
 def box_as_fractions(bbox: Sequence[float], file_wh: WH) -> Box:
-    """The annotated box in fractions of the image.
+    """Return the annotated box in fractions of the image.
 
     It has fractions if all four values lie in 0..1, else pixels of the image file; a -1 stands for
     0.
@@ -42,7 +42,7 @@ def box_as_fractions(bbox: Sequence[float], file_wh: WH) -> Box:
 
 
 def point_as_fractions(point: Point, file_wh: WH) -> Point:
-    """A predicted point in fractions of the image.
+    """Return a predicted point in fractions of the image.
 
     A coordinate above 1 declares pixels of the image file for both; else both are fractions.
     """
@@ -51,7 +51,7 @@ def point_as_fractions(point: Point, file_wh: WH) -> Point:
 
 
 def score_click(box_frac: Box, click_frac: Point | None) -> Verdict:
-    """Where the click went; None if there was none to read in the reply.
+    """Return where the click went; None if there was none to read in the reply.
 
     The bounds belong to the box; a crossed box (x1 > x2) contains nothing.
     """
@@ -72,7 +72,7 @@ class OptionResult(NamedTuple):
 
 
 def score_content_understanding(rows: Iterable[OptionResult], *, weighted: bool) -> Scores:
-    """The L1 score object; scores are in 0..1, failed requests count as misses.
+    """Return the L1 score object; scores are in 0..1, failed requests count as misses.
 
     Args:
         weighted: a question with n options weighs (n-1)/n, the chance of a blind guess to miss.
@@ -93,7 +93,9 @@ def score_content_understanding(rows: Iterable[OptionResult], *, weighted: bool)
         }
         scores[difficulty] = block | {
             "level_sample_num": len(level),
-            "level_score": _weighted_mean((b["score"], b["sample_num"]) for b in block.values()),
+            "level_score": _weighted_mean(
+                (part["score"], part["sample_num"]) for part in block.values()
+            ),
         }
     scores["total_sample_num"] = len(rows)
     return scores
@@ -111,18 +113,23 @@ def _option_block(group: Sequence[OptionResult], weighted: bool) -> Scores:
 def score_element_grounding(
     outcomes: Mapping[str, Mapping[str, Mapping[str, Sequence[int]]]],
 ) -> Scores:
-    """The L2 score object; accuracies are in percent, None where nothing was counted.
+    """Return the L2 score object; accuracies are in percent, None where nothing was counted.
 
     Args:
         outcomes: grounding type → platform → kind of element ("icon", "text", other) → outcomes,
             each 1 (hit), 0 (miss) or -1 (no point in the reply, or no reply).
     """
-    blocks, by_split = {}, {}
-    for split, kinds in outcomes.items():
-        blocks[split] = {name: _grounding_block(kinds[name]) for name in in_order(kinds, PLATFORMS)}
+    blocks: dict[str, Scores] = {}
+    for split, platforms in outcomes.items():
+        blocks[split] = {
+            name: _grounding_block(platforms[name]) for name in in_order(platforms, PLATFORMS)
+        }
+    by_split = {}
     for split in GROUNDING_TYPES:
-        counted = blocks.get(split, {}).values()
-        by_split[split] = _weighted_mean((b["Total accuracy"], b["Total num"]) for b in counted)
+        parts = blocks.get(split, {}).values()
+        by_split[split] = _weighted_mean(
+            (part["Total accuracy"], part["Total num"]) for part in parts
+        )
     return {
         "Average accuracy": _mean([value for value in by_split.values() if value is not None]),
         "Basic accuracy": by_split["basic"],
@@ -132,10 +139,12 @@ def score_element_grounding(
 
 
 def _grounding_block(kinds: Mapping[str, Sequence[int]]) -> Scores:
-    icon, text = kinds.get("icon", ()), kinds.get("text", ())
-    known = [*icon, *text]
+    icon = kinds.get("icon", ())
+    text = kinds.get("text", ())
+    scored = [*icon, *text]
     # parity: a kind other than icon and text counts in the divisor and nowhere else.
-    total, correct = sum(len(values) for values in kinds.values()), known.count(1)
+    total = sum(len(values) for values in kinds.values())
+    correct = scored.count(1)
     return {
         "Total num": total,
         "Icon num": len(icon),
@@ -144,13 +153,13 @@ def _grounding_block(kinds: Mapping[str, Sequence[int]]) -> Scores:
         "Icon accuracy": _percent_of_hits(icon),
         "Text accuracy": _percent_of_hits(text),
         "Correct num": correct,
-        "Wrong num": known.count(0),
-        "Error format num": known.count(-1),
+        "Wrong num": scored.count(0),
+        "Error format num": scored.count(-1),
     }
 
 
 def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:
-    """Known names in their usual order, then the others by alphabet."""
+    """Return known names in their usual order, then the others by alphabet."""
     names = set(names)
     return [name for name in order if name in names] + sorted(names - set(order))
 
@@ -184,18 +193,18 @@ class TaskResult(NamedTuple):
     apps: tuple[str, ...]
 
     def within(self, budget: int) -> TaskResult:
-        """The same episode under a smaller budget: what came later did not happen."""
+        """Return the same episode under a smaller budget: what came later did not happen."""
         is_in_time = self.success and self.steps <= budget
         return self._replace(success=is_in_time, steps=min(self.steps, budget))
 
 
 def success_rate(results: Sequence[TaskResult]) -> float | None:
-    """The share of episodes that succeeded, 0..1; None of none."""
+    """Return the share of episodes that succeeded, 0..1; None of none."""
     return _mean([result.success for result in results])
 
 
 def efficiency_area(results: Sequence[TaskResult], budget: int) -> float | None:
-    """EQA as its authors' published script reads it: the area under success over steps used, 0..1.
+    """Return EQA as its authors' script reads it: the area under success over steps used, 0..1.
 
     After k episodes, u is the share of all steps that they were allowed, R the share of all
     episodes that succeeded so far. R at u = 0, 0.01, ..., 1, linear between the episodes from
@@ -207,74 +216,78 @@ def efficiency_area(results: Sequence[TaskResult], budget: int) -> float | None:
     if not count:
         return None
     # Whole numbers, so that an episode that ends exactly on a point counts there.
-    ends, solved = [0], [0]
+    ends = [0]
+    solved = [0]
     for result in results:
         ends.append(ends[-1] + result.steps * AREA_POINTS)
         solved.append(solved[-1] + result.success)
-    total, k = 0.0, 0
+    total = 0.0
+    k = 0
     for point in range(AREA_POINTS + 1):
-        at = point * count * budget
-        while k < count and ends[k + 1] <= at:
+        used = point * count * budget
+        while k < count and ends[k + 1] <= used:
             k += 1
         total += solved[k]
         if k < count:
-            total += (solved[k + 1] - solved[k]) * (at - ends[k]) / (ends[k + 1] - ends[k])
+            total += (solved[k + 1] - solved[k]) * (used - ends[k]) / (ends[k + 1] - ends[k])
     return total / count / (AREA_POINTS + 1)
 
 
 def expected_areas(results: Sequence[TaskResult], budget: int) -> list[float]:
-    """What each episode adds to the exact area under the steps of R, in the mean over all orders.
+    """Return what each episode adds to the exact area under the steps of R, over all orders.
 
     Their mean is a figure that no order moves: an episode that succeeds after t steps counts
     1 - (T + t) / (2 N budget) with T steps in all N episodes.
     """
-    steps, most = sum(result.steps for result in results), 2 * len(results) * budget
-    return [result.success * (1 - (steps + result.steps) / most) for result in results]
+    steps = sum(result.steps for result in results)
+    allowed = 2 * len(results) * budget
+    return [1 - (steps + result.steps) / allowed if result.success else 0.0 for result in results]
 
 
 def score_episodes(results: Sequence[TaskResult], budgets: Sequence[int]) -> Scores:
-    """The score object of L3 and L4: under each budget all episodes, then by platform and so on.
+    """Return the score object of L3 and L4: by budget, all episodes, then by platform and so on.
 
     Rates and areas are in percent, None where there is no episode.
     """
     scores: Scores = {}
     for budget in budgets:
-        cut = [result.within(budget) for result in results]
-        scores[f"Max step {budget}"] = _episode_block(cut, budget) | {
-            grouping: {
-                name: _episode_block([cut[place] for place in places], budget)
-                for name, places in found.items()
+        in_budget = [result.within(budget) for result in results]
+        block = _episode_block(in_budget, budget)
+        for grouping, groups in episode_groups(in_budget).items():
+            block[grouping] = {
+                name: _episode_block([in_budget[index] for index in indices], budget)
+                for name, indices in groups.items()
             }
-            for grouping, found in episode_groups(cut).items()
-        }
+        scores[f"Max step {budget}"] = block
     scores["Total num"] = len(results)
     return scores
 
 
 def episode_groups(results: Sequence[TaskResult]) -> dict[str, dict[str, list[int]]]:
-    """Places of the episodes of each platform, category and application."""
+    """Return the indices of the episodes of each platform, category and application."""
     labels = {
         "platform": [{result.platform} for result in results],
         "category": [{result.category} for result in results],
         "app": [set(result.apps) for result in results],
     }
-    return {
-        grouping: {
-            name: [place for place, own in enumerate(each) if name in own]
-            for name in in_order(set().union(*each), PLATFORMS)
-        }
-        for grouping, each in labels.items()
-    }
+    groups: dict[str, dict[str, list[int]]] = {}
+    for grouping, names_by_episode in labels.items():
+        names = in_order(set().union(*names_by_episode), PLATFORMS)
+        groups[grouping] = {name: [] for name in names}
+        for index, episode_names in enumerate(names_by_episode):
+            for name in episode_names:
+                groups[grouping][name].append(index)
+    return groups
 
 
 def _episode_block(results: Sequence[TaskResult], budget: int) -> Scores:
-    found = {
+    shares = {
         "SR": success_rate(results),
         "EQA": efficiency_area(results, budget),
         "EQA in any order": _mean(expected_areas(results, budget)),
     }
     return {
-        **{name: None if value is None else 100 * value for name, value in found.items()},
+        **{name: None if value is None else 100 * value for name, value in shares.items()},
         "Mean steps": _mean([result.steps for result in results]),
         "Correct num": sum(result.success for result in results),
         "Total num": len(results),

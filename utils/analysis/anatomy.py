@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from utils.analysis import intervals
-from utils.analysis.columns import Row, SampleColumns, in_percent, percent, share
+from utils.analysis.columns import Row, SampleColumns, Section, in_percent, percent, share
 from utils.analysis.intervals import FEWEST_PICTURES, Interval
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ NOTES = [
 ]
 
 
-def anatomy(columns: SampleColumns) -> dict[str, Any]:
-    """The section."""
+def anatomy(columns: SampleColumns) -> Section:
+    """Return the section: distances of the misses, and the direction of all points."""
     import numpy as np
 
     columns = columns.answered()
@@ -53,7 +53,7 @@ def anatomy(columns: SampleColumns) -> dict[str, Any]:
     missed: Mask = has_point & is_miss
     away = points - (boxes[:, :2] + boxes[:, 2:]) / 2
     outside: Mask = has_point & np.any((points < 0) | (points > 1), axis=1)
-    at = {
+    spans = {
         "distance of misses": columns.spans(missed),
         OUTSIDE: columns.spans(outside),
         "points outside the image": columns.spans(has_point),
@@ -61,7 +61,7 @@ def anatomy(columns: SampleColumns) -> dict[str, Any]:
     }
     far = columns.where(missed)
     rows = [
-        *_distances(points[missed], boxes[missed], file_wh[missed], pictures[missed], far, at),
+        *_distances(points[missed], boxes[missed], file_wh[missed], pictures[missed], far, spans),
         _row(
             "points outside the image",
             OUTSIDE,
@@ -71,7 +71,7 @@ def anatomy(columns: SampleColumns) -> dict[str, Any]:
         ),
         *_directions(away[has_point], pictures[has_point]),
     ]
-    return {"title": TITLE, "rows": rows, "notes": NOTES, "at": at}
+    return {"title": TITLE, "rows": rows, "notes": NOTES, "at": spans}
 
 
 def _row(group: str, name: str, unit: str, **numbers: Any) -> Row:
@@ -86,23 +86,27 @@ def _distances(
     file_wh: Floats,
     pictures: Ints,
     columns: SampleColumns,
-    at: dict[str, str],
+    spans: dict[str, str],
 ) -> Iterator[Row]:
     import numpy as np
 
     outside = np.maximum(np.maximum(boxes[:, :2] - points, points - boxes[:, 2:]), 0.0)
     distance_px = np.hypot(*(outside * file_wh).T)
     in_sizes = distance_px / np.maximum(np.hypot(*((boxes[:, 2:] - boxes[:, :2]) * file_wh).T), 1.0)
-    group, counts = "distance of misses", {"samples": len(points), "pictures": len(set(pictures))}
+    group = "distance of misses"
+    counts = {"samples": len(points), "pictures": len(set(pictures))}
     for quantile in QUANTILES if len(points) else ():
         value = round(float(np.percentile(in_sizes, quantile)), 3)
         yield _row(group, f"{quantile} % are within", "target sizes", value=value, **counts)
     for low, high in pairwise(DISTANCE_BOUNDS):
-        name = f"{low:g} to {high:g} target sizes"
-        name = name if low else f"near miss: less than {high:g} target size"
-        name = f"{low:g} target sizes or more" if np.isinf(high) else name
+        if not low:
+            name = f"near miss: less than {high:g} target size"
+        elif np.isinf(high):
+            name = f"{low:g} target sizes or more"
+        else:
+            name = f"{low:g} to {high:g} target sizes"
         within = (low <= in_sizes) & (in_sizes < high)
-        at[name] = columns.spans(within)
+        spans[name] = columns.spans(within)
         yield _row(group, name, "% of misses", count=int(within.sum()), **share(within, pictures))
 
 
@@ -121,6 +125,6 @@ def _directions(away: Floats, pictures: Ints) -> Iterator[Row]:
     for axis, (name, unit) in enumerate((("dx", "% of the width"), ("dy", "% of the height"))):
         mean, median = away[:, axis].mean(), percent(np.median(away[:, axis]))
         bounds = Interval(mean - reach[axis], mean + reach[axis]) if has_bounds else None
-        found = {"value": percent(mean), **in_percent(bounds), **counts}
-        yield _row(group, f"mean {name}", unit, **found)
+        cells = {"value": percent(mean), **in_percent(bounds), **counts}
+        yield _row(group, f"mean {name}", unit, **cells)
         yield _row(group, f"median {name}", unit, value=median, **counts)

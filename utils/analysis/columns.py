@@ -100,15 +100,16 @@ class SampleColumns:
         return self._columns[field]
 
     def where(self, keep: Sequence[bool] | Mask) -> SampleColumns:
-        """The samples that are to be kept."""
+        """Return the samples selected by a boolean mask."""
         if all(keep):
             return self
-        kept = SampleColumns()
-        kept._columns = {name: list(compress(each, keep)) for name, each in self._columns.items()}
-        return kept
+        selected = SampleColumns()
+        for field, column in self._columns.items():
+            selected._columns[field] = list(compress(column, keep))
+        return selected
 
     def answered(self) -> SampleColumns:
-        """The samples that have an answer."""
+        """Return the samples that have an answer."""
         return self.where([verdict is not None for verdict in self["verdict"]])
 
     def hits(self) -> Floats:
@@ -122,13 +123,13 @@ class SampleColumns:
         return numbered([str(image) for image in self["image"]])
 
     def spans(self, keep: Sequence[bool] | Mask) -> str:
-        """Which samples these are, in file order: `0-3 7`; `in_spans` reads it."""
-        text = []
-        kept = enumerate(compress(self[NUMBER], keep))
-        for _, span in groupby(kept, lambda each: each[1] - each[0]):  # the same all along a span
-            first, *more = (number for _, number in span)
-            text.append(f"{first}-{more[-1]}" if more else f"{first}")
-        return " ".join(text)
+        """Return which samples these are, in file order: `0-3 7`; `in_spans` reads it."""
+        spans = []
+        numbers = enumerate(compress(self[NUMBER], keep))
+        for _, group in groupby(numbers, lambda pair: pair[1] - pair[0]):  # equal along a span
+            first, *more = (number for _, number in group)
+            spans.append(f"{first}-{more[-1]}" if more else f"{first}")
+        return " ".join(spans)
 
 
 def in_spans(spans: str) -> Iterator[int]:

@@ -92,8 +92,8 @@ class Layout:
     def effective(self, cells: Floats) -> Floats:
         """On how many images the (not negative) weight in cells rests: Kish's number, (rows,)."""
         squares = self.squared(cells)
-        found: Floats = cells.sum(axis=1) ** 2 / (squares + (squares == 0))
-        return found
+        number: Floats = cells.sum(axis=1) ** 2 / (squares + (squares == 0))
+        return number
 
     def informative(self, cells: Floats) -> Floats:
         """On how many images these parts of the weight in cells rest, or the others if fewer."""
@@ -115,23 +115,24 @@ def lay_out(
     import numpy as np
 
     count = len(pictures)
-    given = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
+    all_weights = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
     picture, group = numbered(pictures), numbered([0] * count if groups is None else groups)
     order = np.lexsort((group, picture))
-    order = order[given[order] > 0]
-    picture, given = picture[order], given[order] / given.sum()
+    order = order[all_weights[order] > 0]
+    picture = picture[order]
+    scaled = all_weights[order] / all_weights.sum()
     group = np.unique(group[order], return_inverse=True)[1]
     new_picture = np.diff(picture, prepend=-1) != 0
     cell_starts = np.flatnonzero(new_picture | (np.diff(group, prepend=-1) != 0))
     return Layout(
         order,
-        given,
+        scaled,
         cell_starts,
         picture_starts=np.flatnonzero(new_picture[cell_starts]),
         cell_group=group[cell_starts],
-        cell_weights=np.add.reduceat(given, cell_starts),
-        group_weights=np.bincount(group, given).astype(np.float64),
-        squares=np.bincount(group, np.square(given)).astype(np.float64),
+        cell_weights=np.add.reduceat(scaled, cell_starts),
+        group_weights=np.bincount(group, scaled).astype(np.float64),
+        squares=np.bincount(group, np.square(scaled)).astype(np.float64),
     )
 
 
@@ -142,8 +143,8 @@ def numbered(labels: Labels) -> Ints:
     if isinstance(labels, np.ndarray):
         return labels.astype(np.intp)
     numbers: dict[Hashable, int] = {}
-    each = (numbers.setdefault(label, len(numbers)) for label in labels)
-    return np.fromiter(each, np.intp, len(labels))
+    label_numbers = (numbers.setdefault(label, len(numbers)) for label in labels)
+    return np.fromiter(label_numbers, np.intp, len(labels))
 
 
 def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
@@ -167,8 +168,8 @@ def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
 def _spread_of_groups(cells: Floats, mean: Floats, binomial: Floats, layout: Layout) -> Floats:
     """Variance of one sample in each group, shape (rows, groups).
 
-    Groups lend one another as many images as bring about one hit and one miss; a group with few
-    hits or none would else pass as certain.
+    Group rates are shrunk towards the overall rate by a prior worth one hit and one miss; a group
+    with few hits or none would else pass as certain.
     """
     import numpy as np
 
@@ -176,9 +177,9 @@ def _spread_of_groups(cells: Floats, mean: Floats, binomial: Floats, layout: Lay
         return binomial[:, None]
     squares = np.bincount(layout.cell_group, np.square(layout.cell_weights))
     pictures, lent = np.square(layout.group_weights) / squares, 1 / binomial[:, None]
-    own = np.clip(layout.means(cells), 0.0, 1.0)
-    own = (pictures * own + lent * mean[:, None]) / (pictures + lent)
-    return np.where(binomial[:, None] > TINY, np.maximum(own * (1 - own), TINY), TINY)
+    rates = np.clip(layout.means(cells), 0.0, 1.0)
+    rates = (pictures * rates + lent * mean[:, None]) / (pictures + lent)
+    return np.where(binomial[:, None] > TINY, np.maximum(rates * (1 - rates), TINY), TINY)
 
 
 def design_effect(
@@ -205,11 +206,12 @@ def design_effect(
     room = np.where(largest > 1 + 1e-9, largest - 1, 1.0)
     estimated = (clustered_variance(cells, layout) / apart - 1) / room
     informative = np.minimum(informative, layout.effective(layout.cell_weights[None, :]) - 1)
-    known, assumed = np.square(informative), ASSUMED_PICTURES**2
-    correlation = (known * estimated + assumed * ASSUMED_CORRELATION) / (known + assumed)
+    trust = np.square(informative)
+    prior = ASSUMED_PICTURES**2
+    correlation = (trust * estimated + prior * ASSUMED_CORRELATION) / (trust + prior)
     effect = np.maximum(1 + correlation * (largest - 1), LEAST_EFFECT)
-    own = np.maximum(informative / 2, FEWEST_DF)
-    return effect, own / np.square(np.maximum(np.abs(effect - 1) / effect, 1e-3))
+    df = np.maximum(informative / 2, FEWEST_DF)
+    return effect, df / np.square(np.maximum(np.abs(effect - 1) / effect, 1e-3))
 
 
 def clustered_variance(cells: Floats, layout: Layout) -> Floats:

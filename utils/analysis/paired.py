@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from utils.analysis import intervals
@@ -37,7 +36,7 @@ def compare_paired(
     pictures: Labels,
     weights: Sequence[float] | Floats | None = None,
 ) -> PairedResult:
-    """Compares the hits (0..1) of two systems on the same samples.
+    """Compare the hits (0..1) of two systems on the same samples.
 
     The p-value is that of the sign-flip test, which is exact for systems whose answers could be
     exchanged, or of the t test of the interval (from 10 images on), whichever is larger: where one
@@ -53,10 +52,13 @@ def compare_paired(
     counted = differences[layout.order]
     only_first, only_second = int((counted > 0).sum()), int((counted < 0).sum())
     cells = layout.cells(differences[None, :])[0]
-    bounds, p_value = None, sign_flip_p(cells)
+    bounds = None
+    p_value = sign_flip_p(cells)
     if layout.pictures >= FEWEST_PICTURES:
-        low, high, *t = (float(each[0]) for each in difference_bounds(differences[None, :], layout))
-        bounds, p_value = Interval(low, high), max(p_value, intervals.t_tails(*t))
+        rows = difference_bounds(differences[None, :], layout)
+        low, high, t, df = (float(values[0]) for values in rows)
+        bounds = Interval(low, high)
+        p_value = max(p_value, intervals.t_tails(t, df))
     return PairedResult(
         float(cells.sum()),
         bounds,
@@ -70,7 +72,7 @@ def compare_paired(
 
 
 def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]:
-    """Bounds of mean differences, (rows, samples), their distance from 0 in t and its freedom.
+    """Return bounds of mean differences, (rows, samples), their t and its degrees of freedom.
 
     The interval of Agresti and Min, who count one more sample for each system, on the effective
     sample size: systems that never differ get no interval of length 0. How much images add is
@@ -122,8 +124,8 @@ def sign_flip_p(sums: Floats) -> float:
     for size, count in zip(*np.unique(np.abs(steps[steps != 0]), return_counts=True), strict=True):
         wider: Floats = np.zeros(len(chances) + int(size) * count)
         for plus_signs, chance in enumerate(binomial_half(int(count))):  # nearly all others are 0
-            place = int(size) * plus_signs
-            wider[place : place + len(chances)] += chance * chances
+            start = int(size) * plus_signs
+            wider[start : start + len(chances)] += chance * chances
         chances = wider
     values = 2 * np.arange(len(chances)) - (len(chances) - 1)
     return min(1.0, float(chances[np.abs(values) >= abs(steps.sum())].sum()))
@@ -152,7 +154,10 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
     Source: Holm (1979), Scandinavian Journal of Statistics 6.
     """
-    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
-    raised = accumulate((min(1.0, (len(known) - n) * p) for n, (p, _) in enumerate(known)), max)
-    adjusted = dict(zip((place for _, place in known), raised, strict=True))
-    return [adjusted.get(place) for place in range(len(p_values))]
+    ranked = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for rank, (p, index) in enumerate(ranked):
+        largest = max(largest, min(1.0, (len(ranked) - rank) * p))
+        adjusted[index] = largest
+    return adjusted

@@ -53,8 +53,11 @@ class ConsoleProgress:
     def advance(self, status: str, *, reused: bool) -> None:
         """One sample is finished."""
         self._queried += not reused
-        names = ("reused", "answered") if status == "ok" else (f"{status} before", str(status))
-        self._counts[names[not reused]] += 1
+        if status == "ok":
+            label = "reused" if reused else "answered"
+        else:
+            label = f"{status} before" if reused else str(status)
+        self._counts[label] += 1
         if self._bar is not None:
             self._fit_bar()
             self._bar.update()
@@ -69,7 +72,9 @@ class ConsoleProgress:
         elif self._counts.total() == self._total:
             self._print_line()
         elif 0 < self._counts.total() < self._total:  # two ranks may have answered one sample
-            answered = sum(self._counts[each] for each in ("answered", "reused", "by other ranks"))
+            answered = sum(
+                self._counts[label] for label in ("answered", "reused", "by other ranks")
+            )
             print(f"{self._label}: {answered} of {self._total} answered", file=sys.stderr)
 
     def _fit_bar(self) -> None:
@@ -82,8 +87,8 @@ class ConsoleProgress:
             self._bar.set_postfix_str("", refresh=False)
         too_long = self._width_without_bar() - (columns - NARROWEST_BAR)
         if too_long > 0:
-            kept = max(1, len(self._label) - too_long - 1)
-            self._bar.set_description(f"{self._label[:kept]}…", refresh=False)
+            length = max(1, len(self._label) - too_long - 1)
+            self._bar.set_description(f"{self._label[:length]}…", refresh=False)
 
     def _width_without_bar(self) -> int:
         texts = self._bar.format_dict | {"ncols": None, "bar_format": "{l_bar}{r_bar}"}
@@ -122,12 +127,12 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def show_left_out(bad: Sequence[str], most: int | None) -> None:
-    """Prints the samples that are not asked, all or, where a log has them all, at most so many."""
-    for line in bad[:most]:
+def show_left_out(bad: Sequence[str], limit: int | None) -> None:
+    """Prints the samples that are not asked, all or, where a log has them all, at limit so many."""
+    for line in bad[:limit]:
         print(f"left out: {line}")
-    if most is not None and len(bad) > most:
-        print(f"left out: {len(bad) - most} more; the log has them all")
+    if limit is not None and len(bad) > limit:
+        print(f"left out: {len(bad) - limit} more; the log has them all")
 
 
 def render_asked(dataset: str, reasons: Counter[str], reused: int) -> str:
@@ -155,10 +160,13 @@ def render_table(
         if any(ranges):
             rows.append(["  95 %", *ranges])
             has_ranges = True
-    said = section.get("unit", "accuracy in %") + f", 95 % intervals by {unit}" * has_ranges
-    head = f"{section['title']} · {model} · {said} · n = {samples}{note}"
-    none = f"no 95 % intervals in the table: under {FEWEST_PICTURES} {unit}s per cell"
-    return "\n".join([head, *grid(rows), *([] if has_ranges else [none])])
+    meaning = section.get("unit", "accuracy in %")
+    if has_ranges:
+        meaning += f", 95 % intervals by {unit}"
+    lines = [f"{section['title']} · {model} · {meaning} · n = {samples}{note}", *grid(rows)]
+    if not has_ranges:
+        lines.append(f"no 95 % intervals in the table: under {FEWEST_PICTURES} {unit}s per cell")
+    return "\n".join(lines)
 
 
 def grid(rows: Iterable[Sequence[str]]) -> list[str]:
@@ -201,8 +209,8 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
             print(render_averages(analysis["averages"]))
     print("\n".join([*_summary(scored, options), *scored.notes]))
     if circular := analysis.get("circular"):
-        asked = max((row["questions"] for row in circular["rows"]), default=0)
-        print("\n" + render_table(circular["table"], model, asked, note=note))
+        questions = max((row["questions"] for row in circular["rows"]), default=0)
+        print("\n" + render_table(circular["table"], model, questions, note=note))
         print("\n".join([*circular["notes"], *_error_lines(scored.rotation_errors, options)]))
     for finding in scored.findings:
         print(f"{finding.severity}: {finding}")
@@ -216,8 +224,8 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     lines = [f"{counts['answered']} of {total} answered"]
     for name, text in SUMMARY.items():
         if count := counts[name]:
-            said = text.format(fate=fate, limit=scored.scorer.token_limit)
-            lines.append(f"  {count} ({format_share(count, total)} %) {said}")
+            meaning = text.format(fate=fate, limit=scored.scorer.token_limit)
+            lines.append(f"  {count} ({format_share(count, total)} %) {meaning}")
         if name == "unparsed":
             lines += [f"    such as {cut(repr(reply), 90)}" for reply in scored.scorer.unparsed]
     if counts["completion_tokens"]:

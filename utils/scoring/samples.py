@@ -45,7 +45,7 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
     """One sample's line of the file."""
     line, judged, sizes = scored.line, scored.judgement, record["sizes"]
     error = record.get("error") if scored.error is None else user_error_fields(scored.error)
-    found: Facts = {
+    facts: Facts = {
         "key": record["key"],
         "index": line.get("index"),
         "image": line.get("image_path"),
@@ -61,7 +61,7 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
         "fingerprint": record.get("fingerprint"),
     }
     if record.get("raw") not in (None, scored.prediction):
-        found["raw"] = record["raw"]
+        facts["raw"] = record["raw"]
     for name in (
         "image_digest",
         "reasoning",
@@ -72,8 +72,8 @@ def facts_of(record: Record, scored: ScoredSample) -> Facts:
         "asked_at",
     ):
         if record.get(name) is not None:
-            found[name] = record[name]
-    return found
+            facts[name] = record[name]
+    return facts
 
 
 @contextmanager
@@ -96,18 +96,18 @@ def result_files(
         together: all files appear with it, the samples file first.
     """
     with_line = [*columns, "prediction"]
-    kept = with_line if benchmark.result_has_line else []
+    line_columns = with_line if benchmark.result_has_line else []
     with (
         open_sheet(sheets[0], with_line, together) as add_prediction,
-        open_sheet(sheets[1], [*kept, *benchmark.result_columns], together) as add_result,
+        open_sheet(sheets[1], [*line_columns, *benchmark.result_columns], together) as add_result,
         open_lines(samples, together) as lines,  # whole before the others
     ):
         lines.write(to_json(head) + "\n")
 
         def add(record: Record, scored: ScoredSample) -> Facts:
             row = {**scored.line, "prediction": scored.prediction}
-            found = [facts_of(record, scored), row, dict(scored.judgement.columns)]
-            facts, row, judged = clean(found)
+            unclean = [facts_of(record, scored), row, dict(scored.judgement.columns)]
+            facts, row, judged = clean(unclean)
             lines.write(to_json(facts) + "\n")
             add_prediction(row)
             add_result({**row, **judged} if benchmark.result_has_line else judged)

@@ -72,8 +72,8 @@ class Scorer:
         reply, error = reply_of(record, self.postprocess)
         sizes = sizes_of(record)
         extra = {key: self.kwargs[key] for key in PIXEL_LIMITS if key in self.kwargs}
-        known = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
-        extra |= {name: wh for name, wh in known.items() if wh}
+        image_sizes = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
+        extra |= {name: wh for name, wh in image_sizes.items() if wh}
         judged = self.benchmark.judge(record["line"], sizes, reply, self.parse, extra)
         error = error or judged.error
         if error or record.get("error") or self._failures_in_a_row:
@@ -82,10 +82,10 @@ class Scorer:
         if judged.better_parser:
             self.better_parsers[judged.better_parser] += 1
         self._counted.append(self._kinds.setdefault(judged.counted, judged.counted))
-        shown = reply if isinstance(reply, str) else shown_reply(record, error)
-        if judged.verdict == Verdict.UNPARSED and shown not in self.unparsed[:MOST_EXAMPLES]:
-            self.unparsed = [*self.unparsed, shown][:MOST_EXAMPLES]
-        return ScoredSample(record["line"], shown, judged, error)
+        prediction = reply if isinstance(reply, str) else shown_reply(record, error)
+        if judged.verdict == Verdict.UNPARSED and prediction not in self.unparsed[:MOST_EXAMPLES]:
+            self.unparsed = [*self.unparsed, prediction][:MOST_EXAMPLES]
+        return ScoredSample(record["line"], prediction, judged, error)
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
         """The score object of all samples so far; `settings` are environment variables."""
@@ -116,8 +116,12 @@ class Scorer:
         for kind in ("prompt_tokens", "completion_tokens"):
             counts[kind] += (record.get("usage") or {}).get(kind) or 0
         if reply is None:
-            was_refused = record["status"] == Status.REFUSED
-            counts["spoilt" if error else "refused" if was_refused else "failed"] += 1
+            if error:
+                counts["spoilt"] += 1
+            elif record["status"] == Status.REFUSED:
+                counts["refused"] += 1
+            else:
+                counts["failed"] += 1
             return
         counts["parse_errors"] += error is not None
         counts["answered"] += 1

@@ -33,9 +33,9 @@ def finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: finite(each) for key, each in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(each) for each in value]
+        return [finite(item) for item in value]
     return value
 
 
@@ -195,7 +195,7 @@ def _why_no_archive(error: Exception) -> OSError:
 
 def cell_text(text: str) -> str:
     """The text as a spreadsheet can hold it: unwritable characters as escapes, cut with a mark."""
-    text = _UNWRITABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    text = _UNWRITABLE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
     if len(text) <= CELL_LIMIT:
         return text
     mark = CUT_MARK.format(length=len(text))
@@ -211,5 +211,6 @@ def safe_cell(value: Any) -> Any:
     if value is None or isinstance(value, (int, float)):
         return "" if value is None else value
     text = str(value)
-    is_formula = text.lstrip(" \u00a0").startswith(_FORMULA_STARTS)
-    return cell_text("'" * is_formula + text)
+    if text.lstrip(" \u00a0").startswith(_FORMULA_STARTS):
+        text = f"'{text}"
+    return cell_text(text)

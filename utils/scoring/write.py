@@ -93,8 +93,8 @@ def write_predictions(task: ScoringTask, view: LogView) -> bool:
         for record in view.records():
             reply, error = reply_of(record, task.postprocess)
             is_whole = is_whole and reply is not None
-            shown = shown_reply(record, error) if reply is None else reply
-            add(task.clean({**record["line"], "prediction": shown}))
+            prediction = shown_reply(record, error) if reply is None else reply
+            add(task.clean({**record["line"], "prediction": prediction}))
     task.folder.link_newest([path, task.folder.log(task.name)], [task.name] * is_partial)
     if is_whole and task.data.circular is not None:
         return are_all_answered(task.data.circular, view, task.postprocess)
