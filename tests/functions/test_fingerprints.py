@@ -3,7 +3,6 @@
 import ast
 import importlib
 import linecache
-import re
 import sys
 from pathlib import Path
 
@@ -21,12 +20,8 @@ from utils.functions.fingerprints import code_digest, code_text, digest, undescr
         ({3, 1, 2}, {2, 3, 1}),
         (frozenset("ab"), frozenset("ba")),
         (Path("a/b"), Path("a") / "b"),
-        (re.compile("x", re.I), re.compile("x", re.I)),
         (object(), object()),  # nothing about it is stable but its type
-        *[
-            (keys, dict(keys))
-            for keys in ({("a", "b"): 1}, {1: "a", "b": 2}, {None: 1, "b": 2}, {b"x": 1})
-        ],  # whatever its keys
+        ({1: "a", "b": 2}, {1: "a", "b": 2}),  # keys without an order
     ],
 )
 def test_equal_data_has_equal_hashes(one, other):
@@ -46,13 +41,8 @@ def test_equal_data_has_equal_hashes(one, other):
         ("\ud83d", "\ud83e"),
         (b"a", b"b"),
         ({1, 2}, {1, 3}),
-        (re.compile("x"), re.compile("x", re.I)),
-        (re.compile("x"), re.compile("y")),
         (float("nan"), float("inf")),
-        ({("a", "b"): 1}, {}),
         ({1: "a", "b": 2}, {}),
-        ({None: 1, "b": 2}, {}),
-        ({b"x": 1}, {}),
     ],
 )
 def test_different_data_has_different_hashes(one, other):
@@ -154,7 +144,9 @@ CONSTANTS = {
     "object-of-an-installed-class": "import argparse; K = argparse.Namespace(k='ONE')",
     "open-file": "import os; K = open(os.devnull, 'w' if 'ONE' else 'r')",
     "beside-an-open-file": "import os; K = (open(os.devnull), 'ONE')",
-    "around-an-open-file": "import os; K = open(os.devnull); OTHER = 'ONE'",
+    "pattern-in-a-table": "import re; K = {'k': [re.compile('ONE')]}",
+    "filled-in-later": "import re; K = [re.compile('x')]\nK.append('ONE')",
+    "of-a-branch": "import os\nif os.sep: K = open(os.devnull, 'w' if 'ONE' else 'r')\nelse: K = 1",
     "object-of-a-class-of-ones-own": "class C:\n    def __init__(self, k): self.k = k\nK = C('ONE')",
     "dataclass": "import dataclasses\n@dataclasses.dataclass\nclass C:\n    k: str\nK = C('ONE')",
     "enum": "import enum\nclass E(enum.Enum): A, B = 1, 2\nK = {'ONE': E.A}.get('TWO', E.B)",
@@ -184,6 +176,8 @@ ALONE = {
     "    def cut(self, m): return self.k\nstart = C('ONE').cut",
     "callable-object": "class C:\n    def __call__(self, m): return 'ONE'\nstart = C()",
     "function-in-a-table": "def cut(m): return 'ONE'\nTABLE = {'L1': cut}\ndef start(m): return TABLE['L1'](m)",
+    "table-that-a-decorator-fills": "TABLE = {}\ndef entry(f):\n    TABLE[f.__name__] = f\n    return f\n"
+    "@entry\ndef cut(m): return 'ONE'\ndef start(m): return TABLE['cut'](m)",
     "lambda": "start = lambda m: m + 'ONE'",
     "lambda-inside-a-call": "def keep(n, f): return f\nstart = keep(\n    1, lambda m: m + 'ONE')",
 }
