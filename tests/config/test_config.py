@@ -152,13 +152,15 @@ def test_a_file_that_cannot_be_read_is_named_with_what_to_do(tmp_path, name, exp
     ("text", "line", "column", "what"),
     [
         ("", 1, 1, "the file is empty"),
-        ("// nothing\n", 2, 1, "the file is empty"),
-        ('{"a": 1\n "b": 2}', 2, 2, "is a quote, comma or bracket missing"),
-        ('{\n"a": "x,\n"b": 1}', 2, 9, "Invalid control character"),
-        ('{"a": 1 /* x', 1, 9, "comments begin with //"),
-        ('{"a" 1}', 1, 6, "Expecting ':' delimiter"),
-        ("[1,,]", 1, 5, "Expecting value"),
-        ("/* a\n b */ {\n  // c\n  x}", 4, 3, "Expecting property name"),
+        ("// nothing\n", 2, 1, "Expecting value"),
+        ('{"a": 1\n "b": 2}', 1, 8, "is a quote, comma or bracket missing"),
+        ('{\n"a": "x,\n"b": 1}', 2, 6, "Unterminated string"),
+        ('{"a": 1 /* x', 1, 9, "Unterminated comment"),
+        ('{"a": {"b": 1}', 1, 1, "Unterminated object"),  # where it begins
+        ('{"a": "C:\\data"}', 1, 10, "Invalid backslash escape"),
+        ('{"a" 1}', 1, 5, "Expecting colon"),
+        ("[1,,]", 1, 4, "Expecting value"),
+        ("/* a\n b */ {\n  // c\n  x}", 4, 3, "Unquoted keys are not allowed"),
         ("[" * 50_000, None, None, "nested too deeply"),
         ('{"a": ' * 900 + "1" + "}" * 900, None, None, "nested too deeply"),
         # Nothing is quoted: it could be a key.

@@ -1,14 +1,11 @@
-"""Config file → plain object: comments and trailing commas, duplicate keys, `${NAME}`.
-
-Own code: the json5 packages are slow, take an open comment for the end of the input, and pass over
-duplicate keys. Comments and trailing commas become blanks here, so that every position stays.
-"""
+"""Config file → plain object: comments and trailing commas, duplicate keys, `${NAME}`."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,13 +14,12 @@ from urllib.parse import quote
 KeyPath = tuple[str | int, ...]
 Finding = tuple[KeyPath, str]  # where in a section of the config, and what is wrong there
 
-# A line comment ends with its line, whatever brackets stand in it. Nothing possessive: 3.11.2 errs.
-_COMMENT = r"//[^\n\r]*(?=[\n\r]|\Z)|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/"
-_TOKEN = re.compile(rf'("(?:[^"\\\n\r]|\\.)*")|{_COMMENT}|,(?=(?:\s|{_COMMENT})*[\]}}])', re.DOTALL)
 _NAME = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _IN_QUERY = re.compile(r"(https?://|\$\{)\S*[?&][^?&]*=[^?&]*", re.IGNORECASE)
 
-_HINT = (  # what stands there is not quoted: it could be a secret
+# The last two are reported with their key: as no number, and by pydantic.
+_ALLOWED = frozenset({"comments", "trailing_comma", "nan_and_infinity", "surrogates"})
+_ADVICE = (
     'is a quote, comma or bracket missing (or one too many) just before? JSON has " for quotes, '
     "\\\\ for a backslash, true, false and null; comments begin with //"
 )
@@ -41,15 +37,16 @@ class PlainConfig:
 
 def key_path(*parts: str | int) -> str:
     """`model."aguvis-7B".kwargs.img_size`; model names are always quoted, others where needed."""
-    shown = ""
-    for place, part in enumerate(parts):
+    path = ""
+    for index, part in enumerate(parts):
         if isinstance(part, int):
-            shown += f"[{part}]"
+            path += f"[{part}]"
             continue
-        is_plain = part.isidentifier() and part.isascii() and (place, parts[0]) != (1, "model")
+        is_model_name = index == 1 and parts[0] == "model"
+        is_plain = part.isidentifier() and part.isascii() and not is_model_name
         name = part if is_plain else json.dumps(part, ensure_ascii=False)
-        shown += f".{name}" if shown else name
-    return shown
+        path += f".{name}" if path else name
+    return path
 
 
 def shown(value: object) -> str:
@@ -83,41 +80,61 @@ def names_in(text: str) -> list[str]:
 
 
 def read_plain(text: str, environ: Mapping[str, str], unset: str | None = None) -> PlainConfig:
-    """Reads the text of a config file; ValueError says where and why it is not JSON."""
-    plain = _TOKEN.sub(lambda token: token[1] or re.sub(r"[^\n\r]", " ", token[0]), text)
+    """Read the text of a config file: JSON with comments and trailing commas.
+
+    Args:
+        text: what the file says.
+        environ: where `${NAME}` is looked up.
+        unset: stands for a variable that is not set; None: that is a problem.
+
+    Raises:
+        ValueError: it is not JSON; says where and why, and quotes nothing, which could be a secret.
+    """
+    from jsonyx import JSONSyntaxError, loads
+
     result = PlainConfig()
-
-    def walk(value: Any, path: KeyPath) -> Any:
-        if isinstance(value, _Object):
-            for name in value.repeated:
-                what = "this key is given more than once; keep one of them"
-                result.problems.append(f"{key_path(*path, name)}: {what}")
-            return {name: walk(each, (*path, name)) for name, each in value.items()}
-        if isinstance(value, list):
-            return [walk(each, (*path, place)) for place, each in enumerate(value)]
-        place = key_path(*path)
-        if isinstance(value, float) and not math.isfinite(value):
-            result.problems.append(f"{place}: {shown(value)} is not a JSON number")
-            return 1  # one problem is enough
-        if not isinstance(value, str):
-            return value
-        result.texts.append((place, value))
-        replaced, missing = substitute(value, environ, unset)
-        for name in missing:
-            state = "empty" if name in environ else "not set"
-            what = f"${{{name}}} stands for the environment variable {name}, which is {state}"
-            result.problems.append(f"{place}: {what}; set it in the environment or in .env")
-            result.unset.add(place)
-        return replaced
-
     try:
-        result.value = walk(json.loads(plain, object_pairs_hook=_Object), ())
-    except json.JSONDecodeError as error:
-        what = f"{error.msg.removesuffix(' at')}; {_HINT}" if plain.strip() else "the file is empty"
-        raise ValueError(f"line {error.lineno}, column {error.colno}: {what}") from None
+        value = loads(text, allow=_ALLOWED, hooks={"object": _Object})
+        result.value = _replaced(value, (), result, environ, unset)
+    except JSONSyntaxError as error:
+        message = f"{error.msg}; {_ADVICE}" if text.strip() else "the file is empty"
+        raise ValueError(f"line {error.lineno}, column {error.colno}: {message}") from None
     except RecursionError:
         raise ValueError("objects are nested too deeply") from None
     return result
+
+
+def _replaced(
+    value: Any, path: KeyPath, result: PlainConfig, environ: Mapping[str, str], unset: str | None
+) -> Any:
+    """A value with `${NAME}` replaced in its texts; notes in `result` what there is to know."""
+    if isinstance(value, _Object):
+        for name in value.repeated:
+            problem = "this key is given more than once; keep one of them"
+            result.problems.append(f"{key_path(*path, name)}: {problem}")
+        return {
+            name: _replaced(item, (*path, name), result, environ, unset)
+            for name, item in value.items()
+        }
+    if isinstance(value, list):
+        return [
+            _replaced(item, (*path, index), result, environ, unset)
+            for index, item in enumerate(value)
+        ]
+    where = key_path(*path)
+    if isinstance(value, float) and not math.isfinite(value):
+        result.problems.append(f"{where}: {shown(value)} is not a JSON number")
+        return 1  # one problem is enough
+    if not isinstance(value, str):
+        return value
+    result.texts.append((where, value))
+    replaced, missing = substitute(value, environ, unset)
+    for name in missing:
+        state = "empty" if name in environ else "not set"
+        problem = f"${{{name}}} stands for the environment variable {name}, which is {state}"
+        result.problems.append(f"{where}: {problem}; set it in the environment or in .env")
+        result.unset.add(where)
+    return replaced
 
 
 class _Object(dict[str, Any]):
@@ -125,5 +142,5 @@ class _Object(dict[str, Any]):
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        names = [name for name, _ in pairs] if len(self) < len(pairs) else []
-        self.repeated = [name for name in self if names.count(name) > 1]
+        counts = Counter(name for name, _ in pairs)
+        self.repeated = [name for name, count in counts.items() if count > 1]
