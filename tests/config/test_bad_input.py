@@ -69,7 +69,7 @@ def of_class(name, data=BOTH):
         (None, ["config.json: there is no such file"]),
         (
             '{\n  "model": {\n  "data": {}\n}',
-            ["config.json: line 4, column 2: ", "bracket missing"],
+            ["config.json: line 1, column 1: Unterminated object", "bracket missing"],
         ),
         (
             of(data={"GUITaskAutomation": {"environment": "mymodel.Mute"}}),
