@@ -80,12 +80,12 @@ def no_collecting() -> Iterator[None]:
 
 def check_reference(ref: FunctionRef) -> list[str]:
     """What is wrong with a function named in a config: one line each, empty if it can be used."""
-    place = f"{ref.source}: {ref.key_path}"
+    role = f"{ref.source}: {ref.key_path}"
     try:
-        problem = signature_problem(ref, resolve(ref.dotted, role=place))
+        problem = signature_problem(ref, resolve(ref.dotted, role=role))
     except UserError as error:
         return list(error.problems)
-    return [f"{place}: {problem}"] if problem else []
+    return [f"{role}: {problem}"] if problem else []
 
 
 def path_problem(dotted: str) -> str | None:
@@ -98,12 +98,13 @@ def path_problem(dotted: str) -> str | None:
 
 def _callable_at(parts: list[str]) -> Callable[..., Any]:
     value: Any = _imported(parts[:1])
-    for place, part in enumerate(parts[1:], start=1):
-        name, is_last = ".".join(parts[:place]), place == len(parts) - 1
+    for index, part in enumerate(parts[1:], start=1):
+        name = ".".join(parts[:index])
+        is_last = index == len(parts) - 1
         is_module = hasattr(value, "__path__") and importlib.util.find_spec(f"{name}.{part}")
         owner = value
         if is_module and not (is_last and hasattr(value, part)):
-            value = _imported(parts[: place + 1])
+            value = _imported(parts[: index + 1])
         elif hasattr(value, part):
             value = getattr(value, part)
         else:
@@ -123,10 +124,10 @@ def _imported(parts: list[str]) -> ModuleType:
     name = ".".join(parts)
     if name not in sys.modules and importlib.util.find_spec(name) is None:
         folders = [str(PROJECT), *map(str, _searched)]
-        known = [info.name for info in pkgutil.iter_modules(folders)]
-        where = ", ".join(dict.fromkeys(folders))
-        hint = did_you_mean(name, known)
-        raise UserError(f'there is no module "{name}"{hint} (looked for in {where}, PYTHONPATH)')
+        available = [info.name for info in pkgutil.iter_modules(folders)]
+        searched = ", ".join(dict.fromkeys(folders))
+        hint = did_you_mean(name, available)
+        raise UserError(f'there is no module "{name}"{hint} (looked for in {searched}, PYTHONPATH)')
     if len(parts) == 1:
         _refuse_namesake(name)
     try:
@@ -143,19 +144,19 @@ def _refuse_namesake(name: str) -> None:
     Python knows one module of a name: with two configs, each beside a file of the same name, both
     would get the functions of the first.
     """
-    own = PathFinder.find_spec(name, [str(folder) for folder in _searched[-1:]])
+    beside = PathFinder.find_spec(name, [str(folder) for folder in _searched[-1:]])
     loaded = sys.modules.get(name)
     used = loaded.__spec__ if loaded is not None else importlib.util.find_spec(name)
-    if own is None or used is None or own.origin is None or used.origin is None:
+    if beside is None or used is None or beside.origin is None or used.origin is None:
         return
     is_of_another_config = not _added.isdisjoint(Path(used.origin).parents)
-    if own.origin != used.origin and is_of_another_config:
-        both = f"{used.origin} and {own.origin}"
-        raise UserError(f'there are two modules "{name}", {both}; rename one of them')
+    if beside.origin != used.origin and is_of_another_config:
+        files = f"{used.origin} and {beside.origin}"
+        raise UserError(f'there are two modules "{name}", {files}; rename one of them')
 
 
-def _what_else(owner: Any, wanted: str, *, is_last: bool = True) -> str:
-    """What `wanted` was probably meant as, else what a module or class holds, the likest first.
+def _what_else(owner: Any, requested: str, *, is_last: bool = True) -> str:
+    """What `requested` was probably meant as, else what a module or class holds, the likest first.
 
     Unless it `is_last` in its path, functions are left out: they hold nothing.
     """
@@ -171,16 +172,18 @@ def _what_else(owner: Any, wanted: str, *, is_last: bool = True) -> str:
     ]
     if hasattr(owner, "__path__"):
         names += [info.name for info in pkgutil.iter_modules(owner.__path__)]
-    if wanted:
-        if hint := did_you_mean(wanted, names):
+    if requested:
+        hint = did_you_mean(requested, names)
+        if hint:
             return hint
-        names.sort(key=lambda known: -likeness(known, wanted))
+        names.sort(key=lambda name: -likeness(name, requested))
     return f"; it has {listed(names, 8)}" if names else "; it defines no functions"
 
 
 def _one_line(error: BaseException) -> str:
     """`ValueError: text (models/mine.py:12)`: the last place that is no library's."""
-    kind, text = type(error).__name__, " ".join(str(error).split())[:300]
+    kind = type(error).__name__
+    text = " ".join(str(error).split())[:300]
     places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
         text = error.msg
@@ -188,6 +191,6 @@ def _one_line(error: BaseException) -> str:
     for path, line in ((Path(name), line) for name, line in reversed(places)):
         is_library = LIBRARY in path.parents or "site-packages" in path.parts
         if path.exists() and path != Path(__file__) and not is_library:
-            shown = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path
-            return f"{kind}: {text} ({shown}:{line})"
+            file = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path
+            return f"{kind}: {text} ({file}:{line})"
     return f"{kind}: {text}"

@@ -156,7 +156,7 @@ def test_the_project_is_importable_from_any_folder(tmp_path):
     code = (
         f"import importlib.util, sys; here = {str(PROJECT)!r}\n"
         "sys.path.insert(0, here); from utils.import_utils import resolve; sys.path.remove(here)\n"
-        "print(resolve('utils.errors.likeness', role='x')('ab', 'ba'))\n"
+        "print(resolve('utils.text.likeness', role='x')('ab', 'ba'))\n"
         "print(resolve('utils.errors.UserError', role='x').__name__)"
     )
     environ = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

@@ -50,33 +50,34 @@ def parse_endpoint(model_path: str) -> Endpoint:
     """Takes an endpoint apart; UserError: it is no URL, or its query was meant otherwise."""
     base_url, _, query = model_path.partition("?")
     _check(model_path, base_url)
-    given: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     warnings: list[str] = []
     # parity: the first of several equal keys counts, "+" is a blank, only "&" separates
     for name, value in parse_qsl(query):
         if name not in _KNOWN:
-            shown = name if len(name) <= 16 else f"{name[:4]}..."  # a key may stand in its place
+            label = name if len(name) <= 16 else f"{name[:4]}..."  # it may be a key
             hint = did_you_mean(name, _KNOWN) or "; known are api_key and model"
-            warnings.append(f'"{shown}" in the query is ignored{hint}')
+            warnings.append(f'"{label}" in the query is ignored{hint}')
         elif not value.isprintable() or (name == "api_key" and not value.isascii()):
             what = "holds a character that cannot be sent (a line break?); was it read from a file?"
             raise UserError(f"its {name} {what}")
         elif value != value.strip():
             what = 'begins or ends with a space ("+" stands for one, %2B for itself)'
             raise UserError(f"its {name} {what}")
-        given.setdefault(name, value)
+        parameters.setdefault(name, value)
     # "=" at the end of a key is base64 padding; text after it is another value, as in
     # "?api_key=your-api-key=gpt-4o", a typing error that the documentation once had.
-    if "model" not in given and re.search(r"(?:^|&)api_key=[^&]*=[^=&]", query):
+    if "model" not in parameters and re.search(r"(?:^|&)api_key=[^&]*=[^=&]", query):
         what = 'has a second "=" inside api_key and no model; "&model" is missing before that "="'
         raise UserError(f"{what} (if it belongs to the key, write it as %3D)")
     if base_url.rstrip("/").endswith(_ADDED):
         base_url = base_url.rstrip("/").removesuffix(_ADDED)
         warnings.append(f"{_ADDED} at the end of the URL is left out: it is added automatically")
-    problem = None if "model" in given else "names no model; add model=... to the query"
+    problem = None if "model" in parameters else "names no model; add model=... to the query"
     if problem and urlsplit(base_url).hostname == OPENAI_HOST:
         warnings, problem = [*warnings, f"{problem}; {DEFAULT_MODEL} is used instead"], None
-    key, model = given.get("api_key", PLACEHOLDER_KEY), given.get("model", DEFAULT_MODEL)
+    key = parameters.get("api_key", PLACEHOLDER_KEY)
+    model = parameters.get("model", DEFAULT_MODEL)
     return Endpoint(base_url, key, model, tuple(warnings), problem)
 
 
@@ -93,10 +94,10 @@ def place_of_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
     if key == PLACEHOLDER_KEY:
         cure = "write it into model_path as ?api_key=${NAME}&model=... and set NAME in the"
         return f"no API key was given; {cure} environment or in .env"
-    named = [f"${name}" for name, value in environ.items() if value.strip() == key]
-    where = f", the value of {' and '.join(named)} (environment or .env)" if named else ""
-    is_own = endpoint.api_key != PLACEHOLDER_KEY
-    return f"the key is {'api_key in model_path' if is_own else 'not in model_path'}{where}"
+    variables = [f"${name}" for name, value in environ.items() if value.strip() == key]
+    origin = f", the value of {' and '.join(variables)} (environment or .env)" if variables else ""
+    is_in_path = endpoint.api_key != PLACEHOLDER_KEY
+    return f"the key is {'api_key in model_path' if is_in_path else 'not in model_path'}{origin}"
 
 
 def _check(model_path: str, base_url: str) -> None:

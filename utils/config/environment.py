@@ -54,10 +54,10 @@ def is_set(name: str) -> bool:
 
 def odd_settings() -> list[str]:
     """What is legal and probably not meant, one line each."""
-    found = []
+    warnings = []
     template, moved = os.environ.get("L2_USER_PROMPT"), os.environ.get("IMAGE_ROOT_DIR")
     if template and "{instruction}" not in template:
-        found.append("L2_USER_PROMPT has no {instruction}; every sample gets the same text")
+        warnings.append("L2_USER_PROMPT has no {instruction}; every sample gets the same text")
     if moved and not expand_home(moved).is_dir():
-        found.append(f"IMAGE_ROOT_DIR {moved}: no such folder; images are looked for in LMUData")
-    return found
+        warnings.append(f"IMAGE_ROOT_DIR {moved}: no such folder; images are looked for in LMUData")
+    return warnings

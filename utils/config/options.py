@@ -37,8 +37,9 @@ def not_negative(text: str, least: int = 0, kind: Callable[[str], float] = int) 
         number = kind(text)
         if least <= number < float("inf"):
             return number
-    wanted = f"a {'whole ' * (kind is int)}number of at least {least}"
-    raise argparse.ArgumentTypeError(f"expected {wanted}, got {text!r}")
+    number_kind = "whole number" if kind is int else "number"
+    expected = f"a {number_kind} of at least {least}"
+    raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
 
 
 def _nproc(text: str) -> float | None:
@@ -99,7 +100,8 @@ class Options:
     @property
     def to_go_on(self) -> str:
         """What continues a run that was stopped; with `--fresh` it would begin again."""
-        return "the same command" + " without --fresh" * self.fresh + " continues from here"
+        command = "the same command without --fresh" if self.fresh else "the same command"
+        return f"{command} continues from here"
 
 
 _WITH_VALUE = {
@@ -138,25 +140,25 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
         raise UsageError(f"{error}; see --help. Nothing was run.") from None
 
 
-def options_of(config: str | Path, given: Mapping[str, Any]) -> Options:
+def options_of(config: str | Path, keywords: Mapping[str, Any]) -> Options:
     """The options of a call of `evaluate.run`, checked as those of the command line are.
 
-    They are `given` with `_` for `-`: texts and numbers, lists for `data` and `model`, True and
+    They are `keywords` with `_` for `-`: texts and numbers, lists for `data` and `model`, True and
     False for a switch; None for the default.
     """
     typed = [f"--config={config}"]
-    for name, value in given.items():
+    for name, value in keywords.items():
         if name in ("check", "ping", "parity", "compare"):
             raise UserError(f"run(): {name} produces no results; use the command line")
         takes_value = name in _WITH_VALUE
         if isinstance(value, bool) and takes_value:
-            shown = f"{name}={value}"
-            raise UserError(f"run(): {shown}: {name} takes a value, or None for its default")
+            keyword = f"{name}={value}"
+            raise UserError(f"run(): {keyword}: {name} takes a value, or None for its default")
         if isinstance(value, bool):
             typed += [_flag(name)] if value is not (name == "report") else []
         elif value is not None:
             values = value if isinstance(value, (list, tuple)) else [value]
-            typed += [f"{_flag(name)}={each}" for each in values]
+            typed += [f"{_flag(name)}={item}" for item in values]
     return _options(typed, program="run()")
 
 
@@ -174,24 +176,26 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,  # --mod would silently mean --mode or --model
     )
-    flags = {_flag(each.name.removesuffix("_s")): each for each in fields(Options) if each.metadata}
+    flags = {_flag(o.name.removesuffix("_s")): o for o in fields(Options) if o.metadata}
     for flag, option in flags.items():
         parser.add_argument(flag, dest=option.name, **option.metadata)
     compare = "instead of a run: finished runs side by side; see compare.py --help"
     parser.add_argument("--compare", nargs="+", metavar="RUN", help=compare)
     namespace, unknown = parser.parse_known_args(typed)
-    given = vars(namespace)
+    values = vars(namespace)
     if names := [text.partition("=")[0] for text in unknown if text.startswith("-")]:
         # The others are likely their values, which may be secret.
         parser.error("; ".join(f"unknown option {n}{did_you_mean(n, flags)}" for n in names))
     if unknown:
         parser.error(f"{unknown[0]}: belongs to no option; a config is named by --config")
-    if "config" not in given:
+    if "config" not in values:
         parser.error("--config FILE is missing")
-    work_dir = given.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or "outputs"
-    given |= {key: tuple(dict.fromkeys(given.get(key, ()))) for key in ("data", "model")}
-    given |= {"work_dir": expand_home(work_dir), "arguments": tuple(typed)}
-    o = Options(**given)
+    work_dir = values.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or "outputs"
+    for key in ("data", "model"):
+        values[key] = tuple(dict.fromkeys(values.get(key, ())))
+    values["work_dir"] = expand_home(work_dir)
+    values["arguments"] = tuple(typed)
+    o = Options(**values)
     for is_wrong, why in (
         (o.check and o.mode == "eval", "--check is about queries; --mode eval makes none"),
         (o.ping and not o.check, "--ping needs --check"),
@@ -227,11 +231,13 @@ def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]])
     return tuple(by_level.get(name.upper(), [name])[0] for name in requested)
 
 
-def unknown_names(option: str, wanted: Sequence[str], known: Mapping[str, object]) -> list[str]:
+def unknown_names(
+    option: str, requested: Sequence[str], defined: Mapping[str, object]
+) -> list[str]:
     """Names that a config lacks; of one without any at all that is said elsewhere."""
-    has = f"it has {', '.join(known)}"
+    has = f"it has {', '.join(defined)}"
     return [
-        f"{option} {name}: not in the config{did_you_mean(name, known)}; {has}"
-        for name in wanted
-        if known and name not in known
+        f"{option} {name}: not in the config{did_you_mean(name, defined)}; {has}"
+        for name in requested
+        if defined and name not in defined
     ]

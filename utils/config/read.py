@@ -70,8 +70,8 @@ def read_config(
         return ConfigReading(problems=[str(error)])
     except (OSError, ValueError) as error:
         return ConfigReading(problems=[f"{path}: {error}"])
-    found = [f"{path}: {problem}" for problem in plain.problems]
-    reading = ConfigReading(texts=plain.texts, problems=found)
+    problems = [f"{path}: {problem}" for problem in plain.problems]
+    reading = ConfigReading(texts=plain.texts, problems=problems)
     _Reader(path, plain.unset, datasets, arguments, reading).read(plain.value)
     return reading
 
@@ -95,9 +95,9 @@ class _Reader:
             expected = 'the file must hold an object { "model": ..., "data": ... }'
             self._problem((), f"{expected}, not {shown(whole)}")
             return
-        known = ("model", "data", "secrets")
-        for name in sorted(whole.keys() - {*known}):
-            hint = did_you_mean(name, known) or "; known are model, data and secrets"
+        sections = ("model", "data", "secrets")
+        for name in sorted(whole.keys() - {*sections}):
+            hint = did_you_mean(name, sections) or "; known are model, data and secrets"
             self._problem((name,), f"unknown key{hint}")
         secrets = whole.get("secrets", [])
         if _is_list_of_texts(secrets):
@@ -116,16 +116,18 @@ class _Reader:
             kind = "is missing" if entries is None else f"must be an object, not {shown(entries)}"
             self._problem((name,), "is empty" if entries == {} else kind)
             return {}
-        found: dict[str, Any] = {}
+        typed: dict[str, Any] = {}
         for key, raw in entries.items():
             if name == "model" and not key.strip():
                 what = "a name is missing between the quotes; results go to a folder of that name"
                 self._problem((name, key), what)
             findings: list[Finding] = [((), f"must be an object {{ }}, not {shown(raw)}")]
-            found[key], findings = read(key, raw) if isinstance(raw, dict) else (None, findings)
+            typed[key] = None
+            if isinstance(raw, dict):
+                typed[key], findings = read(key, raw)
             for path, what in findings:
                 self._problem((name, key, *path), what)
-        return found
+        return typed
 
     def _check_secrets(self, place: KeyPath, secrets: Sequence[str]) -> None:
         for number, secret in enumerate(secrets):
@@ -152,8 +154,8 @@ class _Reader:
             problem = self._path_problem(name, path, imp_type)
             findings += [(("model_path",), problem)] if problem else []
         for key in schema.PER_DATA_SET:
-            given = raw.get(key)
-            for dataset in given if isinstance(given, dict) else ():
+            functions = raw.get(key)
+            for dataset in functions if isinstance(functions, dict) else ():
                 if dataset not in self.datasets:
                     findings.append(((key, dataset), self._unknown_data_set(dataset)))
         secrets = raw.get("secrets", [])
@@ -168,16 +170,17 @@ class _Reader:
         return entry, findings + arguments
 
     def _imp_type(self, name: str, raw: Mapping[str, Any]) -> str | None:
-        given, path = raw.get("imp_type"), raw.get("model_path")
-        if is_url(path) and given not in (None, "openai", "api"):
-            what = f"{shown(given)} is not used: model_path is a URL, so the model is an API model"
+        kind = raw.get("imp_type")
+        path = raw.get("model_path")
+        if is_url(path) and kind not in (None, "openai", "api"):
+            what = f"{shown(kind)} is not used: model_path is a URL, so the model is an API model"
             self._warn(name, "imp_type", what)
         # A path that is missing or not known may be meant as a URL; that is reported.
         is_open = key_path("model", name, "model_path") in self.unset
         is_open |= path is None or lacks_scheme(path)
-        if is_url(path) or given == "api" or (given is None and is_open):
+        if is_url(path) or kind == "api" or (kind is None and is_open):
             return "openai"
-        return given if isinstance(given, str) and given in schema.KINDS else None
+        return kind if isinstance(kind, str) and kind in schema.KINDS else None
 
     def _path_problem(self, name: str, path: str, imp_type: str) -> str | None:
         if key_path("model", name, "model_path") in self.unset:
@@ -239,7 +242,7 @@ class _Reader:
             if name != L1_NAME and entry.pop(key, None) is not None:
                 findings.append(((key,), f"only for {L1_NAME}; leave it out"))
         kind = LiveEntry if name in LIVE_NAMES else DataEntry
-        made, wrong = schema.section(kind, entry)
+        typed, wrong = schema.section(kind, entry)
         mode, modes = entry.get("mode"), self.datasets.get(name)
         if isinstance(mode, str) and modes is not None and mode not in modes:
             hint = did_you_mean(mode, modes) or ";"
@@ -248,10 +251,10 @@ class _Reader:
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
         self._ref(("data", name, "environment"), entry.get("environment"), "environment")
         findings += wrong
-        return None if findings else made, findings
+        return None if findings else typed, findings
 
     def _unknown_data_set(self, name: str) -> str:
-        known = list(self.datasets)
+        names = list(self.datasets)
         if full := LEVELS.get(name.upper()):
             return f'unknown data set; {name} is "{full}"'
-        return "unknown data set" + (did_you_mean(name, known) or f"; known are {listed(known)}")
+        return "unknown data set" + (did_you_mean(name, names) or f"; known are {listed(names)}")

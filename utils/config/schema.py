@@ -196,8 +196,9 @@ class RunConfig:
 
     def parser_of(self, model: str, dataset: str) -> tuple[str | None, str]:
         """The dotted path of what reads replies (None: the default), and the key that names it."""
-        if own := self.model[model].parse_function.get(dataset):
-            return own, key_path("model", model, "parse_function", dataset)
+        of_model = self.model[model].parse_function.get(dataset)
+        if of_model:
+            return of_model, key_path("model", model, "parse_function", dataset)
         return self.data[dataset].parse_function, f"data.{dataset}.parse_function"
 
 
@@ -205,25 +206,28 @@ def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list
     """The typed entry of a model, or None and what is wrong with it; also of an unknown kind."""
     entry = without_defaults(raw) | ({"imp_type": imp_type} if imp_type else {})
     for key in PER_DATA_SET:
-        if isinstance(given := entry.get(key), dict):
-            entry[key] = {k: v for k, v in given.items() if v is not None and v != ""}
-    made, findings = section(KINDS[imp_type or ""], entry)
+        functions = entry.get(key)
+        if isinstance(functions, dict):
+            entry[key] = {k: v for k, v in functions.items() if v is not None and v != ""}
+    typed, findings = section(KINDS[imp_type or ""], entry)
     if isinstance(entry.get("kwargs"), dict):
         findings += _kwargs_findings(entry["kwargs"])
         if imp_type in ("openai", "vllm"):
             findings += _of_checkpoints(entry["kwargs"])
-    return made if imp_type else None, findings
+    return typed if imp_type else None, findings
 
 
 def token_limit_key(entry: Mapping[str, Any]) -> str:
     """Which key of a model entry limits the tokens of a reply, or would if it were there."""
-    given = entry.get("generate_cfg") or {}
-    extra = given.get("extra_body")
-    keys: Any
-    for place, keys in (("generate_cfg", given), ("generate_cfg.extra_body", extra)):
-        for name in _TOKEN_LIMITS if isinstance(keys, Mapping) else ():
-            if name in keys:
-                return f"{place}.{name}"
+    generate_cfg = entry.get("generate_cfg") or {}
+    extra_body = generate_cfg.get("extra_body")
+    blocks = {"generate_cfg": generate_cfg, "generate_cfg.extra_body": extra_body}
+    for path, block in blocks.items():
+        if not isinstance(block, Mapping):
+            continue
+        for name in _TOKEN_LIMITS:
+            if name in block:
+                return f"{path}.{name}"
     name = "max_new_tokens" if entry.get("imp_type") == "transformers" else "max_tokens"
     return f"generate_cfg.{name}"
 
@@ -240,12 +244,12 @@ def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Fin
     try:
         return kind.model_validate(entry), []
     except ValidationError as error:
-        found: dict[Any, str] = {}
+        problems: dict[Any, str] = {}
         for detail in error.errors(include_url=False):
             # A value that may be of several types has an error for each; the key counts.
-            place = detail["loc"][: 2 if detail["loc"][0] in PER_DATA_SET else 1]
-            found.setdefault(place, _in_words(detail, kind, entry))
-        return None, list(found.items())
+            depth = 2 if detail["loc"][0] in PER_DATA_SET else 1
+            problems.setdefault(detail["loc"][:depth], _in_words(detail, kind, entry))
+        return None, list(problems.items())
 
 
 def _of_checkpoints(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
@@ -260,17 +264,18 @@ def _of_checkpoints(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
     """`kwargs` is free, but what the program reads must fit and must not be nearly spelt."""
-    made, findings = section(Kwargs, kwargs)
-    yield from ((("kwargs", *place), problem) for place, problem in findings)
-    known = (*KWARGS_READ, *RESERVED_KWARGS)
+    typed, findings = section(Kwargs, kwargs)
+    for path, problem in findings:
+        yield ("kwargs", *path), problem
+    read_names = (*KWARGS_READ, *RESERVED_KWARGS)
     for name in kwargs:
-        alike = [key for key in known if key[0] == name[:1].lower()]
+        alike = [key for key in read_names if key[0] == name[:1].lower()]
         if name in RESERVED_KWARGS:
             yield ("kwargs", name), "the program sets this itself; leave it out"
-        elif name not in known and (meant := nearest(name, alike, 0.85)):
-            yield ("kwargs", name), f'unknown key; did you mean "{meant}"?'
-    if made and "max_pixels" in kwargs and made.min_pixels > made.max_pixels:
-        yield ("kwargs", "min_pixels"), f"is more than max_pixels, which is {made.max_pixels}"
+        elif name not in read_names and (suggestion := nearest(name, alike, 0.85)):
+            yield ("kwargs", name), f'unknown key; did you mean "{suggestion}"?'
+    if typed and "max_pixels" in kwargs and typed.min_pixels > typed.max_pixels:
+        yield ("kwargs", "min_pixels"), f"is more than max_pixels, which is {typed.max_pixels}"
 
 
 def _in_words(detail: ErrorDetails, kind: type[BaseModel], entry: Mapping[str, Any]) -> str:
@@ -295,5 +300,5 @@ def _unknown_key(name: str, kind: type[BaseModel]) -> str:
             return f"only for imp_type {listed(owners).replace(',', ' or')}; leave it out"
         if name in _ELSEWHERE:
             return f"unknown key; it belongs in {_ELSEWHERE[name]}"
-    known = tuple(kind.model_fields)
-    return "unknown key" + (did_you_mean(name, known) or f"; known are {listed(known, 20)}")
+    valid = tuple(kind.model_fields)
+    return "unknown key" + (did_you_mean(name, valid) or f"; known are {listed(valid, 20)}")

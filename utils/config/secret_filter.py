@@ -62,8 +62,8 @@ class SecretFilter:
         self._secrets = frozenset(secrets)
         plain = {
             form
-            for each in self._secrets
-            for form in (each.strip(), unquote(each), unquote_plus(each))
+            for secret in self._secrets
+            for form in (secret.strip(), unquote(secret), unquote_plus(secret))
         }
         hidden = [secret for secret in plain if not is_common(secret)]
         forms = {form for secret in hidden for form in _forms_of(secret)}
@@ -99,9 +99,9 @@ class SecretFilter:
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
     """A copy of plain data with every text in it changed, keys and paths too."""
     if isinstance(value, Mapping):
-        return {change(str(key)): with_texts(each, change) for key, each in value.items()}
+        return {change(str(key)): with_texts(item, change) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [with_texts(each, change) for each in value]
+        return [with_texts(item, change) for item in value]
     return change(str(value)) if isinstance(value, (str, Path)) else value
 
 
@@ -124,17 +124,17 @@ class OutputStream:
         self._secrets |= secrets
 
     def write(self, text: str) -> int:
-        shown = _CONTROL.sub(lambda found: repr(found[0])[1:-1], self._secrets.clean(text))
+        visible = _CONTROL.sub(lambda char: repr(char[0])[1:-1], self._secrets.clean(text))
         if self.prefix:
-            *lines, self._rest = (self._rest + shown).split("\n")
-            shown = "".join(f"{self.prefix}{line.rpartition(chr(13))[2]}\n" for line in lines)
+            *lines, self._rest = (self._rest + visible).split("\n")
+            visible = "".join(f"{self.prefix}{line.rpartition(chr(13))[2]}\n" for line in lines)
         with suppress(OSError, ValueError):  # ValueError: it is closed
             try:
-                self._stream.write(shown)
+                self._stream.write(visible)
             except UnicodeEncodeError:
-                known = self._stream.encoding
-                self._stream.write(shown.encode(known, "backslashreplace").decode(known))
-            if "\n" in shown:  # so that stdout and stderr keep their order in one place
+                encoding = self._stream.encoding
+                self._stream.write(visible.encode(encoding, "backslashreplace").decode(encoding))
+            if "\n" in visible:  # so that stdout and stderr keep their order in one place
                 self._stream.flush()
         return len(text)
 
@@ -177,21 +177,21 @@ def is_common(secret: str) -> bool:
 
 def secrets_in(texts: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> set[str]:
     """Every secret that a config (`ConfigReading.texts`) and the environment bring along."""
-    found = {v for name, v in environ.items() if is_secret_name(name) and not is_common(v)}
+    secrets = {v for name, v in environ.items() if is_secret_name(name) and not is_common(v)}
     for value in environ.values():  # a proxy or a database may be named with a password
-        found |= {secret for secret in _secrets_of_users(value) if not is_common(secret)}
+        secrets |= {secret for secret in _secrets_of_users(value) if not is_common(secret)}
     for place, text in texts:
-        found |= {environ.get(name, "") for name in names_in(text) if is_secret_name(name)}
+        secrets |= {environ.get(name, "") for name in names_in(text) if is_secret_name(name)}
         replaced, _ = substitute(text, environ)
         if is_secret_place(place):
-            found |= {replaced, *_secrets_of_header(replaced)}
+            secrets |= {replaced, *_secrets_of_header(replaced)}
         for query in _QUERY.finditer(replaced):
             if is_secret_name(unquote_plus(query["name"])):
                 # For "a=b", a typing error, the part before the second "=" too.
-                found |= {query["value"], query["value"].partition("=")[0]}
-        found |= _secrets_of_users(replaced)
+                secrets |= {query["value"], query["value"].partition("=")[0]}
+        secrets |= _secrets_of_users(replaced)
     # An unset ${NAME} is no secret, and the message that reports it must stay readable.
-    return {secret for secret in found if secret and not names_in(secret)}
+    return {secret for secret in secrets if secret and not names_in(secret)}
 
 
 def mask_config(value: Any, place: str = "") -> Any:
@@ -215,9 +215,9 @@ def mask_endpoint(url: str) -> str:
     return _USER.sub(_masked_user, url)
 
 
-def _masked_user(found: re.Match[str]) -> str:
-    if found["password"]:
-        return f"{found['user']}:{MASK}@"
+def _masked_user(url: re.Match[str]) -> str:
+    if url["password"]:
+        return f"{url['user']}:{MASK}@"
     return f"{MASK}@"  # a user name alone is a token
 
 
@@ -235,13 +235,13 @@ def _secrets_of_users(text: str) -> set[str]:
 
 def _secrets_of_header(value: str) -> set[str]:
     """What a header's value holds beside its scheme: `Bearer TOKEN`, `Basic BASE64`."""
-    found = _IN_HEADER.fullmatch(value.strip())
-    if found is None:
+    header = _IN_HEADER.fullmatch(value.strip())
+    if header is None:
         return {value.rpartition(" ")[2]}
-    secrets = {found["value"]}
-    if found["scheme"].lower() == "basic":
+    secrets = {header["value"]}
+    if header["scheme"].lower() == "basic":
         with suppress(binascii.Error, ValueError):
-            user, _, password = base64.b64decode(found["value"]).decode("utf-8").partition(":")
+            user, _, password = base64.b64decode(header["value"]).decode("utf-8").partition(":")
             secrets.add(password or user)
     return secrets
 

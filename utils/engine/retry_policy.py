@@ -96,7 +96,7 @@ def decide(error: CallError, history: History, options: Options, jitter: float =
 def is_about_account(error: CallError) -> bool:
     """Whether it is the key or the account that is refused, and with it every request."""
     text = str(error)[:200].lower()  # further on a server may quote the prompt
-    says_so = error.status_code == 400 and any(each in text for each in FATAL_WORDS)
+    says_so = error.status_code == 400 and any(words in text for words in FATAL_WORDS)
     return error.status_code in FATAL_STATUS or error.code in FATAL_CODES or says_so
 
 

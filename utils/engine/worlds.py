@@ -23,13 +23,14 @@ PATIENCE_S = 8.0  # for closing all of them
 
 
 class Worlds:
-    """As many worlds as there are places, each made in the thread that it will live in.
+    """A pool of at most `places` worlds, each confined to its own thread.
 
     Only one thread borrows and closes.
     """
 
     def __init__(self, make: Callable[[], World], places: int) -> None:
-        self.places, self._make = places, make
+        self.places = places
+        self._make = make
         self._all: list[_LentWorld] = []
         self._free: list[_LentWorld] = []
 
@@ -59,10 +60,12 @@ class _LentWorld:
     """A world behind its thread. Whatever it raises is a `WorldError`, and its end."""
 
     def __init__(self, make: Callable[[], World]) -> None:
-        self._make, self._lock, self._is_closed = make, threading.Lock(), False
+        self._make = make
+        self._lock = threading.Lock()
+        self._is_closed = False
         self._task: Any = None  # of the last reset; once more for another try of its episode
         self._deaths = 0  # in that task's tries, by actions
-        self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()  # name, arguments, what came
+        self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()  # name, arguments, result
         self.thread = threading.Thread(target=self._live, daemon=True)
         self.thread.start()
 
@@ -73,12 +76,12 @@ class _LentWorld:
             self._calls.put(None)
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        came: Future[Any] = Future()
+        result: Future[Any] = Future()
         with self._lock:
             if self._is_closed:
                 raise WorldError("the run has ended", "")
-            self._calls.put((name, arguments, came))
-        return came.result()
+            self._calls.put((name, arguments, result))
+        return result.result()
 
     reset, step = partialmethod(_call, "reset"), partialmethod(_call, "step")
     evaluate = partialmethod(_call, "evaluate")
@@ -102,16 +105,16 @@ class _LentWorld:
     def _live(self) -> None:
         world: World | None = None
         while (call := self._next_call(world)) is not None:
-            name, arguments, came = call
+            name, arguments, result = call
             try:
                 world = world or self._make()
                 if name == "reset" and arguments[0] != self._task:
                     self._task, self._deaths = arguments[0], 0
-                came.set_result(getattr(world, name)(*arguments))
+                result.set_result(getattr(world, name)(*arguments))
             except BaseException as error:  # noqa: BLE001 - a world may raise anything
                 _close(world)
                 world = None
-                came.set_exception(self._failure(name, error))
+                result.set_exception(self._failure(name, error))
         _close(world)
 
 

@@ -69,9 +69,11 @@ def as_user_error(stage: str, error: BaseException) -> UserFunctionError:
         frames = frames.tb_next  # users look for their own
     trace = "".join(traceback.format_exception(type(error), error, frames))
     summary = f"raised {type(error).__name__}: {error}".rstrip(": ")
-    places = traceback.extract_tb(frames)
-    if own := [place for place in places if place.filename == places[0].filename]:
-        summary += f" ({Path(own[-1].filename).name}, line {own[-1].lineno})"
+    entries = traceback.extract_tb(frames)
+    in_first_file = [entry for entry in entries if entry.filename == entries[0].filename]
+    if in_first_file:
+        last = in_first_file[-1]
+        summary += f" ({Path(last.filename).name}, line {last.lineno})"
     if any(hint in summary.lower() for hint in NO_CUDA):
         summary += f" - this machine has {CUDA_ADVICE}"
     return UserFunctionError(stage, summary, trace)

@@ -91,7 +91,7 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
             target = _generate_of(name, target, ref.init_keywords)
             name, keywords = f"{name}.generate", ("dataset_name", *keywords)
         elif ref.kind == "environment":
-            missing = [each for each in ENVIRONMENT if not callable(getattr(target, each, None))]
+            missing = [name for name in ENVIRONMENT if not callable(getattr(target, name, None))]
             return f"{name} has no {missing[0]}({ENVIRONMENT[missing[0]]})" if missing else None
         elif inspect.isclass(target):
             return f"{name} is a class; name a function, or a static method of the class"
