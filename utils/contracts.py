@@ -344,9 +344,9 @@ class ModelWrapper(Protocol):
 
     name: str
 
-    def in_flight(self, wanted: int | None) -> int | None:
-        """How many `generate` calls run at once of those wanted; None: all that a server takes."""
-        return wanted
+    def in_flight(self, requested: int | None) -> int | None:
+        """Return how many `generate` calls run at once; None: all that a server takes."""
+        return requested
 
     def problems(self) -> list[str]:
         """What stands in the way of running (missing checkpoint, absent CUDA, ...); cheap."""

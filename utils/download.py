@@ -64,14 +64,14 @@ class Download:
     def run(self) -> None:
         """Brings everything that is missing; a complete data root is only read."""
         hub, note = Hub(REPO_ID), self._note()
-        there = {name: (self.home / name).is_file() for name in (L1_NAME, L2_NAME)}
+        is_present = {name: (self.home / name).is_file() for name in (L1_NAME, L2_NAME)}
         sizes, images = note["sizes"], self.home / IMAGE_FOLDER
         is_unpacked = bool(sizes) and all(_size(images / name) == sizes[name] for name in sizes)
-        is_done = is_unpacked and all(there.values())
+        is_done = is_unpacked and all(is_present.values())
         _say("Everything is already there." if is_done else f"{REPO_ID} → {self.home}")
         with nullcontext() if is_done else only_one(self.work):
             # The small files first: what is wrong with them is known before gigabytes are fetched.
-            for name, is_there in there.items():
+            for name, is_there in is_present.items():
                 self._settle_annotations(name, None if is_there else hub)
             if not is_unpacked:
                 by_hand = self.home / ZIP_NAME
@@ -85,8 +85,8 @@ class Download:
     def _note(self) -> dict[str, Any]:
         """What was unpacked last: MD5 of the zip, and the size of each image."""
         try:
-            found = json.loads((self.work / NOTE_NAME).read_text("ascii"))
-            return {"sizes": dict(found["sizes"]), "md5": found["md5"] + ""}
+            note = json.loads((self.work / NOTE_NAME).read_text("ascii"))
+            return {"sizes": dict(note["sizes"]), "md5": note["md5"] + ""}
         except (OSError, ValueError, TypeError, KeyError):
             return {"md5": "", "sizes": {}}
 
@@ -124,9 +124,9 @@ class Download:
         part = self.work / f"{NOTE_NAME}.part"
         part.write_text(json.dumps(note), encoding="ascii")
         part.replace(self.work / NOTE_NAME)
-        for left in self.work.iterdir():
-            if left.name not in (NOTE_NAME, LOCK_NAME):
-                left.unlink()
+        for file in self.work.iterdir():
+            if file.name not in (NOTE_NAME, LOCK_NAME):
+                file.unlink()
         return note
 
 
@@ -137,11 +137,12 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
         The size of each image of the zip, by its path below `images`.
     """
     files = [member for member in archive.infolist() if not member.is_dir()]
-    wanted = {target: member for member in files if (target := image_of(member.filename))}
-    if not wanted:
+    by_target = {image_of(member.filename): member for member in files}
+    by_target.pop("", None)  # no image
+    if not by_target:
         folders = ", ".join(PLATFORMS)
         raise UserError(f"{archive.filename}: no member lies in one of the folders {folders}")
-    for target, member in wanted.items():
+    for target, member in by_target.items():
         has_size = _size(images / target) == member.file_size
         if has_size and zlib.crc32((images / target).read_bytes()) == member.CRC:
             continue
@@ -152,7 +153,7 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
         part.replace(images / target)
     if skipped := sum(not image_of(member.filename) for member in files):
         _say(f"skipped {skipped} members that are not images of a platform")
-    return {target: member.file_size for target, member in wanted.items()}
+    return {target: member.file_size for target, member in by_target.items()}
 
 
 def image_of(name: str) -> str:
@@ -162,7 +163,8 @@ def image_of(name: str) -> str:
     is_litter = parts[-1].startswith(".") or parts[-1] == "Thumbs.db" or "__MACOSX" in parts
     if is_litter or ".." in parts or any(sign in name for sign in "\\:"):
         return ""
-    start = next((at for at, part in enumerate(parts[:-1]) if part in PLATFORMS), len(parts))
+    platforms = [index for index, part in enumerate(parts[:-1]) if part in PLATFORMS]
+    start = platforms[0] if platforms else len(parts)
     return "/".join(parts[start:])
 
 
@@ -196,12 +198,12 @@ def inventory(home: Path) -> tuple[list[str], int]:
         return path if path.split("/")[0] in PLATFORMS else f"{line.get('platform')}/{path}"
 
     images = home / IMAGE_FOLDER
-    there = {path.relative_to(images).as_posix() for path in images.rglob("[!.]*.*")}
-    counts = Counter(path.split("/")[0] for path in there)
+    present = {path.relative_to(images).as_posix() for path in images.rglob("[!.]*.*")}
+    counts = Counter(path.split("/")[0] for path in present)
     l1, l2 = read_annotations(home / L1_NAME), read_annotations(home / L2_NAME)
     l1_images, l2_images = set(map(image_in, l1)), set(map(image_in, l2))
     questions = sum(len(line.get("groups") or ()) for line in l1)
-    missing = sorted((l1_images | l2_images) - there)
+    missing = sorted((l1_images | l2_images) - present)
     lines = [
         f"  images           {sum(counts[platform] for platform in PLATFORMS):,}",
         *(f"    {platform:<12}   {counts[platform]:,}" for platform in PLATFORMS),
@@ -232,8 +234,9 @@ def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def fetch(options: argparse.Namespace) -> int:
     """Brings the data set and prints what is there; the exit code."""
-    given, md5 = options.data_root, PUBLISHED_MD5
-    home = (expand_home(given) if given else data_root()).absolute() / "MMBench-GUI"
+    md5 = PUBLISHED_MD5
+    root = expand_home(options.data_root) if options.data_root else data_root()
+    home = root.absolute() / "MMBench-GUI"
     if options.sums:
         md5 = json.loads(options.sums.read_text(encoding="utf-8"))
         _warn(f"note: compared with the sums in {options.sums}, not with the published ones")

@@ -34,13 +34,13 @@ class Hub:
         UserError: the hub is not reached or refuses; OSError: the folder cannot be written.
         """
         with self._plain_errors(name) as hub:
-            found = hub.get_hf_file_metadata(self._url(name), endpoint=_endpoint())
-        if None in (found.commit_hash, found.etag, found.size):
+            metadata = hub.get_hf_file_metadata(self._url(name), endpoint=_endpoint())
+        if None in (metadata.commit_hash, metadata.etag, metadata.size):
             what = f"does not answer like a Hugging Face hub (no commit, ETag or size for {name})"
             raise UserError(f"{_shown_endpoint()} {what}; check HF_ENDPOINT and the proxy.")
-        self.commit = self.commit or found.commit_hash
+        self.commit = self.commit or metadata.commit_hash
         # Another content, another name.
-        complete = folder / f"{hashlib.sha256(found.etag.encode()).hexdigest()[:16]}-{name}"
+        complete = folder / f"{hashlib.sha256(metadata.etag.encode()).hexdigest()[:16]}-{name}"
         if complete.exists():
             return complete
         part = complete.with_name(f"{complete.name}.part")
@@ -52,7 +52,7 @@ class Hub:
                 self._url(name),
                 sink,
                 resume_size=sink.tell(),
-                expected_size=found.size,
+                expected_size=metadata.size,
                 # Compressed on the way, a file could not be continued at a byte.
                 headers={**hub.utils.build_hf_headers(), "Accept-Encoding": "identity"},
                 displayed_filename=name,
@@ -77,8 +77,9 @@ class Hub:
             yield hub
         except errors.HfHubHTTPError as refused:
             token = f"{'' if os.environ.get('HF_TOKEN') else 'no '}HF_TOKEN is set"
-            status, place = refused.response.status_code, f"{_shown_endpoint()}/datasets"
-            what = f"{place}/{self.repo_id} does not give {name} (HTTP {status}, {token})"
+            status = refused.response.status_code
+            repository = f"{_shown_endpoint()}/datasets/{self.repo_id}"
+            what = f"{repository} does not give {name} (HTTP {status}, {token})"
             raise UserError(f"{what}; check HF_ENDPOINT and HF_TOKEN. {AGAIN}") from refused
         except errors.OfflineModeIsEnabled as offline:
             raise UserError(f"{name} is missing, and HF_HUB_OFFLINE is set; unset it") from offline

@@ -47,25 +47,28 @@ EPISODE_FIGURES = ("SR", "EQA")  # of L3 and L4, each with a number of steps: "S
 
 
 def official_order(name: str) -> tuple[int, int, str]:
-    """Where a figure stands among others, as a key for sorting; those of L3 and L4 by steps."""
+    """Return the sort key of a figure among others; those of L3 and L4 by steps."""
     kind, _, steps = name.partition(" ")
-    place = OFFICIAL.index(name) if name in OFFICIAL else len(OFFICIAL)
-    return place, int(steps) if steps.isdecimal() else 0, f"{len(kind)}{name}"  # SR, EQA, EQA*
+    position = OFFICIAL.index(name) if name in OFFICIAL else len(OFFICIAL)
+    return position, int(steps) if steps.isdecimal() else 0, f"{len(kind)}{name}"  # SR, EQA, EQA*
 
 
 def official_figures(analysis: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The cells of an analysis that a data set's headline has, by name.
+    """Return the cells of an analysis that a data set's headline has, by name.
 
     A figure over several levels is there only where all of its parts are: of one, it is nothing
     that one could set beside others.
     """
     table = analysis.get("table") or {}
-    found = {row["name"]: row["cells"][-1] for row in table.get("rows", ()) if row["cells"][-1]}
-    found |= {OVERALL: (analysis.get("averages") or {}).get(OVERALL)}
+    cells = {row["name"]: row["cells"][-1] for row in table.get("rows", ()) if row["cells"][-1]}
+    cells |= {OVERALL: (analysis.get("averages") or {}).get(OVERALL)}
     parts = {OVERALL: DIFFICULTIES, AVERAGE: GROUNDING_TYPES}
-    names = [*OFFICIAL, *(name for name in found if name.partition(" ")[0] in EPISODE_FIGURES)]
-    there = [name for name in names if all(map(found.get, (name, *parts.get(name, ()))))]
-    return {name: found[name] for name in there}
+    names = [*OFFICIAL, *(name for name in cells if name.partition(" ")[0] in EPISODE_FIGURES)]
+    return {
+        name: cells[name]
+        for name in names
+        if all(cells.get(part) for part in (name, *parts.get(name, ())))
+    }
 
 
 def is_weighted(variables: Mapping[str, str | None]) -> bool:

@@ -85,18 +85,18 @@ def unreadable_images(samples: Sequence[Sample]) -> list[str]:
 
     images = {sample.image: None for sample in samples if sample.image is not None}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
-        found = tqdm(
+        results = tqdm(
             threads.map(problem, images),
             "decoding images",
             len(images),
             leave=False,
             disable=not sys.stderr.isatty(),
         )
-        return [each for each in found if each is not None]
+        return [result for result in results if result is not None]
 
 
 def check_questions(
-    model: ModelWrapper, asked: Questions, options: Options
+    model: ModelWrapper, questions: Questions, options: Options
 ) -> tuple[CheckResult, dict[Origin, SampleProblem]]:
     """Build the first request of every sample without sending any.
 
@@ -105,50 +105,52 @@ def check_questions(
     first: Prompt | None = None
     without_image: list[Sample] = []
     reasons: Counter[str] = Counter()
-    kept: Counter[Status] = Counter()
+    stored: Counter[Status] = Counter()
     problems: dict[Origin, SampleProblem] = {}
     bytes_out = 0
-    for sample in asked.samples:
-        whole = None if asked.fingerprint is None else asked.fingerprint(sample)
+    for sample in questions.samples:
+        of_episode = None if questions.fingerprint is None else questions.fingerprint(sample)
         try:
-            if whole is None or sample is asked.samples[0]:  # of whole episodes one is begun
-                prompt, prepared = _first_request(model, asked, sample)
+            if (
+                of_episode is None or sample is questions.samples[0]
+            ):  # of whole episodes one is begun
+                prompt, prepared = _first_request(model, questions, sample)
                 first = first or prompt
                 if not any(message["type"] == "image" for message in prompt.messages):
                     without_image.append(sample)
             looked_up = (
                 (prepared.fingerprint, prepared.parts)
-                if whole is None
-                else (whole, {"settings": whole})
+                if of_episode is None
+                else (of_episode, {"settings": of_episode})
             )
-            found = asked.answers.look_up(sample.key, *looked_up, options)
-            if isinstance(found, StoredAnswer):
-                kept[found.status] += 1
+            answer = questions.answers.look_up(sample.key, *looked_up, options)
+            if isinstance(answer, StoredAnswer):
+                stored[answer.status] += 1
             else:
-                bytes_out += model.wire_size(prepared) if whole is None else 0
-                reasons[found] += 1
+                bytes_out += model.wire_size(prepared) if of_episode is None else 0
+                reasons[answer] += 1
         except (UserFunctionError, UserError, WorldError) as error:
             problem = problems.setdefault(_origin(error), SampleProblem(str(error), []))
             problem.samples.append(sample)
     report = []
     if first is not None:
-        report.append(f"{asked.dataset}: the first prompt, images by file name:")
+        report.append(f"{questions.dataset}: the first prompt, images by file name:")
         report += shown_prompt(first.messages)
     to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
     to_ask += f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
-    there = f"{kept[Status.OK]} answers stored already"
+    available = f"{stored[Status.OK]} answers stored already"
     more = {
-        "failed before": kept[Status.FAILED],
+        "failed before": stored[Status.FAILED],
         "with a problem": sum(len(problem.samples) for problem in problems.values()),
-        "refused before (--retry-refused)": kept[Status.REFUSED],
+        "refused before (--retry-refused)": stored[Status.REFUSED],
     }
-    there += "".join(f", {count} {what}" for what, count in more.items() if count)
-    what = "requests to send" if asked.fingerprint is None else "episodes to play"
-    report.append(f"{asked.dataset}: {reasons.total()} {what} ({to_ask}), {there}")
+    available += "".join(f", {count} {what}" for what, count in more.items() if count)
+    what = "requests to send" if questions.fingerprint is None else "episodes to play"
+    report.append(f"{questions.dataset}: {reasons.total()} {what} ({to_ask}), {available}")
     findings = []
     if without_image:
         summary = f"{_some(without_image)}: {NO_IMAGE}"
-        findings.append(warning("check.no_image", summary, topic=asked.dataset))
+        findings.append(warning("check.no_image", summary, topic=questions.dataset))
     return CheckResult(report, findings), problems
 
 
@@ -226,18 +228,18 @@ def _some(samples: Sequence[Sample]) -> str:
 
 
 def ping(
-    model: ModelWrapper, asked: Questions, scorer: Scorer, clean: Callable[[str], str]
+    model: ModelWrapper, questions: Questions, scorer: Scorer, clean: Callable[[str], str]
 ) -> CheckResult:
     """Query the first sample, once; return what went out, what came back, and how it is read."""
-    topic = f"{asked.dataset}: ping"
+    topic = f"{questions.dataset}: ping"
 
     def failed(code: str, summary: str, fix: str = "") -> Finding:
         return Finding(f"ping.{code}", Severity.PROBLEM, summary, fix=fix, topic=topic)
 
-    sample = asked.samples[0]
+    sample = questions.samples[0]
     began_s = time.monotonic()
     try:
-        prompt, prepared = _first_request(model, asked, sample)
+        prompt, prepared = _first_request(model, questions, sample)
         generation = model.generate(prepared)
     except CallError as error:
         lines = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
@@ -257,7 +259,7 @@ def ping(
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
     sizes = [format_size(record["sizes"][stage]) for stage in SIZES]
     lines = [
-        f"{asked.dataset}: queried {model.name} once ({took})",
+        f"{questions.dataset}: queried {model.name} once ({took})",
         "  image: file {}, sent {}, seen by the model {}".format(*sizes),
         f"  tokens: {_tokens_text(generation.usage)}",
     ]
@@ -275,8 +277,8 @@ def ping(
             setting=scorer.token_limit,
         )
         findings.append(finding)
-    if asked.read_reply is not None:  # an episode is judged by what became of its world
-        read = asked.read_reply(sample, prompt, generation)
+    if questions.read_reply is not None:  # an episode is judged by what became of its world
+        read = questions.read_reply(sample, prompt, generation)
         if read.actions:
             lines.append(f"  read as: {'; '.join(read.actions)}")
         elif not is_spent:
@@ -284,7 +286,7 @@ def ping(
         return CheckResult(lines, findings)
     scored = scorer.judge(record)  # as the run will judge it
     lines.append(_judgement_line(sample, scored))
-    summary = "; ".join(_reading_hints(record, scored, asked, scorer, is_spent=is_spent))
+    summary = "; ".join(_reading_hints(record, scored, questions, scorer, is_spent=is_spent))
     if summary:
         setting = scorer.parser_setting
         findings.append(warning("ping.read", summary, topic=topic, setting=setting))
@@ -304,7 +306,7 @@ def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
 
 
 def _reading_hints(
-    record: Record, scored: ScoredSample, asked: Questions, scorer: Scorer, *, is_spent: bool
+    record: Record, scored: ScoredSample, questions: Questions, scorer: Scorer, *, is_spent: bool
 ) -> list[str]:
     """Return what is odd about how a reply was read."""
     hints = []
@@ -313,7 +315,7 @@ def _reading_hints(
         by = scorer.functions.get("parse", "the default parser")
         hints.append(f"the reply could not be read by {by}")
     if verdict in (Verdict.MISS, Verdict.UNPARSED) and "box_frac" in scored.judgement.facts:
-        hints += _frame_hints(record, scored, asked)
+        hints += _frame_hints(record, scored, questions)
     return hints
 
 
@@ -326,7 +328,7 @@ def _unread(read: ReadReply, scorer: Scorer) -> str:
     return f"no action could be read by {by}{why}; {scorer.parser_advice()}"
 
 
-def _frame_hints(record: Record, scored: ScoredSample, asked: Questions) -> list[str]:
+def _frame_hints(record: Record, scored: ScoredSample, questions: Questions) -> list[str]:
     """Return what is odd about a click that missed: outside the image, or in another frame."""
     from utils.analysis.coordinate_audit import interpretations_on_target  # numpy, for few
 
@@ -337,7 +339,7 @@ def _frame_hints(record: Record, scored: ScoredSample, asked: Questions) -> list
     interpretations = interpretations_on_target(facts_of(record, scored))
     if interpretations:
         names = " or ".join(interpretation.name for interpretation in interpretations[:3])
-        key = f"data.{asked.dataset}.parse_function"
+        key = f"data.{questions.dataset}.parse_function"
         function = interpretations[0].parse_function
         hints.append(f'read as {names}, this reply would hit: set {key}: "{function}"')
     return hints
@@ -354,22 +356,24 @@ def shown_prompt(messages: Sequence[Message]) -> list[str]:
     lines = []
     for message in messages:
         value, kind = message["value"], message["type"]
-        shown = Path(value).name if kind == "image" else _shortened(value)
-        lines.append(f"  [{message['role']}, {kind}] " + shown.replace("\n", "\n      "))
+        text = Path(value).name if kind == "image" else _shortened(value)
+        lines.append(f"  [{message['role']}, {kind}] " + text.replace("\n", "\n      "))
     return lines
 
 
 def _first_request(
-    model: ModelWrapper, asked: Questions, sample: Sample
+    model: ModelWrapper, questions: Questions, sample: Sample
 ) -> tuple[Prompt, Prepared]:
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         world = None
-        if asked.worlds is not None:
-            held.callback(asked.worlds.close)
-            world = asked.worlds.borrow()
-        prompt = next(held.enter_context(contextlib.closing(asked.episode(sample, world=world))))
+        if questions.worlds is not None:
+            stack.callback(questions.worlds.close)
+            world = questions.worlds.borrow()
+        prompt = next(
+            stack.enter_context(contextlib.closing(questions.episode(sample, world=world)))
+        )
     is_custom = prompt.is_custom
-    return prompt, model.request(prompt.messages, asked.dataset, is_custom_prompt=is_custom)
+    return prompt, model.request(prompt.messages, questions.dataset, is_custom_prompt=is_custom)
 
 
 def _shortened(text: str) -> str:
@@ -378,53 +382,79 @@ def _shortened(text: str) -> str:
 
 
 def check(plan: Plan) -> int:
-    """`--check`: reports what a run would do and everything that would go wrong."""
+    """`--check`: report what a run would do and everything that would go wrong."""
     for data in plan.data.values():
         print(f"{data.benchmark.name}: {len(data.samples)} samples, mode {data.mode}")
-    samples = [sample for data in plan.data.values() for sample in data.samples]
-    problems = unreadable_images(samples)
-    pinged, warnings = False, plan.warnings
-    functions = {
+    problems = unreadable_images([sample for data in plan.data.values() for sample in data.samples])
+    warnings, parser_problems = _sorted_findings(_parser_findings(plan))
+    warnings += plan.warnings
+    problems += parser_problems
+    is_pinged = False
+    for name in plan.models:
+        result = _check_model(plan, name)
+        is_pinged = is_pinged or result.is_pinged
+        warnings += result.warnings
+        problems += [f'model "{name}": {problem}' for problem in result.problems]
+    console.show_left_out(plan.bad_samples, None)
+    if problems:
+        print(problem_report(problems, ran=is_pinged, warnings=warnings), file=sys.stderr)
+        return NOTHING_RUN
+    count = f", {counted(warnings, 'warning')}" if warnings else ""
+    sent = "" if is_pinged else " No request was sent."
+    print(f"\nNo problems{count}.{sent}")
+    return DONE
+
+
+def _parser_findings(plan: Plan) -> list[Finding]:
+    """Try each parse function of the user's once, however many models share it."""
+    parsers = {
         (dataset, *plan.config.parser_of(name, dataset)): plan.parse(name, dataset)
         for name in plan.models
         for dataset in plan.data
     }
-    for (dataset, dotted, _), parse in functions.items():
+    findings = []
+    for (dataset, dotted, _), parse in parsers.items():
         data = plan.data[dataset]
         if dotted and not data.benchmark.acts:
-            warned, failed = _sorted_findings(try_parsing(data, parse))
-            warnings += warned
-            problems += failed
-    for name, model in plan.models.items():
-        print(f'\nmodel "{name}"')
-        print("".join(f"{note}\n" for note in model.notes_before()), end="")
-        folder, _ = folder_of(plan, name, run_specs(plan, name))
-        of_samples: dict[str, dict[Origin, SampleProblem]] = {}
-        found: list[str] = []
-        with contextlib.closing(model), TemporaryDirectory() as shots:
-            for dataset in plan.data:
-                asked = questions_of(plan, name, dataset, folder, Path(shots))
-                result, of_samples[dataset] = check_questions(model, asked, plan.options)
-                results = [result]
-                if plan.options.ping and not of_samples[dataset]:
-                    scorer = plan.scorer(name, dataset, skip_errors=True)
-                    pinged = True
-                    results.append(ping(model, asked, scorer, plan.secrets.clean))
-                for result in results:
-                    print("".join(f"{line}\n" for line in result.lines), end="")
-                    warned, failed = _sorted_findings(result.findings)
-                    warnings += warned
-                    found += failed
-        found += problem_lines(of_samples)
-        problems += [f'model "{name}": {problem}' for problem in found]
-    console.show_left_out(plan.bad_samples, None)
-    if problems:
-        print(problem_report(problems, ran=pinged, warnings=warnings), file=sys.stderr)
-        return NOTHING_RUN
-    count = f", {counted(warnings, 'warning')}" if warnings else ""
-    sent = "" if pinged else " No request was sent."
-    print(f"\nNo problems{count}.{sent}")
-    return DONE
+            findings += try_parsing(data, parse)
+    return findings
+
+
+@dataclass
+class ModelCheck:
+    """What the check of one model came to."""
+
+    warnings: int = 0
+    problems: list[str] = field(default_factory=list)
+    is_pinged: bool = False
+
+
+def _check_model(plan: Plan, name: str) -> ModelCheck:
+    """Print what a run would ask of one model; close it."""
+    model = plan.models[name]
+    check_of_model = ModelCheck()
+    print(f'\nmodel "{name}"')
+    for note in model.notes_before():
+        print(note)
+    folder, _ = folder_of(plan, name, run_specs(plan, name))
+    sample_problems: dict[str, dict[Origin, SampleProblem]] = {}
+    with contextlib.closing(model), TemporaryDirectory() as screenshots:
+        for dataset in plan.data:
+            questions = questions_of(plan, name, dataset, folder, Path(screenshots))
+            result, sample_problems[dataset] = check_questions(model, questions, plan.options)
+            results = [result]
+            if plan.options.ping and not sample_problems[dataset]:
+                scorer = plan.scorer(name, dataset, skip_errors=True)
+                check_of_model.is_pinged = True
+                results.append(ping(model, questions, scorer, plan.secrets.clean))
+            for result in results:
+                for line in result.lines:
+                    print(line)
+                warnings, problems = _sorted_findings(result.findings)
+                check_of_model.warnings += warnings
+                check_of_model.problems += problems
+    check_of_model.problems += problem_lines(sample_problems)
+    return check_of_model
 
 
 def _sorted_findings(findings: Iterable[Finding]) -> tuple[int, list[str]]:

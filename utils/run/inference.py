@@ -80,7 +80,7 @@ def infer(
     cpu_s = time.process_time() - began_cpu_s + others_cpu_s
     for job in jobs:
         if job.stopped is None:
-            job.log.append(end_record(wall_s, cpu_s, asked=job.reasons, reused=job.reused))
+            job.log.append(end_record(wall_s, cpu_s, queried=job.reasons, reused=job.reused))
         job.log.sync()  # a network disk that is full says so here
         print(console.render_asked(job.dataset, job.reasons, job.reused))
     for note in model.notes_after():

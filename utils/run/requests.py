@@ -35,7 +35,7 @@ MOST_WORLDS = 8  # without --worlds; each keeps half a core busy, and half a gig
 def questions_of(
     plan: Plan, name: str, dataset: str, folder: RunFolder, shots: Path | None = None
 ) -> Questions:
-    """What one model is asked of one data set, and what it has answered before.
+    """Return what one model is asked of one data set, and what it has answered before.
 
     Screenshots of its episodes go to the folder `shots`, else to one in the run's.
     """
@@ -113,7 +113,7 @@ def _pixel_limits(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def run_specs(plan: Plan, name: str) -> dict[str, RunSpec]:
-    """What a model's run asks of each data set."""
+    """Return what a model's run requests of each data set."""
     limit = plan.options.limit
     return {
         dataset: run_spec_of(
@@ -123,10 +123,10 @@ def run_specs(plan: Plan, name: str) -> dict[str, RunSpec]:
     }
 
 
-def folder_of(plan: Plan, name: str, wanted: Mapping[str, RunSpec]) -> tuple[RunFolder, str | None]:
-    """In which folder a model's run goes on or begins, and why it is not the plainly named one."""
+def folder_of(plan: Plan, name: str, specs: Mapping[str, RunSpec]) -> tuple[RunFolder, str | None]:
+    """Return the folder in which a model's run goes on or begins, and why it is not today's."""
     commit = git_state(PROJECT)["commit"]
-    return RunFolder.of_experiment(plan.options.work_dir, name, commit, wanted)
+    return RunFolder.of_experiment(plan.options.work_dir, name, commit, specs)
 
 
 def asked_otherwise(plan: Plan, name: str, dataset: str, view: LogView) -> list[str]:
@@ -159,34 +159,35 @@ def _changed_keys(key: str, before: Any, now: Any) -> list[str]:
 
 
 def open_job(
-    plan: Plan, name: str, asked: Questions, log: RunLog, wanted: RunSpec, seq: int
+    plan: Plan, name: str, questions: Questions, log: RunLog, spec: RunSpec, seq: int
 ) -> Job:
-    """Opens a run in its log."""
-    data = plan.data[asked.dataset]
-    for note in asked.answers.notes:
+    """Open a run in its log."""
+    data = plan.data[questions.dataset]
+    for note in questions.answers.notes:
         print(f"warning: {note}")
-    chosen, turns = [sample.key for sample in data.chosen(wanted.limit)], data.limit_ranks()
+    keys = [sample.key for sample in data.chosen(spec.limit)]
+    ranks = data.limit_ranks()
     record = run_record(
         seq=seq,
         model=name,
-        dataset=asked.dataset,
-        mode=wanted.mode,
-        limit=wanted.limit,
-        circular=wanted.is_circular,
-        samples=chosen,
-        turns=[turns[key] for key in chosen],
+        dataset=questions.dataset,
+        mode=spec.mode,
+        limit=spec.limit,
+        circular=spec.is_circular,
+        samples=keys,
+        turns=[ranks[key] for key in keys],
         bad=data.bad,
-        asking=wanted.request_hashes,
-        made_with=made_with(plan.dump, plan.config.path, plan.options.arguments, wanted.inputs),
+        asking=spec.request_hashes,
+        made_with=made_with(plan.dump, plan.config.path, plan.options.arguments, spec.inputs),
     )
     log.append(record)
-    return Job(**vars(asked), log=log, run=LoggedRun(record, {}))
+    return Job(**vars(questions), log=log, run=LoggedRun(record, {}))
 
 
 def prompting_of(
     plan: Plan, name: str, dataset: str
 ) -> tuple[str | None, Callable[..., Any] | None]:
-    """A model's system prompt, and the user's prompt function for a data set."""
+    """Return a model's system prompt, and the user's prompt function for a data set."""
     entry = plan.config.model[name]
     dotted, role = (entry.custom_prompt or {}).get(dataset), f'model."{name}".custom_prompt.'
     function = resolve(dotted, role=role + dataset) if dotted else None

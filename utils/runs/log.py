@@ -446,14 +446,14 @@ class AnswerIndex:
             of_key = by_key.get(key)
             if of_key is None:
                 of_key = by_key[key] = {}
-            place = (seq, is_own, log_number, order)
+            position = (seq, is_own, log_number, order)
             earlier = of_key.get(fingerprint)
-            is_newer = earlier is None or place > earlier[0]
+            is_newer = earlier is None or position > earlier[0]
             if not is_newer and not is_own:
                 continue
             answer = StoredAnswer(path, offset, fingerprint, status, parts, seq)
             if is_newer:
-                of_key[fingerprint] = (place, answer)
+                of_key[fingerprint] = (position, answer)
             if is_own and seq in hashes:
                 in_own = self._in_own.get((key, hashes[seq]))
                 if in_own is None or seq >= in_own.seq:

@@ -160,14 +160,14 @@ def episode_record(sample: Sample, fingerprint: str, **outcome: Any) -> Record:
     }
 
 
-def end_record(wall_s: float, cpu_s: float, *, asked: Mapping[str, int], reused: int) -> Record:
+def end_record(wall_s: float, cpu_s: float, *, queried: Mapping[str, int], reused: int) -> Record:
     """Return the record that closes a run's inference part; its cost is that of all data sets."""
     return {
         "kind": "end",
         "ended_at": now(),
         "wall_s": round(wall_s, 4),
         "cpu_s": round(cpu_s, 4),
-        "asked": dict(asked),
+        "asked": dict(queried),
         "reused": reused,
     }
 

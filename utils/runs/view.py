@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,19 +34,19 @@ COVERAGE = "coverage"  # the section of the analysis
 
 
 def fit(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, bool]:
-    """Whether a run is of the mode, and of as many samples as are wanted."""
+    """Whether a run is of the mode, and of as many samples as are requested."""
     is_enough = run.limit is None or (limit is not None and run.limit >= limit)
     return run.begin.get("mode") in (mode, EVERYTHING, None), is_enough
 
 
 def _nearness(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, ...]:
-    """The more of what is wanted a run holds, the higher."""
+    """Return a sort key: how much of the requested mode and limit a run covers."""
     covers, is_enough = fit(run, mode, limit)
     return covers or mode == EVERYTHING, covers and is_enough, is_enough, covers
 
 
-class _Seen(NamedTuple):
-    """What is kept in mind of a record; a sample's whole episode goes before its turns."""
+class _Entry(NamedTuple):
+    """What stays in memory of a record; a sample's whole episode goes before its turns."""
 
     is_episode: bool
     seq: int
@@ -59,10 +59,45 @@ class _Seen(NamedTuple):
     ran_with: str
 
 
+class _Contents:
+    """What a log holds, read in one go.
+
+    Attributes:
+        runs: in order.
+        entries: of the records of samples, in the order of the file.
+        columns: of the lines of each run's records, by its number, in order of first appearance.
+        damaged: numbers of lines that cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.damaged: list[int] = []
+        self.entries: list[_Entry] = []
+        self.columns: dict[int, dict[str, None]] = {}
+        begins: dict[int, Record] = {}
+        ends: dict[int, Record] = {}
+        for offset, record in read_records(path, self.damaged):
+            seq = record["seq"]
+            if record["kind"] == "run":
+                begins[seq] = record
+            elif record["kind"] == "end":
+                ends[seq] = record
+            elif record["kind"] in OF_A_SAMPLE:
+                self.entries.append(_entry_of(record, offset))
+                self.columns.setdefault(seq, {}).update(dict.fromkeys(record["line"]))
+        self.runs = [LoggedRun(begins[seq], ends.get(seq, {})) for seq in sorted(begins)]
+
+    def run_that_counts(self, mode: str | None, limit: int | None) -> LoggedRun | None:
+        """Return the newest run, or the newest of those that cover most of a mode and limit."""
+        newest_first = self.runs[::-1]
+        if mode is None or not newest_first:
+            return next(iter(newest_first), None)
+        return max(newest_first, key=lambda run: _nearness(run, mode, limit))
+
+
 class LogView:
     """One log opened for scoring.
 
-    Records stay in the file until they are asked for; a log may hold more than memory does.
+    Records stay in the file until they are read one by one; a log may hold more than memory does.
 
     Args:
         mode: the mode of the data set that is to be scored; None: the newest run counts, whatever
@@ -77,56 +112,47 @@ class LogView:
         problem = doubled_problem(path) if path.exists() else None
         if problem is not None:
             raise UserError(problem)
-        damaged: list[int] = []
-        seen: list[_Seen] = []
-        columns: dict[int, dict[str, None]] = {}  # by run
-        begins, ends = dict[int, Record](), dict[int, Record]()
         try:
-            for offset, record in read_records(path, damaged):
-                seq = record["seq"]
-                if record["kind"] == "run":
-                    begins[seq] = record
-                elif record["kind"] == "end":
-                    ends[seq] = record
-                elif record["kind"] in OF_A_SAMPLE:
-                    seen.append(_seen(record, offset))
-                    columns.setdefault(seq, {}).update(dict.fromkeys(record["line"]))
+            contents = _Contents(path)
             self._file = path.open("rb")
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error}") from None
-        self._runs = [LoggedRun(begins[seq], ends.get(seq, {})) for seq in sorted(begins)]
-        newest_first = self._runs[::-1]
-        chosen = next(iter(newest_first), None)
-        if mode is not None:
-            chosen = max(newest_first, key=lambda run: _nearness(run, mode, limit), default=None)
-        if chosen is not None:
-            same = {run.seq for run in self._runs if run.request_hashes == chosen.request_hashes}
-            seen = [each for each in seen if each.seq in same]
+        self._runs = contents.runs
+        self.notes = damage_notes(path, contents.damaged)
+        run = contents.run_that_counts(mode, limit)
         # The records of the run that counts; empty where the log has none.
-        self.run, self.end = (chosen.begin, chosen.end) if chosen else ({}, {})
-        self.is_circular = chosen is not None and chosen.is_circular
-        own = self.run.get("seq", 0)
-        seqs = {each.seq for each in seen}
+        self.run: Record = run.begin if run else {}
+        self.end: Record = run.end if run else {}
+        self.is_circular = run is not None and run.is_circular
+        entries = contents.entries
+        if run is not None:
+            hashes = run.request_hashes
+            same = {other.seq for other in self._runs if other.request_hashes == hashes}
+            entries = [entry for entry in entries if entry.seq in same]
+        self._take(entries, contents.columns)
+
+    def _take(self, entries: Sequence[_Entry], columns: Mapping[int, Mapping[str, None]]) -> None:
+        """Keep what is needed of the records of runs that request the same."""
+        seqs = sorted({entry.seq for entry in entries})
         # Of the lines of its records, in order of first appearance.
-        self.columns = list({name: None for seq in sorted(seqs) for name in columns[seq]})
-        records = _newest(seen, own, is_finished=bool(self.end))
-        # Where they lie; of all else, which fills memory, nothing stays.
-        self._offsets = {key: each.offset for key, each in records.items()}
-        keys = [key for key in records if TURN_MARK not in key]
+        self.columns = list({name: None for seq in seqs for name in columns[seq]})
+        seq_of_run = self.run.get("seq", 0)
+        newest = _newest(entries, seq_of_run, is_finished=bool(self.end))
+        self._offsets = {key: entry.offset for key, entry in newest.items()}
+        keys = [key for key in newest if TURN_MARK not in key]
         self.covered: list[str] = self.run.get("samples", keys)  # in file order
-        in_turn = self.run.get("turns", range(len(self.covered)))
-        self.limit_ranks: dict[str, int] = dict(zip(self.covered, in_turn, strict=True))
+        ranks = self.run.get("turns", range(len(self.covered)))
+        self.limit_ranks: dict[str, int] = dict(zip(self.covered, ranks, strict=True))
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
         self.left_out: list[str] = self.run.get("bad") or []  # bad samples, one line each
-        self.missing = sum(key not in records for key in self.covered)
-        self.notes = damage_notes(path, damaged)
+        self.missing = sum(key not in newest for key in self.covered)
         # Keys of records that runs before it have left, if it was stopped.
-        self.earlier = {
-            key for key, each in records.items() if own and not self.end and each.seq != own
-        }
+        self.earlier: set[str] = set()
+        if seq_of_run and not self.end:
+            self.earlier = {key for key, entry in newest.items() if entry.seq != seq_of_run}
         # Statuses, tokens, times, devices of the covered samples' answers, later turns too.
-        self.totals = _totals(records.values(), set(self.covered))
+        self.totals = _totals(newest.values(), set(self.covered))
 
     def has(self, mode: str) -> bool:
         """Whether the run covers all of a mode of its data set."""
@@ -138,8 +164,10 @@ class LogView:
         That is so for a limit, a run that was stopped or covers less than the mode, one whose
         record is lost, and for one mode of a log that a run over all modes has been finished in.
         """
-        whole = [run for run in self._runs if run.begin.get("mode") == EVERYTHING and run.end]
-        is_narrower = mode != EVERYTHING and any(run.limit is None for run in whole)
+        of_all_modes = [
+            run for run in self._runs if run.begin.get("mode") == EVERYTHING and run.end
+        ]
+        is_narrower = mode != EVERYTHING and any(run.limit is None for run in of_all_modes)
         is_limited = limit is not None or self.limit is not None
         is_whole = self.run and not self.missing and self.has(mode)
         return is_limited or is_narrower or not is_whole
@@ -158,11 +186,11 @@ class LogView:
         self._file.close()
 
 
-def _seen(record: Record, offset: int) -> _Seen:
+def _entry_of(record: Record, offset: int) -> _Entry:
     # Which of several equal devices a rank had makes no difference.
     ran_with = re.sub(r"cuda:\d+", "cuda", ", ".join((record.get("runs_with") or {}).values()))
     tokens = tuple((record.get("usage") or {}).get(kind) or 0 for kind in TOKENS)
-    return _Seen(
+    return _Entry(
         record["kind"] == "episode",
         record["seq"],
         offset,
@@ -175,28 +203,47 @@ def _seen(record: Record, offset: int) -> _Seen:
     )
 
 
-def _totals(seen: Iterable[_Seen], covered: Set[str]) -> dict[str, Any]:
-    found = [each for each in seen if each.key.partition(TURN_MARK)[0] in covered]
-    times = [each.asked_at for each in found]
-    ran = Counter(each.ran_with for each in found if each.ran_with)
-    return {
-        "statuses": dict(Counter(each.status for each in found)),
+def _totals(entries: Iterable[_Entry], covered: Set[str]) -> dict[str, Any]:
+    entries_of_covered = [
+        entry for entry in entries if entry.key.partition(TURN_MARK)[0] in covered
+    ]
+    times = [entry.asked_at for entry in entries_of_covered]
+    totals: dict[str, Any] = {
+        "statuses": dict(Counter(entry.status for entry in entries_of_covered)),
         "answered": [min(times), max(times)] if times else [],
-        "tokens": {kind: sum(each.tokens[i] for each in found) for i, kind in enumerate(TOKENS)},
-        **({"runs_with": dict(ran)} if ran else {}),
+        "tokens": {
+            kind: sum(entry.tokens[i] for entry in entries_of_covered)
+            for i, kind in enumerate(TOKENS)
+        },
     }
+    runs_with = Counter(entry.ran_with for entry in entries_of_covered if entry.ran_with)
+    if runs_with:
+        totals["runs_with"] = dict(runs_with)
+    return totals
 
 
-def _newest(seen: Sequence[_Seen], own: int, *, is_finished: bool) -> dict[str, _Seen]:
-    """The record that counts of each sample and turn.
+def _newest(entries: Sequence[_Entry], seq: int, *, is_finished: bool) -> dict[str, _Entry]:
+    """Return the record that counts of each sample and turn.
 
     What a run has asked otherwise after all (a file that a prompt function reads) shows in the
     requests that both have sent: one that was stopped takes nothing from such a run.
+
+    Args:
+        entries: of runs that request the same.
+        seq: the number of the run that counts.
+        is_finished: whether that run came to its end.
     """
-    sent = {each.key: each.fingerprint for each in seen if each.seq == own and each.fingerprint}
-    unlike = {each.seq for each in seen if sent.get(each.key, each.fingerprint) != each.fingerprint}
-    found = [each for each in seen if is_finished or each.seq == own or each.seq not in unlike]
-    return {each.key: each for each in sorted(found, key=itemgetter(0, 1, 2))}
+    of_run = [entry for entry in entries if entry.seq == seq and entry.fingerprint]
+    sent = {entry.key: entry.fingerprint for entry in of_run}
+    unlike = {
+        entry.seq
+        for entry in entries
+        if sent.get(entry.key, entry.fingerprint) != entry.fingerprint
+    }
+    usable = [
+        entry for entry in entries if is_finished or entry.seq == seq or entry.seq not in unlike
+    ]
+    return {entry.key: entry for entry in sorted(usable, key=itemgetter(0, 1, 2))}
 
 
 class Selection:
