@@ -194,6 +194,22 @@ def test_a_module_imports_from_its_own_room_and_from_those_before_it():
     assert offenders == []
 
 
+def test_no_two_rooms_import_each_other():
+    rooms = [room for floor in ORDER for room in floor if room != "utils"]
+    imports = set()
+    for path in program_files():
+        name = module_name(path)
+        imports |= {
+            (room, other)
+            for room in rooms
+            if f"{name}.".startswith(f"{room}.")
+            for other in rooms
+            if any(f"{module}.".startswith(f"{other}.") for module in imported_modules(path))
+        }
+    mutual = {(room, other) for room, other in imports if room < other and (other, room) in imports}
+    assert mutual == set()
+
+
 @pytest.mark.parametrize("package", SEEN_BY)
 def test_benchmarks_and_models_see_a_part_of_utils(package):
     allowed = tuple(f"utils.{room}" for room in SEEN_BY[package].split())
