@@ -35,7 +35,11 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 ENDS = ("answer", "done", "fail")
 """With these an episode is over."""
 DIRECTIONS = ("up", "down", "left", "right")
-MOST_ACTIONS, LONGEST_TEXT, LONGEST_WAIT_S, MOST_NOTCHES, MOST_KEYS = 8, 5000, 5.0, 100, 4
+MOST_ACTIONS = 8  # of one reply
+MOST_KEYS = 4  # held together
+MOST_NOTCHES = 100
+LONGEST_TEXT = 5000
+LONGEST_WAIT_S = 5.0
 MOST_LINES = 200  # to type; pressing Enter takes its time
 NOTCHES = 5.0  # of the wheel, where a model does not say how far
 
@@ -122,11 +126,11 @@ class Action:
     app: str = ""  # name of an application
 
     def __str__(self) -> str:
-        """As the default prompt writes it: `click(0.412, 0.090)`."""
-        at = [f"{value:.3f}" for point in (self.point, self.to_point) for value in point or ()]
-        values: list[str] = at if self.kind in POINTING else []
+        """Write the action as the default prompt does: `click(0.412, 0.090)`."""
+        numbers = [f"{value:.3f}" for point in (self.point, self.to_point) for value in point or ()]
+        values: list[str] = numbers if self.kind in POINTING else []
         if self.kind == "scroll":
-            values = [*at[:2], f'"{self.direction}"', f"{self.amount:g}"]
+            values = [*numbers[:2], f'"{self.direction}"', f"{self.amount:g}"]
         elif self.kind in ("type", "answer") or (self.kind == "fail" and self.text):
             values = [_quoted(self.text)]
         elif self.kind == "key":
@@ -153,7 +157,7 @@ CALLS = {kind: kind for kind in NEEDS} | {
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What there is to see once the screen is quiet."""
+    """The screen, once it is quiet."""
 
     image: Path  # a PNG whose name is a hash of its content
     note: str = ""  # what the model is told of its last action: "There is no application ..."
@@ -164,14 +168,14 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an episode has come to, by the state of the world."""
+    """Whether an episode is a success, by the state of the world."""
 
     success: bool
     lines: Sequence[tuple[bool, str]] = field(default=())  # what was expected, and what else is
 
 
 def read_actions(parsed: Any, screen_wh: WH) -> tuple[Action, ...] | None:
-    """What a parse function found as actions in one form; None: it found none.
+    """Return what a parse function returned as actions in one form; None: there is none.
 
     Args:
         parsed: an `Action`, a mapping with its fields, or a list of them; None or an empty list if
@@ -182,45 +186,54 @@ def read_actions(parsed: Any, screen_wh: WH) -> tuple[Action, ...] | None:
     """
     if parsed is None:
         return None
-    found = [parsed] if isinstance(parsed, (Action, Mapping)) else parsed
-    if isinstance(found, (str, bytes)) or not isinstance(found, Sequence):
+    actions = [parsed] if isinstance(parsed, (Action, Mapping)) else parsed
+    if isinstance(actions, (str, bytes)) or not isinstance(actions, Sequence):
         raise NoAction(f"{parsed!r:.200} is no action")
-    if len(found) > MOST_ACTIONS:
-        raise NoAction(f"{len(found)} actions in one reply; at most {MOST_ACTIONS} are allowed")
-    return tuple(_read(each, screen_wh) for each in found) or None
+    if len(actions) > MOST_ACTIONS:
+        raise NoAction(f"{len(actions)} actions in one reply; at most {MOST_ACTIONS} are allowed")
+    return tuple(_read(_fields_of(action), screen_wh) for action in actions) or None
 
 
-def _read(given: Any, screen_wh: WH) -> Action:
+def _fields_of(action: Any) -> dict[str, Any]:
+    """Return the fields that are given, of which each exists and none that is needed is missing."""
     names = Action.__dataclass_fields__
-    if isinstance(given, Action):
-        given = {name: getattr(given, name) for name in names}
-    if not isinstance(given, Mapping):
-        raise NoAction(f"{given!r:.200} is no action")
-    fields = {name: value for name, value in given.items() if value is not None}
+    if isinstance(action, Action):
+        action = {name: getattr(action, name) for name in names}
+    if not isinstance(action, Mapping):
+        raise NoAction(f"{action!r:.200} is no action")
+    fields = {name: value for name, value in action.items() if value is not None}
     kind = str(fields.get("kind"))
     if kind not in NEEDS:
         hint = did_you_mean(kind, NEEDS) or f"; known are {', '.join(NEEDS)}"
         raise NoAction(f"unknown action {kind!r:.60}{hint}")
-    if unknown := sorted(set(fields) - set(names)):
+    unknown = sorted(set(fields) - set(names))
+    if unknown:
         raise NoAction(f"{kind}: unknown field {unknown[0]!r:.60}; known are {', '.join(names)}")
-    if missing := [name for name in NEEDS[kind] if name not in fields]:
+    missing = [name for name in NEEDS[kind] if name not in fields]
+    if missing:
         raise NoAction(f"{kind} without {missing[0]}")
+    return {**fields, "kind": kind}
+
+
+def _read(fields: dict[str, Any], screen_wh: WH) -> Action:
+    kind = fields["kind"]
     direction = str(fields.get("direction", "down")).lower()
     if direction not in DIRECTIONS:
         raise NoAction(f"scroll {direction!r:.60}; known are {', '.join(DIRECTIONS)}")
     text = str(fields.get("text", ""))[:LONGEST_TEXT]
-    if kind == "type" and (lines := text.count("\n") + 1) > MOST_LINES:
-        raise NoAction(f"type: {lines} lines; at most {MOST_LINES} are allowed")
-    at = {
+    line_count = text.count("\n") + 1
+    if kind == "type" and line_count > MOST_LINES:
+        raise NoAction(f"type: {line_count} lines; at most {MOST_LINES} are allowed")
+    points = {
         name: _point(fields[name], screen_wh, kind)
         for name in ("point", "to_point")
         if name in fields
     }
     if kind == "scroll":
-        at = {"point": (0.5, 0.5), **at}
+        points.setdefault("point", (0.5, 0.5))
     return Action(
         kind,
-        **at,
+        **points,
         text=text,
         keys=read_keys(fields["keys"]) if kind == "key" else (),
         modifiers=_read_modifiers(fields.get("modifiers"), kind),
@@ -231,18 +244,18 @@ def _read(given: Any, screen_wh: WH) -> Action:
     )
 
 
-def _number(value: Any, kind: str, most: float) -> float:
+def _number(value: Any, kind: str, limit: float) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if math.isnan(number):
         raise NoAction(f"{kind}: {value!r:.60} is no number")
-    return min(max(number, 0.0), most)
+    return min(max(number, 0.0), limit)
 
 
 def _point(value: Any, screen_wh: WH, kind: str) -> Point:
-    """Fractions that lie on the screen."""
+    """Return fractions that lie on the screen."""
     try:
         x, y = map(float, () if isinstance(value, (str, bytes)) else value)
     except (TypeError, ValueError, OverflowError):
@@ -264,8 +277,8 @@ def read_keys(keys: Any) -> tuple[str, ...]:
     """
     parts = keys
     if isinstance(keys, str):
-        named = _LONE_CONTROL_CHARACTER.sub(lambda match: _CONTROL_CHARACTERS[match[0]], keys)
-        parts = re.split(r"(?<=.)[+\s]+(?=.)", named.strip())
+        text = _LONE_CONTROL_CHARACTER.sub(lambda match: _CONTROL_CHARACTERS[match[0]], keys)
+        parts = re.split(r"(?<=.)[+\s]+(?=.)", text.strip())
     if not isinstance(parts, Sequence):
         raise NoAction(f"{keys!r:.60} are no keys")
     names = [_key_name(part) for part in parts]
@@ -294,8 +307,8 @@ def _read_modifiers(modifiers: Any, kind: str) -> tuple[str, ...]:
         raise NoAction(f"{kind} takes no modifiers")
     for name in names:
         if name not in MODIFIERS:
-            known = ", ".join(MODIFIERS)
-            raise NoAction(f"{CALLS[kind]} with {name!r:.60} held; only {known} can be held")
+            names_text = ", ".join(MODIFIERS)
+            raise NoAction(f"{CALLS[kind]} with {name!r:.60} held; only {names_text} can be held")
     return names
 
 

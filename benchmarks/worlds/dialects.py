@@ -5,10 +5,9 @@
     parse_computer_use    JSON: Qwen's `computer_use` calls, the computer tools of OpenAI and Claude
 
 Each reads points in the frame that is usual for it (the first one takes fractions, or pixels of the
-screenshot where a coordinate is above 1), and has a sister for every other frame of
-`utils.coordinates`: `parse_actions_per_mille`, `parse_uitars_grid_pixels`, ... Pure: nothing of a
-reply is ever executed. They return None where a reply names no action, and raise `NoAction` where
-it names one that does not exist.
+screenshot where a coordinate is above 1). The functions at the end of this file read them in the
+other frames of `utils.coordinates`. Pure: nothing of a reply is ever executed. They return None
+where a reply names no action, and raise `NoAction` where it names one that does not exist.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ PIXELS_PER_NOTCH = 100  # where a model scrolls by pixels
 MOST_QWEN_NOTCHES = 30  # up to which its "pixels" are notches: it was trained on pyautogui's wheel
 LONGEST_READ = 100_000  # characters, from the end: what bounds the time that a reply takes
 MOST_BRACES = 200  # of which a JSON object is tried to be read
-Found = list[Action] | None
+Actions = list[Action] | None  # None: the reply names none
 
 
 def _number(value: Any) -> float:
@@ -86,95 +85,114 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "back": (),
     "home": (),
 }
+_COORDINATES = (("point", "x", "y"), ("point", "x1", "y1"), ("to_point", "x2", "y2"))
 _SYNONYMS = {("fail", "reason"): "text", ("open_app", "name"): "app", ("key", "key"): "keys"}
 
 
-def _own(reply: str, to_point: ToPoint) -> Found:
-    """The calls that stand on lines of their own, or behind "Action:"; the last such lines count.
+def _read_default(reply: str, to_point: ToPoint) -> Actions:
+    """Return the calls on lines of their own, or behind "Action:"; the last such lines count.
 
     Lines that follow each other are one list of actions.
     """
     calls: list[str] = []
     end = 0
     while begin := _BEGIN.search(reply, end):
-        if begin["label"] or begin["name"].lower() in _KIND_OF:
-            found, stop = _calls_from(reply, begin.end())
-            if found and (begin["label"] or _REST_OF_LINE.match(reply, stop)):
-                follows = calls and _BETWEEN.fullmatch(reply, end, begin.end())
-                calls, end = [*(calls if follows else ()), *found], stop
-                continue
-        end = max(begin.end(), end + 1)
-    return [_of_call(call, to_point) for call in calls] or None
+        new_calls, new_end = _calls_of_line(reply, begin)
+        if not new_calls:
+            end = max(begin.end(), end + 1)
+            continue
+        if not _BETWEEN.fullmatch(reply, end, begin.end()):
+            calls = []  # other text in between
+        calls += new_calls
+        end = new_end
+    return [_action_of_call(call, to_point) for call in calls] or None
 
 
-def _calls_from(text: str, place: int) -> tuple[list[str], int]:
-    """The calls that begin here, one after the other, and where they end."""
-    found: list[str] = []
-    while match := _NEXT.match(text, place):
+def _calls_of_line(reply: str, begin: re.Match[str]) -> tuple[list[str], int]:
+    """Return the calls of a line that begins with `begin`, and where they end; or none."""
+    if not begin["label"] and begin["name"].lower() not in _KIND_OF:
+        return [], begin.end()
+    calls, end = _calls_from(reply, begin.end())
+    if begin["label"] or _REST_OF_LINE.match(reply, end):
+        return calls, end
+    return [], end
+
+
+def _calls_from(text: str, position: int) -> tuple[list[str], int]:
+    """Return the calls that begin at `position`, one after the other, and where they end."""
+    calls: list[str] = []
+    while match := _NEXT.match(text, position):
         opened = text.index("(", match.end())
         end = _end_of_call(text, opened + 1)
         if end is None:
             break
-        found.append(text[match.end() : end])
-        place = end
-    return found, place
+        calls.append(text[match.end() : end])
+        position = end
+    return calls, position
 
 
 def _end_of_call(text: str, start: int) -> int | None:
-    """Where the bracket closes that was opened before `start`; None: not on its line.
+    """Return where the bracket closes that was opened before `start`; None: not on its line.
 
     Texts in quotes may go on over lines, and brackets in them do not count.
     """
-    depth, quote, place = 1, "", start
-    while sign := _SIGN.search(text, place):
-        place = sign.end()
+    depth = 1
+    quote = ""
+    position = start
+    while sign := _SIGN.search(text, position):
+        position = sign.end()
         match sign[0]:
-            case "\\":
-                place += 1 if quote else 0
+            case "\\" if quote:
+                position += 1
             case "'" | '"' as mark if quote in ("", mark):
                 quote = "" if quote else mark
             case "\n" if not quote:
                 return None
-            case "(" | ")" as bracket if not quote:
-                depth += 1 if bracket == "(" else -1
+            case "(" if not quote:
+                depth += 1
+            case ")" if not quote:
+                depth -= 1
                 if depth == 0:
-                    return place
+                    return position
     return None
 
 
-def _of_call(text: str, to_point: ToPoint) -> Action:
+def _action_of_call(text: str, to_point: ToPoint) -> Action:
     name = text.partition("(")[0].strip().lower()
     if name not in _KIND_OF:
         raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _KIND_OF)}")
     kind = _KIND_OF[name]
     names = _ARGUMENTS.get(kind, ("x", "y"))
-    try:  # literals only: nothing of a reply is run
+    values, keywords = _literals(name, text)
+    if kind == "scroll" and values and isinstance(values[0], str):
+        names = ("direction", "amount")
+    if len(values) > len(names):
+        raise NoAction(f"{name} takes {len(names)} values, not {len(values)}")
+    fields = dict(zip(names, values, strict=False)) | keywords
+    fields = {_SYNONYMS.get((kind, key), key): value for key, value in fields.items()}
+    allowed = (*names, "modifiers") if kind in POINTING else names
+    unknown = sorted(set(fields) - set(allowed))
+    if unknown:
+        raise NoAction(f"{name} has no value called {unknown[0]!r:.60}")
+    for target, x, y in _COORDINATES:
+        if x in fields and y in fields:
+            fields[target] = to_point(fields.pop(x), fields.pop(y))
+    if any(x in fields or y in fields for _, x, y in _COORDINATES):  # half of a pair
+        raise NoAction(f"{name} takes {', '.join(names)}")
+    return Action(kind, **fields)
+
+
+def _literals(name: str, text: str) -> tuple[list[Any], dict[str, Any]]:
+    """Return the values of a call by position and by name; nothing of it is run."""
+    try:
         with _QUIET, warnings.catch_warnings(action="ignore"):  # "\d" in a text
             call = ast.parse(text.replace("\n", "\\n"), mode="eval").body
         assert isinstance(call, ast.Call)
-        given = [ast.literal_eval(value) for value in call.args]
-        if kind == "scroll" and isinstance(next(iter(given), 0), str):
-            names = ("direction", "amount")
-        fields = dict(zip(names, given, strict=False))
-        fields |= {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+        values = [ast.literal_eval(value) for value in call.args]
+        keywords = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, AssertionError):
         raise NoAction(f"{name}: its values must be numbers and texts in quotes") from None
-    if len(given) > len(names):
-        raise NoAction(f"{name} takes {len(names)} values, not {len(given)}")
-    fields = {_SYNONYMS.get((kind, key), key): value for key, value in fields.items()}
-    allowed = (*names, "modifiers") if kind in POINTING else names
-    if unknown := sorted(set(fields) - set(allowed)):
-        raise NoAction(f"{name} has no value called {unknown[0]!r:.60}")
-    for target, (x, y) in (
-        ("point", ("x", "y")),
-        ("point", ("x1", "y1")),
-        ("to_point", ("x2", "y2")),
-    ):
-        if x in fields and y in fields:
-            fields[target] = to_point(fields.pop(x), fields.pop(y))
-    if names[:1] in (("x",), ("x1",)) and set(fields) & set(names[:4]) - {"direction", "amount"}:
-        raise NoAction(f"{name} takes {', '.join(names)}")
-    return Action(kind, **fields)
+    return values, keywords
 
 
 # -- UI-TARS --------------------------------------------------------------------------------------
@@ -208,23 +226,23 @@ _TARS_POINTS = ("point", "start_point", "start_box"), ("end_point", "end_box")
 TARS_WAIT_S = 5.0  # what its prompt says of `wait()`
 
 
-def _uitars(reply: str, to_point: ToPoint) -> Found:
-    """The calls after the last "Action:", each on a line of its own."""
-    _, lead, text = reply.rpartition("Action:")
-    found: list[Action] = []
-    while lead and (match := _TARS_CALL.match(text)):
+def _read_uitars(reply: str, to_point: ToPoint) -> Actions:
+    """Return the calls after the last "Action:", each on a line of its own."""
+    _, label, text = reply.rpartition("Action:")
+    actions: list[Action] = []
+    while label and (match := _TARS_CALL.match(text)):
         content = _tars_text(text, match.end() - 1)
         if content is not None:
-            values, end = {"content": _unquoted(content[0])}, content[1]
+            values = {"content": _unquoted(content[0])}
+            end: int | None = content[1]
         else:
-            closed = _end_of_call(text, match.end())
-            if closed is None:
+            end = _end_of_call(text, match.end())
+            if end is None:
                 break
-            end = closed
             values = {name: _unquoted(value) for name, value in _TARS_VALUE.findall(text[:end])}
-        found.append(_of_uitars(match[1], values, to_point))
+        actions.append(_action_of_uitars(match[1], values, to_point))
         text = text[end:].lstrip(" ;")
-    return found or None
+    return actions or None
 
 
 def _tars_text(text: str, opened: int) -> tuple[str, int] | None:
@@ -236,7 +254,8 @@ def _tars_text(text: str, opened: int) -> tuple[str, int] | None:
     begin = _TARS_TEXT.match(text, opened)
     if begin is None:
         return None
-    start, first = begin.end(), None
+    start = begin.end()
+    first = None
     for closing in _TARS_TEXT_END.finditer(text, start + 1):
         if closing["quote"] != begin["quote"]:
             continue
@@ -248,15 +267,16 @@ def _tars_text(text: str, opened: int) -> tuple[str, int] | None:
     return first
 
 
-def _of_uitars(name: str, values: Mapping[str, str], to_point: ToPoint) -> Action:
+def _action_of_uitars(name: str, values: Mapping[str, str], to_point: ToPoint) -> Action:
     if name not in _TARS_KINDS:
         raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _TARS_KINDS)}")
-    kind, content = _TARS_KINDS[name], values.get("content", "")
+    kind = _TARS_KINDS[name]
+    content = values.get("content", "")
     fields: dict[str, Any] = {}
     for target, names in zip(("point", "to_point"), _TARS_POINTS, strict=True):
-        said = next((values[each] for each in names if each in values), None)
-        if said is not None:
-            fields[target] = _point_of_text(said, to_point)
+        texts = [values[name] for name in names if name in values]
+        if texts:
+            fields[target] = _point_of_text(texts[0], to_point)
     if kind == "scroll":
         fields["direction"] = values.get("direction", "down")
     elif kind == "type":
@@ -268,13 +288,13 @@ def _of_uitars(name: str, values: Mapping[str, str], to_point: ToPoint) -> Actio
     elif kind == "open_app":
         fields["app"] = values.get("app_name", "")
     elif kind == "done" and content:
-        kind, fields = "answer", {"text": content}
+        return Action("answer", text=content)
     return Action(kind, **fields)
 
 
 def _point_of_text(text: str, to_point: ToPoint) -> Point:
-    """`<point>735 512</point>`, `(735,512)`; of a box with four numbers its centre."""
-    numbers = [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?", text)]
+    """Read `<point>735 512</point>`, `(735,512)`; of a box with four numbers return the centre."""
+    numbers = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", text)]
     if len(numbers) not in (2, 4):
         raise NoAction(f"{text!r:.60} is no point")
     x, y = ((a + b) / 2 for a, b in zip(numbers[:2], numbers[-2:], strict=True))
@@ -332,27 +352,27 @@ _BUTTONS = {  # of OpenAI's click
 }
 
 
-def _computer_use(reply: str, to_point: ToPoint) -> Found:
-    """The calls of a reply: JSON objects with "action", or with a "type" that is one."""
+def _read_json(reply: str, to_point: ToPoint) -> Actions:
+    """Return the calls of a reply: JSON objects with "action", or with a "type" that is one."""
     calls = [call for written in _objects(reply) for call in _calls_of(written)]
-    return [_of_json(call, to_point) for call in calls] or None
+    return [_action_of_json(call, to_point) for call in calls] or None
 
 
 def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects of a text, outermost first, in order."""
+    """Yield the JSON objects of a text, outermost first, in order."""
     decoder = json.JSONDecoder(strict=False)  # models write line feeds into texts as they are
-    place = reply.find("{")
+    position = reply.find("{")
     for _ in range(MOST_BRACES):
-        if place < 0:
+        if position < 0:
             return
         try:
-            found, end = decoder.raw_decode(reply, place)
+            value, end = decoder.raw_decode(reply, position)
         except (ValueError, RecursionError):
-            end = place + 1
+            end = position + 1
         else:
-            if isinstance(found, dict):
-                yield found
-        place = reply.find("{", end)
+            if isinstance(value, dict):
+                yield value
+        position = reply.find("{", end)
 
 
 def _calls_of(written: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -372,16 +392,17 @@ def _calls_of(written: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [written] if has_name else []
 
 
-def _of_json(call: Mapping[str, Any], to_point: ToPoint) -> Action:
+def _action_of_json(call: Mapping[str, Any], to_point: ToPoint) -> Action:
     name = str(call.get("action", call.get("type")))
     if name not in _JSON_KINDS:
         raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _JSON_KINDS)}")
     if name == "system_button":
         return _system_button(call.get("button"))
-    kind, text = _kind_of_button(name, call), call.get("text", "")
+    kind = _kind_of_button(name, call)
+    text = call.get("text", "")
     if kind == "back":  # a button of the mouse
         return Action(kind)
-    fields = _places(kind, call, to_point)
+    fields: dict[str, Any] = dict(_points_of(kind, call, to_point))
     if kind in POINTING:
         fields["modifiers"] = _held_keys(call)
     if kind == "scroll":
@@ -404,14 +425,15 @@ def _of_json(call: Mapping[str, Any], to_point: ToPoint) -> Action:
 
 def _kind_of_button(name: str, call: Mapping[str, Any]) -> str:
     """Return the kind of an action by its name and, of OpenAI's `click`, its button."""
-    kind, button = _JSON_KINDS[name], call.get("button")
+    kind = _JSON_KINDS[name]
+    button = call.get("button")
     if kind not in CLICKS or button is None:
         return kind
-    does = _BUTTONS.get(button) if isinstance(button, str) else None
-    if name == "click" and does is not None:
-        return does
-    is_of_left = does == "click" and kind not in ("right", "middle")
-    if does == kind or is_of_left:
+    button_kind = _BUTTONS.get(button) if isinstance(button, str) else None
+    if name == "click" and button_kind is not None:
+        return button_kind
+    is_of_left = button_kind == "click" and kind not in ("right", "middle")
+    if button_kind == kind or is_of_left:
         return kind
     raise NoAction(f"{name} with the button {button!r:.60} cannot be done here")
 
@@ -441,22 +463,26 @@ def _held_keys(call: Mapping[str, Any]) -> tuple[str, ...]:
     return names if set(names) <= set(KEYS) else ()
 
 
-def _places(kind: str, call: Mapping[str, Any], to_point: ToPoint) -> dict[str, Any]:
-    """Where a call points to: Qwen's and Claude's `coordinate`, OpenAI's `x` and `y` or `path`."""
-    start, end = call.get("start_coordinate"), call.get("coordinate2", call.get("end_coordinate"))
-    at = call.get("coordinate")
-    if at is None and "x" in call and "y" in call:
-        at = (call["x"], call["y"])
+def _points_of(kind: str, call: Mapping[str, Any], to_point: ToPoint) -> dict[str, Point]:
+    """Return the points of Qwen's and Claude's `coordinate`, of OpenAI's `x` and `y` or `path`."""
+    point = call.get("coordinate")
+    if point is None and "x" in call and "y" in call:
+        point = (call["x"], call["y"])
+    to = call.get("coordinate2", call.get("end_coordinate"))
     path = call.get("path")
     if isinstance(path, Sequence) and not isinstance(path, str) and len(path) > 1:
-        at, end = path[0], path[-1]
-    elif start is not None:
-        at, end = start, at
-    found = {"point": at, "to_point": end if kind == "drag" else None}
-    return {name: _of_pair(value, to_point) for name, value in found.items() if value is not None}
+        point, to = path[0], path[-1]
+    elif call.get("start_coordinate") is not None:
+        point, to = call["start_coordinate"], point
+    points = {}
+    if point is not None:
+        points["point"] = _point_of_pair(point, to_point)
+    if kind == "drag" and to is not None:
+        points["to_point"] = _point_of_pair(to, to_point)
+    return points
 
 
-def _of_pair(value: Any, to_point: ToPoint) -> Point:
+def _point_of_pair(value: Any, to_point: ToPoint) -> Point:
     if isinstance(value, Mapping):
         value = (value.get("x"), value.get("y"))
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
@@ -490,32 +516,33 @@ def _wheel(name: str, call: Mapping[str, Any]) -> dict[str, Any]:
 
 # -- the parse functions --------------------------------------------------------------------------
 
-_DIALECTS: Mapping[str, tuple[Callable[[str, ToPoint], Found], Frame | None, str]] = {
-    "actions": (_own, None, "of the default prompt"),
-    "uitars": (_uitars, Frame.GRID_PIXELS, "in UI-TARS's words"),
-    "computer_use": (_computer_use, Frame.PIXELS_SENT, "as JSON of a computer tool"),
+_DIALECTS: Mapping[str, tuple[Callable[[str, ToPoint], Actions], Frame | None]] = {
+    "actions": (_read_default, None),
+    "uitars": (_read_uitars, Frame.GRID_PIXELS),
+    "computer_use": (_read_json, Frame.PIXELS_SENT),
 }
+"""How each is read, and the frame of its points where none is named."""
 
 
 def parser(dialect: str, frame: Frame | None = None) -> ParseFunction:
-    """A parse function: "actions", "uitars" or "computer_use", its points in `frame`."""
-    read, usual, words = _DIALECTS[dialect]
-    counted = usual if frame is None else frame
+    """Return the parse function of "actions", "uitars" or "computer_use" for points in `frame`."""
+    read, usual_frame = _DIALECTS[dialect]
+    point_frame = usual_frame if frame is None else frame
 
-    def parse(response: str, meta: Mapping[str, Any]) -> Found:
+    def parse(response: str, meta: Mapping[str, Any]) -> Actions:
         reply = response[-LONGEST_READ:]
-        reply = after_thinking(reply) if "think" in reply.casefold() else reply
-        return read(reply, partial(_point, counted, meta))
+        if "think" in reply.casefold():
+            reply = after_thinking(reply)
+        return read(reply, partial(_point, point_frame, meta))
 
-    name = f"parse_{dialect}" + (f"_{frame}" if frame else "")
+    name = f"parse_{dialect}" if frame is None else f"parse_{dialect}_{frame}"
     parse.__name__ = parse.__qualname__ = name
-    parse.__doc__ = f"The actions of a reply {words}, points in {counted or 'fractions or pixels'}."
     return parse
 
 
 def better_parser(replies: Sequence[str]) -> str:
     """Return the parse function that reads actions in most of these replies; "" if none does."""
-    screen_wh = (1000, 1000)  # any: what is looked for are words that have a meaning
+    screen_wh = (1000, 1000)  # any: only whether there are actions counts
     meta = {"image_size": list(screen_wh)}
     counts: Counter[str] = Counter()
     for dialect in _DIALECTS:
@@ -528,8 +555,37 @@ def better_parser(replies: Sequence[str]) -> str:
 
 
 parse_actions = parser("actions")
+parse_actions_fractions = parser("actions", Frame.FRACTIONS)
+parse_actions_pixels = parser("actions", Frame.PIXELS)
+parse_actions_pixels_sent = parser("actions", Frame.PIXELS_SENT)
+parse_actions_grid_pixels = parser("actions", Frame.GRID_PIXELS)
+parse_actions_million_pixels = parser("actions", Frame.MILLION_PIXELS)
+parse_actions_per_mille = parser("actions", Frame.PER_MILLE)
+parse_actions_per_cent = parser("actions", Frame.PER_CENT)
+parse_actions_width_1000 = parser("actions", Frame.WIDTH_1000)
+parse_actions_longest_1024 = parser("actions", Frame.LONGEST_1024)
+parse_actions_letterboxed = parser("actions", Frame.LETTERBOXED)
+
 parse_uitars = parser("uitars")
+parse_uitars_fractions = parser("uitars", Frame.FRACTIONS)
+parse_uitars_pixels = parser("uitars", Frame.PIXELS)
+parse_uitars_pixels_sent = parser("uitars", Frame.PIXELS_SENT)
+parse_uitars_grid_pixels = parser("uitars", Frame.GRID_PIXELS)
+parse_uitars_million_pixels = parser("uitars", Frame.MILLION_PIXELS)
+parse_uitars_per_mille = parser("uitars", Frame.PER_MILLE)
+parse_uitars_per_cent = parser("uitars", Frame.PER_CENT)
+parse_uitars_width_1000 = parser("uitars", Frame.WIDTH_1000)
+parse_uitars_longest_1024 = parser("uitars", Frame.LONGEST_1024)
+parse_uitars_letterboxed = parser("uitars", Frame.LETTERBOXED)
+
 parse_computer_use = parser("computer_use")
-for _dialect in _DIALECTS:
-    for _frame in Frame:
-        globals()[f"parse_{_dialect}_{_frame}"] = parser(_dialect, _frame)
+parse_computer_use_fractions = parser("computer_use", Frame.FRACTIONS)
+parse_computer_use_pixels = parser("computer_use", Frame.PIXELS)
+parse_computer_use_pixels_sent = parser("computer_use", Frame.PIXELS_SENT)
+parse_computer_use_grid_pixels = parser("computer_use", Frame.GRID_PIXELS)
+parse_computer_use_million_pixels = parser("computer_use", Frame.MILLION_PIXELS)
+parse_computer_use_per_mille = parser("computer_use", Frame.PER_MILLE)
+parse_computer_use_per_cent = parser("computer_use", Frame.PER_CENT)
+parse_computer_use_width_1000 = parser("computer_use", Frame.WIDTH_1000)
+parse_computer_use_longest_1024 = parser("computer_use", Frame.LONGEST_1024)
+parse_computer_use_letterboxed = parser("computer_use", Frame.LETTERBOXED)

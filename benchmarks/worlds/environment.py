@@ -26,27 +26,27 @@ class Environment(Protocol):
     """
 
     def __init__(self, shots: Path) -> None:
-        """Begins; screenshots are saved in the folder `shots`."""
+        """Start; screenshots are saved in the folder `shots`."""
 
     @staticmethod
     def tasks(level: str, seeds: Sequence[int]) -> Sequence[Task]:
-        """The tasks of "L3" or "L4" (see `suites`), without starting anything."""
+        """Return the tasks of "L3" or "L4" (see `suites`), without starting anything."""
 
     def reset(self, task: Task) -> Observation:
-        """Begins a task; what there is to see."""
+        """Begin a task; return the first observation."""
 
     def step(self, action: Action) -> Observation:
-        """Does one action, "answer", "done" and "fail" among them; what there is to see then."""
+        """Do one action, "answer", "done" and "fail" among them; return the next observation."""
 
     def evaluate(self) -> Outcome:
-        """What the task has come to."""
+        """Return whether the task is done, and what was checked."""
 
     def close(self) -> None:
-        """Releases everything, from whatever state."""
+        """Release everything, from whatever state."""
 
 
 def save_screenshot(shots: Path, png: bytes) -> Path:
-    """The file of a screenshot, named by its content; equal ones share it."""
+    """Save a screenshot under a name made of its content; equal ones share a file."""
     path = shots / f"{hashlib.blake2b(png, digest_size=12).hexdigest()}.png"
     if not path.exists():
         part = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
@@ -56,7 +56,7 @@ def save_screenshot(shots: Path, png: bytes) -> Path:
 
 
 def save_pixels(shots: Path, pixels: Any) -> Path:
-    """The same of an array of height, width and RGB."""
+    """Save a screenshot that is an array of height, width and RGB."""
     import io
 
     from PIL import Image
@@ -67,16 +67,13 @@ def save_pixels(shots: Path, pixels: Any) -> Path:
 
 
 def in_pixels(action: Action, screen_wh: WH) -> tuple[int, int, int, int]:
-    """Where an action is and where its drag ends: x, y, x, y; the middle where it does not say."""
-    points = (point or (0.5, 0.5) for point in (action.point, action.to_point))
-    x, y, to_x, to_y = (
-        round(share * size)
-        for point in points
-        for share, size in zip(point, screen_wh, strict=True)
-    )
-    return x, y, to_x, to_y
+    """Return where an action is and where its drag ends: x, y, x, y; the middle by default."""
+    width, height = screen_wh
+    x, y = action.point or (0.5, 0.5)
+    to_x, to_y = action.to_point or (0.5, 0.5)
+    return round(x * width), round(y * height), round(to_x * width), round(to_y * height)
 
 
 def scored(score: float) -> Outcome:
-    """The outcome where an environment says no more than a number; 1 is success."""
+    """Return the outcome where an environment gives no more than a number; 1 is success."""
     return Outcome(score >= 1, [(score >= 1, f"score {score:g}")])

@@ -1,14 +1,14 @@
-"""One episode: screenshot → prompt → reply → actions → what they came to, until it is over."""
+"""One episode: screenshot → prompt → reply → actions → next screenshot, until it is over."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.base import meta_of
-from benchmarks.worlds.actions import ENDS, Action, NoAction, Observation, read_actions
+from benchmarks.worlds.actions import ENDS, Action, NoAction, Observation, Outcome, read_actions
 from utils.contracts import (
     WH,
     Generation,
@@ -21,150 +21,263 @@ from utils.contracts import (
     WorldError,
 )
 from utils.images import read_header
+from utils.text import cut
 
-DEATHS = 2  # of an episode's world by an action of the model: then it is the model's doing
-UNREAD_IN_A_ROW = 3  # replies without an action: then the episode is over
+MAX_CRASHES = 2  # of an episode's world by an action of the model: then it is the model's doing
+MAX_UNPARSED_IN_A_ROW = 3  # replies without an action: then the episode is over
 LONGEST_REPLY = 4000  # characters that are shown to people, and to the model as its own words
+LONGEST_QUOTE = 160  # characters of a reply without an action, where an episode is shown
 NO_ACTION = "No action could be read in this reply"
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """What a reply says: its actions, or why there are none."""
+class ParsedReply:
+    """The actions of a reply, or why it has none."""
 
     actions: tuple[Action, ...] = ()
-    why: str = ""  # it has none, in words for the model
+    problem: str = ""  # why it has no action, in words for the model
     error: UserFunctionError | None = None  # of a function that should have read it
 
 
-ReadActions = Callable[[Generation, Line, WH], Read]
+@dataclass(slots=True)
+class Step:
+    """One reply of an episode: the screen it was given, its actions, what came of them."""
+
+    observation: Observation  # before the actions
+    screen_wh: WH
+    reply: str
+    actions: tuple[Action, ...]
+    note: str = ""  # on what came of the actions, for the model
+    is_settled: bool | None = None  # the screen was quiet in time; None: nothing was done
+
+    @property
+    def calls(self) -> list[str]:
+        """The actions in the default prompt's words."""
+        return [str(action) for action in self.actions]
+
+    def history_entry(self) -> dict[str, Any]:
+        """Return what later prompts get of this step."""
+        return {
+            "image_path": str(self.observation.image),
+            "image_size": list(self.screen_wh),
+            "reply": self.reply,
+            "note": self.note,
+            "actions": self.calls,
+        }
+
+    def record(self) -> dict[str, Any]:
+        """Return the step as logs have it; its screenshot lies in the folder of the run's."""
+        fields: dict[str, Any] = {
+            "image_path": self.observation.image.name,
+            "image_size": list(self.screen_wh),
+            "app": self.observation.app,
+            "reply": self.reply,
+            "note": self.note,
+            "actions": [_without_defaults(action) for action in self.actions],
+            "said": self.calls,
+        }
+        if self.is_settled is not None:
+            fields["settled"] = self.is_settled
+        return fields
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
-    """What came of an episode until it was over."""
+class Trajectory:
+    """An episode that is over."""
 
     # "done", "answer", "fail", "budget", "unread", "world" (which ended it itself), or "crash" (it
     # has failed by an action of the model, twice)
-    ended: str
-    steps: list[dict[str, Any]] = field(default_factory=list)
-    last: Observation | None = None  # what there was to see in the end
+    end_reason: str
+    steps: list[Step]
+    last: Observation
     error: UserFunctionError | None = None  # why replies could not be read
 
+    def __str__(self) -> str:
+        """A line a step; a reply without an action is quoted."""
+        lines = []
+        for number, step in enumerate(self.steps, 1):
+            calls = "; ".join(step.calls)
+            if not calls:
+                calls = f"(no action in: {cut(step.reply, LONGEST_QUOTE)})"
+            lines.append(f"{number}. {calls}")
+        return "\n".join([*lines, f"ended: {self.end_reason}"])
 
-Turns = Generator[Prompt, Generation, Played]
+
+@dataclass(frozen=True, slots=True)
+class EpisodeResult:
+    """What is scored and shown of an episode; `to_json` is the form in which logs have it."""
+
+    success: bool
+    step_count: int
+    end_reason: str
+    checks: Sequence[Sequence[Any]] = ()  # pairs: whether it holds, what was checked
+    trajectory: Sequence[Mapping[str, Any]] = ()  # `Step.record` of each step
+    last_image: str | None = None
+    text: str = ""  # of the trajectory, for people
+    error: UserFunctionError | None = None
+
+    @classmethod
+    def of(cls, trajectory: Trajectory, outcome: Outcome) -> EpisodeResult:
+        """Return the result of an episode whose world was judged to be in `outcome`."""
+        return cls(
+            success=bool(outcome.success),
+            step_count=len(trajectory.steps),
+            end_reason=trajectory.end_reason,
+            checks=[[bool(is_met), str(text)] for is_met, text in outcome.lines],
+            trajectory=[step.record() for step in trajectory.steps],
+            last_image=trajectory.last.image.name,
+            text=str(trajectory),
+            error=trajectory.error,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result in plain data."""
+        fields: dict[str, Any] = {
+            "success": self.success,
+            "steps": self.step_count,
+            "ended": self.end_reason,
+            "checks": self.checks,
+            "trajectory": self.trajectory,
+            "last_image": self.last_image,
+            "shown": self.text,
+        }
+        if self.error:
+            fields["error"] = [self.error.stage, self.error.summary, self.error.trace]
+        return fields
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> EpisodeResult:
+        """Return the result that `to_json` wrote."""
+        error = fields.get("error")
+        return cls(
+            success=bool(fields["success"]),
+            step_count=fields["steps"],
+            end_reason=fields["ended"],
+            checks=fields["checks"],
+            trajectory=fields["trajectory"],
+            last_image=fields.get("last_image"),
+            text=fields.get("shown", ""),
+            error=UserFunctionError(*error) if error else None,
+        )
 
 
 def play(
     line: Line,
-    first: Observation,
+    observation: Observation,
     world: World,
     prompt_of: PromptOf,
-    read: ReadActions,
+    parse_reply: Callable[[Generation, Line, WH], ParsedReply],
     max_steps: int,
-) -> Turns:
-    """The prompts of an episode that has begun, each sent what the model said to it.
+) -> Generator[Prompt, Generation, Trajectory]:
+    """Yield the prompts of an episode that has begun; each is sent the model's response.
 
     A step is one reply. Of a reply with several actions all are done, up to one that ends it.
 
     Args:
-        line: what is told of the task; each prompt gets it with `image_path`, `image_size` of the
-            screen now, `step` (from 1), `max_steps`, and `history`: of each earlier step its
-            `image_path`, `reply`, `actions` (as texts), and the `note` on what came of them.
-        first: what there is to see at the beginning.
+        line: the task's; each prompt gets it with the state of the episode, see `state_of`.
+        observation: the first screen.
+        world: where to act.
+        prompt_of: makes the prompt of a line.
+        parse_reply: reads a response, given the line of its prompt and the size of the screen.
+        max_steps: after which the episode is over.
     """
-    seen, steps, unread = first, list[dict[str, Any]](), 0
+    steps: list[Step] = []
+    unparsed_in_a_row = 0
     while len(steps) < max_steps:
-        screen_wh = read_header(seen.image).wh
-        here = {"image_path": str(seen.image), "image_size": list(screen_wh)}
-        told = state_of(line, seen.image, screen_wh, steps, max_steps)
-        said = yield replace(prompt_of(told), image=seen.image)
-        found = read(said, told, screen_wh)
-        steps.append(
-            {
-                **here,
-                "app": seen.app,
-                "reply": _cut(said.text),
-                "note": "",
-                "actions": [_fields(action) for action in found.actions],
-                "said": [str(action) for action in found.actions],
-            }
-        )
-        if not found.actions:
-            steps[-1]["note"] = ": ".join(filter(None, (NO_ACTION, found.why)))
-            unread += 1
-            if unread == UNREAD_IN_A_ROW:
-                return Played("unread", steps, seen, found.error)
+        screen_wh = read_header(observation.image).wh
+        state = state_of(line, observation.image, screen_wh, steps, max_steps)
+        generation = yield replace(prompt_of(state), image=observation.image)
+        parsed = parse_reply(generation, state, screen_wh)
+        step = Step(observation, screen_wh, _shortened(generation.text), parsed.actions)
+        steps.append(step)
+        if not parsed.actions:
+            step.note = f"{NO_ACTION}: {parsed.problem}" if parsed.problem else NO_ACTION
+            unparsed_in_a_row += 1
+            if unparsed_in_a_row == MAX_UNPARSED_IN_A_ROW:
+                return Trajectory("unread", steps, observation, parsed.error)
             continue
-        unread = 0
-        for action in found.actions:
+        unparsed_in_a_row = 0
+        for action in parsed.actions:
             try:
-                seen = world.step(action)
+                observation = world.step(action)
             except WorldError as error:
-                if error.deaths < DEATHS:
+                if error.deaths < MAX_CRASHES:
                     raise
-                steps[-1] |= {"note": f"The world failed by this: {error}", "settled": False}
-                return Played("crash", steps, seen)
-            steps[-1] |= {"note": seen.note, "settled": seen.state_ok}
-            if action.kind in ENDS or seen.has_ended:
-                ended = action.kind if action.kind in ENDS else "world"
-                return Played(ended, steps, seen)
-    return Played("budget", steps, seen)
+                step.note = f"The world failed by this: {error}"
+                step.is_settled = False
+                return Trajectory("crash", steps, observation)
+            step.note = observation.note
+            step.is_settled = observation.state_ok
+            if action.kind in ENDS:
+                return Trajectory(action.kind, steps, observation)
+            if observation.has_ended:
+                return Trajectory("world", steps, observation)
+    return Trajectory("budget", steps, observation)
 
 
 def state_of(
-    line: Line, screen: Path, screen_wh: WH, steps: Sequence[dict[str, Any]], max_steps: int
+    line: Line, screenshot: Path, screen_wh: WH, steps: Sequence[Step], max_steps: int
 ) -> Line:
-    """Return what prompt and parse functions get: the task's line with the state of its episode."""
+    """Return what prompt and parse functions get: the task's line with the state of its episode.
+
+    That is `image_path` and `image_size` of the screen now, `step` (from 1), `max_steps`, and
+    `history`: of each earlier step its `image_path`, `image_size`, `reply`, `actions` (as texts),
+    and the `note` on what came of them.
+    """
     return {
         **line,
-        "image_path": str(screen),
+        "image_path": str(screenshot),
         "image_size": list(screen_wh),
         "step": len(steps) + 1,
         "max_steps": max_steps,
-        "history": [_told(step) for step in steps],
+        "history": [step.history_entry() for step in steps],
     }
 
 
-def _told(step: dict[str, Any]) -> dict[str, Any]:
-    """A step as later prompts may show it."""
-    kept = {name: step[name] for name in ("image_path", "image_size", "reply", "note")}
-    return {**kept, "actions": step["said"]}
-
-
-def read_turn(reading: ReplyParsing, said: Generation, told: Line, screen_wh: WH) -> Read:
-    """Return the actions of a reply; a function that raises leaves it unread."""
+def parse_response(
+    reading: ReplyParsing, generation: Generation, state: Line, screen_wh: WH
+) -> ParsedReply:
+    """Return the actions of a response; a function that raises leaves it unparsed."""
     sizes = {
         "file_size": screen_wh,
-        "sent_size": said.sizes.sent_wh,
-        "seen_size": said.sizes.seen_wh,
+        "sent_size": generation.sizes.sent_wh,
+        "seen_size": generation.sizes.seen_wh,
     }
+    known_sizes = {name: size for name, size in sizes.items() if size}
     try:
-        reply = reading.postprocess(said.text) if said.reply is None else said.reply
-        known = {name: size for name, size in sizes.items() if size}
-        meta = meta_of({**told, **known, **reading.limits})
-        return Read(read_actions(reading.parse(reply, meta), screen_wh) or ())
-    except NoAction as nonsense:
-        return Read(why=str(nonsense))
+        reply = generation.reply
+        if reply is None:
+            reply = reading.postprocess(generation.text)
+        meta = meta_of({**state, **known_sizes, **reading.limits})
+        return ParsedReply(read_actions(reading.parse(reply, meta), screen_wh) or ())
+    except NoAction as error:
+        return ParsedReply(problem=str(error))
     except UserFunctionError as error:
-        said_so = isinstance(error.__cause__, NoAction)
-        return Read(why=str(error.__cause__)) if said_so else Read(error=error)
+        if isinstance(error.__cause__, NoAction):
+            return ParsedReply(problem=str(error.__cause__))
+        return ParsedReply(error=error)
 
 
 def history_text(history: Sequence[Line]) -> str:
-    """What was done so far and what came of it, one line a step."""
+    """Return what was done so far and what came of it, one line a step."""
     lines = []
     for number, step in enumerate(history, 1):
-        done = "; ".join(step["actions"]) or "(no action)"
-        lines.append(f"{number}. {done}" + (f" - {step['note']}" if step["note"] else ""))
+        calls = "; ".join(step["actions"]) or "(no action)"
+        text = f"{number}. {calls}"
+        if step["note"]:
+            text += f" - {step['note']}"
+        lines.append(text)
     return "\n".join(lines)
 
 
-def _fields(action: Action) -> dict[str, Any]:
-    """An action without what it leaves open, as records have it."""
-    plain, usual = asdict(action), asdict(Action(action.kind))
-    return {name: value for name, value in plain.items() if name == "kind" or value != usual[name]}
+def _without_defaults(action: Action) -> dict[str, Any]:
+    defaults = asdict(Action(action.kind))
+    return {
+        name: value
+        for name, value in asdict(action).items()
+        if name == "kind" or value != defaults[name]
+    }
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST_REPLY else f"{text[:LONGEST_REPLY]}…"

@@ -1,4 +1,4 @@
-"""What L3 and L4 share: tasks, prompts and episodes in live worlds, judged by the world's state."""
+"""What L3 and L4 share: tasks, prompts, episodes in live worlds, judged by the world's state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from benchmarks.figures import episode_sections
 from benchmarks.matrics import Scores, TaskResult, score_episodes
 from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.dialects import better_parser, parse_actions
-from benchmarks.worlds.episode import history_text, play, read_turn, state_of
+from benchmarks.worlds.episode import (
+    EpisodeResult,
+    Trajectory,
+    history_text,
+    parse_response,
+    play,
+    state_of,
+)
 from benchmarks.worlds.suites import (
     AnyWorld,
     Suite,
@@ -39,14 +46,13 @@ from utils.contracts import (
     ReplyParsing,
     Sample,
     Sizes,
-    UserFunctionError,
     Verdict,
     World,
 )
 from utils.errors import UserError
 from utils.functions.fingerprints import READING, code_digest, digest
 from utils.images import read_header
-from utils.text import cut, did_you_mean
+from utils.text import did_you_mean
 
 SYSTEM_PROMPT = """You operate a computer. You are given a task and a screenshot of the screen as it is now, and you say what to do next. The next screenshot shows what came of it.
 
@@ -68,7 +74,8 @@ done()                     # the task is completed; ends it
 fail("why")                # the task cannot be completed; ends it
 
 x and y are fractions of the width and height of the screenshot: 0.000 is its left or upper edge, 1.000 its right or lower edge."""  # noqa: E501
-LONGEST_QUOTE = 160  # characters of a reply without an action, where an episode is shown
+TASK_COLUMNS = ("task_id", "seed", "instruction", "platform", "category", "index")
+"""Columns of a line that the per-sample file has, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,7 @@ class LiveSettings:
 
 
 class LiveBenchmark(Benchmark):
-    """An agent in a live world: did it come to what the task asks for, and to nothing else?"""
+    """Tasks for an agent in a live world, which must do what a task asks for and nothing else."""
 
     modes = ("all",)
     mode_column, text_key = "category", "instruction"
@@ -113,16 +120,18 @@ class LiveBenchmark(Benchmark):
         super().__init__(annotation_dir, image_root)
         self.settings = LiveSettings()
 
-    def configure(self, asked: Mapping[str, Any]) -> None:
-        """Which tasks, and how they are played."""
-        known = LiveSettings.__dataclass_fields__
-        self.settings = LiveSettings(**{name: asked[name] for name in known if name in asked})
+    def configure(self, requested: Mapping[str, Any]) -> None:
+        """Take from the config which tasks there are, and how they are played."""
+        names = LiveSettings.__dataclass_fields__
+        self.settings = LiveSettings(
+            **{name: requested[name] for name in names if name in requested}
+        )
 
     # -- tasks ------------------------------------------------------------------------------------
 
     @cached_property
     def suites(self) -> dict[str, Suite]:
-        """Where the tasks come from."""
+        """The suites that the tasks come from, by name."""
         return suites_of(self.level, self.settings.environment)
 
     @cached_property
@@ -131,20 +140,23 @@ class LiveBenchmark(Benchmark):
         return {
             (task["id"], task["seed"]): task
             for name, suite in self.suites.items()
-            for task in tasks_of(name, suite, self.level, self.settings.seeds, self._is_wanted)
+            for task in tasks_of(name, suite, self.level, self.settings.seeds, self._is_requested)
         }
 
-    def _is_wanted(self, task_id: str) -> bool:
-        """Whether the config asks for a task; it may still ask for other platforms alone."""
+    def _is_requested(self, task_id: str) -> bool:
+        """Return whether the config's `tasks` have a task; `platforms` may still leave it out."""
         patterns = self.settings.tasks
         return not patterns or any(fnmatch.fnmatch(task_id, pattern) for pattern in patterns)
 
     def _ids(self) -> list[str]:
-        """All tasks that the config could name."""
-        ids = [ids_of(name, suite, self.level) for name, suite in self.suites.items()]
-        if None in ids:
-            return list(dict.fromkeys(task_id for task_id, _ in self._tasks))
-        return [task_id for of_suite in ids for task_id in of_suite or ()]
+        """Return all tasks that the config could name."""
+        ids: list[str] = []
+        for name, suite in self.suites.items():
+            suite_ids = ids_of(name, suite, self.level)
+            if suite_ids is None:  # an environment, which is the only suite then
+                return list(dict.fromkeys(task_id for task_id, _ in self._tasks))
+            ids += suite_ids
+        return ids
 
     @cached_property
     def _world_digests(self) -> dict[str, str]:
@@ -160,81 +172,94 @@ class LiveBenchmark(Benchmark):
         """
         codes = [
             code_digest(function, also=READING)
-            for function in (play, read_turn, type(self).user_text, type(self).images_of)
+            for function in (play, parse_response, type(self).user_text, type(self).images_of)
         ]
         return digest([codes, self.settings.max_steps, self.settings.history_images])
 
     def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
-        """The tasks that the config asks for.
+        """Return the tasks that the config asks for; none of them is bad.
 
         Raises:
             UserError: it names a task that does not exist, or none is left.
         """
         ids = self._ids() if self.settings.tasks else []
-        place = f"data.{self.name}.tasks"
         for pattern in self.settings.tasks:
             if not fnmatch.filter(ids, pattern):
                 hint = did_you_mean(pattern, ids) or f"; the first of {len(ids)} is {ids[0]}"
-                raise UserError(f'{place}: there is no task "{pattern}"{hint}')
-        asked = [line for line in self.rows([], mode) if self.in_mode(line, mode)]
-        if not asked:
+                raise UserError(f'data.{self.name}.tasks: there is no task "{pattern}"{hint}')
+        samples = [
+            Sample(self._key_of(line), line, None, None)
+            for line in self.rows([], mode)
+            if self.in_mode(line, mode)
+        ]
+        if not samples:
             raise UserError(f"data.{self.name}: no task matches all of its keys")
-        return [Sample(_key_of(self.name, line), line, None, None) for line in asked], []
+        return samples, []
+
+    def _key_of(self, line: Line) -> str:
+        return digest([self.name, line["task_id"], line["seed"]])[:16]
 
     def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
-        """What is told of each task; the rest stays with the world."""
-        wanted = self.settings
-        for number, task in enumerate(self._tasks.values()):
-            if wanted.platforms and task["platform"] not in wanted.platforms:
+        """Yield what models are told of each task; the rest stays with its world."""
+        platforms = self.settings.platforms
+        for index, task in enumerate(self._tasks.values()):
+            if platforms and task["platform"] not in platforms:
                 continue
-            if not self._is_wanted(task["id"]):
+            if not self._is_requested(task["id"]):
                 continue
-            copied = {name: task[name] for name in ("platform", "category", "apps", "seed")}
             yield {
-                "index": number,
+                "index": index,
                 "task_id": task["id"],
                 "instruction": task["goal"],
-                **copied,
+                "platform": task["platform"],
+                "category": task["category"],
+                "apps": task["apps"],
+                "seed": task["seed"],
                 "app_name": ", ".join(task["apps"]),
-                "max_steps": wanted.max_steps,
-                # Equal for two episodes only if the same actions come to the same.
+                "max_steps": self.settings.max_steps,
+                # Equal for two episodes only if the same actions have the same effect.
                 "version": digest([task, self._world_digests[task["suite"]]])[:12],
             }
 
     def source(self) -> tuple[str, bytes]:
-        """The tasks as they are asked, in place of an annotation file."""
+        """Return the requested tasks, in place of an annotation file."""
         lines = [json.dumps(line, sort_keys=True) for line in self.rows([], "all")]
         return f"{self.level}_tasks", "\n".join(lines).encode("ascii")
 
     def problems(self) -> list[str]:
-        """What the worlds of its tasks miss on this machine."""
+        """Return what the worlds of its tasks lack on this machine."""
         used = {line["task_id"].partition("/")[0] for line in self.rows([], "all")}
-        found = [
-            problem
-            for name, suite in self.suites.items()
-            if name in used
-            for problem in problems_of(suite)
-        ]
-        return list(dict.fromkeys(found))
+        problems: dict[str, None] = {}
+        for name, suite in self.suites.items():
+            if name in used:
+                problems |= dict.fromkeys(problems_of(suite))
+        return list(problems)
 
     def user_text(self, line: Line) -> str:
-        """The task, what was done so far, and the question."""
-        said = history_text(line.get("history", ()))
-        so_far = f"Your actions so far:\n{said}\n\n" if said else ""
-        step, last = line.get("step", 1), line.get("max_steps", self.settings.max_steps)
-        now = f"This is the screen now (step {step} of at most {last}). What do you do next?"
-        return f"Task: {line['instruction']}\n\n{so_far}{now}"
+        """Return the task, what was done so far, and the question."""
+        text = f"Task: {line['instruction']}\n\n"
+        history = history_text(line.get("history", ()))
+        if history:
+            text += f"Your actions so far:\n{history}\n\n"
+        step = line.get("step", 1)
+        max_steps = line.get("max_steps", self.settings.max_steps)
+        text += f"This is the screen now (step {step} of at most {max_steps}). "
+        return text + "What do you do next?"
 
     def images_of(self, line: Line) -> list[str]:
-        """Earlier screenshots, as many as the config says, and the one of now."""
-        kept = self.settings.history_images
-        shown = [step["image_path"] for step in line.get("history", ())[-kept:]] if kept else []
-        return shown + ([line["image_path"]] if "image_path" in line else [])
+        """Return earlier screenshots, as many as the config says, and the one of now."""
+        images: list[str] = []
+        count = self.settings.history_images
+        if count:
+            images = [step["image_path"] for step in line.get("history", ())[-count:]]
+        if "image_path" in line:
+            images.append(line["image_path"])
+        return images
 
     # -- episodes ---------------------------------------------------------------------------------
 
     def open_world(self, shots: Path) -> World:
-        """A world for the tasks of all suites."""
+        """Return a new world for the tasks of all suites."""
         shots.mkdir(parents=True, exist_ok=True)
         return AnyWorld(self.suites, shots)
 
@@ -245,135 +270,110 @@ class LiveBenchmark(Benchmark):
         world: World | None = None,
         reading: ReplyParsing | None = None,
     ) -> Episode:
-        """Plays one task; returns what it came to, for `judge`."""
+        """Play one task; return its `EpisodeResult` in plain data, for `judge`."""
         assert world is not None and reading is not None
         line = sample.line
-        first = world.reset(self._tasks[line["task_id"], line["seed"]])
-        read = partial(read_turn, reading)
-        played = yield from play(line, first, world, prompt_of, read, line["max_steps"])
-        outcome: Outcome
-        if played.ended == "crash":
+        observation = world.reset(self._tasks[line["task_id"], line["seed"]])
+        parse_reply = partial(parse_response, reading)
+        trajectory: Trajectory = yield from play(
+            line, observation, world, prompt_of, parse_reply, line["max_steps"]
+        )
+        if trajectory.end_reason == "crash":
             outcome = Outcome(False, [(False, "the world goes on: an action made it fail, twice")])
         else:
             outcome = world.evaluate()
-        steps = [{**step, "image_path": Path(step["image_path"]).name} for step in played.steps]
-        last = None if played.last is None else played.last.image.name
-        error = played.error
-        return {
-            "success": bool(outcome.success),
-            "steps": len(steps),
-            "ended": played.ended,
-            "checks": [[bool(ok), str(text)] for ok, text in outcome.lines],
-            "trajectory": steps,
-            "last_image": last,
-            "shown": _shown(played.ended, played.steps),
-            **({"error": [error.stage, error.summary, error.trace]} if error else {}),
-        }
+        return EpisodeResult.of(trajectory, outcome).to_json()
 
     def read_reply(
         self, reading: ReplyParsing, sample: Sample, prompt: Prompt, generation: Generation
     ) -> ReadReply:
-        """What the reply to an episode's first prompt asks for."""
+        """Return what the reply to an episode's first prompt asks for."""
         assert prompt.image is not None
         screen_wh = read_header(prompt.image).wh
         state = state_of(sample.line, prompt.image, screen_wh, [], sample.line["max_steps"])
-        read = read_turn(reading, generation, state, screen_wh)
-        if read.actions:
-            return ReadReply([str(action) for action in read.actions])
+        parsed = parse_response(reading, generation, state, screen_wh)
+        if parsed.actions:
+            return ReadReply([str(action) for action in parsed.actions])
         text = generation.text if generation.reply is None else generation.reply
-        problem = str(read.error) if read.error else read.why
+        problem = str(parsed.error) if parsed.error else parsed.problem
         return ReadReply(problem=problem, better_parser=better_parser([text]))
 
     # -- judging ----------------------------------------------------------------------------------
 
     def accept(self, parsed: Any) -> Any:
-        """Actions are read while the episode goes on."""
+        """Return the argument: actions are read while the episode goes on."""
         return parsed
 
     def judge(
         self, line: Line, sizes: Sizes, reply: Any, parse: ParseFunction, meta_extra: Line
     ) -> Judgement:
-        """What an episode came to; None: it could not be played to its end."""
+        """Judge what `episode` returned; None: it could not be played to its end."""
         return self.judge_parsed(line, sizes, reply, None)
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
-        """A hit if the world is as the task asks for."""
-        came = parsed or {
-            "success": False,
-            "steps": line["max_steps"],
-            "ended": "environment",
-            "checks": [],
-            "trajectory": [],
-        }
-        hit = bool(came["success"])
-        verdict = (
-            Verdict.HIT
-            if hit
-            else Verdict.UNPARSED
-            if came["ended"] == "unread"
-            else (Verdict.MISS)
-        )
+        """Return a hit if the world is as the task asks for."""
+        if parsed is None:
+            result = EpisodeResult(False, line["max_steps"], "environment")
+            verdict = None
+        else:
+            result = EpisodeResult.from_json(parsed)
+            verdict = _verdict_of(result)
+        better = ""
+        if verdict is Verdict.UNPARSED:
+            better = better_parser(
+                [step["reply"] for step in result.trajectory if not step["actions"]]
+            )
         counted = TaskResult(
-            hit, came["steps"], line["platform"], line["category"], tuple(line["apps"])
+            result.success,
+            result.step_count,
+            line["platform"],
+            line["category"],
+            tuple(line["apps"]),
         )
         columns = {
-            **{
-                name: line[name]
-                for name in ("task_id", "seed", "instruction", "platform", "category", "index")
-            },
+            **{name: line[name] for name in TASK_COLUMNS},
             "apps": ", ".join(line["apps"]),
-            "success": int(hit),
-            "steps": came["steps"],
-            "ended": came["ended"],
-            "actions": came.get("shown", ""),
-            "checks": "\n".join(f"{'✓' if ok else '✗'} {text}" for ok, text in came["checks"]),
+            "success": int(result.success),
+            "steps": result.step_count,
+            "ended": result.end_reason,
+            "actions": result.text,
+            "checks": "\n".join(_check_line(is_met, text) for is_met, text in result.checks),
         }
         facts = {
             "split": line["category"],
             "kind": None,
             "text": line["instruction"],
-            "hit": int(hit),
+            "hit": int(result.success),
             "image": line["task_id"],  # what variants share, as questions share an image
             "task": line["task_id"],
             "apps": line["apps"],
-            "steps": came["steps"],
-            "ended": came["ended"],
-            "checks": came["checks"],
-            "trajectory": came["trajectory"],
-            "last_image": came.get("last_image"),
+            "steps": result.step_count,
+            "ended": result.end_reason,
+            "checks": result.checks,
+            "trajectory": result.trajectory,
+            "last_image": result.last_image,
         }
-        error = UserFunctionError(*came["error"]) if came.get("error") else None
-        better = ""
-        if verdict is Verdict.UNPARSED:
-            unread = [step["reply"] for step in came["trajectory"] if not step["actions"]]
-            better = better_parser(unread)
-        verdict_or_none = None if parsed is None else verdict
-        return Judgement(verdict_or_none, counted, columns, facts, error, better)
+        return Judgement(verdict, counted, columns, facts, result.error, better)
 
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:
-        """Success rate and efficiency at each budget, in all and by platform."""
+        """Return success rate and efficiency at each budget, in all and by platform."""
         return score_episodes(list(counted), self._budgets())
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """The same figures with intervals."""
+        """Return the same figures with intervals."""
         return episode_sections(columns, self.title, self._budgets())
 
     def _budgets(self) -> list[int]:
-        """Those of the authors that the episodes reach, and their own."""
-        own = self.settings.max_steps
-        return sorted({own, *(each for each in self.budgets if each < own)})
+        """Return those of the authors that the episodes reach, and the episodes' own."""
+        max_steps = self.settings.max_steps
+        return [*(budget for budget in self.budgets if budget < max_steps), max_steps]
 
 
-def _key_of(name: str, line: Line) -> str:
-    return digest([name, line["task_id"], line["seed"]])[:16]
+def _verdict_of(result: EpisodeResult) -> Verdict:
+    if result.success:
+        return Verdict.HIT
+    return Verdict.UNPARSED if result.end_reason == "unread" else Verdict.MISS
 
 
-def _shown(end_reason: str, steps: Sequence[Mapping[str, Any]]) -> str:
-    """An episode in one text, a line a step; a reply without an action is quoted."""
-    lines = []
-    for number, step in enumerate(steps, 1):
-        actions = "; ".join(step["said"])
-        if not actions:
-            actions = f"(no action in: {cut(step['reply'], LONGEST_QUOTE)})"
-        lines.append(f"{number}. {actions}")
-    return "\n".join([*lines, f"ended: {end_reason}"])
+def _check_line(is_met: bool, text: str) -> str:
+    return f"✓ {text}" if is_met else f"✗ {text}"

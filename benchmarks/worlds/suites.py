@@ -87,7 +87,7 @@ def _code_of(open_world: Callable[[Path], World]) -> str:
 
 
 def problems_of(suite: Suite) -> list[str]:
-    """What is missing on this machine, one line each."""
+    """Return what is missing on this machine, one line each."""
     return list(getattr(suite, "problems", list)())
 
 
@@ -102,12 +102,12 @@ def tasks_of(
     suite: Suite,
     level: str,
     seeds: Sequence[int],
-    is_wanted: Callable[[str], bool] = lambda task_id: True,
+    is_requested: Callable[[str], bool] = lambda task_id: True,
 ) -> list[Task]:
     """Return the tasks of a suite, under ids that begin with its name.
 
     Args:
-        is_wanted: by id. No other task is made, unless the suite cannot name its tasks: then all
+        is_requested: by id. No other task is made, unless the suite cannot name its tasks: then all
             are returned.
 
     Raises:
@@ -115,63 +115,69 @@ def tasks_of(
     """
     ids = ids_of(name, suite, level)
     if ids is None:
-        made = cast(Any, suite).tasks(level, seeds)
+        variants = cast(Any, suite).tasks(level, seeds)
     else:
-        names = [task_id.removeprefix(f"{name}/") for task_id in ids if is_wanted(task_id)]
-        made = suite.tasks(level, seeds, names) if names else []
-    tasks = [dict(task) for task in made]
+        names = [task_id.removeprefix(f"{name}/") for task_id in ids if is_requested(task_id)]
+        variants = suite.tasks(level, seeds, names) if names else []
+    tasks = [dict(task) for task in variants]
     if not tasks and not ids:
         raise UserError(f"{name} has no tasks for {level}")
     for number, task in enumerate(tasks):
-        where = f"{name}, {level}, task {task.get('id', number)!r}"
-        if missing := [key for key in TEXTS if not isinstance(task.get(key), str)]:
-            raise UserError(f"{where}: {missing[0]} must be a string, not {task.get(missing[0])!r}")
-        if task["platform"] not in PLATFORMS:
-            known = ", ".join(PLATFORMS)
-            raise UserError(f"{where}: unknown platform {task['platform']!r}; known are {known}")
-        task["id"], task["suite"] = f"{name}/{task['id']}", name
+        _check_task(task, f"{name}, {level}, task {task.get('id', number)!r}")
+        task["id"] = f"{name}/{task['id']}"
+        task["suite"] = name
         task.setdefault("apps", [])
         task.setdefault("seed", 0)
     return tasks
 
 
+def _check_task(task: Task, name: str) -> None:
+    for key in TEXTS:
+        if not isinstance(task.get(key), str):
+            raise UserError(f"{name}: {key} must be a string, not {task.get(key)!r}")
+    if task["platform"] not in PLATFORMS:
+        platforms = ", ".join(PLATFORMS)
+        raise UserError(f"{name}: unknown platform {task['platform']!r}; known are {platforms}")
+
+
 class AnyWorld:
-    """A world for the tasks of several suites: those of each are handed to its own."""
+    """A world for the tasks of several suites: those of each are handed to a world of its own."""
 
     def __init__(self, suites: dict[str, Suite], shots: Path) -> None:
-        self._suites, self._shots = suites, shots
+        self._suites = suites
+        self._shots = shots
         self._worlds: dict[str, World] = {}
-        self._now: World | None = None
+        self._current: World | None = None
 
     def reset(self, task: Task) -> Any:
-        """Begins a task in the world of its suite, which is made when it is first needed."""
+        """Begin a task in the world of its suite, which is made when it is first needed."""
         name = task["suite"]
         if name not in self._worlds:
             self._worlds[name] = self._suites[name].open_world(self._shots)
-        self._now = self._worlds[name]
-        return self._now.reset(task)
+        self._current = self._worlds[name]
+        return self._current.reset(task)
 
     def step(self, action: Any) -> Any:
-        """Acts; what there is to see then."""
+        """Act; return the next observation."""
+        assert self._current is not None, "reset comes first"
         return self._current.step(action)
 
     def rest(self) -> None:
-        """Nobody waits for it; a world may do what will be of use later."""
-        if rest := getattr(self._now, "rest", None):
+        """Let the world, for which nobody waits, prepare what will be of use later."""
+        rest = getattr(self._current, "rest", None)
+        if rest:
             rest()
 
     def evaluate(self) -> Any:
-        """What the task has come to."""
+        """Return the outcome of the task."""
+        assert self._current is not None, "reset comes first"
         return self._current.evaluate()
 
     def close(self) -> None:
-        """Closes every world that was made, even if one of them cannot be."""
-        worlds, self._worlds, self._now = self._worlds, {}, None
+        """Close every world that was made, even if one of them cannot be."""
+        worlds = self._worlds
+        self._worlds = {}
+        self._current = None
         with ExitStack() as closing:
             for world in worlds.values():
                 closing.callback(world.close)
-
-    @property
-    def _current(self) -> World:
-        assert self._now is not None, "reset comes first"
-        return self._now

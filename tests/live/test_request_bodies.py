@@ -50,6 +50,7 @@ drag(start_point='<point>x1 y1</point>', end_point='<point>x2 y2</point>')
 press_home()
 press_back()
 finished(content='xxx') # Use escape characters \', \", and \n in content part to ensure we can parse the content in normal python string format.
+call_user() # End the task here if it cannot be completed.
 
 
 ## Note
@@ -58,7 +59,7 @@ finished(content='xxx') # Use escape characters \', \", and \n in content part t
 
 ## User Instruction
 Click the red box, then the green box.
-"""  # noqa: W291 - the trailing blank is the authors'
+"""  # noqa: W291 - the trailing blank is the authors', the call of call_user is ours
 NO_ACTION = "No action could be read in this reply"
 
 

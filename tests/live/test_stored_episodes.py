@@ -253,7 +253,7 @@ oracle = [["done"]]
         ("pages/miniwob.py", "SUCCESS = 0.99", "SUCCESS = 0.98"),  # of another suite
         ("../../docs/office.md", "# The office", "# An office"),
         ("../../README.md", "#", "# New:"),
-        ("live.py", '"index": number', '"index": number + 1'),  # the number of a row
+        ("live.py", '"index": index,', '"index": index + 1,'),  # the number of a row
     ]:
         rewrite(worlds / name, before, after)
     assert run() == 0
@@ -273,8 +273,8 @@ oracle = [["done"]]
         ("pages/gestures.py", "LONG_PRESS_MS = ", "LONG_PRESS_MS = 1 + "),  # how actions are done
         (
             "actions.py",
-            "len(found) > MOST_ACTIONS",
-            "len(found) > MOST_ACTIONS + 1",
+            "len(actions) > MOST_ACTIONS",
+            "len(actions) > MOST_ACTIONS + 1",
         ),  # what a reply may hold
         ("dialects.py", "LONGEST_READ = ", "LONGEST_READ = 1 + "),  # the default action format
         ("live.py", "You operate a computer.", "You use a computer."),  # the default prompt
