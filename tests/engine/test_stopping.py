@@ -216,7 +216,8 @@ def test_a_kill_before_a_derived_file_gets_its_name_is_made_good(where, staged, 
     stage.module(KILLED, "sitecustomize")
     killed = stage.run("--api-nproc", "8", env={"KILLED_AT": where})
     assert killed.code == -signal.SIGKILL, killed.output
-    assert (len(answers(stage)), len(half_written(stage))) == (SAMPLES, 1)
+    assert len(answers(stage)) == SAMPLES
+    assert half_written(stage) != []  # all files of a scoring are written before one gets its name
     goes_on(stage)  # with nothing asked
     assert half_written(stage) == []
 
