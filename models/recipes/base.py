@@ -147,20 +147,20 @@ class Crop:
     @property
     def box_px(self) -> tuple[int, int, int, int]:
         """Return left, top, right and bottom in whole pixels of the file."""
-        left, top, right, bottom = (int(edge) for edge in self.edges)
-        return left, top, right, bottom
+        left_px, top_px, right_px, bottom_px = (int(edge) for edge in self.edges)
+        return left_px, top_px, right_px, bottom_px
 
     @property
     def sent_wh(self) -> WH:
         """Return the size in which the part is sent."""
-        left, top, right, bottom = self.box_px
-        return self.resize_to or (right - left, bottom - top)
+        left_px, top_px, right_px, bottom_px = self.box_px
+        return self.resize_to or (right_px - left_px, bottom_px - top_px)
 
     def in_image(self, point_per_mille: Point) -> Point:
         """Return a point of the part, per mille, as a point of the image, per mille."""
-        left, top, right, bottom = self.edges
-        x = (left + point_per_mille[0] / 1000 * (right - left)) / self.image_wh[0] * 1000
-        y = (top + point_per_mille[1] / 1000 * (bottom - top)) / self.image_wh[1] * 1000
+        left_px, top_px, right_px, bottom_px = self.edges
+        x = (point_per_mille[0] / 1000 * (right_px - left_px) + left_px) / self.image_wh[0] * 1000
+        y = (point_per_mille[1] / 1000 * (bottom_px - top_px) + top_px) / self.image_wh[1] * 1000
         return min(max(x, 0.0), 1000.0), min(max(y, 0.0), 1000.0)
 
 
@@ -175,19 +175,20 @@ class Zoom:
     def crop(self, image_wh: WH, point_per_mille: Point) -> Crop:
         """Return the part around a point, moved (not cut) to stay within the image."""
         spans = []
-        for side, place in zip(image_wh, point_per_mille, strict=True):
+        for side, per_mille in zip(image_wh, point_per_mille, strict=True):
+            middle = per_mille / 1000 * side
             length = side * self.ratio
-            start = place / 1000 * side - length / 2
-            end = start + length
+            start = middle - length / 2
+            end = middle + length / 2
             if start < 0:
+                end -= start
                 start = 0
-                end = length
             if end > side:
-                start = side - length
+                start -= end - side
                 end = side
-            spans.append((start, end))
-        (left, right), (top, bottom) = spans
-        return Crop(image_wh, (left, top, right, bottom), self.resize_to)
+            spans.append((max(0, start), min(side, end)))
+        (left_px, right_px), (top_px, bottom_px) = spans
+        return Crop(image_wh, (left_px, top_px, right_px, bottom_px), self.resize_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,12 +338,12 @@ def as_point(point_frac: Point | None, meta: Mapping[str, Any]) -> Point | None:
 
 
 def from_whole(
-    numbers: Numbers | None, meta: Mapping[str, Any], whole: float = 1000
+    numbers: Numbers | None, meta: Mapping[str, Any], full_scale: float = 1000
 ) -> Point | None:
-    """Return the point of numbers of which `whole` is the right and the lower edge."""
+    """Return the point of numbers of which `full_scale` is the right and the lower edge."""
     if numbers is None:
         return None
-    return as_point((numbers[0] / whole, numbers[1] / whole), meta)
+    return as_point((numbers[0] / full_scale, numbers[1] / full_scale), meta)
 
 
 def from_pixels(numbers: Numbers | None, image_wh: WH, meta: Mapping[str, Any]) -> Point | None:

@@ -72,9 +72,9 @@ def parse_box_2d(response: str, meta: Mapping[str, Any]) -> Point | None:
     if box is None:
         return None
     width, height = file_wh(meta)
-    top, bottom = (int(y / 1000 * height) for y in box[::2])
-    left, right = (int(x / 1000 * width) for x in box[1::2])
-    return from_pixels(((left + right) / 2, (top + bottom) / 2), (width, height), meta)
+    y1, y2 = (int(y / 1000 * height) for y in box[::2])
+    x1, x2 = (int(x / 1000 * width) for x in box[1::2])
+    return from_pixels(((x1 + x2) / 2, (y1 + y2) / 2), (width, height), meta)
 
 
 CLAWGUI = PromptForm(messages)

@@ -47,8 +47,8 @@ def read_action(response: str) -> Any:
     arguments = json.loads(action)
     if arguments["action_type"] not in ("click", "long_press"):
         return None
-    [[left, top, right, bottom]] = arguments["box_2d"]
-    x, y = centre((left, top, right, bottom))
+    [[x1, y1, x2, y2]] = arguments["box_2d"]
+    x, y = centre((x1, y1, x2, y2))
     return math.ceil(x), math.ceil(y)
 
 

@@ -28,9 +28,12 @@ Give your reasoning process first, then output the coordinate pair ranging from 
 <point>x y<point>"""
 NUMBER = r"(\d+(?:\.\d+)?)"
 POINT = re.compile(rf"<point>\s*{NUMBER}\s+{NUMBER}\s*</point>")
-LOOSE_POINT = rf"<point>\s*{NUMBER}[\s,]+{NUMBER}\s*"
-CLOSED_POINT = re.compile(rf"{LOOSE_POINT}</point>", re.IGNORECASE)
-OPEN_POINT = re.compile(rf"{LOOSE_POINT}<point>", re.IGNORECASE)
+FIRST_POINT = [
+    re.compile(rf"<point>\s*{NUMBER}{between}{NUMBER}\s*{end}", re.IGNORECASE)
+    for between in (r"\s+", r"\s*,\s*")
+    for end in ("</point>", "<point>")
+]
+"""In the order in which they are tried; the prompt itself shows an end without the slash."""
 ZOOM = Zoom(ratio=0.5)
 
 
@@ -52,12 +55,10 @@ def read_last(response: str) -> Any:
 
 @numbers_or_none
 def read_first(response: str) -> Any:
-    """Return the first closed point; without any, the first whose end lacks the slash.
-
-    The prompt itself shows a point without the slash.
-    """
-    x, y = (CLOSED_POINT.findall(response) or OPEN_POINT.findall(response))[0]
-    return float(x), float(y)
+    """Return the first point of the first form that the reply has."""
+    matches = (form.search(response) for form in FIRST_POINT)
+    point = next(match for match in matches if match is not None)
+    return float(point[1]), float(point[2])
 
 
 def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:

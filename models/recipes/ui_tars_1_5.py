@@ -80,27 +80,35 @@ def _start_box(action: str) -> Numbers | None:
         return None
     if not action.strip().endswith(")"):
         action = f"{action.strip()})"
+    boxes = {
+        name: [float(number) for number in re.sub(r"[()]", "", value).split(",")]
+        for name, value in _arguments(action).items()
+        if "start_box" in name or "end_box" in name
+    }
+    if "start_box" not in boxes:
+        return None
+    box = boxes["start_box"]
+    if len(box) == 2:
+        box = [*box, *box]
+    if len(box) != 4:
+        raise ValueError("neither a point nor a box")
+    return centre(box)
+
+
+def _arguments(action: str) -> dict[str, str]:
+    """The named arguments of a call, all of them texts; empty ones are left out."""
     call = ast.parse(action.replace("\n", "\\n").lstrip(), mode="eval").body
     if not isinstance(call, ast.Call):
         raise ValueError("not a call")
-    start = None
+    arguments = {}
     for keyword in call.keywords:
         value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
         if value == "":
             continue
         if not isinstance(value, str) or keyword.arg is None:
             raise ValueError("an argument that is no text")
-        if "start_box" in keyword.arg or "end_box" in keyword.arg:
-            box = [float(number) for number in re.sub(r"[()]", "", value).split(",")]
-            if keyword.arg == "start_box":
-                start = box
-    if start is None:
-        return None
-    if len(start) == 2:
-        start = [*start, *start]
-    if len(start) != 4:
-        raise ValueError("neither a point nor a box")
-    return centre(start)
+        arguments[keyword.arg] = value
+    return arguments
 
 
 def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:

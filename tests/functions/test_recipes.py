@@ -147,21 +147,21 @@ def test_what_the_config_knows_of_sizes_and_limits_wins_over_the_recipe():
     meta = {"image_size": "[800, 600]", "max_pixels": "78400"}
     point = qwen2_5_vl.parse_point(call([161, 112]), meta)
     assert point == pytest.approx((161 / 308, 112 / 224))
-    seen = {"image_size": "[800, 600]", "seen_size": "[1000, 500]"}
-    assert qwen2_5_vl.parse_point(call([500, 250]), seen) == (0.5, 0.5)
+    with_seen_size = {"image_size": "[800, 600]", "seen_size": "[1000, 500]"}
+    assert qwen2_5_vl.parse_point(call([500, 250]), with_seen_size) == (0.5, 0.5)
 
 
 @pytest.mark.parametrize(
-    ("settings", "named"),
+    ("settings", "named_size"),
     [
         ({"file_size": [800, 600]}, "812x588"),
         ({"file_size": [800, 600], "max_pixels": 78400}, "308x224"),
         ({"file_size": [800, 600], "seen_size": "[1000, 500]"}, "1000x500"),
     ],
 )
-def test_a_prompt_names_the_size_that_the_model_sees(settings, named):
+def test_a_prompt_names_the_size_that_the_model_sees(settings, named_size):
     system = qwen2_5_vl.build_prompt(LINE, L2, **settings)[0]
-    assert f"The screen's resolution is {named}.\\n" in system["value"]
+    assert f"The screen's resolution is {named_size}.\\n" in system["value"]
     assert system["role"] == "system"
     assert system["value"].startswith("You are a helpful assistant.\n\n# Tools\n")
 
@@ -199,6 +199,10 @@ def test_a_zoom_moves_its_crop_into_the_image_and_maps_back():
     crop = gemini.ZOOM.crop((1920, 1080), (0, 1000))
     assert (crop.box_px, crop.sent_wh) == ((0, 810, 480, 1080), (1920, 1080))
     assert crop.in_image((500, 500)) == pytest.approx((125, 875))
+    # A point without the slash counts only where none has it.
+    loose = ("<point>1,2</point> <point>250 750<point>", "<point>250,750<point>")
+    points = [seed_1_8.parse_first_point(reply, {"image_size": "[800, 600]"}) for reply in loose]
+    assert points == [(0.25, 0.75)] * 2
     half = seed_1_8.ZOOM.crop((1920, 1080), (500, 500))
     assert (half.box_px, half.sent_wh) == ((480, 270, 1440, 810), (960, 540))
 

@@ -61,6 +61,7 @@ def meta_of(case):
 
 
 def is_same(point, expected):
+    """Whether two points in pixels are the same but for rounding, or both are None."""
     if point is None or expected is None:
         return point is expected
     return all(
@@ -159,6 +160,7 @@ def outcome_of_zoom(case, recipes):
 
 
 def cases_of(path):
+    """The cases of a file of JSON lines."""
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines if line.strip()]
 
@@ -200,6 +202,7 @@ def replay(folder):
 
 
 def main(arguments):
+    """Prints the table of a folder; returns the exit status."""
     if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         print("usage: python -m tests.support.recipe_replay FOLDER")
         return 2
@@ -213,11 +216,11 @@ def main(arguments):
         print(f"{name + ' ' + variant:50}{equal:>8}{fallbacks:>24}{different:>12}")
     total = sum(counts.values(), Counter())
     print(", ".join(f"{total[outcome]} {outcome}" for outcome in (*OUTCOMES, NOT_FOLLOWED)))
-    shown = Counter()
+    printed = Counter()
     for text in differences:
         kind = text.partition(":")[0]
-        shown[kind] += 1
-        if shown[kind] <= SHOWN:
+        printed[kind] += 1
+        if printed[kind] <= SHOWN:
             print(text)
     return 1 if differences else 0
 
