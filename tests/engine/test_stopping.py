@@ -37,7 +37,8 @@ def contents(stage):
 
 def half_written(stage):
     """Files under a name that is not theirs for good."""
-    return [path.name for path in stage.work_dir.rglob(".*") if path.name not in HIDDEN]
+    hidden = [path for path in stage.work_dir.rglob(".*") if path.name not in HIDDEN]
+    return [path.name for path in hidden if path.suffix != ".lock"]
 
 
 @pytest.fixture(scope="module")
