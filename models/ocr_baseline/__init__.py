@@ -40,7 +40,8 @@ class OCRBaseline:
 
     def __init__(self) -> None:
         packages = ("rapidocr", "onnxruntime", "rapidfuzz", "numpy")
-        if missing := [name for name in packages if importlib.util.find_spec(name) is None]:
+        missing = [name for name in packages if importlib.util.find_spec(name) is None]
+        if missing:
             raise UserError(
                 f"OCRBaseline needs {', '.join(missing)}, not installed here; install "
                 "with: pip install -r requirements/demo.txt"
@@ -52,27 +53,27 @@ class OCRBaseline:
     def generate(
         self, message: Sequence[Mapping[str, str]], *, dataset_name: str, **generate_cfg: object
     ) -> str:
-        """A point in fractions of the image, or a letter; nothing is sampled here."""
+        """Return a point in fractions of the image, or a letter; nothing is sampled here."""
         texts = [m["value"] for m in message if m["type"] == "text" and m["role"] != "system"]
-        images = [Path(m["value"]).resolve() for m in message if m["type"] == "image"][-1:]
+        images = [Path(m["value"]).resolve() for m in message if m["type"] == "image"]
         if dataset_name not in ANSWERS:
             raise ValueError(f"OCRBaseline knows {', '.join(ANSWERS)}, not {dataset_name}")
         if not texts or not images:
             raise ValueError("OCRBaseline needs one image and a user's text in the message")
-        stat = images[0].stat()  # a file that has changed is read again
-        lines = self._read(images[0], stat.st_size, stat.st_mtime_ns)
+        stat = images[-1].stat()  # a file that has changed is read again
+        lines = self._read(images[-1], stat.st_size, stat.st_mtime_ns)
         return ANSWERS[dataset_name]("\n".join(texts), lines)
 
     def read_screen(self, image: Path) -> tuple[TextLine, ...]:
-        """The lines of text on an image, by one pass of text recognition."""
+        """Return the lines of text on an image, by one pass of text recognition."""
         import numpy as np
         from PIL import Image
         from rapidocr import RapidOCR
 
         self._engine = self._engine or RapidOCR(params=ENGINE)
         # Not turned by its EXIF orientation: truth and score use the image as it is stored.
-        with Image.open(image) as opened:
-            rgb = np.asarray(opened.convert("RGB"))
+        with Image.open(image) as screenshot:
+            rgb = np.asarray(screenshot.convert("RGB"))
         result = self._engine(np.ascontiguousarray(rgb[:, :, ::-1]))
         if result.boxes is None:
             return ()
@@ -83,22 +84,27 @@ class OCRBaseline:
 
 def answer_grounding(text: str, lines: Sequence[TextLine]) -> str:
     """Reply to an L2 prompt: a point in fractions of the image, or `NO_TARGET`."""
-    found = find_target(text.rpartition("matches the following task:")[2], lines)
-    if found is None:
+    instruction = text.rpartition("matches the following task:")[2]
+    point = find_target(instruction, lines)
+    if point is None:
         return NO_TARGET
-    return "({:.4f}, {:.4f})".format(*(min(max(at, 0.0), 1.0) for at in found))
+    x, y = (min(max(coordinate, 0.0), 1.0) for coordinate in point)
+    return f"({x:.4f}, {y:.4f})"
 
 
 def answer_question(text: str, lines: Sequence[TextLine]) -> str:
     """Reply to an L1 prompt: the letter of an option, or `NO_OPTION`."""
-    return choose_option(*read_question(text), lines) or NO_OPTION
+    question, options = read_question(text)
+    return choose_option(question, options, lines) or NO_OPTION
 
 
 def read_question(text: str) -> tuple[str, dict[str, str]]:
-    """The question (with its hint, if any) and the lettered options of an L1 prompt."""
-    question, head, listed = text.rpartition("Options:\n")
-    options = dict(re.findall(r"^[ \t]*([A-Z])\.(?:[ \t]+|$)(.*)$", listed, re.MULTILINE))
-    return (question if head else text).strip().removeprefix("Question:").strip(), options
+    """Return the question (with its hint, if any) and the lettered options of an L1 prompt."""
+    question, heading, option_lines = text.rpartition("Options:\n")
+    options = dict(re.findall(r"^[ \t]*([A-Z])\.(?:[ \t]+|$)(.*)$", option_lines, re.MULTILINE))
+    if not heading:
+        question = text
+    return question.strip().removeprefix("Question:").strip(), options
 
 
 ANSWERS = {

@@ -46,63 +46,75 @@ class Item(NamedTuple):
 def answer_task(text: str, lines: Sequence[TextLine]) -> str:
     """Reply to a prompt of L3 or L4, in the words of the default one."""
     task = text.rpartition("Task: ")[2].partition("\n\n")[0]
-    so_far = text.rpartition("Your actions so far:\n")[2] if "so far:\n" in text else ""
-    number = len(re.findall(r"^\d+\. ", so_far, re.MULTILINE))
+    history = text.rpartition("Your actions so far:\n")[2] if "so far:\n" in text else ""
+    step = len(re.findall(r"^\d+\. ", history, re.MULTILINE))
+    # A long line that repeats the task is the task itself, as some environments show it.
     screen = [line for line in lines if line.text not in task or len(line.words) < 3]
-    for item in [*_openers(task), *items_of(task)][number:]:
-        if reply := _go_about(item, screen):
+    for item in [*_openers(task), *items_of(task)][step:]:
+        reply = _type_item(item, screen) if item.is_typed else _click_phrase(item.text, screen)
+        if reply:
             return reply
-    if number == 0 and (found := content_matches(task, screen)):
-        return _click(max(found)[1], "what reads most like the task")
-    for end in (task.partition(" ")[0].casefold(), *_ENDS):
-        if at := _at(end, screen, whole=True):
-            reply = _click(at, "the button that ends it")
-            if reply.rpartition("Action: ")[2] not in so_far:
-                return reply
+    if step == 0:
+        matches = content_matches(task, screen)
+        if matches:
+            return _click(max(matches)[1], "what reads most like the task")
+    first_word = task.partition(" ")[0].casefold()
+    for button in (first_word, *_ENDS):
+        point = _find_phrase(button, screen, is_whole_line=True)
+        if point and _action_at(point) not in history:
+            return _click(point, "the button that ends it")
     return "Thought: nothing is left that the task names.\nAction: done()"
 
 
 def _openers(task: str) -> list[Item]:
-    """The button with which one begins what the task wants to be made, if it wants that."""
+    """Return the button with which one begins what the task asks to be made, if it does."""
     if not re.match("add|create|write|send|make", task, re.IGNORECASE):
         return []
-    words = re.split('[“"]', task.casefold())[0]
-    return [Item(button, "", False) for word, button in _OPENERS.items() if word in words][:1]
+    unquoted = re.split('[“"]', task.casefold())[0]
+    buttons = [button for word, button in _OPENERS.items() if word in unquoted]
+    return [Item(button, "", False) for button in buttons[:1]]
 
 
 def items_of(task: str) -> list[Item]:
-    """What a task names, in its order, each once."""
-    found: dict[str, Item] = {}
+    """Return what a task names, in its order, each once."""
+    items: dict[str, Item] = {}
     for match in _NAMED.finditer(task):
         text = next(filter(None, match.groups())).rstrip(".,")
         before = task[: match.start()]
         is_typed = bool(match["quoted"] or match["address"]) and bool(_TYPED.search(before))
-        found.setdefault(text, Item(text, before, is_typed))
-    return list(found.values())
+        items.setdefault(text, Item(text, before, is_typed))
+    return list(items.values())
 
 
-def _go_about(item: Item, lines: Sequence[TextLine]) -> str | None:
-    """Clicks the item where it stands on the screen; else types it beside a label before it."""
-    if (at := _at(item.text, lines)) and not item.is_typed:
-        return _click(at, item.text)
-    if not item.is_typed:
-        return None
+def _click_phrase(phrase: str, lines: Sequence[TextLine]) -> str | None:
+    point = _find_phrase(phrase, lines)
+    return _click(point, phrase) if point else None
+
+
+def _type_item(item: Item, lines: Sequence[TextLine]) -> str | None:
+    """Type the item beside the nearest label before it in the task."""
     labels = re.findall(r"\w+", item.before)[-4:]
     for label in reversed(labels):
-        if place := _at(label, lines, whole=True):
-            x, y = min(place[0] + _LABEL_GAP, 0.97), place[1]
-            typed = item.text.replace("\\", "\\\\").replace('"', '\\"')
-            return _click((x, y), f'the field "{label}"') + f'; type("{typed}")'
+        point = _find_phrase(label, lines, is_whole_line=True)
+        if point:
+            field = min(point[0] + _LABEL_GAP, 0.97), point[1]
+            text = item.text.replace("\\", "\\\\").replace('"', '\\"')
+            return _click(field, f'the field "{label}"') + f'; type("{text}")'
     return None
 
 
-def _at(phrase: str, lines: Sequence[TextLine], *, whole: bool = False) -> Point | None:
-    """Where the phrase stands; `whole`: as a line of its own."""
-    if whole:
+def _find_phrase(
+    phrase: str, lines: Sequence[TextLine], *, is_whole_line: bool = False
+) -> Point | None:
+    if is_whole_line:
         lines = [line for line in lines if line.text.strip(" :*").casefold() == phrase.casefold()]
-    found = phrase_matches(phrase, lines)
-    return max(found)[1] if found else None
+    matches = phrase_matches(phrase, lines)
+    return max(matches)[1] if matches else None
 
 
-def _click(at: Point, what: str) -> str:
-    return f"Thought: {what}.\nAction: click({at[0]:.3f}, {at[1]:.3f})"
+def _action_at(point: Point) -> str:
+    return f"click({point[0]:.3f}, {point[1]:.3f})"
+
+
+def _click(point: Point, thought: str) -> str:
+    return f"Thought: {thought}.\nAction: {_action_at(point)}"

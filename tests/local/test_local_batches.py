@@ -200,7 +200,7 @@ def test_rows_come_back_without_padding_on_either_side(end, completions, rows):
     ],
 )
 def test_those_of_similar_length_go_with_the_one_that_waited_longest(lengths, most, budget, group):
-    assert set(batches.chosen(lengths, most, lambda length: budget)) == group
+    assert set(batches.choose_similar(lengths, most, lambda length: budget)) == group
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_those_of_similar_length_go_with_the_one_that_waited_longest(lengths, mo
 def test_samples_of_one_length_go_together_where_padding_would_cost_more(
     lengths, prefers_equal, group
 ):
-    places = batches.chosen(lengths, 8, lambda length: 10**6, prefers_equal=prefers_equal)
+    places = batches.choose_similar(lengths, 8, lambda length: 10**6, prefers_equal=prefers_equal)
     assert set(places) == group
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 
 from models import local_aguvis, local_uitars
 from models.base import default_preprocess_function
-from models.wrappers.local.inputs import ShrunkPictures
+from models.wrappers.local.inputs import ShrunkImages
 from tests.local.conftest import messages_of, of, without_cuda
 from tests.support import tiny_checkpoint
 from tests.support.stage import L1, L2
@@ -201,7 +201,7 @@ def test_a_prompt_beyond_the_models_context_is_a_failed_sample(folders, copy_of,
 
 
 def test_a_shrunk_image_is_made_once_and_exists_as_long_as_it_is_used_or_there_is_room(tmp_path):
-    shrunk = ShrunkPictures(64)
+    shrunk = ShrunkImages(64)
     folder = Path(shrunk.folder.name)
     files = []
     for number in range(3):
@@ -211,7 +211,7 @@ def test_a_shrunk_image_is_made_once_and_exists_as_long_as_it_is_used_or_there_i
     again = shrunk.apply(messages_of(files[0]))
     assert again == copies[0] and len(list(folder.iterdir())) == 3
     shrunk.folder.cleanup()
-    crowded = ShrunkPictures(64, idle_bytes=1)
+    crowded = ShrunkImages(64, idle_bytes=1)
     [copy] = crowded.apply(messages_of(files[0]))
     path = copy.path
     crowded.apply(messages_of(files[1]))

@@ -1,8 +1,9 @@
 """Requests of many threads become batches of one model.
 
-Every thread that asks prepares its inputs, on the CPU, and waits; one thread of this module
-generates. While it does, the others prepare what comes next, so that the model waits as little as
-possible. Inputs go to the device with their batch: what is ready takes none of its memory.
+Every thread that has a request prepares its inputs, on the CPU, and waits; one thread of this
+module generates. While it does, the others prepare what comes next, so that the model waits as
+little as possible. Inputs go to the device with their batch: what is ready takes none of its
+memory.
 """
 
 from __future__ import annotations
@@ -12,20 +13,18 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from models.wrappers.local.room import Room
 from models.wrappers.local.settings import ranks_here
 from utils.contracts import GENERATING, Abandoned, CallError, Generation
 
-if TYPE_CHECKING:
-    from models.wrappers.local.inputs import Encoded
-
 LARGEST_AUTO = 64
 LARGEST_AUTO_ON_CPU = 8  # there, memory that runs out ends the process instead of raising
-READY_BYTES = 4 * 1024**3  # of prepared inputs; pictures of 12 million pixels take 0.3 GB each
+READY_BYTES = 4 * 1024**3  # of prepared inputs; images of 12 million pixels take 0.3 GB each
 SECONDS_TO_END = 2.0  # for the batch that is under way when all is over
 # Padded tokens at which a decoding step takes twice as long as without padding, where padding
 # makes attention copy keys and values for every query head. By arithmetic for a 7B model (28 query
@@ -33,7 +32,24 @@ SECONDS_TO_END = 2.0  # for the batch that is under way when all is over
 PADDING_DOUBLES_AT = 65_536
 GRACE_S = 0.02  # for requests that are just on their way, before a batch starts that is not full
 
-Group = list[tuple["Encoded", Future[Generation]]]
+
+class Item(Protocol):
+    """Inputs of one request."""
+
+    @property
+    def input_length(self) -> int:
+        """Tokens of the prompt."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the inputs."""
+
+    @property
+    def form(self) -> Hashable:
+        """Equal for items that can be put together."""
+
+
+ItemT = TypeVar("ItemT", bound=Item)
 
 
 class OutOfMemory(Exception):
@@ -48,167 +64,219 @@ class CannotSplit(Exception):
     """What the model returned for a batch cannot be told apart; no batch of it ever can."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entry(Generic[ItemT]):
+    """A request that waits for its batch."""
+
+    item: ItemT
+    tokens: int  # of the prompt and of the reply that it may have
+    future: Future[Generation]
+
+
+@dataclass(slots=True)
+class _Statistics:
+    """How the time of the generating thread was spent."""
+
+    batches: int = 0
+    samples: int = 0
+    largest: int = 0
+    generating_s: float = 0.0
+    idle_s: float = 0.0
+
+    def add(self, samples: int, generating_s: float) -> None:
+        self.batches += 1
+        self.samples += samples
+        self.largest = max(self.largest, samples)
+        self.generating_s += generating_s
+
+    def lines(self) -> list[str]:
+        if not self.batches:
+            return []
+        return [
+            f"the model generated for {self.generating_s:.1f} s in {self.batches} batches of "
+            f"{self.samples / self.batches:.1f} (at most {self.largest}) and waited "
+            f"{self.idle_s:.1f} s for inputs"
+        ]
+
+
 def largest(size: int | str, *, on_cpu: bool) -> int:
-    """How many requests a batch may come to hold."""
-    return size if isinstance(size, int) else LARGEST_AUTO_ON_CPU if on_cpu else LARGEST_AUTO
+    """Return how many requests a batch may come to hold."""
+    if isinstance(size, int):
+        return size
+    return LARGEST_AUTO_ON_CPU if on_cpu else LARGEST_AUTO
 
 
 def encoder_count() -> int:
-    """Threads that prepare inputs at once; one core is left for what feeds the model."""
+    """Return how many threads prepare inputs; one core is left for what feeds the model."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return max(1, min(4, (cores or 2) // ranks_here() - 1))
 
 
 def most_ahead(size: int) -> int:
-    """Requests that are ready or being prepared while a batch of `size` is generated.
+    """Return how many requests are prepared or ready while a batch of `size` is generated.
 
     A batch is chosen among them: from twice as many come batches whose members are alike. One at a
     time there is nothing to choose, and more would only take up memory.
     """
-    return max(2, encoder_count()) if size == 1 else 2 * size + encoder_count()
+    if size == 1:
+        return max(2, encoder_count())
+    return 2 * size + encoder_count()
 
 
-def chosen(
-    tokens: Sequence[int],
-    most: int,
+def choose_similar(
+    lengths: Sequence[int],
+    size: int,
     tokens_for: Callable[[int], int],
     *,
     prefers_equal: bool = False,
 ) -> list[int]:
-    """Return the places of the first request, which has waited longest, and of those to go with it.
+    """Return the indices of the first request, which has waited longest, and of those beside it.
 
     As many as there is room for, and among these those that differ least in length.
 
     Args:
-        tokens: lengths of the requests, in the order in which they came.
-        most: requests in a batch.
+        lengths: tokens of the requests, in the order in which they came.
+        size: requests in a batch.
         tokens_for: padded tokens that a batch may have, by the length of its longest request.
         prefers_equal: take fewer, of one length, where padding would cost more than it brings.
     """
-    by_length = sorted(range(len(tokens)), key=tokens.__getitem__)
-    first = by_length.index(0)
+    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
     similar = [0]
-    for count in range(min(most, len(tokens)), 1, -1):
-        spreads = {}
-        for start in range(max(0, first - count + 1), min(first, len(tokens) - count) + 1):
-            longest = tokens[by_length[start + count - 1]]
-            if count * longest <= tokens_for(longest):
-                spreads[start] = longest - tokens[by_length[start]]
-        if spreads:
-            start = min(spreads, key=spreads.__getitem__)
-            similar = by_length[start : start + count]
+    for count in range(min(size, len(lengths)), 1, -1):
+        window = _closest_window(lengths, by_length, count, tokens_for)
+        if window:
+            similar = window
             break
-    padded = len(similar) * max(tokens[place] for place in similar)
-    equal = [place for place in similar if tokens[place] == tokens[0]]
+    padded = len(similar) * max(lengths[index] for index in similar)
+    equal = [index for index in similar if lengths[index] == lengths[0]]
     if prefers_equal and len(equal) * (1 + padded / PADDING_DOUBLES_AT) >= len(similar):
         return equal
     return similar
 
 
-class Batcher:
+def _closest_window(
+    lengths: Sequence[int], by_length: list[int], count: int, tokens_for: Callable[[int], int]
+) -> list[int]:
+    """Return `count` neighbours in length around the first request that fit; empty if none do."""
+    first = by_length.index(0)
+    smallest_spread = None
+    closest: list[int] = []
+    for start in range(max(0, first - count + 1), min(first, len(lengths) - count) + 1):
+        window = by_length[start : start + count]
+        shortest = lengths[window[0]]
+        longest = lengths[window[-1]]
+        if count * longest > tokens_for(longest):
+            continue
+        if smallest_spread is None or longest - shortest < smallest_spread:
+            smallest_spread = longest - shortest
+            closest = window
+    return closest
+
+
+class Batcher(Generic[ItemT]):
     """Collects what many threads bring and generates for several at once.
 
     Args:
         run: generates for a batch of items; results in order.
         size: how many at once; "auto" starts with one and doubles until memory says no.
+        on_cpu: the model runs there.
         reply_tokens: that a reply may have; they take memory like those of the prompt.
         prefers_equal: whether padding makes the model's attention slower.
     """
 
     def __init__(
         self,
-        run: Callable[[Sequence[Encoded]], Sequence[Generation]],
+        run: Callable[[Sequence[ItemT]], Sequence[Generation]],
         size: int | str,
         *,
         on_cpu: bool,
         reply_tokens: int = 0,
         prefers_equal: bool = False,
     ) -> None:
-        self._run, self._reply_tokens = run, reply_tokens
+        self._run = run
+        self._reply_tokens = reply_tokens
         self._prefers_equal = prefers_equal
-        self._most = largest(size, on_cpu=on_cpu)
+        self._size = largest(size, on_cpu=on_cpu)
         # By length, in padded tokens: one long prompt that finds no room must not make all later
         # batches small.
         self._room = Room(grows=size == "auto")
-        self._warnings: set[str] = set()
-        self._shortest = sys.maxsize  # tokens of the shortest request that there was
+        self._warned: set[str] = set()
+        self._statistics = _Statistics()
+        self._shortest = sys.maxsize  # tokens of the shortest request so far
         self._changed = threading.Condition()
         self._encoders = threading.Semaphore(encoder_count())
-        self._waiting: Group = []
-        self._preparing = self._abandonments = self._batches = self._samples = self._largest = 0
-        self._generating_s = self._idle_s = 0.0
+        self._waiting: list[_Entry[ItemT]] = []
+        self._preparing = 0
+        self._abandonments = 0
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    def answer(self, make: Callable[[], Encoded]) -> Generation:
-        """Makes inputs, as soon as they are wanted, and waits until their batch has been generated.
+    def answer(self, make: Callable[[], ItemT]) -> Generation:
+        """Make inputs, as soon as there is room for them, and wait until they were generated for.
 
-        Abandoned: the run stopped before its turn.
+        Raises:
+            Abandoned: the run stopped before its turn.
         """
-        before, future = self._abandonments, Future[Generation]()
+        abandonments = self._abandonments
+        future = Future[Generation]()
 
         def is_over() -> bool:
-            return self._closed or self._abandonments != before
+            return self._closed or self._abandonments != abandonments
 
         with self._encoders:
-            with self._changed:
-                self._changed.wait_for(lambda: is_over() or self._has_room())
-                if is_over():
-                    raise Abandoned
-                self._preparing += 1
-                if self._thread is None:
-                    self._thread = threading.Thread(target=self._work, name=GENERATING, daemon=True)
-                    self._thread.start()
-            item = None
+            self._wait_for_room(is_over)
+            entry = None
             try:
                 item = make()
+                tokens = max(1, item.input_length + self._reply_tokens)
+                entry = _Entry(item, tokens, future)
             finally:
                 with self._changed:
                     self._preparing -= 1
-                    if item is not None and not is_over():
-                        self._waiting.append((item, future))
-                        self._shortest = min(self._shortest, self._tokens(item))
+                    if entry is not None and not is_over():
+                        self._waiting.append(entry)
+                        self._shortest = min(self._shortest, entry.tokens)
                     else:
                         future.set_exception(Abandoned())
                     self._changed.notify_all()
         return future.result()
 
+    def _wait_for_room(self, is_over: Callable[[], bool]) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: is_over() or self._has_room())
+            if is_over():
+                raise Abandoned
+            self._preparing += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name=GENERATING, daemon=True)
+                self._thread.start()
+
     def _has_room(self) -> bool:
         """Whether one more request may be prepared; what is ready takes up memory, too."""
-        ready_bytes = sum(item.nbytes for item, _ in self._waiting)
         ahead = self._preparing + len(self._waiting)
-        return not ahead or (
-            ahead < most_ahead(self._count(self._shortest)) and ready_bytes < READY_BYTES
-        )
+        if ahead == 0:
+            return True
+        ready_bytes = sum(entry.item.nbytes for entry in self._waiting)
+        return ahead < most_ahead(self._count_for(self._shortest)) and ready_bytes < READY_BYTES
 
-    def _tokens(self, item: Encoded) -> int:
-        return max(1, item.input_length + self._reply_tokens)
-
-    def _count(self, tokens: int) -> int:
-        """How many requests of that length may go together."""
-        return max(1, min(self._most, self._room.tokens_for(tokens) // tokens))
-
-    def _is_ready(self) -> bool:
-        """Whether there is a full batch for whoever has waited longest."""
-        if not self._waiting:
-            return False
-        first = self._tokens(self._waiting[0][0])
-        return len(self._waiting) >= self._count(first)
+    def _count_for(self, tokens: int) -> int:
+        """Return how many requests of that length may go together."""
+        return max(1, min(self._size, self._room.tokens_for(tokens) // tokens))
 
     def abandon(self) -> None:
-        """Lets go of everyone who waits; what is being generated is finished."""
+        """Let go of everyone who waits; what is being generated is finished."""
         with self._changed:
             self._abandonments += 1
             self._let_go()
             self._changed.notify_all()
 
     def _let_go(self) -> None:
-        for _, future in self._waiting:
-            future.set_exception(Abandoned())
+        for entry in self._waiting:
+            entry.future.set_exception(Abandoned())
         self._waiting.clear()
 
     def close(self) -> None:
-        """Ends the generating thread, so that it holds no model any more.
+        """End the generating thread, so that it holds no model any more.
 
         It is waited for, but not for long: a generation that goes on must not hold the exit.
         """
@@ -218,22 +286,16 @@ class Batcher:
             self._thread.join(SECONDS_TO_END)
 
     def notes(self) -> list[str]:
-        """How the time of the generating thread was spent, in one line."""
-        if not self._batches:
-            return []
-        return [
-            f"the model generated for {self._generating_s:.1f} s in {self._batches} batches of "
-            f"{self._samples / self._batches:.1f} (at most {self._largest}) and waited "
-            f"{self._idle_s:.1f} s for inputs"
-        ]
+        """Say how the time of the generating thread was spent, in one line."""
+        return self._statistics.lines()
 
     def _work(self) -> None:
-        while (group := self._next_group()) is not None:
-            self._answer(group)
-            del group  # its tensors must not be held while the next one is waited for
+        while (batch := self._next_batch()) is not None:
+            self._answer(batch)
+            del batch  # its tensors must not be held while the next one is waited for
 
-    def _next_group(self) -> Group | None:
-        """Blocks until there is a full batch, or nothing more is on its way; None: closed."""
+    def _next_batch(self) -> list[_Entry[ItemT]] | None:
+        """Wait until there is a full batch, or nothing more is on its way; None: closed."""
         began_s = time.monotonic()
         with self._changed:
             while not (self._closed or self._is_ready()):
@@ -244,92 +306,117 @@ class Batcher:
             if self._closed:
                 self._let_go()  # of what came back from a batch that failed meanwhile
                 return None
-            if self._batches:  # before the first batch nobody could be quicker
-                self._idle_s += time.monotonic() - began_s
-            group = self._chosen_group()
-            taken = {future for _, future in group}
-            self._waiting = [entry for entry in self._waiting if entry[1] not in taken]
+            if self._statistics.batches:  # before the first batch nobody could be quicker
+                self._statistics.idle_s += time.monotonic() - began_s
+            batch = self._choose_batch()
+            self._waiting = [entry for entry in self._waiting if entry not in batch]
             self._changed.notify_all()  # there is room for others to prepare
-            return group
+            return batch
 
-    def _chosen_group(self) -> Group:
-        """Of those that wait: the first one, and those whose inputs can be put together with it."""
-        form = self._waiting[0][0].form
-        alike = [entry for entry in self._waiting if entry[0].form == form]
-        tokens = [self._tokens(item) for item, _ in alike]
-        places = chosen(
-            tokens, self._most, self._room.tokens_for, prefers_equal=self._prefers_equal
+    def _is_ready(self) -> bool:
+        """Whether there is a full batch for the request that has waited longest."""
+        return bool(self._waiting) and len(self._waiting) >= self._count_for(
+            self._waiting[0].tokens
         )
-        return [alike[place] for place in places]
 
-    def _answer(self, group: Group, *, is_retry: bool = False) -> None:
-        """Generates for a group and hands out what comes of it, to everyone in it."""
+    def _choose_batch(self) -> list[_Entry[ItemT]]:
+        """Of those that wait: the first one, and those whose inputs can be put together with it."""
+        form = self._waiting[0].item.form
+        alike = [entry for entry in self._waiting if entry.item.form == form]
+        lengths = [entry.tokens for entry in alike]
+        indices = choose_similar(
+            lengths, self._size, self._room.tokens_for, prefers_equal=self._prefers_equal
+        )
+        return [alike[index] for index in indices]
+
+    def _answer(self, batch: list[_Entry[ItemT]], *, is_retry: bool = False) -> None:
+        """Generate for a batch, and give everyone in it the answer or the reason for none."""
         began_s = time.monotonic()
-        generations: Sequence[Generation] = ()
-        failure: BaseException | None = None
+        generations, failure = self._try(batch)
+        if failure is None:
+            self._deliver(batch, generations, time.monotonic() - began_s)
+        elif isinstance(failure, OutOfMemory):
+            self._on_out_of_memory(batch, failure, is_retry=is_retry)
+        elif len(batch) == 1:
+            self._fail(batch, failure)
+        elif isinstance(failure, CannotCollate):
+            self._warn(f"{failure}; such samples are generated one at a time", kind="collate")
+            self._answer_one_by_one(batch)
+        elif isinstance(failure, CallError):
+            self._answer_one_by_one(batch)  # where one is to blame, the others have an answer
+        elif isinstance(failure, CannotSplit):
+            self._on_cannot_split(batch, failure)
+        else:
+            self._fail(batch, failure)
+
+    def _try(self, batch: list[_Entry[ItemT]]) -> tuple[Sequence[Generation], BaseException | None]:
+        """Generate, and return what failed: nothing may hold its traceback while others run."""
         try:
-            generations = self._run([item for item, _ in group])
-            if len(generations) != len(group):
-                raise RuntimeError(f"{len(generations)} answers for {len(group)} samples")
+            generations = self._run([entry.item for entry in batch])
+            if len(generations) != len(batch):
+                raise RuntimeError(f"{len(generations)} answers for {len(batch)} samples")
         except BaseException as error:  # noqa: BLE001 - the threads that wait must hear of it
-            failure = error
             if isinstance(error, OutOfMemory | CannotCollate | CannotSplit | CallError):
                 # Nobody reads where it came from, and its frames hold the tensors of what failed.
-                error.__traceback__ = error.__cause__ = error.__context__ = None
-        if failure is None:
-            self._deliver(group, generations, time.monotonic() - began_s)
-        elif isinstance(failure, OutOfMemory):
-            self._without_room(group, failure, is_retry=is_retry)
-        elif len(group) > 1 and isinstance(failure, CallError | CannotCollate):
-            if isinstance(failure, CannotCollate):
-                self._warn("collate", f"{failure}; such samples are generated one at a time")
-            for entry in group:  # where one is to blame, the others have an answer
-                self._answer([entry])
-        elif len(group) > 1 and isinstance(failure, CannotSplit):
-            self._most = 1
-            self._warn("split", f"{failure}; continuing with one sample at a time")
-            self._put_back(group)
-        else:
-            for _, future in group:
-                future.set_exception(failure)
+                error.__traceback__ = None
+                error.__cause__ = None
+                error.__context__ = None
+            return (), error
+        return generations, None
 
-    def _deliver(self, group: Group, generations: Sequence[Generation], seconds: float) -> None:
-        self._generating_s += seconds
-        self._batches += 1
-        self._samples += len(group)
-        self._largest = max(self._largest, len(group))
+    def _deliver(
+        self, batch: list[_Entry[ItemT]], generations: Sequence[Generation], generating_s: float
+    ) -> None:
+        self._statistics.add(len(batch), generating_s)
         with self._changed:
-            self._room.has_fitted(len(group), self._longest(group))
-        for (_, future), generation in zip(group, generations, strict=True):
-            future.set_result(generation)
+            self._room.has_fitted(len(batch), _longest(batch))
+        for entry, generation in zip(batch, generations, strict=True):
+            entry.future.set_result(generation)
 
-    def _without_room(self, group: Group, failure: OutOfMemory, *, is_retry: bool) -> None:
-        if len(group) > 1:
-            longest = self._longest(group)
+    def _fail(self, batch: list[_Entry[ItemT]], failure: BaseException) -> None:
+        for entry in batch:
+            entry.future.set_exception(failure)
+
+    def _answer_one_by_one(self, batch: list[_Entry[ItemT]]) -> None:
+        for entry in batch:
+            self._answer([entry])
+
+    def _on_cannot_split(self, batch: list[_Entry[ItemT]], failure: CannotSplit) -> None:
+        self._size = 1
+        self._warn(f"{failure}; continuing with one sample at a time", kind="split")
+        self._put_back(batch)
+
+    def _on_out_of_memory(
+        self, batch: list[_Entry[ItemT]], failure: OutOfMemory, *, is_retry: bool
+    ) -> None:
+        if len(batch) > 1:
+            longest = _longest(batch)
             with self._changed:
-                limit = self._room.has_not_fitted(len(group), longest)
-            what = f"out of memory with {len(group)} samples at once"
-            size = f"{len(group) * longest:,} tokens"
-            lengths = f"at most {limit:,} tokens at once of samples as long as these"
-            self._warn(None, f"{what} ({size}); continuing with {lengths}")
-            self._put_back(group)
+                limit = self._room.has_not_fitted(len(batch), longest)
+            self._warn(
+                f"out of memory with {len(batch)} samples at once ({len(batch) * longest:,} "
+                f"tokens); continuing with at most {limit:,} tokens at once of samples as long as "
+                "these"
+            )
+            self._put_back(batch)
         elif not is_retry:
-            self._answer(group, is_retry=True)
+            self._answer(batch, is_retry=True)
         else:
-            reason = str(failure)
-            group[0][1].set_exception(CallError("model", reason, trace=reason))
+            self._fail(batch, CallError("model", str(failure), trace=str(failure)))
 
-    def _longest(self, group: Group) -> int:
-        return max(self._tokens(item) for item, _ in group)
-
-    def _put_back(self, group: Group) -> None:
+    def _put_back(self, batch: list[_Entry[ItemT]]) -> None:
         with self._changed:
-            self._waiting = [*group, *self._waiting]
+            self._waiting = [*batch, *self._waiting]
 
-    def _warn(self, once: str | None, warning: str) -> None:
-        """Prints a warning; of the same kind `once` only the first."""
-        if once is not None and once in self._warnings:
+    def _warn(self, warning: str, *, kind: str = "") -> None:
+        """Print a warning; of the same `kind` only the first."""
+        if kind in self._warned:
             return
-        self._warnings.add(once or "")
+        if kind:
+            self._warned.add(kind)
         with contextlib.suppress(OSError):  # a closed pipe must not end the one thread
             print(f"warning: {warning}", file=sys.stderr)
+
+
+def _longest(batch: Sequence[_Entry[ItemT]]) -> int:
+    return max(entry.tokens for entry in batch)

@@ -19,10 +19,12 @@ from utils.images import expand_home
 WEIGHT_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf")
 # What decides about prompts and ids: configs, tokenizer, processor, chat template, shipped code.
 SETTING_SUFFIXES = (".json", ".jinja", ".txt", ".model", ".tiktoken", ".py")
-LARGEST_HEADER = 100_000_000  # bytes, of a safetensors file
-SAMPLED_BLOCKS, BLOCK_BYTES = 16, 64 * 1024
+SAMPLED_BLOCKS = 16
+BLOCK_BYTES = 64 * 1024
 LOCAL_PACKAGES = ("torch", "torchvision", "transformers", "qwen_vl_utils", "accelerate")
 MORE_TEMPLATES = "additional_chat_templates/*.jinja"
+_TEMPLATE_FILE = re.compile(r"chat_template\.|.*\.jinja$")
+_TOKENIZER_FILE = re.compile(r"(tokenizer|vocab|tekken)\.|.*\.(model|tiktoken)$")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
@@ -32,103 +34,118 @@ def is_hub_id(model_path: str) -> bool:
 
 
 def missing_packages() -> list[str]:
-    """A line that says which packages a local model lacks, if any."""
+    """Name the packages that a local model lacks, in one line; none if it lacks none."""
     missing = ", ".join(name for name in LOCAL_PACKAGES if importlib.util.find_spec(name) is None)
     return [f"not installed: {missing}; pip install -r requirements/local.txt"] if missing else []
 
 
 def checkpoint_problems(model_path: str) -> list[str]:
-    """What is wrong with a checkpoint folder, one line each, from names and small files."""
+    """Return what is wrong with a checkpoint folder, one line each, from names and small files."""
     if is_hub_id(model_path):  # what the cache lacks is downloaded
         return []
     folder = expand_home(model_path)
     if not folder.is_dir():
         return [f"{model_path}: no such folder; expected a checkpoint with config.json and weights"]
+    problems = []
+    config = _json_object(folder / "config.json")
+    if config is None:
+        problems.append("no readable config.json in it")
     weights = sorted(f for f in folder.iterdir() if f.suffix in WEIGHT_SUFFIXES and f.is_file())
-    problems = [f"{file}: {damage}" for file in weights if (damage := _damage(file))]
+    if not weights:
+        problems.append("no weight files in it (*.safetensors or *.bin)")
     index = _json_object(folder / "model.safetensors.index.json") or {}
     missing = sorted(set(index.get("weight_map", {}).values()) - {file.name for file in weights})
-    images = (_json_object(folder / "preprocessor_config.json") or {}).get("image_processor_type")
+    if weights and missing:
+        problems.append(f"weight files that its index names are missing: {missing}")
+    preprocessor = _json_object(folder / "preprocessor_config.json") or {}
+    image_processor = str(preprocessor.get("image_processor_type"))
     is_read = "image_processor" not in (_json_object(folder / "processor_config.json") or {})
-    is_gone = is_read and str(images).startswith("Qwen2_5_VLImageProcessor")  # of early 2025
-    found = {
-        f'transformers has no image_processor_type "{images}"; write "Qwen2VLImageProcessor" into '
-        "preprocessor_config.json": is_gone,
-        "no readable config.json in it": _json_object(folder / "config.json") is None,
-        "no weight files in it (*.safetensors or *.bin)": not weights,
-        f"weight files that its index names are missing: {missing}": weights and missing,
-    }
-    return [f"{model_path}: {problem}" for problem, is_so in found.items() if is_so] + problems
+    if is_read and image_processor.startswith("Qwen2_5_VLImageProcessor"):  # of early 2025
+        problems.append(
+            f'transformers has no image_processor_type "{image_processor}"; write '
+            '"Qwen2VLImageProcessor" into preprocessor_config.json'
+        )
+    lines = [f"{model_path}: {problem}" for problem in problems]
+    for file in weights:
+        problem = _weights_problem(file)
+        if problem:
+            lines.append(f"{file}: {problem}")
+    return lines
+
+
+def _weights_problem(file: Path) -> str:
+    """Say why a file holds no weights: a pointer to them, or a part of them; else empty."""
+    with file.open("rb") as stream:
+        if stream.read(8) == b"version ":
+            return "a git-lfs pointer, not the weights; run `git lfs pull` there"
+    if file.suffix != ".safetensors" or importlib.util.find_spec("safetensors") is None:
+        return ""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, framework="numpy"):
+            return ""
+    except SafetensorError as error:
+        return f"{error}; download it again"
 
 
 def prompt_problems(model_path: str, *, needs_template: bool) -> list[str]:
-    """What a checkpoint folder lacks to make prompts with, one line each; code may bring its own.
+    """Return what a checkpoint folder lacks to make prompts with; code may bring its own.
 
     Args:
+        model_path: the folder.
         needs_template: no function of the user's writes the prompts.
     """
     folder = expand_home(model_path)
     if is_hub_id(model_path) or (_json_object(folder / "config.json") or {}).get("auto_map"):
         return []
+    problems = []
     names = [file.name for file in [*folder.iterdir(), *folder.glob(MORE_TEMPLATES)]]
+    if not any(_TOKENIZER_FILE.match(name) for name in names):
+        problems.append("no tokenizer files in it (tokenizer.json, ...)")
     configs = ("tokenizer_config.json", "processor_config.json")
     has_template = any("chat_template" in (_json_object(folder / name) or {}) for name in configs)
-    has_template |= any(re.match(r"chat_template\.|.*\.jinja$", name) for name in names)
-    tokenizer = re.compile(r"(tokenizer|vocab|tekken)\.|.*\.(model|tiktoken)$")
-    found = {
-        "no tokenizer files in it (tokenizer.json, ...)": not any(map(tokenizer.match, names)),
-        "no chat template in it (chat_template.jinja, ...), so a preprocess_function must do its "
-        "work": needs_template and not has_template,
-    }
-    return [f"{model_path}: {problem}" for problem, is_so in found.items() if is_so]
-
-
-def _damage(file: Path) -> str:
-    """What stands in the place of weights: a pointer to them, or only their beginning."""
-    size = file.stat().st_size
-    with file.open("rb") as stream:
-        start = stream.read(8)
-        if start == b"version ":
-            return "a git-lfs pointer, not the weights; run `git lfs pull` there"
-        length = int.from_bytes(start, "little")  # of the header that says where each tensor ends
-        if file.suffix != ".safetensors" or length > LARGEST_HEADER:
-            return ""
-        header = stream.read(length)
-    needed = 8 + length
-    with suppress(ValueError, TypeError, KeyError, AttributeError):  # transformers says it better
-        tensors = json.loads(header)
-        needed += max(each["data_offsets"][1] for name, each in tensors.items() if name[0] != "_")
-    return f"cut off after {size:,} of {needed:,} bytes; download it again" if size < needed else ""
+    has_template |= any(_TEMPLATE_FILE.match(name) for name in names)
+    if needs_template and not has_template:
+        problems.append(
+            "no chat template in it (chat_template.jinja, ...), so a preprocess_function must do "
+            "its work"
+        )
+    return [f"{model_path}: {problem}" for problem in problems]
 
 
 def code_problems(model_path: str, *, is_trusted: bool) -> list[str]:
-    """Whether a checkpoint needs code of its own that the config does not allow, in one line."""
+    """Say that a checkpoint needs code of its own that the config does not allow, in one line."""
     folder = settings_folder(model_path)
-    config = (_json_object(folder / "config.json") or {}) if folder else {}
+    config = {}
+    if folder:
+        config = _json_object(folder / "config.json") or {}
     if is_trusted or not config.get("auto_map"):
         return []
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
     if config.get("model_type") in CONFIG_MAPPING_NAMES:  # then the library's own classes are taken
         return []
-    what = f"its model_type {config.get('model_type')!r} is code that comes with the checkpoint"
-    return [f'{model_path}: {what}; if you trust it, set "trust_remote_code": true']
+    return [
+        f"{model_path}: its model_type {config.get('model_type')!r} is code that comes with the "
+        'checkpoint; if you trust it, set "trust_remote_code": true'
+    ]
 
 
 def settings_folder(model_path: str, revision: str | None = None) -> Path | None:
-    """Where a checkpoint's small files lie: its folder, or the cache's copy of a repository."""
+    """Return where a checkpoint's small files lie: its folder, or the cache's copy; None: not."""
     if not is_hub_id(model_path):
         return expand_home(model_path)
     try:
         from huggingface_hub import try_to_load_from_cache
     except ImportError:
         return None
-    found = try_to_load_from_cache(model_path, "config.json", revision=revision)
-    return Path(found).parent if isinstance(found, str) else None
+    config_file = try_to_load_from_cache(model_path, "config.json", revision=revision)
+    return Path(config_file).parent if isinstance(config_file, str) else None
 
 
 def _json_object(file: Path) -> dict[str, Any] | None:
-    """None where there is none to be read."""
+    """Return the object in a file; None where there is none to be read."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -137,9 +154,11 @@ def _json_object(file: Path) -> dict[str, Any] | None:
 
 
 def read_generation_config(model_path: str, revision: str | None = None) -> dict[str, Any]:
-    """The checkpoint's own generation settings; empty where there are none to be read."""
+    """Return the checkpoint's own generation settings; empty where there are none to be read."""
     folder = settings_folder(model_path, revision)
-    return (_json_object(folder / "generation_config.json") or {}) if folder else {}
+    if folder is None:
+        return {}
+    return _json_object(folder / "generation_config.json") or {}
 
 
 def read_config(model_path: str, commit: str | None = None) -> dict[str, Any]:
@@ -155,7 +174,7 @@ def read_config(model_path: str, commit: str | None = None) -> dict[str, Any]:
 
 
 def checkpoint_identity(model_path: str, commit: str | None = None) -> Any:
-    """Plain data that differs between checkpoints, also after one was overwritten in place.
+    """Return plain data that differs between checkpoints, also after one was overwritten in place.
 
     Files that decide about prompts and ids count whole; of each weight file the size and 16 blocks
     of 64 KiB, spread evenly from its first byte to its last. Where the folder lies does not count.
@@ -163,16 +182,19 @@ def checkpoint_identity(model_path: str, commit: str | None = None) -> Any:
     if is_hub_id(model_path):
         return {"hub": model_path, "commit": commit or hub_commit(model_path)}
     folder = expand_home(model_path)
+    digests = {}
     try:
-        return {
-            str(file.relative_to(folder)): _sampled_digest(file)
-            if file.suffix in WEIGHT_SUFFIXES
-            else hashlib.sha256(file.read_bytes()).hexdigest()
-            for file in sorted([*folder.iterdir(), *folder.glob(MORE_TEMPLATES)])
-            if file.suffix in WEIGHT_SUFFIXES + SETTING_SUFFIXES and file.is_file()
-        }
+        for file in sorted([*folder.iterdir(), *folder.glob(MORE_TEMPLATES)]):
+            if not file.is_file():
+                continue
+            name = str(file.relative_to(folder))
+            if file.suffix in WEIGHT_SUFFIXES:
+                digests[name] = _sampled_digest(file)
+            elif file.suffix in SETTING_SUFFIXES:
+                digests[name] = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
         raise UserError(f"{model_path}: the checkpoint cannot be read: {error}") from error
+    return digests
 
 
 def _sampled_digest(file: Path) -> str:
@@ -186,9 +208,14 @@ def _sampled_digest(file: Path) -> str:
 
 
 def hub_commit(model_id: str, revision: str | None = None) -> str:
-    """The commit that a branch or tag stands for now, by the hub, else by the local cache.
+    """Return the commit that a branch or tag stands for now, by the hub, else by the local cache.
 
-    Without a revision: the main branch.
+    Args:
+        model_id: the repository.
+        revision: branch, tag or commit; None: its main branch.
+
+    Raises:
+        UserError: neither knows it.
     """
     reason = "HF_HUB_OFFLINE is set"
     try:
@@ -198,7 +225,9 @@ def hub_commit(model_id: str, revision: str | None = None) -> str:
             return str(HfApi().model_info(model_id, revision=revision, timeout=20).sha)
     except Exception as error:  # noqa: BLE001 - no network, no such repository, no permission
         reason = f"{type(error).__name__}: {error}".splitlines()[0].rstrip(": ")
-    if folder := settings_folder(model_id, revision):
+    folder = settings_folder(model_id, revision)
+    if folder:
         return folder.name  # of its snapshot
-    problem = "no such folder, and not available from the Hugging Face hub"
-    raise UserError(f"{model_id}: {problem}: {reason}")
+    raise UserError(
+        f"{model_id}: no such folder, and not available from the Hugging Face hub: {reason}"
+    )

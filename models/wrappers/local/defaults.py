@@ -7,14 +7,12 @@ prompt text their chat template does not write (see `models/local_aguvis.py`).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from utils.contracts import Message
-from utils.coordinates import PIXEL_LIMITS
 from utils.images import cached_by_file, image_file, open_image
 
 CACHED_BYTES = 256 * 1024**2  # of decoded and resized images; one has three bytes a pixel
@@ -25,13 +23,14 @@ DEFAULTS_VERSION = 4
 def default_preprocess_function(
     message: list[Message], model: Any, processor: Any, **kwargs: Any
 ) -> Mapping[str, Any]:
-    """Messages → inputs of `model.generate`, by the checkpoint's own chat template.
+    """Return the inputs of `model.generate` for messages, by the checkpoint's own chat template.
 
     Args:
         message: `{"role", "type", "value"}` each; the value of an image is a path.
-        model, processor: as loaded.
+        model: as loaded.
+        processor: as loaded.
         **kwargs: the config's `kwargs`; `min_pixels` and `max_pixels` are read, the areas in
-            pixels within which pictures are resized, once, and `chat_template`, the variables of
+            pixels within which images are resized, once, and `chat_template`, the variables of
             the chat template.
 
     Raises:
@@ -44,11 +43,13 @@ def default_preprocess_function(
 
 
 def default_postprocess_function(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:  # noqa: ARG001
-    """Output ids → the completion's text, without the prompt and without special tokens.
+    """Return the text of the completion, without the prompt and without special tokens.
 
     Args:
         outputs: shape (1, prompt + completion) of token ids; or a tuple that starts with it, or
             an object that has it as `sequences`.
+        model: as loaded; not used.
+        processor: as loaded.
         **kwargs: `input_length`, the number of prompt tokens in front of the completion.
     """
     predicted = sequences_of(outputs)[:, kwargs["input_length"] :]
@@ -56,14 +57,14 @@ def default_postprocess_function(outputs: Any, model: Any, processor: Any, **kwa
 
 
 def sequences_of(outputs: Any) -> Any:
-    """The tensor of token ids, shape (batch, tokens), in whatever a generate method returned."""
+    """Return the token ids, shape (batch, tokens), of whatever a generate method returned."""
     if hasattr(outputs, "sequences"):
         return outputs.sequences
     return outputs[0] if isinstance(outputs, tuple) else outputs
 
 
 def turns_of(message: list[Message]) -> list[dict[str, Any]]:
-    """Messages → turns as chat templates take them; neighbours of one role become one turn.
+    """Return messages as turns of a chat template; neighbours of one role become one turn.
 
     Replies stay apart: they are of different turns of an episode.
 
@@ -73,28 +74,31 @@ def turns_of(message: list[Message]) -> list[dict[str, Any]]:
         ValueError: a message is neither text nor image, or a system message is no text.
     """
     turns: list[dict[str, Any]] = []
-    numbered = enumerate(message)
-    for (role, _), group in itertools.groupby(
-        numbered, key=lambda at: (at[1]["role"], at[1]["role"] == "assistant" and at[0])
-    ):
-        parts = [(part["type"], part["value"]) for _, part in group]
-        known = {"text"} if role == "system" else {"text", "image"}
-        if odd := {kind for kind, _ in parts} - known:
-            raise ValueError(f"a {role} message cannot be of type {', '.join(sorted(odd))}")
-        content: Any = [{"type": kind, kind: value} for kind, value in parts]
-        if role == "system":
-            content = "\n".join(value for _, value in parts)
-        turns.append({"role": role, "content": content})
+    for part in message:
+        role = part["role"]
+        types = ("text",) if role == "system" else ("text", "image")
+        if part["type"] not in types:
+            raise ValueError(f"a {role} message cannot be of type {part['type']}")
+        if role == "assistant" or not turns or turns[-1]["role"] != role:
+            turns.append({"role": role, "content": []})
+        turns[-1]["content"].append({"type": part["type"], part["type"]: part["value"]})
+    for turn in turns:
+        if turn["role"] == "system":
+            turn["content"] = "\n".join(part["text"] for part in turn["content"])
     return turns
 
 
 def _prompt_text(turns: list[dict[str, Any]], processor: Any, settings: Mapping[str, Any]) -> str:
-    """What the checkpoint's chat template makes of the turns, with all that they say in it."""
+    """Return what the checkpoint's chat template makes of the turns.
+
+    Raises:
+        ValueError: it leaves out what a turn says.
+    """
     from jinja2 import TemplateError
 
     # Templates that go through the parts of every turn find none in a plain text.
     in_parts = [{**turn, "content": _text_parts(turn["content"])} for turn in turns]
-    lost = None
+    lost_role = None
     for conversation in (turns, in_parts):
         options = {"tokenize": False, "add_generation_prompt": True, **settings}
         try:
@@ -103,82 +107,89 @@ def _prompt_text(turns: list[dict[str, Any]], processor: Any, settings: Mapping[
             if conversation is in_parts:
                 raise
             continue
-        if (lost := _left_out(turns, text)) is None:
+        lost_role = _lost_role(turns, text)
+        if lost_role is None:
             return text
-    hint = 'set kwargs.system_prompt to "model_default" or ' if lost == "system" else ""
-    what = f"the checkpoint's chat template leaves out the text of the {lost} message"
-    raise ValueError(f"{what}; {hint}write a preprocess_function")
+    hint = 'set kwargs.system_prompt to "model_default" or ' if lost_role == "system" else ""
+    raise ValueError(
+        f"the checkpoint's chat template leaves out the text of the {lost_role} message; {hint}"
+        "write a preprocess_function"
+    )
 
 
 def _text_parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _left_out(turns: list[dict[str, Any]], text: str) -> str | None:
-    """The role of a turn whose words are not in the prompt; blanks aside, which templates trim.
+def _lost_role(turns: list[dict[str, Any]], prompt: str) -> str | None:
+    """Return the role of a turn whose text is not in the prompt; blanks, which are trimmed, aside.
 
     Earlier replies may be left out: templates rid them of their thinking.
     """
-    there = "".join(text.split())
+    compact_prompt = "".join(prompt.split())
     for turn in turns:
-        said = ["".join(part.get("text", "").split()) for part in _text_parts(turn["content"])]
-        if turn["role"] != "assistant" and any(words not in there for words in said):
-            return str(turn["role"])
+        if turn["role"] == "assistant":
+            continue
+        for part in _text_parts(turn["content"]):
+            if "".join(part.get("text", "").split()) not in compact_prompt:
+                return str(turn["role"])
     return None
 
 
 def model_inputs(
     text: str | list[str], turns: list[dict[str, Any]], model: Any, processor: Any, **kwargs: Any
 ) -> Mapping[str, Any]:
-    """Prompt text and the pictures of its turns → tensors, which stay on the CPU.
+    """Return prompt text and the images of its turns as tensors, which stay on the CPU.
 
     Args:
-        text: the prompt as the model reads it, with a placeholder for each picture.
-        turns: what `turns_of` gave; supplies the pictures.
+        text: the prompt as the model reads it, with a placeholder for each image.
+        turns: what `turns_of` returned; supplies the images.
+        model: as loaded.
+        processor: as loaded.
         **kwargs: the config's `kwargs`; `min_pixels` and `max_pixels` are read.
 
     Returns:
         Batch size 1: input_ids and attention_mask of shape (1, tokens), pixel_values,
-        image_grid_thw of shape (pictures, 3) and what else the processor makes.
+        image_grid_thw of shape (images, 3) and what else the processor makes.
     """
     parts = [part for turn in turns if turn["role"] != "system" for part in turn["content"]]
-    pictures = [part for part in parts if part["type"] == "image"]
+    values = [part["image"] for part in parts if part["type"] == "image"]
     options: dict[str, Any] = {"padding": True, "return_tensors": "pt"}
-    if pictures and resizes_by_area(processor.image_processor):
-        images = _resized(pictures, processor.image_processor, kwargs)
+    if values and resizes_by_area(processor.image_processor):
+        images = _resized(values, processor.image_processor, kwargs)
         # They lie on the model's grid now. The processor would resize them again, to limits of
         # its own: other pixels and another frame for coordinates.
         options["do_resize"] = False
     else:
-        images = [_decoded(Path(part["image"].removeprefix("file://"))) for part in pictures]
+        images = [_decoded(Path(value.removeprefix("file://"))) for value in values]
     texts = [text] if isinstance(text, str) else text
-    begin = getattr(getattr(processor, "tokenizer", processor), "bos_token", None)
-    if begin and texts[0].startswith(begin):  # the tokenizer would put another one in front of it
+    first_token = getattr(getattr(processor, "tokenizer", processor), "bos_token", None)
+    if first_token and texts[0].startswith(first_token):  # the tokenizer would add another one
         options["add_special_tokens"] = False
     inputs = processor(text=texts, images=images or None, **options)
-    # Pictures come in float32, and not every vision tower casts them to its own precision.
+    # Images come in float32, and not every vision tower casts them to its own precision.
     return inputs.to(model.dtype) if images else inputs  # type: ignore[no-any-return]
 
 
 def resizes_by_area(image_processor: Any) -> bool:
-    """Whether pictures become multiples of two patches within area limits, as Qwen-VL has it."""
+    """Whether images become multiples of two patches within area limits, as Qwen-VL has it."""
     edges = [_edge(image_processor, name) for name in ("shortest_edge", "longest_edge")]
     is_int = isinstance(getattr(image_processor, "patch_size", None), int)
     return getattr(image_processor, "merge_size", None) == 2 and is_int and all(edges)
 
 
 def pixel_limits(image_processor: Any, settings: Mapping[str, Any]) -> tuple[int, int]:
-    """Least and greatest area in pixels: as configured, else the processor's (as servers do)."""
-    edges, frames = ("shortest_edge", "longest_edge"), frames_of_image(image_processor)
-    own = [_edge(image_processor, edge) // frames for edge in edges]
-    least, most = (int(settings.get(name) or n) for name, n in zip(PIXEL_LIMITS, own, strict=True))
+    """Return smallest and largest area in pixels: as configured, else the processor's."""
+    frames = frames_of_image(image_processor)
+    smallest = int(settings.get("min_pixels") or _edge(image_processor, "shortest_edge") // frames)
+    largest = int(settings.get("max_pixels") or _edge(image_processor, "longest_edge") // frames)
     if settings.get("max_pixels"):  # the checkpoint's own limit gives way
-        return min(least, most), most
-    return least, max(least, most)
+        return min(smallest, largest), largest
+    return smallest, max(smallest, largest)
 
 
 def frames_of_image(image_processor: Any) -> int:
-    """How often a picture counts in its processor's limits: GLM-V's are those of a video."""
+    """Return how often an image counts in its processor's limits: GLM-V's are of a video."""
     resize = getattr(image_processor, "resize", None)
     is_video = resize is not None and "temporal_factor" in signature(resize).parameters
     return int(image_processor.temporal_patch_size) if is_video else 1
@@ -189,15 +200,16 @@ def _edge(image_processor: Any, name: str) -> Any:
     return size.get(name) if isinstance(size, Mapping) else getattr(size, name, None)
 
 
-def _resized(pictures: list[dict[str, Any]], image_processor: Any, settings: Any) -> list[Any]:
-    limits = pixel_limits(image_processor, settings)
+def _resized(values: list[str], image_processor: Any, settings: Mapping[str, Any]) -> list[Any]:
+    smallest, largest = pixel_limits(image_processor, settings)
+    patch_size = image_processor.patch_size
     images = []
-    for part in pictures:
-        file = image_file(part["image"])
+    for value in values:
+        file = image_file(value)
         if file is None:
-            images.append(_fitted(part["image"], image_processor.patch_size, *limits))
+            images.append(_fitted(value, patch_size, smallest, largest))
         else:
-            images.append(_fitted_file(file, image_processor.patch_size, *limits))
+            images.append(_fitted_file(file, patch_size, smallest, largest))
     return images
 
 
@@ -206,9 +218,9 @@ def _bytes_of(image: Any) -> int:
 
 
 @cached_by_file(CACHED_BYTES, weigh=_bytes_of)
-def _fitted_file(file: Path, patch_size: int, least: int, most: int) -> Any:
-    """The image of a file on the model's grid: a screenshot with several questions is made once."""
-    return _fitted(_on_white(file), patch_size, least, most)
+def _fitted_file(file: Path, patch_size: int, smallest: int, largest: int) -> Any:
+    """Return the image of a file on the model's grid; one with several questions is made once."""
+    return _fitted(_on_white(file), patch_size, smallest, largest)
 
 
 @cached_by_file(CACHED_BYTES, weigh=_bytes_of)
@@ -216,11 +228,11 @@ def _decoded(file: Path) -> Any:
     return _on_white(file)
 
 
-def _fitted(image: Any, patch_size: int, least: int, most: int) -> Any:
-    """An image, or the URL of one, resized to multiples of two patches within areas in pixels."""
+def _fitted(image: Any, patch_size: int, smallest: int, largest: int) -> Any:
+    """Return an image, or that of a URL, resized to multiples of two patches within areas."""
     from qwen_vl_utils import process_vision_info
 
-    part = {"type": "image", "image": image, "min_pixels": least, "max_pixels": most}
+    part = {"type": "image", "image": image, "min_pixels": smallest, "max_pixels": largest}
     # The default of the patch size is 14; the grid of Qwen3-VL would be missed.
     images, _ = process_vision_info(
         [{"role": "user", "content": [part]}], image_patch_size=patch_size
@@ -229,14 +241,14 @@ def _fitted(image: Any, patch_size: int, least: int, most: int) -> Any:
 
 
 def _on_white(file: Path) -> Any:
-    """A file as RGB; what is transparent shows white, as a viewer has it."""
+    """Return a file as RGB; what is transparent shows white, as a viewer has it."""
     from PIL import Image
 
-    with open_image(file) as picture:
-        if not picture.has_transparency_data:
-            return picture.convert("RGB")
-        with_alpha = picture.convert("RGBA")
-        white = Image.new("RGB", picture.size, "white")
+    with open_image(file) as image:
+        if not image.has_transparency_data:
+            return image.convert("RGB")
+        with_alpha = image.convert("RGBA")
+        white = Image.new("RGB", image.size, "white")
         white.paste(with_alpha, mask=with_alpha.getchannel("A"))
         return white
 

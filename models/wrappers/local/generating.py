@@ -20,7 +20,7 @@ from models.wrappers.local.defaults import default_postprocess_function, sequenc
 from models.wrappers.local.inputs import (
     Encoded,
     ShrunkCopy,
-    ShrunkPictures,
+    ShrunkImages,
     collate,
     completion_end,
     encoded_of,
@@ -51,7 +51,15 @@ _ADVICE = "lower kwargs.max_pixels or generate_cfg.max_new_tokens, or use a smal
 
 
 class LoadedModel:
-    """A loaded checkpoint with the config's functions around it; no postprocess: the default."""
+    """A loaded checkpoint with the config's functions around it.
+
+    Args:
+        name: of the model in the config.
+        entry: the model entry of the config.
+        checkpoint: in memory.
+        preprocess: the user's function or the default one.
+        postprocess: the user's function; None: the default one.
+    """
 
     def __init__(
         self,
@@ -61,37 +69,51 @@ class LoadedModel:
         preprocess: Callable[..., Any],
         postprocess: Callable[..., Any] | None,
     ) -> None:
-        self._name, self._entry, self.checkpoint = name, entry, checkpoint
-        self._preprocess, self._postprocess = preprocess, postprocess
-        self._used, img_size = {**checkpoint.generation, **entry.generate_cfg}, img_size_of(entry)
-        self.pictures = ShrunkPictures(img_size) if img_size else None
+        self._name = name
+        self._entry = entry
+        self.checkpoint = checkpoint
+        self._preprocess = preprocess
+        self._postprocess = postprocess
+        self._settings = {**checkpoint.generation, **entry.generate_cfg}  # of the generate method
+        img_size = img_size_of(entry)
+        self.images = ShrunkImages(img_size) if img_size else None
         self._pad_id = int(getattr(checkpoint.tokenizer, "pad_token_id", None) or 0)
-        own_end = getattr(checkpoint.tokenizer, "eos_token_id", None)
-        named = (held.get("eos_token_id") for held in (entry.generate_cfg, checkpoint.generation))
-        ends = next((end for end in (*named, own_end) if end is not None), ())
-        self._ends = frozenset([ends] if isinstance(ends, int) else ends)
-        limit = self._used.get("max_new_tokens")
+        self._end_ids = _end_ids(entry, checkpoint)
+        limit = self._settings.get("max_new_tokens")
         self.reply_tokens = limit if isinstance(limit, int) else 0
-        self.must_be_alone = bool(not_for_batches(self._used))
+        self.must_be_alone = bool(not_for_batches(self._settings))
 
     def _call(
-        self, stage: str, function: Callable[..., Any], given: Any, prepared: Prepared, **more: Any
+        self,
+        stage: str,
+        function: Callable[..., Any],
+        argument: Any,
+        prepared: Prepared,
+        **more: Any,
     ) -> Any:
-        model, processor = self.checkpoint.model, self.checkpoint.processor
+        """Call a function of the user's with what all of them get."""
         kwargs = {**private_copy(self._entry.kwargs), "dataset_name": prepared.dataset, **more}
+        model = self.checkpoint.model
         try:
-            return call_user_function(stage, function, given, model, processor, **kwargs)
+            return call_user_function(
+                stage, function, argument, model, self.checkpoint.processor, **kwargs
+            )
         except UserFunctionError:
             stop_if_lost(self._name, self.checkpoint)
             raise
 
     def encode(self, prepared: Prepared) -> Encoded:
-        """Runs the preprocess function; may be called from a thread beside `answer`."""
+        """Run the preprocess function; may be called from a thread beside `answer`.
+
+        Raises:
+            UserFunctionError: it raised, or returned no inputs of a model.
+            CallError: an image cannot be read any more, or the prompt exceeds the context.
+        """
         messages = private_copy(prepared.payload)
         copies: Sequence[ShrunkCopy] = ()
         try:
-            if self.pictures is not None:
-                copies = self.pictures.apply(messages)
+            if self.images is not None:
+                copies = self.images.apply(messages)
         except OSError as error:  # it was readable when the request was made
             raise CallError("model", f"image: {error}") from error
 
@@ -104,17 +126,25 @@ class LoadedModel:
         return replace(request, copies=copies)
 
     def _refuse_too_long(self, request: Encoded) -> None:
-        """CallError where a prompt exceeds the context: the library would answer, with rubbish."""
+        """Raise a CallError for a prompt beyond the context: the library would answer rubbish."""
         context = self.checkpoint.context_tokens
         if context is not None and request.input_length > context:
-            what = (
-                f"the prompt has {request.input_length:,} tokens, and the model takes {context:,}"
+            raise CallError(
+                "model",
+                f"the prompt has {request.input_length:,} tokens, and the model takes {context:,}; "
+                "lower kwargs.max_pixels, or send fewer images or less text",
             )
-            cure = "lower kwargs.max_pixels, or send fewer images or less text"
-            raise CallError("model", f"{what}; {cure}")
 
     def answer(self, batch: Sequence[Encoded]) -> list[Generation]:
-        """Generates for all of `batch` at once; OutOfMemory, CannotCollate, or what is final."""
+        """Generate for all of `batch` at once.
+
+        Raises:
+            OutOfMemory: the device has no room for it.
+            CannotCollate: the inputs cannot be put together.
+            CannotSplit: the outputs cannot be told apart.
+            CallError: the generate method failed.
+            StopRun: the device cannot be used any more.
+        """
         try:
             with on_device_of(self.checkpoint):
                 return self._answer(batch)
@@ -128,26 +158,31 @@ class LoadedModel:
         raise OutOfMemory(problem)
 
     def _answer(self, batch: Sequence[Encoded]) -> list[Generation]:
-        began_s, inputs = time.monotonic(), batch[0].inputs
-        if len(batch) > 1:
+        began_s = time.monotonic()
+        if len(batch) == 1:
+            rows = [self._generate(batch[0].inputs)]
+        else:
             inputs = collate([encoded.inputs for encoded in batch])
-        outputs = self._generate(inputs)
+            rows = self._rows(batch, inputs["input_ids"], self._generate(inputs))
         latency_s = time.monotonic() - began_s
-        rows = [outputs] if len(batch) == 1 else self._rows(batch, inputs["input_ids"], outputs)
-        return [self._reply(*each, latency_s) for each in zip(batch, rows, strict=True)]
+        return [
+            self._generation(encoded, outputs, latency_s)
+            for encoded, outputs in zip(batch, rows, strict=True)
+        ]
 
     def _generate(self, inputs: Mapping[str, Any]) -> Any:
         import torch
 
-        function, arguments = self._entry.generate_function, with_floats(self._entry.generate_cfg)
-        if function == "generate" and self._used.get("stop_strings"):
+        function = self._entry.generate_function
+        arguments = with_floats(self._entry.generate_cfg)
+        if function == "generate" and self._settings.get("stop_strings"):
             arguments["tokenizer"] = self.checkpoint.tokenizer  # to find them in ids
+        device = self.checkpoint.devices[0]
         try:
             # Strings, None and lists pass untouched.
-            device = self.checkpoint.devices[0]
-            there = {k: v.to(device) if hasattr(v, "to") else v for k, v in inputs.items()}
+            on_device = {k: v.to(device) if hasattr(v, "to") else v for k, v in inputs.items()}
             with torch.inference_mode():
-                return getattr(self.checkpoint.model, function)(**there, **arguments)
+                return getattr(self.checkpoint.model, function)(**on_device, **arguments)
         except Exception as error:
             trace = "".join(traceback.format_exception(error))
             raise CallError("model", model_failure(error), trace=trace) from error
@@ -159,32 +194,34 @@ class LoadedModel:
             kind = type(outputs).__name__
             raise CannotSplit(f"the postprocess function wants each {kind} of {self._name} whole")
         lengths = [encoded.input_length for encoded in batch]
-        return list(rows_of(ids, prompt, lengths, self._ends, self._pad_id))
+        return list(rows_of(ids, prompt, lengths, self._end_ids, self._pad_id))
 
-    def _reply(self, encoded: Encoded, outputs: Any, latency_s: float) -> Generation:
-        held, ids, length = self.checkpoint, sequences_of(outputs), encoded.input_length
-        usage: dict[str, Any] = {"prompt_tokens": length}
+    def _generation(self, encoded: Encoded, outputs: Any, latency_s: float) -> Generation:
+        """Return what one request's outputs say."""
+        ids = sequences_of(outputs)
+        usage: dict[str, Any] = {"prompt_tokens": encoded.input_length}
         text = ids if isinstance(ids, str) else None  # of a method of the model's own, chat() say
+        prompt_length = encoded.input_length
         finish_reason: str | None = None
-        problem: UserFunctionError | None = None
         if getattr(ids, "ndim", 0) == 2:
-            length = length if starts_with(ids, encoded.inputs.get("input_ids")) else 0
+            if not starts_with(ids, encoded.inputs.get("input_ids")):
+                prompt_length = 0
             usage["completion_tokens"], finish_reason = completion_end(
-                ids[0][length:].tolist(), self._ends, self._used.get("max_new_tokens")
+                ids[0][prompt_length:].tolist(),
+                self._end_ids,
+                self._settings.get("max_new_tokens"),
             )
-            text = default_postprocess_function(ids, None, held.processor, input_length=length)
+            text = default_postprocess_function(
+                ids, None, self.checkpoint.processor, input_length=prompt_length
+            )
         reply = text
-        if (function := self._postprocess) is not None:
-            given = (function, outputs, encoded.prepared)
-            try:
-                reply = self._call("postprocess", *given, input_length=length)
-                check_reply(reply)
-            except UserFunctionError as error:
-                reply, problem = None, error
+        problem: UserFunctionError | None = None
+        if self._postprocess is not None:
+            reply, problem = self._postprocessed(outputs, encoded.prepared, prompt_length)
         elif text is None:
-            made = f"{self._entry.generate_function} returned {type(outputs).__name__}"
-            wanted = "the default postprocess function takes token ids of shape (1, n) or a text"
-            raise CallError("model", f"{made}; {wanted}", trace=made)
+            returned = f"{self._entry.generate_function} returned {type(outputs).__name__}"
+            expected = "the default postprocess function takes token ids of shape (1, n) or a text"
+            raise CallError("model", f"{returned}; {expected}", trace=returned)
         return Generation(
             text=(reply or "") if text is None else text,
             reply=reply,
@@ -193,12 +230,38 @@ class LoadedModel:
             image_sizes=encoded.image_sizes,
             postprocess_error=problem,
             latency_s=latency_s,
-            runs_with=held.runs_with,
+            runs_with=self.checkpoint.runs_with,
         )
+
+    def _postprocessed(
+        self, outputs: Any, prepared: Prepared, prompt_length: int
+    ) -> tuple[str | None, UserFunctionError | None]:
+        """Return the reply that the user's function makes, or why it makes none."""
+        assert self._postprocess is not None
+        try:
+            reply = self._call(
+                "postprocess", self._postprocess, outputs, prepared, input_length=prompt_length
+            )
+            check_reply(reply)
+        except UserFunctionError as error:
+            return None, error
+        return reply, None
+
+
+def _end_ids(entry: Local, checkpoint: Checkpoint) -> frozenset[int]:
+    """Return the tokens that end a reply: of the config, the checkpoint, or the tokenizer."""
+    for ids in (
+        entry.generate_cfg.get("eos_token_id"),
+        checkpoint.generation.get("eos_token_id"),
+        getattr(checkpoint.tokenizer, "eos_token_id", None),
+    ):
+        if ids is not None:
+            return frozenset([ids] if isinstance(ids, int) else ids)
+    return frozenset()
 
 
 def on_device_of(checkpoint: Checkpoint) -> AbstractContextManager[Any]:
-    """Around what works with a model, users' functions above all: they say `.to("cuda")`.
+    """Return a context for what works with a model, users' functions above all: `.to("cuda")`.
 
     The current device belongs to a thread. In every new one it is the first of the machine, and
     that is another rank's where several run.
@@ -210,13 +273,17 @@ def on_device_of(checkpoint: Checkpoint) -> AbstractContextManager[Any]:
 
 
 def stop_if_lost(name: str, checkpoint: Checkpoint) -> None:
-    """Ends the run of a model whose device can be used no more: all other samples would fail too.
+    """End the run of a model whose device can be used no more: all other samples would fail too.
 
-    Most errors leave a device as it was, and some that do not say nothing of it: so it is asked.
+    Most errors leave a device as it was, and some that do not say nothing of it: so it is probed.
+
+    Raises:
+        StopRun: it cannot be used.
     """
-    torch, devices = sys.modules.get("torch"), checkpoint.devices
+    torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return
+    devices = checkpoint.devices
     try:
         for device in [name for name in devices if name.startswith("cuda")] or [""]:
             torch.cuda.synchronize(device or None)
@@ -231,18 +298,20 @@ def stop_if_lost(name: str, checkpoint: Checkpoint) -> None:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an exception of torch, or of code that calls it, means that memory ran out."""
-    said = str(error).lower() if isinstance(error, RuntimeError) else ""
-    return isinstance(error, MemoryError) or any(words in said for words in _NO_ROOM)
+    if isinstance(error, RuntimeError):
+        message = str(error).lower()
+        return any(words in message for words in _NO_ROOM)
+    return isinstance(error, MemoryError)
 
 
 def model_failure(error: BaseException) -> str:
-    """An exception of the generate method in one line, with advice where memory ran out."""
+    """Return an exception of the generate method in one line, with advice if memory ran out."""
     text = f"{type(error).__name__}: {error}"
     return f"{text} - {_ADVICE}" if is_out_of_memory(error) else text
 
 
 def free_memory() -> None:
-    """Gives back what nobody uses any more; never raises, on a device that has failed either."""
+    """Give back what nobody uses any more; never raises, on a device that has failed either."""
     gc.unfreeze()  # what `no_collecting` passes over was in use then, and may be garbage now
     gc.collect()
     torch = sys.modules.get("torch")

@@ -1,4 +1,4 @@
-"""Messages' pictures → files; inputs of single requests → one batch; outputs → single rows."""
+"""Shrunk copies of images, inputs of requests put into one batch, outputs split into rows."""
 
 from __future__ import annotations
 
@@ -38,15 +38,21 @@ class ShrunkCopy:
         weakref.finalize(self, path.unlink, missing_ok=True)
 
 
-class ShrunkPictures:
-    """Replaces the pictures of messages by copies that fit a square; usable from many threads.
+class ShrunkImages:
+    """Replaces the images of messages by copies that fit a square; usable from many threads.
 
     The copies are files, because preprocess functions take paths; PNG, so that nothing else about
-    the pixels changes. A picture with several questions is shrunk once, as long as its copy is
-    among the last ones used; several pictures are shrunk at once. All go with `folder`.
+    the pixels changes. An image with several questions is shrunk once, as long as its copy is
+    among the last ones used; several images are shrunk at once. All go with `folder`.
     """
 
     def __init__(self, img_size: int, idle_bytes: int = COPIES_BYTES) -> None:
+        """Make the folder of the copies.
+
+        Args:
+            img_size: side of the square in pixels.
+            idle_bytes: of copies that nobody is using.
+        """
         self._img_size = img_size
         self._numbers = itertools.count()
         self.folder = tempfile.TemporaryDirectory(prefix="mmbench_gui_")
@@ -89,19 +95,19 @@ class Encoded:
 
 
 def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Encoded:
-    """Checks what a preprocess function returned; TypeError where no generate method takes it."""
-    import torch
+    """Check what a preprocess function returned, and complete it.
 
+    Raises:
+        TypeError: it is nothing that a generate method takes.
+    """
     if not isinstance(returned, Mapping):
         kind = type(returned).__name__
         raise TypeError(f"it returned {kind}; expected a dict or BatchFeature of model inputs")
-    inputs, image_sizes = dict(returned), list(prepared.image_sizes)
-    ids, grid = inputs.get("input_ids"), inputs.get("image_grid_thw")
-    if ids is not None:
-        shape = tuple(ids.shape) if isinstance(ids, torch.Tensor) else type(ids).__name__
-        if isinstance(shape, str) or len(shape) != 2 or shape[0] != 1 or not shape[1]:
-            raise TypeError(f"input_ids must be a tensor of shape (1, n) with n > 0, not {shape}")
-    length = 0 if ids is None else int(ids.shape[1])
+    inputs = dict(returned)
+    ids = inputs.get("input_ids")
+    _check_ids(ids)
+    image_sizes = list(prepared.image_sizes)
+    grid = inputs.get("image_grid_thw")
     if grid is not None and len(grid) and checkpoint.patch_size:
         grids_wh = [seen_wh([row], checkpoint.patch_size) for row in grid]
         image_sizes = image_sizes or [Sizes()] * len(grids_wh)
@@ -109,13 +115,25 @@ def encoded_of(returned: Any, prepared: Prepared, checkpoint: Checkpoint) -> Enc
             replace(sizes, seen_wh=grid_wh)
             for sizes, grid_wh in zip(image_sizes, aligned(grids_wh, len(image_sizes)), strict=True)
         ]
-        takes_kinds = "mm_token_type_ids" in getattr(checkpoint.processor, "model_input_names", ())
-        if ids is not None and takes_kinds and "mm_token_type_ids" not in inputs:
+        input_names = getattr(checkpoint.processor, "model_input_names", ())
+        lacks_types = "mm_token_type_ids" in input_names and "mm_token_type_ids" not in inputs
+        if lacks_types and ids is not None:
             # Without it transformers places image tokens like words, silently, and points are off.
-            kinds = checkpoint.processor.create_mm_token_type_ids(ids.tolist())
-            inputs["mm_token_type_ids"] = ids.new_tensor(kinds)
+            token_types = checkpoint.processor.create_mm_token_type_ids(ids.tolist())
+            inputs["mm_token_type_ids"] = ids.new_tensor(token_types)
+    input_length = 0 if ids is None else int(ids.shape[1])
     nbytes = sum(int(getattr(value, "nbytes", 0)) for value in inputs.values())
-    return Encoded(prepared, inputs, length, image_sizes, nbytes, form_of(inputs))
+    return Encoded(prepared, inputs, input_length, image_sizes, nbytes, form_of(inputs))
+
+
+def _check_ids(ids: Any) -> None:
+    import torch
+
+    if ids is None:
+        return
+    shape = tuple(ids.shape) if isinstance(ids, torch.Tensor) else type(ids).__name__
+    if isinstance(shape, str) or len(shape) != 2 or shape[0] != 1 or not shape[1]:
+        raise TypeError(f"input_ids must be a tensor of shape (1, n) with n > 0, not {shape}")
 
 
 def form_of(inputs: Mapping[str, Any]) -> Hashable:
@@ -127,13 +145,13 @@ def form_of(inputs: Mapping[str, Any]) -> Hashable:
     import torch
 
     ids = inputs.get("input_ids")
-    row = tuple(ids.shape) if isinstance(ids, torch.Tensor) else None
+    ids_shape = tuple(ids.shape) if isinstance(ids, torch.Tensor) else None
     form: list[Hashable] = []
     for name, value in sorted(inputs.items()):
         if not isinstance(value, torch.Tensor):
             plain = json.dumps(value, sort_keys=True, skipkeys=True, default=_type_name)
             form.append((name, _type_name(value), plain))
-        elif tuple(value.shape) == row:
+        elif tuple(value.shape) == ids_shape:
             form.append((name, "row", str(value.dtype)))
         else:
             form.append((name, *value.shape[1:], str(value.dtype), str(value.layout)))
@@ -148,7 +166,7 @@ def collate(requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Put inputs of batch size 1 together.
 
     Token ids, and every tensor of shape (1, tokens) beside them, are padded on the left; other
-    tensors (pictures as flat rows of patches, their grids) are joined along their first dimension,
+    tensors (images as flat rows of patches, their grids) are joined along their first dimension,
     in order; everything else must be equal in all requests. What pads is masked out; as ids it is
     the last one of the same prompt, because penalties for repeated ids look at masked ones, too.
 
@@ -158,36 +176,30 @@ def collate(requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     import torch
 
     names = set(requests[0])
-    if odd := sorted(set().union(*(names ^ set(inputs) for inputs in requests))):
-        raise CannotCollate(f"inputs {', '.join(odd)} exist for only some samples")
+    not_in_all = set().union(*(names ^ set(inputs) for inputs in requests))
+    if not_in_all:
+        raise CannotCollate(f"inputs {', '.join(sorted(not_in_all))} exist for only some samples")
     if not isinstance(requests[0].get("input_ids"), torch.Tensor):
         raise CannotCollate("inputs without a tensor input_ids cannot be put into a batch")
     # What is padded must be told from what is not.
-    whole = [{"attention_mask": torch.ones_like(each["input_ids"]), **each} for each in requests]
-    lengths = [int(each["input_ids"].shape[1]) for each in whole]
-    last_ids = [int(each["input_ids"][0, -1]) for each in whole]
-    nothing = [0] * len(whole)
-    return {
-        name: _joined(
-            name,
-            [each[name] for each in whole],
-            lengths,
-            fills=last_ids if name == "input_ids" else nothing,
-        )
-        for name in whole[0]
-    }
+    masked = [
+        {"attention_mask": torch.ones_like(inputs["input_ids"]), **inputs} for inputs in requests
+    ]
+    lengths = [int(inputs["input_ids"].shape[1]) for inputs in masked]
+    batch = {}
+    for name in masked[0]:
+        fills = [0] * len(masked)
+        if name == "input_ids":
+            fills = [int(inputs["input_ids"][0, -1]) for inputs in masked]
+        batch[name] = _join(name, [inputs[name] for inputs in masked], lengths, fills)
+    return batch
 
 
-def _joined(name: str, values: list[Any], lengths: list[int], fills: list[int]) -> Any:
+def _join(name: str, values: list[Any], lengths: list[int], fills: list[int]) -> Any:
     import torch
 
-    first = values[0]
     if not all(isinstance(value, torch.Tensor) for value in values):
-        with suppress(Exception):  # arrays, and lists of tensors, have no one answer
-            if all(type(value) is type(first) and bool(value == first) for value in values):
-                return first
-        kind = type(first).__name__
-        raise CannotCollate(f"input {name} ({kind}) differs between samples, or cannot be compared")
+        return _common_value(name, values)
     shapes = [tuple(value.shape) for value in values]
     if shapes == [(1, length) for length in lengths]:
         longest = max(lengths)
@@ -198,8 +210,17 @@ def _joined(name: str, values: list[Any], lengths: list[int], fills: list[int]) 
         return torch.cat(padded)
     if shapes[0] and len({(v.shape[1:], v.dtype, v.layout) for v in values}) == 1:
         return torch.cat(values)
-    listed = ", ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
-    raise CannotCollate(f"input {name} has shapes or types that do not match: {listed}")
+    different = ", ".join(str(list(shape)) for shape in dict.fromkeys(shapes))
+    raise CannotCollate(f"input {name} has shapes or types that do not match: {different}")
+
+
+def _common_value(name: str, values: list[Any]) -> Any:
+    first = values[0]
+    with suppress(Exception):  # arrays, and lists of tensors, cannot be compared with ==
+        if all(type(value) is type(first) and bool(value == first) for value in values):
+            return first
+    kind = type(first).__name__
+    raise CannotCollate(f"input {name} ({kind}) differs between samples, or cannot be compared")
 
 
 def starts_with(ids: Any, prompt: Any) -> bool:
@@ -212,7 +233,7 @@ def starts_with(ids: Any, prompt: Any) -> bool:
 def rows_of(
     ids: Any, prompt: Any, lengths: Sequence[int], ends: frozenset[int], pad_id: int
 ) -> Iterator[Any]:
-    """What generate returned for a batch, one tensor of shape (1, tokens) for each request.
+    """Yield what generate returned for a batch, a tensor of shape (1, tokens) for each request.
 
     Args:
         ids: shape (batch, tokens).
@@ -220,6 +241,9 @@ def rows_of(
         lengths: of the prompts without padding.
         ends: tokens that end a reply; what follows the first one is filling.
         pad_id: what generate methods fill up with.
+
+    Raises:
+        CannotSplit: it is not one row for each request.
     """
     if getattr(ids, "ndim", 0) != 2 or len(ids) != len(lengths):
         kind = type(ids).__name__
@@ -227,15 +251,16 @@ def rows_of(
     longest = prompt.shape[1] if starts_with(ids, prompt) else 0
     for row, length in zip(ids, lengths, strict=True):
         completion = row[longest:].tolist()
-        used, _ = completion_end(completion, ends, None)
+        end, _ = completion_end(completion, ends, None)
         if not ends & set(completion):  # a stop string ended it, or the limit did
-            while used and completion[used - 1] == pad_id:
-                used -= 1
-        yield row[None, longest - length if longest else 0 : longest + used]
+            while end and completion[end - 1] == pad_id:
+                end -= 1
+        start = longest - length if longest else 0
+        yield row[None, start : longest + end]
 
 
 def completion_end(completion: Sequence[int], ends: frozenset[int], limit: Any) -> tuple[int, str]:
-    """Of a completion: tokens up to and with the first end token, and the finish reason."""
+    """Return the number of tokens up to and with the first end token, and the finish reason."""
     for position, token in enumerate(completion, 1):
         if token in ends:
             return position, "stop"

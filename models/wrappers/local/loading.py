@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from models.wrappers.local.checkpoint import is_hub_id, read_config
 from models.wrappers.local.defaults import frames_of_image, pixel_limits, resizes_by_area
 from models.wrappers.local.placement import (
+    Placement,
     flash_problem,
     float32_note,
     model_class_of,
@@ -43,14 +44,14 @@ class Checkpoint:
 
     @property
     def tokenizer(self) -> Any:
-        """The processor's, or the processor where it is one."""
+        """The tokenizer of the processor, or the processor where it is one."""
         return getattr(self.processor, "tokenizer", self.processor)
 
 
 def load(
     entry: Local, *, commit: str | None = None, adapter_commit: str | None = None
 ) -> Checkpoint:
-    """Loads the checkpoint of a config's model entry, on what this machine has.
+    """Load the checkpoint of a config's model entry, on what this machine has.
 
     Without settings: the first CUDA device if there is one (under torchrun the one with the number
     of the local rank), else the CPU; the checkpoint's dtype on CUDA, float32 on the CPU, where half
@@ -67,22 +68,64 @@ def load(
         UserError: it cannot be loaded, or lacks weights, which would be made up.
     """
     import torch
+
+    placement = placement_of(entry, read_config(entry.model_path, commit))
+    on_cuda = placement.device == "cuda"
+    if on_cuda and not torch.cuda.is_available():
+        raise UserError(
+            "this machine has a CUDA device that torch cannot use: the driver is too old for this "
+            "torch, or this torch was built without CUDA; fix that, or set device_map to "
+            '"cpu"'
+        )
+    attention = requested_attention(entry)
+    if attention is None and placement.attention != "sdpa":
+        attention = placement.attention
+    config, processor, model = _from_pretrained(entry, placement, attention, commit, adapter_commit)
+    if isinstance(attention, Mapping):
+        attention = placement.attention
+    else:
+        attention = str(getattr(model.config, "_attn_implementation", None) or attention)
+    vision = getattr(config, "vision_config", None)
+    if on_cuda and attention == "sdpa" and getattr(vision, "window_size", None):
+        print("note: with flash-attn installed, the images of this model are processed much faster")
+    _prepare(processor, entry.kwargs)
+    generation_config = getattr(model, "generation_config", None)
+    generation: dict[str, Any] = {}
+    if generation_config is not None:
+        _mend_generation_config(generation_config, processor, entry.generate_cfg)
+        generation = {k: v for k, v in generation_config.to_dict().items() if v is not None}
+    dtype = str(model.dtype).removeprefix("torch.")
+    note = float32_note(entry, dtype, placement.device)
+    if note and placement.dtype != dtype:  # else the run has said so before
+        print(note)
+    devices = _devices_of(model)
+    patch_size = getattr(getattr(processor, "image_processor", None), "patch_size", None)
+    return Checkpoint(
+        model.eval(),
+        processor,
+        patch_size if isinstance(patch_size, int) else None,
+        _context_tokens(config),
+        generation,
+        devices,
+        {
+            "device": ", ".join(map(_device_name, devices)),
+            "dtype": dtype,
+            "attention": attention,
+        },
+    )
+
+
+def _from_pretrained(
+    entry: Local,
+    placement: Placement,
+    attention: Any,
+    commit: str | None,
+    adapter_commit: str | None,
+) -> tuple[Any, Any, Any]:
+    """Return config, processor and model as the library loads them."""
     import transformers
 
     model_path = entry.model_path
-    device_map = None if entry.device_map == "" else entry.device_map
-    config_json = read_config(model_path, commit)
-    placement = placement_of(entry, config_json)
-    on_cuda = placement.device == "cuda"
-    if on_cuda and not torch.cuda.is_available():
-        why = "the driver is too old for this torch, or this torch was built without CUDA"
-        cure = 'fix that, or set device_map to "cpu"'
-        raise UserError(f"this machine has a CUDA device that torch cannot use: {why}; {cure}")
-    if on_cuda and device_map in (None, "cuda"):
-        # One for each process that torchrun starts here, or of those that each has been shown.
-        rank = int(os.environ.get("LOCAL_RANK") or 0)
-        device_map = f"cuda:{rank % torch.cuda.device_count()}"
-        torch.cuda.set_device(device_map)
     source = model_path if is_hub_id(model_path) else str(expand_home(model_path))
     options: dict[str, Any] = {"trust_remote_code": entry.trust_remote_code}
     if commit is not None:
@@ -91,13 +134,13 @@ def load(
     adapter = settings.pop("adapter", None)
     settings.pop("revision", None)
     settings.pop("attn_implementation", None)
-    attention = requested_attention(entry)
-    if attention is None and placement.attention != "sdpa":
-        attention = placement.attention
+    device_map = _device_map(entry, placement)
     try:
         config = transformers.AutoConfig.from_pretrained(source, **options)
         processor = transformers.AutoProcessor.from_pretrained(source, **options)
-        model_class = model_class_of(config_json, trust_remote_code=entry.trust_remote_code)
+        model_class = model_class_of(
+            read_config(model_path, commit), trust_remote_code=entry.trust_remote_code
+        )
         problem = flash_problem(placement)
         if problem:
             raise ValueError(problem)
@@ -113,36 +156,36 @@ def load(
         reason = f"{type(error).__name__}: {error}"
         raise UserError(f"{model_path}: the checkpoint cannot be loaded: {reason}") from error
     _refuse_made_up_weights(model_path, model, sorted(report["missing_keys"]))
-    if isinstance(attention, Mapping):
-        attention = placement.attention
-    else:
-        attention = str(getattr(model.config, "_attn_implementation", None) or attention)
-    vision = getattr(config, "vision_config", None)
-    if on_cuda and attention == "sdpa" and getattr(vision, "window_size", None):
-        print("note: with flash-attn installed, the images of this model are processed much faster")
-    _prepare(processor, entry.kwargs)
-    patch_size = getattr(getattr(processor, "image_processor", None), "patch_size", None)
-    held = getattr(model, "generation_config", None)
-    if held is not None:
-        _mend(held, processor, entry.generate_cfg)
+    return config, processor, model
+
+
+def _device_map(entry: Local, placement: Placement) -> Any:
+    """Return the config's, or this rank's own CUDA device, which is then the current one."""
+    import torch
+
+    device_map = None if entry.device_map == "" else entry.device_map
+    if placement.device != "cuda" or device_map not in (None, "cuda"):
+        return device_map
+    # One for each process that torchrun starts here, or of those that each has been shown.
+    rank = int(os.environ.get("LOCAL_RANK") or 0)
+    device = f"cuda:{rank % torch.cuda.device_count()}"
+    torch.cuda.set_device(device)
+    return device
+
+
+def _devices_of(model: Any) -> tuple[str, ...]:
+    """Return the devices that hold a part of the model, CUDA's first."""
     parts = (getattr(model, "hf_device_map", None) or {}).values()
     devices = {f"cuda:{part}" if isinstance(part, int) else str(part) for part in parts}
-    devices = devices if len(devices) > 1 else {str(model.device)}
-    in_order = sorted(devices, key=lambda name: (not name.startswith("cuda"), name))
-    named = (f"{d} ({torch.cuda.get_device_name(d)})" if "cuda" in d else d for d in in_order)
-    dtype = str(model.dtype).removeprefix("torch.")
-    note = float32_note(entry, dtype, placement.device)
-    if note and placement.dtype != dtype:  # else the run has said so before
-        print(note)
-    return Checkpoint(
-        model.eval(),
-        processor,
-        patch_size if isinstance(patch_size, int) else None,
-        _context_tokens(config),
-        {k: v for k, v in (held.to_dict() if held else {}).items() if v is not None},
-        tuple(in_order),
-        {"device": ", ".join(named), "dtype": dtype, "attention": attention},
-    )
+    if len(devices) < 2:
+        return (str(model.device),)
+    return tuple(sorted(devices, key=lambda name: (not name.startswith("cuda"), name)))
+
+
+def _device_name(device: str) -> str:
+    import torch
+
+    return f"{device} ({torch.cuda.get_device_name(device)})" if "cuda" in device else device
 
 
 def _quantization(config: Mapping[str, Any]) -> Any:
@@ -164,7 +207,7 @@ def _context_tokens(config: Any) -> int | None:
 
 
 def _prepare(processor: Any, kwargs: Mapping[str, Any]) -> None:
-    """Lets a processor pad on the left, find its template, and resize within `kwargs`' limits."""
+    """Let a processor pad on the left, find its template, and resize within `kwargs`' limits."""
     tokenizer = getattr(processor, "tokenizer", processor)
     tokenizer.padding_side = "left"  # on the right the reply would follow the padding
     if getattr(tokenizer, "pad_token", None) is None:
@@ -176,38 +219,48 @@ def _prepare(processor: Any, kwargs: Mapping[str, Any]) -> None:
     image_processor = getattr(processor, "image_processor", None)
     limits = {name: kwargs[name] for name in PIXEL_LIMITS if kwargs.get(name)}
     if limits and image_processor is not None and resizes_by_area(image_processor):
-        edges = ("shortest_edge", "longest_edge")
-        frames, areas = frames_of_image(image_processor), pixel_limits(image_processor, limits)
-        image_processor.size = {edge: n * frames for edge, n in zip(edges, areas, strict=True)}
+        frames = frames_of_image(image_processor)
+        smallest, largest = pixel_limits(image_processor, limits)
+        image_processor.size = {
+            "shortest_edge": smallest * frames,
+            "longest_edge": largest * frames,
+        }
     elif limits:
-        why = "the image processor does not resize by area"
-        print(f"warning: {', '.join(limits)} has no effect: {why}", file=sys.stderr)
+        reason = "the image processor does not resize by area"
+        print(f"warning: {', '.join(limits)} has no effect: {reason}", file=sys.stderr)
 
 
-def _mend(held: Any, processor: Any, generate_cfg: Mapping[str, Any]) -> None:
-    """Takes out of a checkpoint's generation settings what its training left there, and says so."""
-    end = getattr(getattr(processor, "tokenizer", processor), "eos_token_id", None)
-    if held.eos_token_id is None and end is not None:  # replies would go on to the token limit
-        held.eos_token_id = end
-        why = "names no end token, so the tokenizer's is used"
-        print(f"note: the checkpoint's generation_config {why}")
-    if generate_cfg.get("max_new_tokens") or held.max_new_tokens:
-        held.max_length = None  # it has no effect then, of which the library tells at each sample
-    if held.use_cache is False:  # every token would take as long as the whole prompt
-        held.use_cache = None
+def _mend_generation_config(
+    generation_config: Any, processor: Any, generate_cfg: Mapping[str, Any]
+) -> None:
+    """Take out of a checkpoint's generation settings what its training left there, and say so."""
+    end_id = getattr(getattr(processor, "tokenizer", processor), "eos_token_id", None)
+    if generation_config.eos_token_id is None and end_id is not None:
+        generation_config.eos_token_id = end_id  # replies would go on to the token limit
+        print(
+            "note: the checkpoint's generation_config names no end token, so the tokenizer's is "
+            "used"
+        )
+    if generate_cfg.get("max_new_tokens") or generation_config.max_new_tokens:
+        # It has no effect then, of which the library tells at each sample.
+        generation_config.max_length = None
+    if generation_config.use_cache is False:  # every token would take as long as the whole prompt
+        generation_config.use_cache = None
         print("note: the checkpoint's use_cache false is ignored: it only makes generation slow")
 
 
 def _refuse_made_up_weights(model_path: str, model: Any, missing: list[str]) -> None:
-    """Stops where the library filled weights with random numbers.
+    """Raise a UserError where the library filled weights with random numbers.
 
     Weights that are tied to others, and those that an architecture can do without, are not among
     the missing. Quantised layers list biases that no checkpoint has; they are zero, as they should.
     """
     if not missing:
         return
-    named = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-    problem = f"{model_path}: {len(missing)} weights of the checkpoint are missing ({named})"
+    names = ", ".join(missing[:3])
+    if len(missing) > 3:
+        names += ", ..."
+    problem = f"{model_path}: {len(missing)} weights of the checkpoint are missing ({names})"
     if getattr(model, "hf_quantizer", None) is None:
         raise UserError(f"{problem}; is it complete?")
     print(f"warning: {problem}; quantised layers may do without them", file=sys.stderr)

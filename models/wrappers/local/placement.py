@@ -132,7 +132,7 @@ def placement_of(entry: Local, config: Mapping[str, Any]) -> Placement:
 
 
 def _stored_dtype(config: Mapping[str, Any]) -> str | None:
-    """The dtype that config.json names; newer checkpoints do for the text part alone."""
+    """Return the dtype that config.json names; newer checkpoints do for the text part alone."""
     for part in (config, config.get("text_config")):
         for key in ("dtype", "torch_dtype"):
             if isinstance(part, Mapping) and isinstance(part.get(key), str):

@@ -7,7 +7,7 @@ import importlib.util
 import os
 from collections.abc import Iterator, Mapping
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from utils.config.text import Finding
 from utils.text import nearest
@@ -63,49 +63,64 @@ _OF_APIS = {
 
 
 def ranks_here() -> int:
-    """How many processes torchrun has started on this machine."""
+    """Return how many processes torchrun has started on this machine."""
     count = os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("WORLD_SIZE", "1")
     return int(count) if count.isdigit() else 1
 
 
+class _Rule(NamedTuple):
+    """What a generation setting may be."""
+
+    types: tuple[type, ...]
+    smallest: float
+    largest: float
+    expected: str
+
+
+_AT_LEAST_1 = _Rule((int,), 1, inf, "a whole number of at least 1")
+_AT_LEAST_0 = _Rule((int,), 0, inf, "a whole number of at least 0")
+_SHARE = _Rule((int, float), 0, 1, "a number from 0 to 1")
+_POSITIVE = _Rule((int, float), 1e-9, inf, "a number greater than 0")
 # The common ones, so that `--check` finds them without torch; the library checks the rest.
-_RULES = (
-    (("max_new_tokens", "max_length", "num_beams"), (int,), 1, inf, "a whole number of at least 1"),
-    (
-        ("min_new_tokens", "min_length", "top_k", "no_repeat_ngram_size"),
-        (int,),
-        0,
-        inf,
-        "a whole number of at least 0",
-    ),
-    (("top_p", "min_p"), (int, float), 0, 1, "a number from 0 to 1"),
-    (("temperature",), (int, float), 0, inf, "a number of at least 0"),
-    (("repetition_penalty", "max_time"), (int, float), 1e-9, inf, "a number greater than 0"),
-    (("do_sample",), (bool,), 0, 1, "true or false"),
-)
+_RULES = {
+    **dict.fromkeys(("max_new_tokens", "max_length", "num_beams"), _AT_LEAST_1),
+    **dict.fromkeys(("min_new_tokens", "min_length", "top_k", "no_repeat_ngram_size"), _AT_LEAST_0),
+    **dict.fromkeys(("top_p", "min_p"), _SHARE),
+    **dict.fromkeys(("repetition_penalty", "max_time"), _POSITIVE),
+    "temperature": _Rule((int, float), 0, inf, "a number of at least 0"),
+    "do_sample": _Rule((bool,), 0, 1, "true or false"),
+}
 
 
 def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
-    """Arguments that transformers' `generate` cannot take; null is a default."""
+    """Yield arguments that transformers' `generate` cannot take; null is a default."""
     for name, value in generate_cfg.items():
-        place = ("generate_cfg", str(name))
-        if name in _OF_APIS:
-            yield place, _OF_APIS[name]
-        elif name not in GENERATION_SETTINGS:
-            # A name less like a known one is the model's own.
-            if meant := nearest(name, sorted(GENERATION_SETTINGS), 0.85):
-                yield place, f'generate has no such argument; did you mean "{meant}"?'
-        elif value is not None:
-            for names, kinds, least, most, expected in _RULES:
-                if name in names and not (type(value) in kinds and least <= value <= most):
-                    yield place, f"must be {expected}, not {value!r}"
+        problem = _argument_problem(name, value)
+        if problem:
+            yield ("generate_cfg", str(name)), problem
 
 
-def generation_problems(generate_cfg: Mapping[str, Any], brought: Mapping[str, Any]) -> list[str]:
-    """Arguments that do not go together; `brought` is the checkpoint's generation_config.json."""
-    used, source = {**brought, **generate_cfg}, _source("do_sample", generate_cfg)
-    if used.get("do_sample") is not True or used.get("temperature") != 0:
+def _argument_problem(name: str, value: Any) -> str | None:
+    if name in _OF_APIS:
+        return _OF_APIS[name]
+    if name not in GENERATION_SETTINGS:
+        # A name less like one of these is the model's own.
+        similar = nearest(name, sorted(GENERATION_SETTINGS), 0.85)
+        return f'generate has no such argument; did you mean "{similar}"?' if similar else None
+    rule = _RULES.get(name)
+    if rule is None or value is None:
+        return None
+    if type(value) in rule.types and rule.smallest <= value <= rule.largest:
+        return None
+    return f"must be {rule.expected}, not {value!r}"
+
+
+def generation_problems(generate_cfg: Mapping[str, Any], defaults: Mapping[str, Any]) -> list[str]:
+    """Return arguments that do not go together; `defaults` is the checkpoint's configuration."""
+    settings = {**defaults, **generate_cfg}
+    if settings.get("do_sample") is not True or settings.get("temperature") != 0:
         return []
+    source = _source("do_sample", generate_cfg)
     problem = f"generate_cfg: temperature 0 does not go with do_sample true{source}"
     return [f'{problem}; for greedy decoding set "do_sample": false']
 
@@ -115,47 +130,72 @@ def _source(name: str, generate_cfg: Mapping[str, Any]) -> str:
 
 
 def generation_notes(
-    generate_cfg: Mapping[str, Any], brought: Mapping[str, Any], batch_size: int | str = 1
+    generate_cfg: Mapping[str, Any], defaults: Mapping[str, Any], batch_size: int | str = 1
 ) -> list[str]:
-    """What `generate` will really use, and which of it nobody asked for in the config."""
-    used = {**brought, **generate_cfg}
-    samples, beams = bool(used.get("do_sample")), used.get("num_beams") or 1
-    shown = ["sampling" if samples else f"{beams} beams" if beams != 1 else "greedy"]
-    chosen = [name for name in (_SAMPLING if samples else ()) if used.get(name) is not None]
-    penalties = [name for name in _PENALTIES if used.get(name) not in (None, 0, 1)]
-    shown += [f"{name} {used[name]}{_source(name, generate_cfg)}" for name in chosen + penalties]
+    """Return what `generate` will really use, and what of it no config asks for.
+
+    Args:
+        generate_cfg: the config's.
+        defaults: the checkpoint's generation_config.json.
+        batch_size: the config's.
+    """
+    settings = {**defaults, **generate_cfg}
+    is_sampling = bool(settings.get("do_sample"))
+    penalties = [name for name in _PENALTIES if settings.get(name) not in (None, 0, 1)]
     limit = f"at most {LIBRARY_LIMIT} new tokens (the library's own limit)"
-    for name, what in _LIMITS.items():
-        if used.get(name) is not None:
-            limit = f"at most {used[name]} {what}{_source(name, generate_cfg)}"
-    notes = [f"generation: {', '.join([*shown, limit])}"]
-    if samples and "do_sample" not in generate_cfg:
-        why = "turns sampling on, so two runs differ"
-        notes.append(f"warning: the checkpoint's generation_config {why}; do_sample false stops it")
-    for name in [name for name in penalties if name not in generate_cfg]:
-        why = f"sets {name} {brought[name]}, which servers may not apply"
-        notes.append(f"warning: the checkpoint's generation_config {why}; set it in generate_cfg")
-    if used.get("max_new_tokens") is None:
+    for name, unit in _LIMITS.items():
+        if settings.get(name) is not None:
+            limit = f"at most {settings[name]} {unit}{_source(name, generate_cfg)}"
+    method = _method(settings)
+    used = [name for name in _SAMPLING if is_sampling and settings.get(name) is not None]
+    values = [f"{name} {settings[name]}{_source(name, generate_cfg)}" for name in used + penalties]
+    notes = [f"generation: {', '.join([method, *values, limit])}"]
+    checkpoint = "warning: the checkpoint's generation_config"
+    if is_sampling and "do_sample" not in generate_cfg:
+        notes.append(
+            f"{checkpoint} turns sampling on, so two runs differ; do_sample false stops it"
+        )
+    for name in penalties:
+        if name not in generate_cfg:
+            notes.append(
+                f"{checkpoint} sets {name} {defaults[name]}, which servers may not apply; set it "
+                "in generate_cfg"
+            )
+    if settings.get("max_new_tokens") is None:
         notes.append(f"warning: max_new_tokens is not set, so replies are cut off: {limit}")
-    if batch_size != 1 and (names := not_for_batches(used)):
-        why = f"{' and '.join(names)} would count a batch's padding or time"
-        notes.append(f"warning: {why}, so samples are generated one at a time")
+    names = not_for_batches(settings)
+    if names and batch_size != 1:
+        notes.append(
+            f"warning: {' and '.join(names)} would count a batch's padding or time, so samples are "
+            "generated one at a time"
+        )
     return notes
 
 
-def not_for_batches(used: Mapping[str, Any]) -> list[str]:
-    """Arguments in force with which a prompt does not answer in a batch as it does alone.
+def _method(settings: Mapping[str, Any]) -> str:
+    if settings.get("do_sample"):
+        return "sampling"
+    beams = settings.get("num_beams") or 1
+    return f"{beams} beams" if beams != 1 else "greedy"
+
+
+def not_for_batches(settings: Mapping[str, Any]) -> list[str]:
+    """Return arguments in force with which a prompt does not answer in a batch as it does alone.
 
     Their effect depends on the prompt's length, padding included, or on the time of all.
     """
-    in_force = {
-        "max_time": used.get("max_time") is not None,
-        "max_length": used.get("max_new_tokens") is None and used.get("max_length") is not None,
-        "min_length": used.get("min_new_tokens") is None and used.get("min_length"),
-        "no_repeat_ngram_size": used.get("no_repeat_ngram_size"),  # padding repeats itself
-        "encoder_repetition_penalty": used.get("encoder_repetition_penalty") not in (None, 1),
-    }
-    return [name for name, is_so in in_force.items() if is_so]
+    names = []
+    if settings.get("max_time") is not None:
+        names.append("max_time")
+    if settings.get("max_new_tokens") is None and settings.get("max_length") is not None:
+        names.append("max_length")
+    if settings.get("min_new_tokens") is None and settings.get("min_length"):
+        names.append("min_length")
+    if settings.get("no_repeat_ngram_size"):  # padding repeats itself
+        names.append("no_repeat_ngram_size")
+    if settings.get("encoder_repetition_penalty") not in (None, 1):
+        names.append("encoder_repetition_penalty")
+    return names
 
 
 _SET_BESIDE = "it stands beside kwargs, in the model's entry; move it there"
@@ -212,12 +252,12 @@ def load_problems(entry: Local, *, is_on_hub: bool) -> list[str]:
 
 
 def img_size_of(entry: Local) -> int:
-    """Side of the square that images are shrunk to fit; 0 leaves them as they are."""
+    """Return the side of the square that images are shrunk to fit; 0: they stay as they are."""
     return max(0, entry.kwargs.get("img_size") or 0)
 
 
 def with_floats(generate_cfg: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy in which 2 is 2.0 where transformers insists on a float, as JSON does not."""
+    """Return a copy in which 2 is 2.0 where transformers insists on a float, as JSON does not."""
     return {
         name: float(value) if name in _FLOATS and type(value) is int else copy.deepcopy(value)
         for name, value in generate_cfg.items()
