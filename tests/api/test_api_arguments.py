@@ -11,18 +11,18 @@ SIGNS = "must be one line of ASCII characters, with no white space at either end
 
 
 def findings(**generate_cfg):
-    return [(".".join(map(str, place)), what) for place, what in generate_findings(generate_cfg)]
+    return [(".".join(map(str, path)), what) for path, what in generate_findings(generate_cfg)]
 
 
 def test_the_parameters_of_the_client_are_known():
     from openai.resources.chat.completions import Completions
 
-    known = PARAMETERS | set(NOT_YOURS)
-    assert set(inspect.signature(Completions.create).parameters) - {"self"} == known
+    documented = PARAMETERS | set(NOT_YOURS)
+    assert set(inspect.signature(Completions.create).parameters) - {"self"} == documented
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "expected"),
+    ("path", "value", "expected"),
     [
         ("max_new_tokens", 5, 'API models call it "max_tokens"'),
         ("top_k", 5, 'server-specific parameters go into "extra_body": {"top_k": ...}'),
@@ -60,10 +60,10 @@ def test_the_parameters_of_the_client_are_known():
         ("extra_headers.X Y", "a", "is not a valid header name"),
     ],
 )
-def test_what_the_api_does_not_take_is_an_error_with_a_hint(place, value, expected):
-    outer, _, inner = place.partition(".")
-    [(named, problem)] = findings(**{outer: {inner: value} if inner else value})
-    assert (named, expected in problem) == (f"generate_cfg.{place}", True)
+def test_what_the_api_does_not_take_is_an_error_with_a_hint(path, value, expected):
+    outer, _, inner = path.partition(".")
+    [(key, problem)] = findings(**{outer: {inner: value} if inner else value})
+    assert (key, expected in problem) == (f"generate_cfg.{path}", True)
 
 
 def test_what_the_api_takes_passes():

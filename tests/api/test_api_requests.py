@@ -57,8 +57,8 @@ def draw(path, picture_format, mode):
     if mode == "RGBA":
         image.putalpha(gradient)
     deep, palette = Image.new("I;16", WH, 700), image.quantize(16) if mode == "P" else None
-    made = {"P": palette, "I;16": deep, "CMYK": image.convert("CMYK")}.get(mode, image)
-    made.save(path, format=picture_format)
+    converted = {"P": palette, "I;16": deep, "CMYK": image.convert("CMYK")}.get(mode, image)
+    converted.save(path, format=picture_format)
 
 
 def make_pictures(root, pictures):
@@ -155,12 +155,12 @@ def shipped_body(config, form, sample):
 def shipped(config, url, wire_format, swapped):
     """A shipped config with another URL, wire format and order of data sets."""
     text = (PROJECT / f"configs/config_api_{config}.json").read_text("utf-8")
-    whole = read_plain(text, {"OPENAI_API_KEY": "sk-test-1234567890"}).value
-    [entry] = whole["model"].values()
+    original = read_plain(text, {"OPENAI_API_KEY": "sk-test-1234567890"}).value
+    [entry] = original["model"].values()
     entry["model_path"] = f"{url}?{entry['model_path'].partition('?')[2]}"
     entry["kwargs"]["wire_format"] = wire_format
-    assert list(whole["data"]) == [L2, L1]
-    return whole | ({"data": dict(reversed(whole["data"].items()))} if swapped else {})
+    assert list(original["data"]) == [L2, L1]
+    return original | ({"data": dict(reversed(original["data"].items()))} if swapped else {})
 
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["L2-first", "L1-first"])
@@ -213,8 +213,8 @@ def usual(form=documented, system=SYSTEM, **changes):
     return lambda s: {"messages": form(s, s.text, system=system[s.dataset], **changes)}
 
 
-def kwargs(**given):
-    return {"kwargs": given}
+def kwargs(**settings):
+    return {"kwargs": settings}
 
 
 BOTH_OWN, BOTH_NONE = (
@@ -316,14 +316,14 @@ class WireRun:
 
     def pictures(self, setting):
         """File name → (declared MIME type, decoded picture), through the text of the request."""
-        found = {}
+        images = {}
         for request in self.of(setting):
             [sample] = [s for s in samples_of(self.stage.root) if s.text in request.text]
             [url] = request.pictures
             head, data = url.split(";base64,")
             picture = Image.open(io.BytesIO(base64.b64decode(data)))
-            found[sample.picture.name] = (head.removeprefix("data:"), picture)
-        return found
+            images[sample.picture.name] = (head.removeprefix("data:"), picture)
+        return images
 
 
 @pytest.fixture(scope="module")
@@ -392,8 +392,8 @@ def test_images_are_sent_as_it_is_set_if_they_can_be_and_the_size_is_recorded(wi
 @pytest.mark.parametrize("name", ["plain.png", "alpha.png", "jpeg_in_disguise.png", "camera.JPG"])
 def test_conversion_to_png_and_shrinking_lose_nothing_else(wire, name):
     folder = wire.stage.root / "MMBench-GUI" / "offline_images" / "os_web"
-    with Image.open(folder / name) as whole:
-        mode, small = whole.mode, whole.copy()
-        assert wire.pictures("png")[name][1].convert(mode).tobytes() == whole.tobytes()
+    with Image.open(folder / name) as original:
+        mode, small = original.mode, original.copy()
+        assert wire.pictures("png")[name][1].convert(mode).tobytes() == original.tobytes()
     small.thumbnail((100, 100))
     assert wire.pictures("small")[name][1].convert(mode).tobytes() == small.tobytes()

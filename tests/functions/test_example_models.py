@@ -114,6 +114,6 @@ def test_an_example_says_what_it_is_and_imports_the_one_door_of_the_program_only
     nodes = list(ast.walk(ast.parse(Path(module.__file__).read_text("utf-8"))))
     imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
     imported |= {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
-    ours = {name for name in imported if name.partition(".")[0] in ("models", "utils")}
-    assert ours == {"models.base"}
+    of_the_program = {name for name in imported if name.partition(".")[0] in ("models", "utils")}
+    assert of_the_program == {"models.base"}
     assert f"configs/config_{module.__name__.split('.')[1]}.json" in module.__doc__

@@ -87,9 +87,9 @@ def test_the_point_is_the_centre_of_the_words_that_fit_best(lead, instruction, r
 
 
 SHOP = [
-    each
+    entry
     for text, y in (("Wool scarf", 0.2), ("Linen apron", 0.4), ("Oak stool", 0.6))
-    for each in (line(text, 0.1, y, 0.2, y + 0.04), line("Reorder", 0.8, y, 0.9, y + 0.04))
+    for entry in (line(text, 0.1, y, 0.2, y + 0.04), line("Reorder", 0.8, y, 0.9, y + 0.04))
 ]
 CHAPTERS = [line("Chapter 15", y1=0.1, y2=0.2), line("Chapter 16", y1=0.3, y2=0.4)]
 
@@ -191,11 +191,11 @@ def test_each_image_is_read_once_and_again_only_when_the_file_changed(tmp_path):
 
 def test_only_the_users_words_count_and_what_cannot_be_answered_is_an_error(tmp_path):
     (tmp_path / "screen.png").write_bytes(b"x")
-    asked = message(tmp_path / "screen.png", L2_LEAD + "Sing")
-    assert Counting().generate(asked, dataset_name=GROUNDING, temperature=0.7) == NO_TARGET
+    request = message(tmp_path / "screen.png", L2_LEAD + "Sing")
+    assert Counting().generate(request, dataset_name=GROUNDING, temperature=0.7) == NO_TARGET
     with pytest.raises(ValueError, match=r"GUIElementGrounding.*not GUISurfing"):
-        Counting().generate(asked, dataset_name="GUISurfing")
-    for part in asked:
+        Counting().generate(request, dataset_name="GUISurfing")
+    for part in request:
         with pytest.raises(ValueError, match="needs one image and a user's text"):
             Counting().generate([part], dataset_name=GROUNDING)
 
@@ -216,8 +216,11 @@ def test_text_on_a_real_image_is_found_where_it_was_drawn(tmp_path, mode):
     box_px = draw.textbbox((400, 220), "Cancel", font=font)
     image.convert(mode).save(tmp_path / "screen.png")
     Image.new("RGB", (320, 200), "navy").save(tmp_path / "empty.png")
-    model, asked = OCRBaseline(), message(tmp_path / "screen.png", L2_LEAD + "The 'Cancel' button")
-    reply = model.generate(asked, dataset_name=GROUNDING)
+    model, request = (
+        OCRBaseline(),
+        message(tmp_path / "screen.png", L2_LEAD + "The 'Cancel' button"),
+    )
+    reply = model.generate(request, dataset_name=GROUNDING)
     x_frac, y_frac = parser_response_into_coordinates(reply)
     assert box_px[0] <= x_frac * 640 <= box_px[2] and box_px[1] <= y_frac * 320 <= box_px[3]
     empty = message(tmp_path / "empty.png", "Save")
@@ -248,7 +251,7 @@ LETTER = "Write a mail to Ines Vega with the subject “Keys”."
     ],
 )
 def test_a_task_is_gone_through_name_by_name(lines, so_far, action):
-    listed = "".join(f"{number}. {each}\n" for number, each in enumerate(so_far, 1))
-    said = f"Your actions so far:\n{listed}\n" * bool(so_far)
-    reply = answer_task(f"Task: {LETTER}\n\n{said}This is the screen now.", lines)
+    listed = "".join(f"{number}. {entry}\n" for number, entry in enumerate(so_far, 1))
+    history = f"Your actions so far:\n{listed}\n" * bool(so_far)
+    reply = answer_task(f"Task: {LETTER}\n\n{history}This is the screen now.", lines)
     assert reply.endswith(f"\nAction: {action}")

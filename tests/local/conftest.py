@@ -122,9 +122,9 @@ def without_weights(folder, is_gone):
     from safetensors.torch import load_file, save_file
 
     weights = load_file(folder / "model.safetensors")
-    left = {name: value for name, value in weights.items() if not is_gone(name)}
-    save_file(left, folder / "model.safetensors", metadata={"format": "pt"})
-    return len(weights) - len(left)
+    remaining = {name: value for name, value in weights.items() if not is_gone(name)}
+    save_file(remaining, folder / "model.safetensors", metadata={"format": "pt"})
+    return len(weights) - len(remaining)
 
 
 OF_ONE_SIZE = 6
@@ -134,12 +134,12 @@ OF_ONE_SIZE = 6
 def questions(tmp_path_factory):
     """Messages on pictures of many sizes, with texts of many lengths."""
     folder, dice = tmp_path_factory.mktemp("pictures"), random.Random(3)
-    found = []
+    requests = []
     for number in range(48):
         wh = (dice.randrange(40, 500), dice.randrange(40, 400))
         wh = (200, 150) if number < OF_ONE_SIZE else wh
         noise = Image.frombytes("L", wh, dice.randbytes(wh[0] * wh[1]))  # the same in every run
         darker = noise.point(lambda value, least=5 * number: least + value * (250 - least) // 255)
         darker.convert("RGB").save(path := folder / f"{number}.png")
-        found.append(messages_of(path, "Where is " + "it " * dice.randrange(1, 30)))
-    return found
+        requests.append(messages_of(path, "Where is " + "it " * dice.randrange(1, 30)))
+    return requests

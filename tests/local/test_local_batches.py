@@ -88,14 +88,14 @@ def test_a_batch_answers_as_each_request_does_alone(family, functions, lively, q
 
 @pytest.mark.parametrize("family", tiny_checkpoint.FAMILIES)
 def test_inputs_made_by_hand_find_their_images_where_the_processors_do(family, lively, questions):
-    whole, by_hand = (
+    complete, by_hand = (
         of(lively[family], generate_cfg=EIGHT_TOKENS, preprocess_function=function)
         for function in (preprocess, preprocess_by_hand)
     )
-    expected, found = encoded_all(whole, questions[:8]), encoded_all(by_hand, questions[:8])
-    for one, other in zip(expected, found, strict=True):
+    expected, actual = encoded_all(complete, questions[:8]), encoded_all(by_hand, questions[:8])
+    for one, other in zip(expected, actual, strict=True):
         assert one.inputs["mm_token_type_ids"].equal(other.inputs["mm_token_type_ids"])
-    assert replies(by_hand, found, 4) == replies(whole, expected, 1)
+    assert replies(by_hand, actual, 4) == replies(complete, expected, 1)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,11 @@ def test_penalties_do_not_look_at_padding(settings, lively, questions):
 def test_settings_that_count_the_prompt_make_batches_of_one(settings, llava, questions):
     wrapper = of(llava, generate_cfg=settings, batch_size=4)
     with ThreadPoolExecutor(6) as pool:
-        list(pool.map(lambda asked: wrapper.generate(wrapper.request(asked, L2)), questions[:6]))
+        list(
+            pool.map(
+                lambda messages: wrapper.generate(wrapper.request(messages, L2)), questions[:6]
+            )
+        )
     assert "in 6 batches of 1.0" in wrapper.notes_after()[0]
 
 
@@ -125,7 +129,7 @@ def request(length, **more):
 def test_ids_and_masks_are_padded_on_the_left_and_images_joined_in_order():
     one, two = torch.full((3, 5), 1.0), torch.full((7, 5), 2.0)
     pair = [request(2, pixel_values=one), request(4, pixel_values=two)]
-    batch = collate([{**each, "mode": "chat"} for each in pair])
+    batch = collate([{**one_item, "mode": "chat"} for one_item in pair])
     bare = collate([{"input_ids": request(n)["input_ids"]} for n in (2, 4)])
     assert batch["input_ids"].tolist() == [[2, 2, 1, 2], [1, 2, 3, 4]]
     assert batch["attention_mask"].tolist() == [[0, 0, 1, 1], [1, 1, 1, 1]]
@@ -135,7 +139,7 @@ def test_ids_and_masks_are_padded_on_the_left_and_images_joined_in_order():
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "named"),
+    ("first", "second", "expected_name"),
     [
         ({"masks": torch.ones(1, 3, 5)}, {"masks": torch.ones(1, 4, 6)}, "input masks has shapes"),
         ({"size": [1, 2]}, {"size": [3, 4]}, "input size (list) differs"),
@@ -157,10 +161,10 @@ def test_ids_and_masks_are_padded_on_the_left_and_images_joined_in_order():
         ({"hint": 1}, {}, "hint exist for only some samples"),
     ],
 )
-def test_what_cannot_be_put_together_is_named(first, second, named):
+def test_what_cannot_be_put_together_is_named(first, second, expected_name):
     with pytest.raises(CannotCollate) as raised:
         collate([request(2, **first), request(2, **second)])
-    assert named in str(raised.value)
+    assert expected_name in str(raised.value)
 
 
 PROMPTS = [[0, 0, 1, 2], [1, 2, 3, 4]]
@@ -178,15 +182,15 @@ PROMPTS = [[0, 0, 1, 2], [1, 2, 3, 4]]
 def test_rows_come_back_without_padding_on_either_side(end, completions, rows):
     prompts, lengths = torch.tensor(PROMPTS[: len(rows)]), [2, 4][: len(rows)]
     alone = torch.tensor(completions)  # a method that leaves the prompt out
-    whole = torch.cat([prompts, alone], 1)
-    for outputs, heads in ((alone, [[], []]), (whole, [[1, 2], PROMPTS[1]])):
-        found = rows_of(outputs, prompts, lengths, frozenset([end]), pad_id=0)
+    complete = torch.cat([prompts, alone], 1)
+    for outputs, heads in ((alone, [[], []]), (complete, [[1, 2], PROMPTS[1]])):
+        actual = rows_of(outputs, prompts, lengths, frozenset([end]), pad_id=0)
         expected = [[head + row] for head, row in zip(heads, rows, strict=False)]
-        assert [row.tolist() for row in found] == expected
+        assert [row.tolist() for row in actual] == expected
 
 
 @pytest.mark.parametrize(
-    ("lengths", "most", "budget", "group"),
+    ("lengths", "max_size", "budget", "group"),
     [
         ([10, 900, 12, 11, 950], 3, 10**6, {0, 2, 3}),
         ([900, 10, 12, 950, 901], 3, 10**6, {0, 3, 4}),
@@ -199,8 +203,10 @@ def test_rows_come_back_without_padding_on_either_side(end, completions, rows):
         ([900, 10, 12], 3, 0, {0}),
     ],
 )
-def test_those_of_similar_length_go_with_the_one_that_waited_longest(lengths, most, budget, group):
-    assert set(batches.choose_similar(lengths, most, lambda length: budget)) == group
+def test_those_of_similar_length_go_with_the_one_that_waited_longest(
+    lengths, max_size, budget, group
+):
+    assert set(batches.choose_similar(lengths, max_size, lambda length: budget)) == group
 
 
 @pytest.mark.parametrize(
@@ -272,16 +278,16 @@ class Model:
             self.may_go_on.set()
 
     def __call__(self, items):
-        self.batches.append([each.number for each in items])
+        self.batches.append([one_item.number for one_item in items])
         self.kept.append(any(tensors() is not None for tensors in self.tensors))
         tensors = threading.Event()  # what a batch holds on the device
         self.tensors.append(weakref.ref(tensors))
         assert len(self.batches) > 1 or self.may_go_on.wait(60)
         wait_until(lambda: len(self.made) >= min(self.total, self.answered + 3 * len(items)))
-        if len(items) * max(each.input_length for each in items) > self.room:
+        if len(items) * max(one_item.input_length for one_item in items) > self.room:
             self.failed += 1
             raise OutOfMemory(f"no room for {len(items)}")
-        if any(each.number in self.broken for each in items):
+        if any(one_item.number in self.broken for one_item in items):
             raise CallError("model", "broken")
         if self.failures and (failure := self.failures.pop(0)):
             try:
@@ -289,23 +295,25 @@ class Model:
             except AttributeError as error:
                 raise failure from error
         self.answered += len(items)
-        return [10 * each.number for each in items]
+        return [10 * one_item.number for one_item in items]
 
 
 def ask_all(model, size, items, *, on_cpu=True, threads=None, **more):
     """Results (or what was raised), by item."""
     batcher, results = Batcher(model, size, on_cpu=on_cpu, **more), {}
-    made = getattr(model, "made", [])
+    prepared_items = getattr(model, "made", [])
 
-    def ask(each):
+    def ask(one_item):
         try:
-            results[each.number] = batcher.answer(lambda: made.append(each) or each)
+            results[one_item.number] = batcher.answer(
+                lambda: prepared_items.append(one_item) or one_item
+            )
         except (CallError, Abandoned) as error:
-            results[each.number] = error
+            results[one_item.number] = error
 
     with ThreadPoolExecutor(threads or len(items)) as pool:
-        for each in items:
-            pool.submit(ask, each)
+        for one_item in items:
+            pool.submit(ask, one_item)
         if isinstance(model, Model):
             model.may_go_on.set()
     return results
@@ -366,7 +374,7 @@ class Quadratic(Model):
         self.counts = []  # of samples at once, and the longest of them
 
     def __call__(self, items):
-        longest = max(each.input_length for each in items)
+        longest = max(one_item.input_length for one_item in items)
         if len(items) * (longest + longest**2 / 1000) > self.memory:
             self.failed += 1
             raise OutOfMemory(f"no room for {len(items)}")
@@ -401,8 +409,10 @@ def test_a_limit_recovers_when_memory_is_there_again(capsys):
 def test_what_a_reply_may_have_counts_like_the_prompt(capsys):
     model = Model(room=39, total=32)  # four prompts of 10 tokens are too many
     ask_all(model, 8, [item(n, 10) for n in range(32)], on_cpu=False, reply_tokens=90)
-    told = re.search(r"with (\d+) samples at once \((\d+) tokens\)", capsys.readouterr().err)
-    assert told is not None and int(told[2]) == 100 * int(told[1])
+    warning_match = re.search(
+        r"with (\d+) samples at once \((\d+) tokens\)", capsys.readouterr().err
+    )
+    assert warning_match is not None and int(warning_match[2]) == 100 * int(warning_match[1])
 
 
 def test_one_that_fails_or_is_too_large_by_itself_which_is_tried_twice_fails_alone():
@@ -426,18 +436,22 @@ def test_what_failed_holds_no_tensors_while_others_are_generated():
         batcher.answer(lambda: item(0))
     assert batcher.answer(lambda: item(1)) == 10
     assert raised.value.__cause__ is None and model.kept == [False, False]
-    model, made = Model(failures=[None, CallError("model", "broken"), OutOfMemory("no room")]), []
+    model, prepared_items = (
+        Model(failures=[None, CallError("model", "broken"), OutOfMemory("no room")]),
+        [],
+    )
     model.may_go_on.clear()
     batcher = Batcher(model, 3, on_cpu=True)
     with ThreadPoolExecutor(4) as pool:
         first = pool.submit(batcher.answer, lambda: item(3))
         wait_until(lambda: model.batches)
-        asked = [
-            pool.submit(batcher.answer, lambda n=n: made.append(n) or item(n)) for n in range(3)
+        messages = [
+            pool.submit(batcher.answer, lambda n=n: prepared_items.append(n) or item(n))
+            for n in range(3)
         ]
-        wait_until(lambda: len(made) == 3)  # so they go together
+        wait_until(lambda: len(prepared_items) == 3)  # so they go together
         model.may_go_on.set()
-        assert [each.result(60) for each in (*asked, first)] == [0, 10, 20, 30]
+        assert [one_item.result(60) for one_item in (*messages, first)] == [0, 10, 20, 30]
     assert model.kept == [False] * 6
 
 
@@ -473,7 +487,7 @@ def test_samples_that_cannot_go_together_go_one_by_one(error, warning, size, cap
 @pytest.mark.parametrize("is_told", [True, False])
 def test_an_odd_sample_does_not_end_batches(is_told, capsys):
     def refuses(items):
-        return 40 in [each.number for each in items]
+        return 40 in [one_item.number for one_item in items]
 
     items = [item(n, form="text only" if is_told and n == 40 else "") for n in range(400)]
     model = Picky(refuses, CannotCollate, total=400)
@@ -485,14 +499,18 @@ def test_an_odd_sample_does_not_end_batches(is_told, capsys):
 
 def test_questions_without_an_image_go_together_and_leave_the_others_alone(lively, questions):
     wrapper = of(lively["qwen2_5_vl"], generate_cfg=EIGHT_TOKENS, batch_size=4)
-    asked = [[questions[n][-1]] if n % 4 == 3 else questions[n] for n in range(16)]
+    messages = [[questions[n][-1]] if n % 4 == 3 else questions[n] for n in range(16)]
     alone = of(lively["qwen2_5_vl"], generate_cfg=EIGHT_TOKENS)
     expected = [
-        one.text for each in encoded_all(alone, asked) for one in alone.model().answer([each])
+        one.text
+        for one_item in encoded_all(alone, messages)
+        for one in alone.model().answer([one_item])
     ]
     with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(lambda each: wrapper.generate(wrapper.request(each, L2)), asked))
-    assert [generation.text for generation in found] == expected
+        actual = list(
+            pool.map(lambda one_item: wrapper.generate(wrapper.request(one_item, L2)), messages)
+        )
+    assert [generation.text for generation in actual] == expected
     batches_run = int(re.search(r"in (\d+) batches", wrapper.notes_after()[0])[1])
     assert batches_run <= 8
 
@@ -520,42 +538,46 @@ def test_a_batch_waits_for_inputs_that_are_being_prepared():
 
 @pytest.mark.parametrize(("size", "nbytes"), [(1, 1), (4, 1), (8, batches.READY_BYTES)])
 def test_what_is_prepared_ahead_follows_the_size_of_the_batches_and_of_the_inputs(size, nbytes):
-    model, made = Model(), []
+    model, prepared_items = Model(), []
     batcher = Batcher(model, size, on_cpu=True)
 
-    def most():
+    def max_size():
         """Those under way, fewer where threads come late, and those ahead of them."""
         if nbytes == 1:
             return len(model.batches[0]) + batches.most_ahead(size)
         return 1 + 2 * encoder_count()  # only those that were on their way when all was full
 
     def make(number):
-        made.append(number)
+        prepared_items.append(number)
         return item(number, nbytes=nbytes)
 
     with ThreadPoolExecutor(3 * size + 10) as pool:
-        asked = [pool.submit(batcher.answer, lambda n=n: make(n)) for n in range(3 * size + 10)]
-        wait_until(lambda: model.batches and (nbytes > 1 or len(made) >= most()))
+        messages = [pool.submit(batcher.answer, lambda n=n: make(n)) for n in range(3 * size + 10)]
+        wait_until(lambda: model.batches and (nbytes > 1 or len(prepared_items) >= max_size()))
         threading.Event().wait(0.2)
-        assert len(made) <= most()
+        assert len(prepared_items) <= max_size()
         model.may_go_on.set()
-        assert [each.result(60) for each in asked] == [10 * n for n in range(len(asked))]
+        assert [one_item.result(60) for one_item in messages] == [
+            10 * n for n in range(len(messages))
+        ]
     assert of("no", batch_size=size).in_flight(4) == size + batches.most_ahead(size)
 
 
 def test_whoever_waits_when_the_run_stops_is_let_go_and_nobody_comes_after_the_end():
-    model, made = Model(), []
+    model, prepared_items = Model(), []
     batcher = Batcher(model, 1, on_cpu=True)
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(batcher.answer, lambda: item(0))
         wait_until(lambda: model.batches)
-        others = [pool.submit(batcher.answer, lambda: made.append(1) or item(1)) for _ in "ab"]
-        wait_until(lambda: len(made) == 2)
+        others = [
+            pool.submit(batcher.answer, lambda: prepared_items.append(1) or item(1)) for _ in "ab"
+        ]
+        wait_until(lambda: len(prepared_items) == 2)
         threading.Event().wait(0.05)
         batcher.abandon()
         model.may_go_on.set()
         assert first.result(60) == 0
-        assert all(isinstance(each.exception(60), Abandoned) for each in others)
+        assert all(isinstance(one_item.exception(60), Abandoned) for one_item in others)
     batcher.close()
     with pytest.raises(Abandoned):
         batcher.answer(lambda: item(2))

@@ -23,7 +23,7 @@ def test_a_model_with_a_chat_template_needs_no_padding_token(nothing, llava, cop
     folder = copy_of(llava, tokenizer_config=nothing, generation_config=nothing)
     wrapper = of(folder, generate_cfg={"max_new_tokens": 6})
     encoded = encoded_all(wrapper, questions[8:14])
-    alone = [texts(wrapper, [each])[0] for each in encoded]
+    alone = [texts(wrapper, [item])[0] for item in encoded]
     assert len(set(alone)) > 3
     assert texts(wrapper, encoded) == alone
     assert encoded[0].image_sizes[0].seen_wh is None  # its grid says nothing about the whole image
@@ -52,7 +52,7 @@ def prompt_of(wrapper, messages):
 
 
 @pytest.mark.parametrize(
-    ("template", "why", "place"),
+    ("template", "why", "template_file"),
     [
         (FOR_EVERY_PART, None, "chat_template"),
         (INDEXED, None, "additional_chat_templates/default"),
@@ -65,18 +65,20 @@ def prompt_of(wrapper, messages):
         (ONLY_TEXTS, "of the user message; write a preprocess_functio", "chat_template"),
     ],
 )
-def test_a_system_prompt_is_shown_or_refused(template, why, place, llava, copy_of, questions):
+def test_a_system_prompt_is_shown_or_refused(
+    template, why, template_file, llava, copy_of, questions
+):
     folder = copy_of(llava)
     (folder / "chat_template.jinja").unlink()
-    (file := folder / f"{place}.jinja").parent.mkdir(exist_ok=True)
+    (file := folder / f"{template_file}.jinja").parent.mkdir(exist_ok=True)
     file.write_text(template)
-    wrapper, asked = of(folder), questions[0]
+    wrapper, messages_asked = of(folder), questions[0]
     if template != ONLY_TEXTS:
-        assert "Where" in prompt_of(wrapper, asked)
-        asked = [SYSTEM, *asked]
+        assert "Where" in prompt_of(wrapper, messages_asked)
+        messages_asked = [SYSTEM, *messages_asked]
     with pytest.raises(UserFunctionError, match=why) if why else nullcontext():
-        shown = prompt_of(wrapper, asked)
-        assert "You are  a GUI agent." in shown and "Where" in shown
+        prompt = prompt_of(wrapper, messages_asked)
+        assert "You are  a GUI agent." in prompt and "Where" in prompt
 
 
 def test_a_chat_template_that_only_the_tokenizer_has_will_do(llava, copy_of, questions):
@@ -100,8 +102,8 @@ def test_a_prompt_begins_with_one_token_of_beginning(template_begins, llava, cop
     inner.save(str(folder / "tokenizer.json"))
     template = ("{{ bos_token }}" if template_begins else "") + FOR_EVERY_PART
     (folder / "chat_template.jinja").write_text(template)
-    shown = prompt_of(of(folder), questions[0])
-    assert shown.startswith(begin + "USER: ") and shown.count(begin) == 1
+    prompt = prompt_of(of(folder), questions[0])
+    assert prompt.startswith(begin + "USER: ") and prompt.count(begin) == 1
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
@@ -176,7 +178,7 @@ OWN_CONFIG = {
 
 
 @pytest.fixture
-def own(llava, copy_of, monkeypatch, tmp_path):
+def with_own_code(llava, copy_of, monkeypatch, tmp_path):
     """Makes a checkpoint whose classes come with it."""
     monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path / "modules"))
 
@@ -184,15 +186,15 @@ def own(llava, copy_of, monkeypatch, tmp_path):
         folder = copy_of(llava, config=OWN_CONFIG)
         (folder / "own.py").write_text(source)
         weights = load_file(file := folder / "model.safetensors")
-        named = {name.replace("language_model.lm", "lm"): each for name, each in weights.items()}
-        save_file(named, file, metadata={"format": "pt"})
+        renamed = {name.replace("language_model.lm", "lm"): item for name, item in weights.items()}
+        save_file(renamed, file, metadata={"format": "pt"})
         return folder
 
     return make
 
 
-def test_a_checkpoints_own_code_runs_where_the_config_trusts_it(own, questions):
-    folder = own(OWN_MODEL)
+def test_a_checkpoints_own_code_runs_where_the_config_trusts_it(with_own_code, questions):
+    folder = with_own_code(OWN_MODEL)
     assert "trust_remote_code" in stopped_by(folder)
     trusted = of(
         folder,
@@ -204,8 +206,8 @@ def test_a_checkpoints_own_code_runs_where_the_config_trusts_it(own, questions):
     assert trusted.generate(trusted.request(questions[0], "any")).reply == "Why? ['picture']"
 
 
-def test_weights_that_quantised_layers_miss_are_a_warning(own, capsys):
-    folder = own(OWN_MODEL + "\n    hf_quantizer = 'of some library'\n")
+def test_weights_that_quantised_layers_miss_are_a_warning(with_own_code, capsys):
+    folder = with_own_code(OWN_MODEL + "\n    hf_quantizer = 'of some library'\n")
     assert without_weights(folder, lambda name: name == "lm_head.weight") == 1
     of(folder, trust_remote_code=True).warm_up()
     line = r"warning: .*1 weights of the checkpoint are missing .*quantised"

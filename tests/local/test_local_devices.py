@@ -34,14 +34,16 @@ def ask(do, devices=("cuda:1",)):
         do("postprocess")
         return outputs
 
-    held = Checkpoint(SimpleNamespace(chat=chat), None, devices=devices)
-    model = LoadedModel("m", entry_of("", generate_function="chat"), held, preprocess, postprocess)
+    checkpoint = Checkpoint(SimpleNamespace(chat=chat), None, devices=devices)
+    model = LoadedModel(
+        "m", entry_of("", generate_function="chat"), checkpoint, preprocess, postprocess
+    )
     return model.answer([model.encode(Prepared(L2, "fingerprint", {}, []))])[0]
 
 
-def raising(wanted, error):
+def raising(requested, error):
     def do(stage):
-        if stage == wanted:
+        if stage == requested:
             raise error
 
     return do
@@ -54,8 +56,8 @@ def device(monkeypatch):
     state.current = lambda: getattr(current, "index", 0)  # the first one in every new thread
 
     @contextmanager
-    def changed(wanted):
-        before, current.index = state.current(), torch.device(wanted).index
+    def changed(requested):
+        before, current.index = state.current(), torch.device(requested).index
         yield
         current.index = before
 
@@ -71,9 +73,9 @@ def device(monkeypatch):
 
 
 def test_user_functions_and_the_generate_method_find_the_device_of_their_model(device):
-    seen = {}
-    assert ask(lambda stage: seen.update({stage: device.current()})).reply == "answer"
-    assert seen == dict.fromkeys(STAGES, 1)
+    calls = {}
+    assert ask(lambda stage: calls.update({stage: device.current()})).reply == "answer"
+    assert calls == dict.fromkeys(STAGES, 1)
     assert device.current() == 0  # as the thread had it
 
 
@@ -238,6 +240,6 @@ def test_a_gpu_torch_cannot_use_is_no_reason_to_be_slow(
 ):
     nvidia()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    said = pytest.raises(StopRun, match="has a CUDA device that torch cannot use")
-    with said if is_refused else nullcontext():
+    refused = pytest.raises(StopRun, match="has a CUDA device that torch cannot use")
+    with refused if is_refused else nullcontext():
         of(llava, device_map=device_map).warm_up()

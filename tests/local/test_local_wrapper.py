@@ -40,14 +40,16 @@ def make(folders):
 @pytest.fixture
 def ask(picture):
     """Asks a wrapper about the picture."""
-    return lambda own, **more: own.generate(own.request(messages_of(picture, **more), L2))
+    return lambda wrapper, **more: wrapper.generate(
+        wrapper.request(messages_of(picture, **more), L2)
+    )
 
 
 @pytest.fixture
 def encode(picture):
     """Makes the inputs of a question about the picture, or about another one."""
-    return lambda own, path=picture, dataset=L2, **more: own.model().encode(
-        own.request(messages_of(path, **more), dataset)
+    return lambda wrapper, path=picture, dataset=L2, **more: wrapper.model().encode(
+        wrapper.request(messages_of(path, **more), dataset)
     )
 
 
@@ -85,9 +87,9 @@ def test_an_image_is_resized_once_within_the_limits(family, wh, limits, make, en
     Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
     sizes = encode(make(family, kwargs=limits), path).image_sizes[0]
     # The processors of these checkpoints have limits of their own: 3136 to 1003520 pixels.
-    least, most = limits.get("min_pixels", 3136), limits.get("max_pixels", 1003520)
+    least, largest = limits.get("min_pixels", 3136), limits.get("max_pixels", 1003520)
     factor = 32 if family == "qwen3_vl" else 28
-    assert sizes.seen_wh == smart_resize(*wh[::-1], factor, least, most)[::-1]
+    assert sizes.seen_wh == smart_resize(*wh[::-1], factor, least, largest)[::-1]
     assert sizes.file_wh == sizes.sent_wh == wh
 
 
@@ -97,19 +99,21 @@ def test_an_image_is_resized_once_within_the_limits(family, wh, limits, make, en
 def test_limits_of_a_video_are_halved_for_an_image(
     wh, limits, folders, copy_of, make, encode, tmp_path
 ):
-    own = {
+    wrapper = {
         "image_processor_type": "Glm4vImageProcessor",
         "patch_size": 14,
         "merge_size": 2,
         "temporal_patch_size": 2,
         "size": {"shortest_edge": 12544, "longest_edge": 3000000},
     }
-    folder = copy_of(folders["qwen2_5_vl"], processor_config={"image_processor": own})
+    folder = copy_of(folders["qwen2_5_vl"], processor_config={"image_processor": wrapper})
     Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
     for function in ({}, {"preprocess_function": naive}):  # as its own processor has it
-        seen = encode(make(folder=folder, kwargs=limits, **function), path).image_sizes[0].seen_wh
-        most = limits.get("max_pixels", 1500000)
-        assert seen == smart_resize(*wh[::-1], 28, 6272, most)[::-1]
+        actual_wh = (
+            encode(make(folder=folder, kwargs=limits, **function), path).image_sizes[0].seen_wh
+        )
+        largest = limits.get("max_pixels", 1500000)
+        assert actual_wh == smart_resize(*wh[::-1], 28, 6272, largest)[::-1]
 
 
 def naive(message, model, processor, **kwargs):
@@ -130,8 +134,10 @@ def test_limits_of_a_function_and_those_of_the_config_both_hold(
     function, wh, limits, expected, make, encode, tmp_path
 ):
     Image.new("RGB", wh, "white").save(path := tmp_path / "any.png")
-    found = encode(make(preprocess_function=function, kwargs=limits), path).image_sizes[0].seen_wh
-    assert found == smart_resize(*wh[::-1], *expected)[::-1]
+    seen_size = (
+        encode(make(preprocess_function=function, kwargs=limits), path).image_sizes[0].seen_wh
+    )
+    assert seen_size == smart_resize(*wh[::-1], *expected)[::-1]
 
 
 def last_only(message, model, processor, **kwargs):
@@ -262,34 +268,34 @@ def taught(folders, tmp_path_factory):
 def test_what_training_left_in_the_generation_settings_does_no_harm(
     taught, copy_of, make, ask, capsys
 ):
-    left = {"eos_token_id": None, "use_cache": False, "max_length": 4096}
-    folder = copy_of(taught, generation_config=left)
+    leftovers = {"eos_token_id": None, "use_cache": False, "max_length": 4096}
+    folder = copy_of(taught, generation_config=leftovers)
     wrapper = make(folder=folder, generate_cfg={"max_new_tokens": 40})
-    generation, held = ask(wrapper), wrapper.model().checkpoint
+    generation, loaded = ask(wrapper), wrapper.model().checkpoint
     assert (generation.text, generation.finish_reason) == (ANSWER, "stop")
     assert generation.usage["completion_tokens"] == len(ANSWER) + 1
-    assert held.generation["eos_token_id"] == held.tokenizer.eos_token_id
-    assert not {"use_cache", "max_length"} & held.generation.keys()
-    said = capsys.readouterr().out
-    assert "end token" in said and "use_cache" in said
+    assert loaded.generation["eos_token_id"] == loaded.tokenizer.eos_token_id
+    assert not {"use_cache", "max_length"} & loaded.generation.keys()
+    printed = capsys.readouterr().out
+    assert "end token" in printed and "use_cache" in printed
 
 
 def test_the_reply_is_the_completion_without_prompt_and_end_tokens(taught, make, ask):
 
-    def said(**generate_cfg):
+    def printed(**generate_cfg):
         wrapper = make(folder=taught, generate_cfg=generate_cfg)
         generation = ask(wrapper, system="Be brief.")
         assert wrapper.postprocess(L2)(generation.reply) == generation.text == generation.reply
         return generation
 
-    whole = said(max_new_tokens=40)
-    assert (whole.text, whole.finish_reason) == (ANSWER, "stop")
-    assert whole.usage["completion_tokens"] == len(ANSWER) + 1  # with the end token
-    assert whole.usage["prompt_tokens"] > 100
-    assert whole.runs_with == ON_THE_CPU
-    cut = said(max_new_tokens=5)
+    full = printed(max_new_tokens=40)
+    assert (full.text, full.finish_reason) == (ANSWER, "stop")
+    assert full.usage["completion_tokens"] == len(ANSWER) + 1  # with the end token
+    assert full.usage["prompt_tokens"] > 100
+    assert full.runs_with == ON_THE_CPU
+    cut = printed(max_new_tokens=5)
     assert (cut.text, cut.finish_reason) == (ANSWER[:5], "length")
-    stopped = said(max_new_tokens=40, stop_strings=["x="])
+    stopped = printed(max_new_tokens=40, stop_strings=["x="])
     assert (stopped.text, stopped.finish_reason) == ("click(x=", "stop")
     for function in (local_uitars.postprocess_uitars, local_aguvis.postprocess_aguvis):
         settings = {"generate_cfg": {"max_new_tokens": 40}, "postprocess_function": function}
@@ -302,7 +308,7 @@ def test_a_generate_method_of_the_models_own_may_return_text_or_what_postprocess
         model.odd = lambda **inputs: {"answer": "A"}
         return default_preprocess_function(message, model, processor, **kwargs)
 
-    def own(name, **settings):
+    def wrapper(name, **settings):
         # "forward" is a method of every model, so the check of the name passes; then ours comes.
         wrapper = make(generate_function="forward", preprocess_function=with_methods, **settings)
         model = wrapper.model().checkpoint.model
@@ -312,9 +318,9 @@ def test_a_generate_method_of_the_models_own_may_return_text_or_what_postprocess
     rich = make(generate_cfg={"max_new_tokens": 4, "return_dict_in_generate": True})
     assert ask(rich).text == ask(make()).text  # from an object with sequences
     with pytest.raises(CallError, match=r"forward returned dict"):
-        ask(own("odd"))
-    assert ask(own("chat")).reply == "said"
-    read = own("odd", postprocess_function=lambda out, *_, **kwargs: out["answer"])
+        ask(wrapper("odd"))
+    assert ask(wrapper("chat")).reply == "said"
+    read = wrapper("odd", postprocess_function=lambda out, *_, **kwargs: out["answer"])
     assert ask(read).reply == "A"
 
 
@@ -609,10 +615,10 @@ def test_settings_of_the_config_reach_the_library(folders, copy_of, make, encode
         },
     )
     assert prompt_of(wrapper, encode(wrapper)).endswith("quiet")
-    held = wrapper.model().checkpoint
-    assert held.model.config.text_config._attn_implementation == "eager"
-    assert held.model.config.vision_config._attn_implementation == "sdpa"
-    assert held.runs_with["attention"] == json.dumps(parts)
+    loaded = wrapper.model().checkpoint
+    assert loaded.model.config.text_config._attn_implementation == "eager"
+    assert loaded.model.config.vision_config._attn_implementation == "sdpa"
+    assert loaded.runs_with["attention"] == json.dumps(parts)
     with pytest.raises(StopRun, match="cannot be loaded"):
         make(kwargs={"load": {"quantization_config": {"quant_method": "no such"}}}).warm_up()
 
@@ -620,7 +626,9 @@ def test_settings_of_the_config_reach_the_library(folders, copy_of, make, encode
 def test_what_cannot_be_loaded_or_used_is_a_clear_error_and_not_kept(folders, copy_of, make, ask):
     def in_memory():
         gc.collect()
-        return sum(type(each).__name__.startswith("Qwen2_5_VLFor") for each in gc.get_objects())
+        return sum(
+            type(candidate).__name__.startswith("Qwen2_5_VLFor") for candidate in gc.get_objects()
+        )
 
     before, wrapper = in_memory(), make(generate_function="genrate")
     for _ in range(2):  # remembered, not loaded again

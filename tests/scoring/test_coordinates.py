@@ -15,14 +15,14 @@ from utils.import_utils import resolve
     [(28, 78400, 12845056), (28, 3136, 2116800), (28, 200704, 937664), (32, 65536, 16777216)],
 )
 def test_resizing_agrees_with_qwen_vl_utils(factor, min_pixels, max_pixels):
-    theirs = pytest.importorskip("qwen_vl_utils.vision_process").smart_resize
+    reference_resize = pytest.importorskip("qwen_vl_utils.vision_process").smart_resize
     dice = random.Random(factor + max_pixels)
     for _ in range(500):
         height, width = dice.randint(1, 5000), dice.randint(1, 5000)
         if max(height, width) / min(height, width) > 200:
             continue
         limits = {"factor": factor, "min_pixels": min_pixels, "max_pixels": max_pixels}
-        assert c.smart_resize(height, width, **limits) == theirs(height, width, **limits)
+        assert c.smart_resize(height, width, **limits) == reference_resize(height, width, **limits)
 
 
 def test_a_very_long_picture_keeps_one_unit_under_a_small_limit():
@@ -35,9 +35,9 @@ NO_SIZE = ("oops", "[1, 2", "[1, 2, 3]", "5", None, {"w": 1, "h": 2}, "[None, 3]
 
 def test_a_size_is_read_in_either_form_and_what_is_none_is_an_error():
     assert [c.read_size(same) for same in IN_EITHER_FORM] == [(1179, 2556)] * len(IN_EITHER_FORM)
-    for odd in NO_SIZE:
+    for not_a_size in NO_SIZE:
         with pytest.raises(ValueError, match="is not a size"):
-            c.read_size(odd)
+            c.read_size(not_a_size)
 
 
 @pytest.mark.parametrize(

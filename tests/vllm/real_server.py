@@ -95,26 +95,26 @@ class Place:
 
 
 @pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl", "qwen3_vl"])
-def place(request, tmp_path_factory):
+def setup(request, tmp_path_factory):
     """After a comparison of both ways."""
     assert os.environ.get("VLLM_PYTHON"), "VLLM_PYTHON must name a Python with vLLM: make test-vllm"
-    place = Place(tmp_path_factory.mktemp(request.param), request.param)
-    place.compared = place.run("--parity", place.config, "--model", "local", "vllm")
-    assert place.compared.code == 0, place.compared.output
-    print(place.compared.output)
-    return place
+    setup = Place(tmp_path_factory.mktemp(request.param), request.param)
+    setup.compared = setup.run("--parity", setup.config, "--model", "local", "vllm")
+    assert setup.compared.code == 0, setup.compared.output
+    print(setup.compared.output)
+    return setup
 
 
-def test_the_parity_command_finds_no_difference(place):
+def test_the_parity_command_finds_no_difference(setup):
     for dataset in (L1, L2):
-        said = place.compared.stdout.partition(f"parity on {dataset}")[2].split("File:")[0]
-        assert f"reply               equal in {LIMIT} of {LIMIT}" in said
-        assert f"prompt tokens       equal in {LIMIT} of {LIMIT}" in said
-        assert "nothing differs" in said
+        parity = setup.compared.stdout.partition(f"parity on {dataset}")[2].split("File:")[0]
+        assert f"reply               equal in {LIMIT} of {LIMIT}" in parity
+        assert f"prompt tokens       equal in {LIMIT} of {LIMIT}" in parity
+        assert "nothing differs" in parity
 
 
-def test_both_ways_give_the_same_answers_to_images_of_the_same_size(place):
-    local, served = place.answers("local"), place.answers("vllm")
+def test_both_ways_give_the_same_answers_to_images_of_the_same_size(setup):
+    local, served = setup.answers("local"), setup.answers("vllm")
     assert local.keys() == served.keys() and len(local) == 2 * LIMIT
 
     def of(record):
@@ -126,26 +126,26 @@ def test_both_ways_give_the_same_answers_to_images_of_the_same_size(place):
     assert distinct >= 10
 
 
-def test_nothing_of_the_server_is_left_and_a_second_run_starts_none(place):
-    assert list((place.home / "tmp").glob("vllm_*.log")) == []
-    assert of_session_with(str(place.checkpoint)) == []
-    again = place.run()
+def test_nothing_of_the_server_is_left_and_a_second_run_starts_none(setup):
+    assert list((setup.home / "tmp").glob("vllm_*.log")) == []
+    assert of_session_with(str(setup.checkpoint)) == []
+    again = setup.run()
     assert (again.code, again.output.count("queried 0")) == (0, 4), again.output
     assert "starting a vLLM server" not in again.output
 
 
-def test_a_killed_run_takes_all_processes_of_the_server_along(place):
-    process = runs.start(*place.arguments, "--model", "vllm", "--fresh", **place.where)
+def test_a_killed_run_takes_all_processes_of_the_server_along(setup):
+    process = runs.start(*setup.arguments, "--model", "vllm", "--fresh", **setup.where)
     for line in process.stderr:
         if "answers on port" in line:
             break
-    pids = of_session_with(str(place.checkpoint))
+    pids = of_session_with(str(setup.checkpoint))
     assert len(pids) >= 3, pids  # keeper, API server, engine
     handles = [os.pidfd_open(pid) for pid in pids]
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert all(select.select([handle], [], [], 120)[0] for handle in handles)
-    assert of_session_with(str(place.checkpoint)) == []
+    assert of_session_with(str(setup.checkpoint)) == []
 
 
 def of_session_with(word):
@@ -154,6 +154,6 @@ def of_session_with(word):
         ["ps", "-wweo", "pid=,sess=,stat=,args="], capture_output=True, text=True, check=True
     ).stdout
     rows = [line.split(None, 3) for line in table.splitlines()]
-    own = str(os.getsid(0))
-    sessions = {row[1] for row in rows if word in row[3] and row[1] != own}
+    session_id = str(os.getsid(0))
+    sessions = {row[1] for row in rows if word in row[3] and row[1] != session_id}
     return [int(row[0]) for row in rows if row[1] in sessions and not row[2].startswith("Z")]

@@ -25,11 +25,11 @@ def test_settings_reach_the_server_and_neither_secrets_nor_what_is_meant_for_thi
     assert set(server_environment(environ, key="k")) == {*SETTINGS.split(), *OURS}
 
 
-@pytest.mark.parametrize(("vllm_python", "kept"), [("/x/python", False), ("", True)])
-def test_another_python_does_not_get_the_module_path_of_this_one(vllm_python, kept):
+@pytest.mark.parametrize(("vllm_python", "remains"), [("/x/python", False), ("", True)])
+def test_another_python_does_not_get_the_module_path_of_this_one(vllm_python, remains):
     environ = {"VLLM_PYTHON": vllm_python, "PYTHONPATH": "mine", "VLLM_API_KEY": "of-another"}
     got = server_environment(environ, key="k")
-    assert (got.get("PYTHONPATH") == "mine") is kept
+    assert (got.get("PYTHONPATH") == "mine") is remains
     assert got["PYTHONSAFEPATH"] == "1"  # nor the folder in which the run was started
     assert got["VLLM_API_KEY"] == "k"
 
@@ -37,11 +37,11 @@ def test_another_python_does_not_get_the_module_path_of_this_one(vllm_python, ke
 def test_a_python_without_vllm_or_that_cannot_be_run_is_told_from_one_with_it(tmp_path):
     python = fake_vllm.install(tmp_path)
     assert interpreter_problems({"VLLM_PYTHON": str(python)}) == []
-    [there] = interpreter_problems({"VLLM_PYTHON": str(python), "FAKE_VLLM": "absent"})
-    assert "vLLM is not installed there" in there and "requirements/vllm.txt" in there
-    [here] = interpreter_problems({})
-    assert here.startswith(f"this program's own {sys.executable}: vLLM is not installed")
-    assert "requirements/vllm.txt" in here and "VLLM_PYTHON=" in here
+    [of_the_other] = interpreter_problems({"VLLM_PYTHON": str(python), "FAKE_VLLM": "absent"})
+    assert "vLLM is not installed there" in of_the_other and "requirements/vllm.txt" in of_the_other
+    [of_this_one] = interpreter_problems({})
+    assert of_this_one.startswith(f"this program's own {sys.executable}: vLLM is not installed")
+    assert "requirements/vllm.txt" in of_this_one and "VLLM_PYTHON=" in of_this_one
     python.write_text("#!/nowhere/python\n")
     for path in ("nowhere/python", str(python)):
         [problem] = interpreter_problems({"VLLM_PYTHON": path})
@@ -73,7 +73,7 @@ def test_arguments_are_written_out(value, words):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--max-num-seqs", "8", "-tp", "2", "-O3", "--seed", "-1"], []),
         (["--host", "0.0.0.0"], ['"--host": the program sets address']),
@@ -93,10 +93,10 @@ def test_arguments_are_written_out(value, words):
         ),
     ],
 )
-def test_arguments_that_the_program_sets_itself_are_refused_shortened_too(words, said):
-    found = list(serve_problems(words))
-    assert len(found) == len(said)
-    assert all(line.startswith(start) for line, start in zip(found, said, strict=True))
+def test_arguments_that_the_program_sets_itself_are_refused_shortened_too(words, message):
+    problems = list(serve_problems(words))
+    assert len(problems) == len(message)
+    assert all(line.startswith(start) for line, start in zip(problems, message, strict=True))
 
 
 @pytest.mark.parametrize(

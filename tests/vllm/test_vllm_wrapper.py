@@ -21,27 +21,27 @@ SECRETS = {"OPENAI_API_KEY": "sk-precious-openai-1", "WANDB_API_KEY": "precious-
 @pytest.fixture
 def stage(tmp_path, monkeypatch):
     """Its model `m` is a checkpoint that the stand-in serves."""
-    made = Stage.make(tmp_path, NOBODY)
+    new_stage = Stage.make(tmp_path, NOBODY)
     for folder in ("checkpoint", "tmp"):
         (tmp_path / folder).mkdir()
     (tmp_path / "checkpoint" / "config.json").write_text("{}")
     (tmp_path / "checkpoint" / "model.safetensors").write_text("weights")
     (tmp_path / "template.jinja").write_text("{{ messages }}")
-    made.model = {
+    new_stage.model = {
         "m": {
             "model_path": "checkpoint",
             "imp_type": "vllm",
             "generate_cfg": {"max_tokens": 16, "temperature": 0},
         }
     }
-    made.env = {
+    new_stage.env = {
         "VLLM_PYTHON": str(fake_vllm.install(tmp_path)),
         "TMPDIR": str(tmp_path / "tmp"),
         "FAKE_VLLM_NOTES": str(tmp_path / "vllm_notes.jsonl"),
         **SECRETS,
     }
-    monkeypatch.setattr("tempfile.tempdir", made.env["TMPDIR"])  # read once in a process
-    return made
+    monkeypatch.setattr("tempfile.tempdir", new_stage.env["TMPDIR"])  # read once in a process
+    return new_stage
 
 
 def acting(how):
@@ -69,11 +69,11 @@ def all_gone(stage):
 
 def handles_of(pids):
     """Of the processes among these that are there."""
-    found = []
+    lines = []
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
-            found.append(os.pidfd_open(pid))
-    return found
+            lines.append(os.pidfd_open(pid))
+    return lines
 
 
 def all_end(handles, timeout_s=0):
@@ -139,7 +139,7 @@ def test_any_name_of_a_model_is_served_and_functions_have_the_form_for_api_model
 
 
 @pytest.mark.parametrize(
-    ("changed", "asked"),
+    ("changed", "queries"),
     [
         ({}, 0),
         ({"serve_args": {"max-num-seqs": 4, "chat-template": "template.jinja"}}, 0),
@@ -154,7 +154,7 @@ def test_any_name_of_a_model_is_served_and_functions_have_the_form_for_api_model
     ],
 )
 def test_only_a_change_that_can_alter_answers_starts_another_server_and_asks_again(
-    stage, changed, asked
+    stage, changed, queries
 ):
     stage.model["m"]["serve_args"] = {"chat-template": "template.jinja"}
     assert stage.run().code == 0
@@ -162,9 +162,9 @@ def test_only_a_change_that_can_alter_answers_starts_another_server_and_asks_aga
         (stage.home / changed).write_bytes(b"changed")
     else:
         stage.model["m"] |= changed
-    assert (stage.run().code, len(answers(stage))) == (0, SAMPLES + asked)
+    assert (stage.run().code, len(answers(stage))) == (0, SAMPLES + queries)
     keys = {server["environ"]["VLLM_API_KEY"] for server in started(stage)}
-    assert len(keys) == len(started(stage)) == 1 + (asked > 0)  # to each server its own
+    assert len(keys) == len(started(stage)) == 1 + (queries > 0)  # to each server its own
 
 
 def test_a_check_starts_no_server_a_ping_starts_and_stops_one_and_scoring_needs_none(stage):
@@ -194,14 +194,14 @@ def test_all_problems_are_reported_together_before_anything_is_started(stage):
         "dtype": "float32",
         "generate_cfg": {"max_new_tokens": 5},
     }
-    for changed, how, said in (
+    for changed, how, problem in (
         ({}, "absent", ["checkpoint: no weight files in it", "vLLM is not installed there"]),
         (typos, "", ['serve_args: "--port"', 'model."m".dtype', 'API models call it "max_tokens"']),
     ):
         stage.model["m"] |= changed
         ran = stage.run(env=acting(how))
         assert (ran.code, started(stage)) == (2, [])
-        assert [part for part in said if part not in ran.stderr] == []
+        assert [part for part in problem if part not in ran.stderr] == []
 
 
 def test_a_server_that_fails_at_once_shows_the_end_of_its_log_and_where_the_rest_is(stage):

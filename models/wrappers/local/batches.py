@@ -132,7 +132,7 @@ def choose_similar(
 ) -> list[int]:
     """Return the indices of the first request, which has waited longest, and of those beside it.
 
-    As many as there is room for, and among these those that differ least in length.
+    Those that differ least from it in length, as many as there is room for.
 
     Args:
         lengths: tokens of the requests, in the order in which they came.
@@ -140,37 +140,20 @@ def choose_similar(
         tokens_for: padded tokens that a batch may have, by the length of its longest request.
         prefers_equal: take fewer, of one length, where padding would cost more than it brings.
     """
-    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
-    similar = [0]
-    for count in range(min(size, len(lengths)), 1, -1):
-        window = _closest_window(lengths, by_length, count, tokens_for)
-        if window:
-            similar = window
+    by_distance = sorted(range(len(lengths)), key=lambda index: abs(lengths[index] - lengths[0]))
+    similar: list[int] = []
+    longest = 0
+    for index in by_distance[:size]:
+        padded_length = max(longest, lengths[index])
+        if similar and (len(similar) + 1) * padded_length > tokens_for(padded_length):
             break
-    padded = len(similar) * max(lengths[index] for index in similar)
+        similar.append(index)
+        longest = padded_length
     equal = [index for index in similar if lengths[index] == lengths[0]]
+    padded = len(similar) * longest
     if prefers_equal and len(equal) * (1 + padded / PADDING_DOUBLES_AT) >= len(similar):
         return equal
     return similar
-
-
-def _closest_window(
-    lengths: Sequence[int], by_length: list[int], count: int, tokens_for: Callable[[int], int]
-) -> list[int]:
-    """Return `count` neighbours in length around the first request that fit; empty if none do."""
-    first = by_length.index(0)
-    smallest_spread = None
-    closest: list[int] = []
-    for start in range(max(0, first - count + 1), min(first, len(lengths) - count) + 1):
-        window = by_length[start : start + count]
-        shortest = lengths[window[0]]
-        longest = lengths[window[-1]]
-        if count * longest > tokens_for(longest):
-            continue
-        if smallest_spread is None or longest - shortest < smallest_spread:
-            smallest_spread = longest - shortest
-            closest = window
-    return closest
 
 
 class Batcher(Generic[ItemT]):
