@@ -80,6 +80,9 @@ def postprocess_uitars(outputs: Any, model: Any, processor: Any, **kwargs: Any) 
     """3. What `model.generate` returned, prompt included → reply.
 
     Args:
+        outputs: token ids of shape (1, prompt + completion).
+        model: the loaded transformers model.
+        processor: the checkpoint's processor.
         **kwargs: as above, and `input_length`: the number of prompt tokens.
     """
     reply = default_postprocess_function(outputs, model, processor, **kwargs)

@@ -531,7 +531,7 @@ wrapper = of({str(folders["qwen2_vl"])!r})
 assert wrapper.problems() == [], wrapper.problems()
 wrapper.request([{{"role": "user", "type": "image", "value": {str(picture)!r}}}], "{L2}")
 wrapper.close()
-print(sorted({{"torch", "transformers", "qwen_vl_utils", "numpy"}} & set(sys.modules)))
+print(sorted({{"torch", "transformers", "qwen_vl_utils"}} & set(sys.modules)))
 """
     done = subprocess.run(
         [sys.executable, "-c", code],

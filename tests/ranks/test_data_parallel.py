@@ -144,12 +144,14 @@ def test_a_model_that_cannot_be_loaded_on_one_rank_ends_the_run_with_its_reason(
     (homes[0] / "checkpoint").symlink_to(checkpoint)
     broken = shutil.copytree(checkpoint, homes[1] / "checkpoint")  # nothing in it looks wrong
     [weights] = broken.glob("*.safetensors")
-    weights.write_bytes(bytes(weights.stat().st_size))
+    weights.write_bytes((2).to_bytes(8, "little") + b"{}")  # whole, without a tensor
     stage.env = {"HOME": str(homes[0]), "HOME_OF_RANK_1": str(homes[1])}
     stage.model = {"m": gated("~/checkpoint")}
     ran = finish(stage.start(ranks=2, env=most_of(3, 0)))
     assert ran.code == 1, ran.output
-    assert re.search(r"^rank 1 .*~/checkpoint: the checkpoint cannot be", ran.stderr, re.M)
+    assert re.search(
+        r"^rank 1 .*~/checkpoint: (the checkpoint cannot be|\d+ weights)", ran.stderr, re.M
+    )
     assert ran.stderr.count("Traceback") == 1, ran.stderr  # torchrun's own
     answered = len(stage.answered())
     assert answered <= 3

@@ -18,6 +18,12 @@ PATIENCE_S = 120  # a busy machine takes its time over each process
 SECRETS = {"OPENAI_API_KEY": "sk-precious-openai-1", "WANDB_API_KEY": "precious-wandb-2"}
 
 
+def weights_file(name):
+    """A whole safetensors file without a tensor."""
+    header = json.dumps({"__metadata__": {"name": name}}).encode()
+    return len(header).to_bytes(8, "little") + header
+
+
 @pytest.fixture
 def stage(tmp_path, monkeypatch):
     """Its model `m` is a checkpoint that the stand-in serves."""
@@ -25,7 +31,7 @@ def stage(tmp_path, monkeypatch):
     for folder in ("checkpoint", "tmp"):
         (tmp_path / folder).mkdir()
     (tmp_path / "checkpoint" / "config.json").write_text("{}")
-    (tmp_path / "checkpoint" / "model.safetensors").write_text("weights")
+    (tmp_path / "checkpoint" / "model.safetensors").write_bytes(weights_file("one"))
     (tmp_path / "template.jinja").write_text("{{ messages }}")
     new_stage.model = {
         "m": {
@@ -159,7 +165,9 @@ def test_only_a_change_that_can_alter_answers_starts_another_server_and_asks_aga
     stage.model["m"]["serve_args"] = {"chat-template": "template.jinja"}
     assert stage.run().code == 0
     if isinstance(changed, str):
-        (stage.home / changed).write_bytes(b"changed")
+        is_weights = changed.endswith(".safetensors")
+        content = weights_file("another") if is_weights else b"changed"
+        (stage.home / changed).write_bytes(content)
     else:
         stage.model["m"] |= changed
     assert (stage.run().code, len(answers(stage))) == (0, SAMPLES + queries)

@@ -80,8 +80,8 @@ class APIModelWrapper(WrapperDefaults):
         preprocess_function: the user's; makes the payload of messages.
         postprocess_function: the user's; makes the reply of a response.
         connections: how many requests may be in flight.
-        address: where it is queried, None: at the entry's `model_path`.
-        proxies: whether those that the environment names are used.
+        address: of a server of the program's own, which no proxy leads to; None: the entry's
+            `model_path`.
     """
 
     def __init__(
@@ -93,7 +93,6 @@ class APIModelWrapper(WrapperDefaults):
         postprocess_function: Callable[..., str] | None,
         connections: int,
         address: str | None = None,
-        proxies: bool = True,
     ) -> None:
         self.name = name
         self.entry = entry
@@ -101,7 +100,7 @@ class APIModelWrapper(WrapperDefaults):
         self._body = {"model": self._endpoint.model, **_body_part(entry.generate_cfg)}
         self._style = ImageStyle.from_kwargs(entry.kwargs)
         self._connections = connections
-        self._proxies = proxies
+        self._uses_proxies = address is None
         lock = threading.Lock()  # one for both functions: they may share globals
         self._user_preprocess = preprocess_function
         self._preprocess = preprocess_function and one_at_a_time(
@@ -256,7 +255,7 @@ class APIModelWrapper(WrapperDefaults):
                 limits=httpx2.Limits(
                     max_connections=connections, max_keepalive_connections=connections
                 ),
-                trust_env=self._proxies,
+                trust_env=self._uses_proxies,
                 follow_redirects=False,  # they would take key and image elsewhere
                 event_hooks={"request": [note_start], "response": [read_body]},
             )

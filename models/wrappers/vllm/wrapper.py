@@ -51,7 +51,7 @@ class VllmModelWrapper(APIModelWrapper):
 
     def __init__(self, name: str, entry: Vllm, **settings: Any) -> None:
         unused = _address(name, 1, "unused")
-        super().__init__(name, entry, address=unused, proxies=False, **settings)
+        super().__init__(name, entry, address=unused, **settings)
         self._serve_args = serve_words(entry.serve_args)
         if entry.trust_remote_code:
             self._serve_args.append("--trust-remote-code")
