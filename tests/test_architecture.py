@@ -119,32 +119,24 @@ def module_name(path):
 
 
 @cache
-def imported(path, *, at_import=False):
-    """The modules that a file imports; `at_import`: not those within functions and for types."""
+def imported(path):
+    """The modules that a file imports, those within functions and for types included."""
     tree = ast.parse((PROJECT / path).read_text(encoding="utf-8"))
-    inside = {
-        node
-        for definition in ast.walk(tree)
-        if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef))
-        or (isinstance(definition, ast.If) and "TYPE_CHECKING" in ast.unparse(definition.test))
-        for node in ast.walk(definition)
-    }
-    known, found = set(map(module_name, program_files())), set()
+    modules = set(map(module_name, program_files()))
+    names = set()
     for node in ast.walk(tree):
-        if at_import and node in inside:
-            continue
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}: a relative import"
-            names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= (names & known) or {node.module}
-    return found
+            members = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= (members & modules) or {node.module}
+    return names
 
 
-def imported_modules(path, *, at_import=False):
+def imported_modules(path):
     """Those of them that are the project's own."""
-    return imported(path, at_import=at_import) & set(map(module_name, program_files()))
+    return imported(path) & set(map(module_name, program_files()))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +224,7 @@ def test_the_download_stands_alone():
 
 
 def test_no_modules_import_each_other_in_a_circle():
-    graph = {module_name(path): imported_modules(path, at_import=True) for path in program_files()}
+    graph = {module_name(path): imported_modules(path) for path in program_files()}
     done, circles = set(), []
 
     def visit(name, trail):
