@@ -300,6 +300,10 @@ class Tab:
         # All contexts share the clipboard: it must not hold what an earlier episode copied.
         self.page.evaluate("navigator.clipboard.writeText('')")
 
+    def ping(self) -> None:
+        """Have the browser answer; the error of the library if it is gone."""
+        self._devtools.send("Browser.getVersion")
+
     def settle(self) -> bool:
         """Wait until the page is quiet; return False if it does not become quiet in time.
 

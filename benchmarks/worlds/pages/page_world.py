@@ -85,6 +85,8 @@ class PageWorld(ABC):
         Raises:
             WorldError: the page hangs or is gone.
         """
+        with self._watched("looking for the page") as tab:
+            tab.ping()  # a browser that was gone before the action was not ended by it
         try:
             with self._watched(str(action)[:80]) as tab:
                 note = self._act(tab, action)
