@@ -1,0 +1,107 @@
+"""Where an element is on the screen, and what a model may answer: a point, or that it is not there.
+
+Coordinates are pixels of the image or fractions of it, one of both throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from utils.contracts import WH, Point
+
+Bounds = tuple[float, float, float, float]
+
+
+class Declined:
+    """The answer that there is no such element; `DECLINED` is the only one."""
+
+    def __repr__(self) -> str:
+        return "DECLINED"
+
+
+DECLINED: Final = Declined()
+Answer = Point | Declined | None
+"""What a parse function finds in a reply; None: nothing that can be read."""
+
+
+def means_declined(point: Sequence[float]) -> bool:
+    """Return whether a point stands for "not there": both coordinates are negative."""
+    x, y = point
+    return x < 0 and y < 0
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The places that are right to click; none: the element is not on the screen."""
+
+    boxes: tuple[Bounds, ...] = ()  # x1, y1, x2, y2; the bounds belong to the box
+    polygons: tuple[tuple[Point, ...], ...] = ()
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Target:
+        """Return the target of `as_json`."""
+        boxes = [(x1, y1, x2, y2) for x1, y1, x2, y2 in plain.get("boxes", ())]
+        polygons = [tuple((x, y) for x, y in corners) for corners in plain.get("polygons", ())]
+        return cls(tuple(boxes), tuple(polygons))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return lists of numbers; without a key where there are none of a kind."""
+        plain: dict[str, Any] = {}
+        if self.boxes:
+            plain["boxes"] = [list(box) for box in self.boxes]
+        if self.polygons:
+            plain["polygons"] = [[list(corner) for corner in corners] for corners in self.polygons]
+        return plain
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether there is nothing to click."""
+        return not self.boxes and not self.polygons
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """The smallest box around all places."""
+        corners = [corner for polygon in self.polygons for corner in polygon]
+        for x1, y1, x2, y2 in self.boxes:
+            corners += [(x1, y1), (x2, y2)]
+        if not corners:
+            return None
+        xs, ys = [x for x, _ in corners], [y for _, y in corners]
+        return min(xs), min(ys), max(xs), max(ys)
+
+    def contains(self, point: Point) -> bool:
+        """Return whether a point lies in one of the places."""
+        x, y = point
+        if any(x1 <= x <= x2 and y1 <= y <= y2 for x1, y1, x2, y2 in self.boxes):
+            return True
+        return any(is_in_polygon(point, corners) for corners in self.polygons)
+
+    def as_fractions(self, file_wh: WH) -> Target:
+        """Return a target given in pixels of an image as fractions of it."""
+        width, height = file_wh
+        boxes = [
+            (x1 / width, y1 / height, x2 / width, y2 / height) for x1, y1, x2, y2 in self.boxes
+        ]
+        polygons = [tuple((x / width, y / height) for x, y in corners) for corners in self.polygons]
+        return Target(tuple(boxes), tuple(polygons))
+
+
+def is_in_polygon(point: Point, corners: Sequence[Point]) -> bool:
+    """Return whether a ray from the point to the right crosses the outline an odd number of times.
+
+    The rule of OSWorld-G: an edge counts from its upper corner on, without its lower one; points on
+    the outline may count as inside or not.
+    """
+    x, y = point
+    is_inside = False
+    x_before, y_before = corners[-1]
+    for x_corner, y_corner in corners:
+        crosses_height = (y_corner > y) != (y_before > y)
+        if crosses_height:
+            x_crossing = (x_before - x_corner) * (y - y_corner) / (y_before - y_corner) + x_corner
+            if x < x_crossing:
+                is_inside = not is_inside
+        x_before, y_before = x_corner, y_corner
+    return is_inside
