@@ -39,6 +39,7 @@ class GUIElementGrounding(Benchmark):
 
     name = "GUIElementGrounding"
     level = "L2"
+    is_grounding = True
     modes = ("all", *GROUNDING_TYPES)
     mode_column, text_key = "grounding_type", "instruction"
     result_suffix = "result"

@@ -38,6 +38,13 @@ def argument_findings(imp_type: str, entry: Mapping[str, Any]) -> Iterator[Findi
             yield ("generate_cfg", name), "the program sets this itself; leave it out"
 
 
+def recipe_lines() -> list[str]:
+    """Return a table of all recipes, for `--recipes`."""
+    from models.recipes import table
+
+    return table()
+
+
 def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapper:
     """Return the wrapper of one model entry; loads no weights and opens no connection.
 

@@ -228,6 +228,7 @@ class Benchmark(Protocol):
     score_suffix: ClassVar[str]
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
     result_has_line: ClassVar[bool]
+    is_grounding: ClassVar[bool] = False  # asks for a point on an image: recipes answer it
     acts: ClassVar[bool] = False  # its episodes act in worlds, and are reused whole or not at all
     image_root: Path  # the folder that the lines' `image_path` is relative to
 

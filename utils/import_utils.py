@@ -42,6 +42,23 @@ def resolve(dotted: str, *, role: str) -> Callable[..., Any]:
         raise UserError(f"{role}: {error}") from None
 
 
+def module_at(dotted: str) -> ModuleType:
+    """Return the module of a dotted path.
+
+    Raises:
+        UserError: there is none, or it cannot be imported.
+    """
+    _search_in_project()
+    importlib.invalidate_caches()
+    parts = dotted.split(".")
+    if not all(part.isidentifier() for part in parts):
+        raise UserError(f'"{dotted}" is not the dotted path of a module')
+    for end in range(1, len(parts)):
+        if not hasattr(_imported(parts[:end]), "__path__"):
+            raise UserError(f'"{".".join(parts[:end])}" is no package, so there is no "{dotted}"')
+    return _imported(parts)
+
+
 def search_beside(config: Path) -> None:
     """Let dotted paths name modules in the current folder and beside a config.
 

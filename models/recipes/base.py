@@ -2,10 +2,11 @@
 
 A recipe is one file about one family of models: the prompt that its authors use for grounding, a
 parse function that reads replies as their code does, and a record of all else that decides answers
-(`Recipe`). Copy the nearest one for a model that has none. A config names the functions by path:
+(`Recipe`). Copy the nearest one for a model that has none. A config names it:
 
-    "custom_prompt": {"GUIElementGrounding": "models.recipes.qwen3_vl.build_prompt"},
-    "parse_function": {"GUIElementGrounding": "models.recipes.qwen3_vl.parse_point"}
+    "qwen3": {"recipe": "qwen3_vl", "model_path": "http://127.0.0.1:8000/v1?model=..."}
+
+A module of your own is named by its path, "acme" for acme.py beside the config.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
+from models.wrappers.local.defaults import sequences_of
 from utils.contracts import WH, Line, Message, ParseFunction, Point
 from utils.coordinates import UNKNOWN, model_grid_wh, read_size, smart_resize
+from utils.errors import UserError
 from utils.images import image_path_of, read_header
 
 OTHER_DATA_SETS = ("GUIContentUnderstanding", "GUITaskAutomation", "GUITaskCollaboration")
@@ -207,15 +210,76 @@ class Recipe:
     """By the name of the code that is followed; the first one is `parse_point`."""
     limits: Limits | None = None
     generate_cfg: Mapping[str, Any] = field(default_factory=dict)
-    """As an endpoint takes them; `max_tokens` is `max_new_tokens` for a checkpoint."""
+    """As an endpoint takes them."""
+    chat_template: Mapping[str, Any] = field(default_factory=dict)
+    """Variables of the checkpoint's chat template."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Of the config's model entry."""
+    keeps_special_tokens: bool = False
+    """Whether the parser needs them; who writes a reply out usually drops them."""
+    needs_class: bool = False
+    """Whether no chat server and no chat template makes the authors' prompt."""
+    prompt_functions: Mapping[str, str] = field(default_factory=dict)
+    """By benchmark, where it is not `build_prompt`."""
     figures: tuple[Figure, ...] = ()
     zoom: Zoom | None = None
     verified: str = ""
     """What was compared with the authors' code."""
     note: str = ""
     """What to know before using it."""
+
+    def entry(self, imp_type: str, module: str, grounding: Mapping[str, str]) -> dict[str, Any]:
+        """Return a config's model entry but for its path; see `utils.config.recipes`.
+
+        A class of the user's has settings of its own, so it gets prompts and parse functions only.
+
+        Raises:
+            UserError: the family needs such a class.
+        """
+        if self.needs_class and imp_type != "custom":
+            raise UserError(
+                f'{self.family} needs a class of yours (imp_type "custom"): {self.note}'
+            )
+        prompt_of = self.prompt_functions
+        entry: dict[str, Any] = {
+            "custom_prompt": {
+                dataset: f"{module}.{prompt_of.get(benchmark, 'build_prompt')}"
+                for dataset, benchmark in grounding.items()
+            },
+            "parse_function": dict.fromkeys(grounding, f"{module}.parse_point"),
+        }
+        if imp_type == "custom":
+            return entry
+        if imp_type == "transformers":
+            return entry | self._of_checkpoint()
+        extra_body = dict(self.generate_cfg.get("extra_body", {}))
+        if self.keeps_special_tokens:
+            extra_body["skip_special_tokens"] = False
+        if self.chat_template:
+            extra_body["chat_template_kwargs"] = dict(self.chat_template)
+        generate_cfg = dict(self.generate_cfg)
+        if extra_body:
+            generate_cfg["extra_body"] = extra_body
+        return entry | {"generate_cfg": generate_cfg, "kwargs": dict(self.kwargs)}
+
+    def _of_checkpoint(self) -> dict[str, Any]:
+        """Return the settings in the words of transformers' `generate`, as far as it has them."""
+        settings = {**self.generate_cfg, **self.generate_cfg.get("extra_body", {})}
+        generate_cfg: dict[str, Any] = {}
+        if "max_tokens" in settings:
+            generate_cfg["max_new_tokens"] = settings["max_tokens"]
+        if "temperature" in settings:
+            generate_cfg["do_sample"] = settings["temperature"] > 0
+        if generate_cfg.get("do_sample"):
+            names = ("temperature", "top_p", "top_k")
+            generate_cfg |= {name: settings[name] for name in names if name in settings}
+        kwargs = dict(self.kwargs)
+        if self.chat_template:
+            kwargs["chat_template"] = dict(self.chat_template)
+        entry: dict[str, Any] = {"generate_cfg": generate_cfg, "kwargs": kwargs}
+        if self.keeps_special_tokens:
+            entry["postprocess_function"] = f"{__name__}.with_special_tokens"
+        return entry
 
 
 # -- prompts --------------------------------------------------------------------------------------
@@ -270,14 +334,13 @@ def as_prompt(chat: Sequence[ChatMessage], image_path: str) -> list[Message]:
 def prompt_function(form: PromptForm) -> Callable[..., list[Message] | None]:
     """Return a prompt function for a config that asks in this form, for every grounding data set.
 
-    Where the prompt names a size, it is worked out from the image file (or from `file_size`) and
+    Where the prompt names a size, it is worked out from that of the image file (`file_size`) and
     the limits; `seen_size`, `min_pixels` and `max_pixels` win where they are given.
     """
 
     def build_prompt(line: Line, dataset: str, **settings: Any) -> list[Message] | None:
         if dataset in OTHER_DATA_SETS:
             return None
-        image_path = image_path_of(line)
         named_wh: WH = (0, 0)
         if form.limits is not None or form.size is not None:
             if settings.get("seen_size") not in UNKNOWN:
@@ -285,8 +348,9 @@ def prompt_function(form: PromptForm) -> Callable[..., list[Message] | None]:
             elif settings.get("file_size") not in UNKNOWN:
                 named_wh = form.named_wh(read_size(settings["file_size"]), settings)
             else:
-                named_wh = form.named_wh(read_header(Path(image_path)).wh, settings)
-        return as_prompt(form.messages(line["instruction"], named_wh), image_path)
+                named_wh = form.named_wh(read_header(Path(image_path_of(line))).wh, settings)
+        # Relative to the images of the data set, whichever it is.
+        return as_prompt(form.messages(line["instruction"], named_wh), line["image_path"])
 
     return build_prompt
 
@@ -366,6 +430,19 @@ def from_grid(numbers: Numbers | None, meta: Mapping[str, Any], limits: Limits) 
 def centre(box: Sequence[float]) -> Numbers:
     """Return the centre of x1, y1, x2, y2."""
     return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+
+
+def with_special_tokens(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:  # noqa: ARG001
+    """Return the text of a checkpoint's completion, special tokens included.
+
+    Args:
+        outputs: shape (1, prompt + completion) of token ids.
+        model: as loaded; not used.
+        processor: as loaded.
+        **kwargs: `input_length`, the number of prompt tokens in front of the completion.
+    """
+    predicted = sequences_of(outputs)[:, kwargs["input_length"] :]
+    return str(processor.batch_decode(predicted, skip_special_tokens=False)[0])
 
 
 # -- replies in JSON and in Python ----------------------------------------------------------------

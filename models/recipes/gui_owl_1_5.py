@@ -93,6 +93,7 @@ RECIPE = Recipe(
     "Mobile-Agent-v3.5/grounding_and_kb/eval_grounding_benchmarks.py",
     prompts={"official": OFFICIAL, "official_osworld_g": WITH_REFUSAL},
     parsers={"official_eval": Parser(parse_point, nothing_found="(0, 0)")},
+    prompt_functions={"OSWorldG": "build_prompt_with_refusal"},
     limits=LIMITS,
     generate_cfg={
         "temperature": 0.01,

@@ -65,11 +65,8 @@ RECIPE = Recipe(
     prompts={"cookbook": COOKBOOK},
     parsers={"official_cookbook": Parser(parse_point)},
     limits=LIMITS,
-    generate_cfg={
-        "temperature": 0,
-        "max_tokens": 32,
-        "extra_body": {"chat_template_kwargs": {"thinking": False}},
-    },
+    generate_cfg={"temperature": 0, "max_tokens": 32},
+    chat_template={"thinking": False},
     kwargs=LIMITS.as_kwargs(),
     figures=(Figure("Holo2-30B-A3B", 86.8, "UI-Venus-2.0 page"),),
     verified="prompt, resizing and parser",

@@ -64,9 +64,10 @@ RECIPE = Recipe(
     source="OS-Copilot/OS-Atlas @ bad08407 README.md; ScreenSpot-Pro @ bd8bbbb4 models/osatlas7b.py",
     prompts={"ssp": OFFICIAL},
     parsers={"ssp": Parser(parse_point)},
-    generate_cfg={"temperature": 0, "extra_body": {"skip_special_tokens": False}},
+    generate_cfg={"temperature": 0},
+    keeps_special_tokens=True,
     figures=(Figure("OS-Atlas-Base-7B", 41.42, "MMBench-GUI paper"),),
     verified="prompt and parser",
-    note="The special tokens must stay in the reply. Where they are gone (the default for a "
-    "checkpoint), use utils.coordinates.parse_per_mille.",
+    note="The special tokens must stay in the reply. For a server that drops them use "
+    "utils.coordinates.parse_per_mille.",
 )

@@ -13,10 +13,12 @@ from models.recipes.base import (
     file_wh,
     from_pixels,
     numbers_or_none,
+    prompt_function,
 )
 from utils.contracts import WH, Point
 
 CANVAS_WH = (1008, 672)
+RAW = "raw_prompt_text"  # a role of no chat template
 TEXT = (
     "<|user|> \n\nThe description of the element: \n{instruction}\n\n\nLocate the above described "
     "element in the image. The output should be bounding box using relative coordinates "
@@ -35,7 +37,7 @@ def canvas_ratio(image_wh: WH) -> float:
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' prompt, which is the whole text with the model's own tags."""
-    return [{"role": "raw_prompt_text", "content": TEXT.replace("{instruction}", instruction)}]
+    return [{"role": RAW, "content": TEXT.replace("{instruction}", instruction)}]
 
 
 @numbers_or_none
@@ -58,6 +60,7 @@ def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
 
 
 OFFICIAL = PromptForm(messages)
+build_prompt = prompt_function(OFFICIAL)
 
 RECIPE = Recipe(
     family="Phi-Ground",
@@ -67,6 +70,7 @@ RECIPE = Recipe(
     prompts={"official_eval": OFFICIAL},
     parsers={"official_point": Parser(parse_point)},
     generate_cfg={"temperature": 0, "max_tokens": 64},
+    needs_class=True,
     verified="prompt text, canvas and parser",
-    note="Needs a class of your own: a raw prompt and the padded canvas are not chat messages.",
+    note="its prompt is raw text with the model's own tags, the image lies on a canvas.",
 )

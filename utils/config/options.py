@@ -179,6 +179,8 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
     flags = {_flag(o.name.removesuffix("_s")): o for o in fields(Options) if o.metadata}
     for flag, option in flags.items():
         parser.add_argument(flag, dest=option.name, **option.metadata)
+    recipes = "instead of a run: list the recipes of model families, then stop"
+    parser.add_argument("--recipes", action="store_true", help=recipes)
     compare = "instead of a run: finished runs side by side; see compare.py --help"
     parser.add_argument("--compare", nargs="+", metavar="RUN", help=compare)
     namespace, unknown = parser.parse_known_args(typed)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from utils.config import schema
 from utils.config.endpoint import lacks_scheme, parse_endpoint
 from utils.config.environment import read_text
+from utils.config.recipes import FilledIn, fill_in
 from utils.config.schema import DataEntry, LiveEntry, ModelEntry, RunConfig
 from utils.config.secret_filter import is_common
 from utils.config.text import Finding, KeyPath, key_path, read_plain, shown
@@ -46,6 +47,7 @@ class ConfigReading:
     warnings: list[str] = field(default_factory=list)
     function_refs: list[FunctionRef] = field(default_factory=list)  # where parts are wrong, too
     texts: list[tuple[str, str]] = field(default_factory=list, repr=False)  # for `secrets_in`
+    recipes: dict[str, FilledIn] = field(default_factory=dict, repr=False)  # by model
 
 
 def read_config(
@@ -55,6 +57,7 @@ def read_config(
     environ: Mapping[str, str],  # with `.env`; replaces `${NAME}`
     unset: str | None = None,  # stands for a variable that is not set; None: that is a problem
     arguments: Arguments = lambda *_: (),  # what is wrong with those of a model, by its imp_type
+    grounding: Collection[str] = (),  # data sets that ask for a point
 ) -> ConfigReading:
     """Reads a config file and finds everything that is wrong with it."""
     try:
@@ -72,7 +75,7 @@ def read_config(
         return ConfigReading(problems=[f"{path}: {error}"])
     problems = [f"{path}: {problem}" for problem in plain.problems]
     reading = ConfigReading(texts=plain.texts, problems=problems)
-    _Reader(path, plain.unset, datasets, arguments, reading).read(plain.value)
+    _Reader(path, plain.unset, datasets, arguments, grounding, reading).read(plain.value)
     return reading
 
 
@@ -88,7 +91,9 @@ class _Reader:
     unset: set[str]
     datasets: Mapping[str, Sequence[str]]
     arguments: Arguments
+    grounding: Collection[str]
     out: ConfigReading
+    for_recipes: dict[str, str] = field(default_factory=dict)  # benchmark by data set
 
     def read(self, whole: Any) -> None:
         if not isinstance(whole, dict):
@@ -104,12 +109,15 @@ class _Reader:
             self._check_secrets((), secrets)
         else:
             self._problem(("secrets",), f"must be {schema.SECRETS}")
+        data = whole.get("data")
+        names = data if isinstance(data, dict) else ()
+        self.for_recipes = {name: name for name in names if name in self.grounding}
         self.out.models = self._entries(whole.get("model"), "model", self._model)
         self.out.data = self._entries(whole.get("data"), "data", self._data_set)
         if not self.out.problems:
             models = {name: entry for name, entry in self.out.models.items() if entry is not None}
             data = {name: entry for name, entry in self.out.data.items() if entry is not None}
-            self.out.config = RunConfig(self.path, models, data)
+            self.out.config = RunConfig(self.path, models, data, self.out.recipes)
 
     def _entries(self, entries: Any, name: str, read: Callable[[str, Any], Read]) -> dict[str, Any]:
         if not isinstance(entries, dict) or not entries:
@@ -146,7 +154,11 @@ class _Reader:
 
     def _model(self, name: str, raw: Mapping[str, Any]) -> Read:
         imp_type = self._imp_type(name, raw)
+        recipe_findings: list[Finding] = []
+        if imp_type is not None and raw.get("recipe") is not None:
+            raw, recipe_findings = self._with_recipe(name, raw, imp_type)
         entry, findings = schema.model_entry(imp_type, raw)
+        findings += recipe_findings
         path, arguments = raw.get("model_path"), list[Finding]()
         if imp_type is not None and (path or raw.get("imp_type")):
             arguments += self.arguments(imp_type, raw)
@@ -168,6 +180,18 @@ class _Reader:
             is_local = imp_type in CHECKPOINTS
             entry = entry.model_copy(update={"generate_cfg": {}}) if is_local else None
         return entry, findings + arguments
+
+    def _with_recipe(
+        self, name: str, raw: Mapping[str, Any], imp_type: str
+    ) -> tuple[Mapping[str, Any], list[Finding]]:
+        if not isinstance(raw["recipe"], str) or not raw["recipe"]:
+            return raw, []  # the types of an entry are checked elsewhere
+        try:
+            filled_in = fill_in(schema.without_defaults(raw), imp_type, self.for_recipes)
+        except UserError as error:
+            return raw, [(("recipe",), str(error))]
+        self.out.recipes[name] = filled_in
+        return filled_in.entry, []
 
     def _imp_type(self, name: str, raw: Mapping[str, Any]) -> str | None:
         kind = raw.get("imp_type")

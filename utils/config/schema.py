@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from utils.config.recipes import TOKEN_LIMITS, FilledIn
 from utils.config.text import Finding, key_path, shown
 from utils.contracts import KWARGS_READ
 from utils.protocol import PLATFORMS
@@ -36,7 +37,6 @@ _TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"
 _IMAGES = "a whole number of earlier screenshots of at least 0"
 SECRETS = 'a list of texts that are shown nowhere: ["${MY_KEY}"]'
 PER_DATA_SET = ("custom_prompt", "parse_function")  # keys of a model entry
-_TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens", "max_length")
 _TYPES = {
     "string_type": "a string",
     "string_unicode": "a string of valid characters",
@@ -79,6 +79,7 @@ class _Model(_Section):
     """What every kind of model has; what may hold a key stays out of repr(), hence tracebacks."""
 
     model_path: str = Field(repr=False)  # checkpoint; endpoint with its key; path of a class
+    recipe: str | None = None  # by it the rest was filled in
     generate_cfg: dict[str, Any] = Field({}, repr=False)
     preprocess_function: str | None = None
     postprocess_function: str | None = None
@@ -185,6 +186,7 @@ class RunConfig:
     path: Path
     model: Mapping[str, ModelEntry]
     data: Mapping[str, DataEntry]
+    recipes: Mapping[str, FilledIn] = field(default_factory=dict)  # by model
 
     def dump(self) -> dict[str, Any]:
         """All of it, defaults included, as in JSON."""
@@ -225,7 +227,7 @@ def token_limit_key(entry: Mapping[str, Any]) -> str:
     for path, block in blocks.items():
         if not isinstance(block, Mapping):
             continue
-        for name in _TOKEN_LIMITS:
+        for name in TOKEN_LIMITS:
             if name in block:
                 return f"{path}.{name}"
     name = "max_new_tokens" if entry.get("imp_type") == "transformers" else "max_tokens"

@@ -11,6 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import wraps
 from pathlib import Path
 from typing import Any, cast
 
@@ -88,6 +89,7 @@ def one_at_a_time(
     """
     guard = nullcontext() if getattr(function, "thread_safe", False) else lock
 
+    @wraps(function)  # what it takes is still to be seen
     def call(*args: Any, **kwargs: Any) -> Any:
         with guard:
             result = function(*args, **kwargs)

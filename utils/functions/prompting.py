@@ -3,37 +3,58 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from utils.contracts import Benchmark, Line, Message, Prompt, PromptFunction, UserFunctionError
 from utils.functions.calling import call_user_function, private_copy
-from utils.images import image_file
+from utils.functions.signatures import takes_settings
+from utils.images import image_file, read_header
 
 MESSAGE_KEYS = ("role", "type", "value")
 
 
 def prompt_builder(
-    benchmark: Benchmark, *, system_prompt: str | None, custom: PromptFunction | None
+    benchmark: Benchmark,
+    *,
+    system_prompt: str | None,
+    custom: PromptFunction | None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Callable[[Line], Prompt]:
     """The prompt of each line: `custom`'s, the user's function; else the benchmark's default.
 
     `system_prompt` is the config's `kwargs.system_prompt`, without effect where `custom` answers.
+    `settings` is the `kwargs` block, for a function that takes it.
     The prompt raises UserFunctionError where `custom` raises, or returns something that is none.
     """
     use_system = system_prompt != "model_default"
     defaults = ("", "model_default", "benchmark_default")
     text = None if system_prompt in defaults else system_prompt
+    with_settings = custom is not None and takes_settings(custom)
 
     def build(line: Line) -> Prompt:
         if custom is not None:
-            messages = call_user_function("prompt", custom, private_copy(line), benchmark.name)
+            keywords = _keywords(line, settings, benchmark.image_root) if with_settings else {}
+            messages = call_user_function(
+                "prompt", custom, private_copy(line), benchmark.name, **keywords
+            )
             if messages is not None:
                 return Prompt(_checked(messages, benchmark.image_root), is_custom=True)
         return Prompt(benchmark.build_prompt(line, use_system, text))
 
     return build
+
+
+def _keywords(line: Line, settings: Mapping[str, Any] | None, image_root: Path) -> dict[str, Any]:
+    """Return what a prompt function gets as `**settings`; the size of the image file among it."""
+    keywords: dict[str, Any] = private_copy(dict(settings or {}))
+    file = image_file(str(line["image_path"])) if line.get("image_path") else None
+    if file is not None:
+        with suppress(OSError, ValueError):  # who reads the image says so
+            keywords["file_size"] = read_header(image_root / file).wh
+    return keywords
 
 
 def shown(messages: Sequence[Message]) -> list[Message]:

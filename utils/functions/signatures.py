@@ -1,6 +1,6 @@
 """How the user's functions are called, and whether a given one can be called that way.
 
-prompt                     f(line, dataset)
+prompt                     f(line, dataset), or f(line, dataset, **settings): see `takes_settings`
 preprocess, postprocess    f(x, model, processor, **kwargs)
 parse                      f(response, meta), see `parse_caller`
 custom class               Class() or Class(**kwargs), then
@@ -65,6 +65,13 @@ def parse_caller(function: Callable[..., Any]) -> ParseFunction:
     if all(reasons):
         raise UserError(f"{_name_of(function)} is called as f(response, meta) but {reasons[0]}")
     return functools.partial(call_user_function, "parse", forms[reasons.index("")][0])
+
+
+def takes_settings(function: Callable[..., Any]) -> bool:
+    """Whether a prompt function has `**settings`: it gets the `kwargs` block and `file_size`."""
+    signature = _signature(function)
+    parameters = signature.parameters.values() if signature else ()
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
 
 
 def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import json
 import os
 import sys
 import time
@@ -15,6 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from utils.config.options import Options
+from utils.config.recipes import values_in
+from utils.config.text import key_path
 from utils.contracts import (
     CallError,
     DataSet,
@@ -434,6 +437,8 @@ def _check_model(plan: Plan, name: str) -> ModelCheck:
     model = plan.models[name]
     check_of_model = ModelCheck()
     print(f'\nmodel "{name}"')
+    for line in _entry_lines(plan, name):
+        print(line)
     for note in model.notes_before():
         print(note)
     folder, _ = folder_of(plan, name, run_specs(plan, name))
@@ -455,6 +460,38 @@ def _check_model(plan: Plan, name: str) -> ModelCheck:
                 check_of_model.problems += problems
     check_of_model.problems += problem_lines(sample_problems)
     return check_of_model
+
+
+def _entry_lines(plan: Plan, name: str) -> list[str]:
+    """Return the whole entry of a model with a recipe, and where each of its values came from."""
+    filled_in = plan.config.recipes.get(name)
+    if filled_in is None:
+        return []
+    recipe = filled_in.recipe
+    entry = plan.dump["model"][name]
+    rows = []
+    for path, value in values_in(entry):
+        if path in filled_in.from_recipe:
+            rows.append((key_path(*path), json.dumps(value, ensure_ascii=False), "recipe"))
+        elif _has(filled_in.entry, path):
+            rows.append((key_path(*path), json.dumps(value, ensure_ascii=False), "config"))
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [
+        f"recipe {entry['recipe']}: {recipe.family}; agrees with its authors: {recipe.verified}"
+    ]
+    for key, value, source in rows:
+        lines.append(f"  {key:{widths[0]}}  {value:{widths[1]}}  {source}")
+    return [*lines, f"  {recipe.note}"] if recipe.note else lines
+
+
+def _has(entry: Mapping[str, Any], path: Sequence[str]) -> bool:
+    """Whether an entry sets the value at a key path; what is left out has a default."""
+    inner: Any = entry
+    for key in path:
+        if not isinstance(inner, Mapping) or key not in inner:
+            return False
+        inner = inner[key]
+    return True
 
 
 def _sorted_findings(findings: Iterable[Finding]) -> tuple[int, list[str]]:

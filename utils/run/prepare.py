@@ -34,6 +34,7 @@ class Registry:
     build_model: Callable[..., ModelWrapper]
     build_data_set: Callable[..., DataSet]
     load_samples: Callable[[DataSet], tuple[list[str], list[str]]]  # notes, problems
+    recipe_lines: Callable[[], list[str]]  # what `--recipes` prints
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ def read(options: Options, registry: Registry) -> ConfigReading:
         environ=os.environ,
         unset="not-set" if options.mode == "eval" else None,  # scoring sends no key anywhere
         arguments=registry.argument_findings,
+        grounding=[name for name, b in registry.benchmarks.items() if b.is_grounding],
     )
 
 

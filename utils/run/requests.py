@@ -17,11 +17,19 @@ from utils.engine.worlds import Worlds
 from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import READING, code_digest, digest
 from utils.functions.prompting import prompt_builder, shown
+from utils.functions.signatures import takes_settings
 from utils.import_utils import resolve
 from utils.run.plan import Plan
 from utils.runs.folder import RunFolder
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
-from utils.runs.provenance import RunSpec, git_state, made_with, prompt_digest, run_spec_of
+from utils.runs.provenance import (
+    RunSpec,
+    git_state,
+    made_with,
+    prompt_digest,
+    prompting_digest,
+    run_spec_of,
+)
 from utils.runs.records import run_record
 from utils.runs.view import LogView
 
@@ -40,11 +48,14 @@ def questions_of(
     Screenshots of its episodes go to the folder `shots`, else to one in the run's.
     """
     data = plan.data[dataset]
-    benchmark, (system_prompt, custom) = data.benchmark, prompting_of(plan, name, dataset)
+    benchmark = data.benchmark
+    system_prompt, custom, prompt_settings = prompting_of(plan, name, dataset)
     episode, worlds, read_reply = benchmark.episode, None, None
     fingerprint = None
     if benchmark.acts:  # whole episodes are reused, not the answers to their prompts
-        fingerprint = partial(_of_episode, settings_of(plan, name, dataset), code_digest(custom))
+        fingerprint = partial(
+            _of_episode, settings_of(plan, name, dataset), prompting_digest(custom, prompt_settings)
+        )
         # Workers make the prompts of whole episodes, several at a time.
         custom = custom and one_at_a_time(custom, threading.Lock(), copy_result=True)
         places = plan.options.worlds or min(os.cpu_count() or 1, MOST_WORLDS)
@@ -56,7 +67,9 @@ def questions_of(
         )
         episode = partial(episode, reading=reading)
         read_reply = partial(benchmark.read_reply, reading)
-    prompt_of = prompt_builder(benchmark, system_prompt=system_prompt, custom=custom)
+    prompt_of = prompt_builder(
+        benchmark, system_prompt=system_prompt, custom=custom, settings=prompt_settings
+    )
     return Questions(
         dataset=dataset,
         samples=data.requested(plan.options.limit),
@@ -91,7 +104,7 @@ def settings_of(plan: Plan, name: str, dataset: str) -> str:
     dotted, key = plan.config.parser_of(name, dataset)
     parse = resolve(dotted, role=key) if dotted else data.parse
     post = entry.postprocess_function and resolve(entry.postprocess_function, role=role)
-    system_prompt, _ = prompting_of(plan, name, dataset)
+    system_prompt, _, _ = prompting_of(plan, name, dataset)
     default_prompt = prompt_builder(benchmark, system_prompt=system_prompt, custom=None)
     any_line = data.samples[0].line if data.samples else {}
     blank = {**any_line, "instruction": ""}  # the wording is what is left
@@ -186,9 +199,12 @@ def open_job(
 
 def prompting_of(
     plan: Plan, name: str, dataset: str
-) -> tuple[str | None, Callable[..., Any] | None]:
-    """Return a model's system prompt, and the user's prompt function for a data set."""
+) -> tuple[str | None, Callable[..., Any] | None, Mapping[str, Any]]:
+    """Return a model's system prompt, and the prompt function for a data set with its settings."""
     entry = plan.config.model[name]
     dotted, role = (entry.custom_prompt or {}).get(dataset), f'model."{name}".custom_prompt.'
     function = resolve(dotted, role=role + dataset) if dotted else None
-    return entry.kwargs.get("system_prompt"), function
+    settings: Mapping[str, Any] = {}
+    if function and takes_settings(function):
+        settings = {k: v for k, v in entry.kwargs.items() if k not in KEYS_WITHOUT_EFFECT}
+    return entry.kwargs.get("system_prompt"), function, settings

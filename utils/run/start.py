@@ -31,6 +31,8 @@ def run_command(arguments: Sequence[str], registry: Registry) -> int:
     compared = [text.removeprefix("--compare=") for text in arguments if text != "--compare"]
     if compared != [*arguments]:
         return _compare(compared)
+    if "--recipes" in arguments:
+        return _list_recipes(registry)
     rank: Rank | None = None
     try:
         load_dotenv_files()
@@ -54,6 +56,12 @@ def run_command(arguments: Sequence[str], registry: Registry) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return _run(options, plans, rank)
+
+
+def _list_recipes(registry: Registry) -> int:
+    for line in registry.recipe_lines():
+        print(line)
+    return DONE
 
 
 def _compare(arguments: Sequence[str]) -> int:

@@ -77,6 +77,7 @@ def run_spec_of(
     settings: str,
     system_prompt: str | None,
     prompt_function: Callable[..., Any] | None,
+    prompt_settings: Mapping[str, Any] | None = None,
 ) -> RunSpec:
     """Return what a run requests of one data set, which has samples.
 
@@ -86,6 +87,7 @@ def run_spec_of(
         settings: what of the model decides about its answers: `ModelWrapper.settings_digest`.
         system_prompt: of the model's entry.
         prompt_function: the user's for this data set.
+        prompt_settings: what that takes besides the line.
     """
     samples = data.chosen(limit)
     name, content = data.benchmark.source()
@@ -103,7 +105,9 @@ def run_spec_of(
     annotations = {"file": name, "bytes": len(content), **hashes}
     request_hashes = {
         "settings": _short(settings),
-        "prompt": prompt_digest(data.benchmark, samples[0].line, system_prompt, prompt_function),
+        "prompt": prompt_digest(
+            data.benchmark, samples[0].line, system_prompt, prompt_function, prompt_settings
+        ),
         "annotations": _short(hashes["sha256"]),
         "pictures": _short(pictures["digest"]),
     }
@@ -116,6 +120,7 @@ def prompt_digest(
     line: Line,
     system_prompt: str | None,
     prompt_function: Callable[..., Any] | None,
+    prompt_settings: Mapping[str, Any] | None = None,
 ) -> str:
     """Return a short hash of how questions are worded.
 
@@ -124,7 +129,16 @@ def prompt_digest(
     """
     build = prompt_builder(benchmark, system_prompt=system_prompt, custom=None)
     blank = {**line, "question": "", "instruction": "", "options": {"A": ""}, "hint": None}
-    return _short([shown(build(blank).messages), code_digest(prompt_function)])
+    function = prompting_digest(prompt_function, prompt_settings)
+    return _short([shown(build(blank).messages), function])
+
+
+def prompting_digest(
+    prompt_function: Callable[..., Any] | None, prompt_settings: Mapping[str, Any] | None
+) -> str:
+    """Return a hash of a prompt function and of the settings that it takes, if any."""
+    code = code_digest(prompt_function)
+    return digest([code, prompt_settings]) if prompt_settings else code
 
 
 def settings_aspect(settings_digest: str) -> str:

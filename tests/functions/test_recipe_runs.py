@@ -1,0 +1,211 @@
+"""Runs whose config names a recipe: what it fills in, what goes out, how replies are scored."""
+
+import gzip
+import json
+from collections import defaultdict
+
+import pytest
+from PIL import Image
+
+from models.recipes import all_recipes
+from tests.support.mock_server import Reply
+from tests.support.runs import PROJECT
+from tests.support.stage import L1, L2, l2_counts
+
+REAL = PROJECT.parent / "shared" / "grounding" / "real"
+POINTS = {L2: {"mode": "all"}}
+URL = "{url}?api_key=test-key-123456&model=mock"
+QWEN = {"recipe": "qwen3_vl", "model_path": URL}
+
+
+def call(coordinate):
+    arguments = {"action": "left_click", "coordinate": coordinate}
+    return (
+        f"<tool_call>\n{json.dumps({'name': 'computer_use', 'arguments': arguments})}\n</tool_call>"
+    )
+
+
+def sources(output):
+    """Where each value of a shown entry came from, by its key path."""
+    rows = (line.split() for line in output.splitlines() if line.endswith(("recipe", "config")))
+    return {words[0]: (" ".join(words[1:-1]), words[-1]) for words in rows}
+
+
+def test_two_lines_of_a_config_are_enough(staged):
+    stage = staged(answer=lambda _: Reply(call([200, 150])))
+    result = stage.evaluate({"m": QWEN}, data=POINTS)
+    assert result.code == 0, result.output
+    body = result.requests[0].body
+    assert (body["temperature"], body["max_tokens"]) == (0, 512)
+    assert body["messages"][0]["content"][0]["text"].startswith("You are a helpful assistant.")
+    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+
+
+def test_a_recipe_answers_what_asks_for_a_point_and_leaves_the_rest_alone(staged):
+    stage = staged(
+        answer=lambda request: Reply("B" if "Question" in request.text else call([1, 1]))
+    )
+    result = stage.evaluate({"m": QWEN})
+    assert result.code == 0, result.output
+    by_level = defaultdict(set)
+    for request in result.requests:
+        level = L1 if "Question" in request.text else L2
+        by_level[level].add("# Tools" in request.text)
+    assert by_level == {L1: {False}, L2: {True}}
+
+
+def test_what_the_entry_says_wins(staged):
+    stage = staged(answer=lambda _: Reply("(0.2, 0.15)"))
+    entry = {
+        **QWEN,
+        "generate_cfg": {"temperature": 0.5, "max_completion_tokens": 9},
+        "parse_function": {L2: "utils.coordinates.parse_fractions"},
+    }
+    result = stage.evaluate({"m": entry}, data=POINTS)
+    assert result.code == 0, result.output
+    body = result.requests[0].body
+    assert (body["temperature"], body["max_completion_tokens"]) == (0.5, 9)
+    assert "max_tokens" not in body  # another name of what the entry sets
+    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+
+
+def test_a_check_shows_the_whole_entry_and_where_each_value_came_from(staged):
+    stage = staged()
+    entry = {**QWEN, "generate_cfg": {"max_tokens": 64}, "kwargs": {"min_pixels": 1024}}
+    result = stage.evaluate({"m": entry}, "--check", data=POINTS)
+    assert result.code == 0, result.output
+    assert "recipe qwen3_vl: Qwen3-VL; " in result.stdout
+    shown = sources(result.stdout)
+    assert shown["generate_cfg.max_tokens"] == ("64", "config")
+    assert shown["generate_cfg.temperature"] == ("0", "recipe")
+    assert shown["kwargs.min_pixels"] == ("1024", "config")
+    assert shown["kwargs.max_pixels"] == ("16777216", "recipe")
+    prompt = ('"models.recipes.qwen3_vl.build_prompt"', "recipe")
+    assert shown[f"custom_prompt.{L2}"] == prompt
+    assert "test-key-123456" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("recipe", "expected"),
+    [
+        ("qwen_vl", 'there is no recipe "qwen_vl"; the nearest are "qwen3_vl", "qwen2_5_vl"'),
+        ("base", 'there is no recipe "base"'),
+        ("my_recipes.nothing", 'there is no module "my_recipes"'),
+        ("mymodel", "mymodel is no recipe: it has no RECIPE"),
+        ("mymodel.inner", '"mymodel" is no package, so there is no "mymodel.inner"'),
+        ("models.api_gpt", "models.api_gpt is no recipe: it has no RECIPE"),
+        ("no recipe", '"no recipe" is not the dotted path of a module'),
+        ("phi_ground", 'Phi-Ground needs a class of yours (imp_type "custom")'),
+        (3, "must be a string, not 3"),
+    ],
+)
+def test_a_recipe_that_cannot_be_used_is_named_with_what_to_do(staged, recipe, expected):
+    stage = staged()
+    stage.module("inner = 1")
+    result = stage.evaluate({"m": {**QWEN, "recipe": recipe}}, "--check", data=POINTS)
+    assert result.code == 2
+    assert expected in result.output
+    assert 'model."m".recipe: ' in result.output
+    assert "1 problem" in result.output
+
+
+def test_a_recipe_of_the_users_own_is_named_by_its_path(staged):
+    stage = staged(answer=lambda _: Reply("at 200/150"))
+    stage.module(
+        """
+        import re
+
+        from models.recipes.base import (
+            Parser, PromptForm, Recipe, from_whole, image_part, prompt_function, text_part, user_turn
+        )
+
+        def messages(instruction, image_wh):
+            return [user_turn(text_part(f"Where is {instruction}?"), image_part())]
+
+        def parse_point(response, meta):
+            match = re.search(r"(\\d+)/(\\d+)", response)
+            return from_whole(match and (int(match[1]), int(match[2])), meta)
+
+        FORM = PromptForm(messages)
+        build_prompt = prompt_function(FORM)
+        RECIPE = Recipe(
+            family="Acme", hub_ids=(), frame="per mille", source="mine", prompts={"own": FORM},
+            parsers={"own": Parser(parse_point)}, generate_cfg={"max_tokens": 7},
+        )
+        """,
+        name="acme",
+    )
+    result = stage.evaluate({"m": {"recipe": "acme", "model_path": URL}}, data=POINTS)
+    assert result.code == 0, result.output
+    assert result.requests[0].body["max_tokens"] == 7
+    assert "Where is" in result.requests[0].text
+    assert l2_counts(stage.scores(L2))["Correct num"] == 6
+
+
+def test_a_prompt_function_with_settings_gets_the_kwargs_block_and_the_size_of_the_file(staged):
+    stage = staged(answer=lambda _: Reply("(0.2, 0.15)"))
+    stage.module(
+        """
+        def ask(line, dataset, **settings):
+            text = f"{settings['file_size']} {settings['style']} {line['instruction']}"
+            return [{"role": "user", "type": "image", "value": line["image_path"]},
+                    {"role": "user", "type": "text", "value": text}]
+        """
+    )
+    entry = {"model_path": URL, "kwargs": {"style": "short"}, "custom_prompt": {L2: "mymodel.ask"}}
+    result = stage.evaluate({"m": entry}, data=POINTS)
+    assert result.code == 0, result.output
+    assert all(request.text.startswith("(") for request in result.requests)
+    assert " short " in result.requests[0].text
+
+
+def test_all_recipes_are_listed(staged):
+    result = staged().run("--recipes")
+    assert result.code == 0
+    for name, recipe in all_recipes().items():
+        assert f"{name}: {recipe.family}\n" in result.stdout
+    assert "Qwen/Qwen3-VL-8B-Instruct" in result.stdout
+    assert "levels    L2 and other grounding data sets" in result.stdout
+
+
+SCRIPTED = """
+import json
+from collections import defaultdict
+from pathlib import Path
+
+class Scripted:
+    def __init__(self):
+        rows = json.loads((Path(__file__).parent / "replies.json").read_text("utf-8"))
+        self.replies = defaultdict(list)
+        for name, instruction, reply in rows:
+            self.replies[name, instruction].append(reply)
+
+    def generate(self, message, *, dataset_name, **generate_cfg):
+        system, text, image = message
+        instruction = text["value"].removesuffix("\\n")
+        return self.replies[Path(image["value"]).name, instruction].pop(0)
+"""
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="real replies are not beside the project")
+def test_real_replies_of_mai_ui_are_scored_as_its_authors_score_them(staged):
+    stage = staged()
+    expected = json.loads((REAL / "expected.json").read_text("utf-8"))["mmbench_gui_l2"]
+    stored = json.loads(gzip.decompress((REAL / "mmbench_gui_l2.json.gz").read_bytes()))
+    lines = stored["files"]["L2_annotations.json"]
+    for line in lines:
+        image = stage.annotations / "offline_images" / line["image_path"]
+        image.parent.mkdir(parents=True, exist_ok=True)
+        if not image.exists():
+            Image.new("1", tuple(line["image_size"])).save(image, compress_level=1)
+    stage.change_annotations("L2", lambda rows: rows.__setitem__(slice(None), lines))
+    keys = [(line["image_path"].rpartition("/")[2], line["instruction"]) for line in lines]
+    replies = [[*key, reply] for key, reply in zip(keys, stored["replies"], strict=True)]
+    (stage.code / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
+    stage.module(SCRIPTED)
+    entry = {"imp_type": "custom", "model_path": "mymodel.Scripted", "recipe": "mai_ui"}
+    result = stage.evaluate({"m": entry}, "--no-report", data=POINTS)
+    assert result.code == 0, result.output[-2000:]
+    counts = l2_counts(stage.scores(L2))
+    assert counts["Total num"] == expected["rows"]
+    assert counts["Correct num"] == expected["correct"]

@@ -1,0 +1,122 @@
+"""The config key `recipe`: what a model entry leaves out comes from the recipe of its family.
+
+A recipe is a module with a record `RECIPE` and the functions that it names: one of the program's
+("qwen3_vl") or, by its path, one of the user's own ("acme", "my_recipes.acme").
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Protocol, cast
+
+from utils.errors import UserError
+from utils.import_utils import module_at
+from utils.text import likeness, listed
+
+PACKAGE = "models.recipes"
+SHARED = "base"  # of the package: what its modules share
+NEAR = 3  # names that are shown for one that is not known
+_WHOLE = ("resize",)  # objects that are one value: never half the config's, half the recipe's
+TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens", "max_length")
+_SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
+
+
+class Recipe(Protocol):
+    """What a config needs of a recipe's record."""
+
+    family: str
+    verified: str
+    note: str
+
+    def entry(self, imp_type: str, module: str, grounding: Mapping[str, str]) -> dict[str, Any]:
+        """Return a whole model entry but for its path.
+
+        Args:
+            imp_type: kind of the model.
+            module: dotted path of the recipe, in which its functions are.
+            grounding: benchmark by data set of the config, of those that ask for a point.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class FilledIn:
+    """A model entry with what its recipe has added, and which values those are."""
+
+    entry: dict[str, Any]
+    recipe: Recipe
+    from_recipe: frozenset[tuple[str, ...]]  # key paths within the entry
+
+
+def recipe_names() -> list[str]:
+    """Return the names of the program's own recipes."""
+    package = module_at(PACKAGE)
+    return sorted(m.name for m in pkgutil.iter_modules(package.__path__) if m.name != SHARED)
+
+
+def fill_in(entry: Mapping[str, Any], imp_type: str, grounding: Mapping[str, str]) -> FilledIn:
+    """Return a model entry with all that it leaves out as its recipe has it; what it says wins.
+
+    Raises:
+        UserError: there is no such recipe.
+    """
+    name = entry["recipe"]
+    known_names = recipe_names()
+    path = f"{PACKAGE}.{name}" if name in known_names else name
+    if path.isidentifier() and find_spec(path) is None:
+        near = sorted(known_names, key=lambda known: -likeness(name, known))[:NEAR]
+        every = "python evaluate.py --recipes lists all"
+        raise UserError(f'there is no recipe "{name}"; the nearest are {listed(near)} ({every})')
+    recipe = cast("Recipe | None", getattr(module_at(path), "RECIPE", None))
+    if recipe is None:
+        raise UserError(f"{path} is no recipe: it has no RECIPE")
+    defaults = recipe.entry(imp_type, path, grounding)
+    _leave_out_alternatives(defaults, entry)
+    merged, paths = _merged(entry, defaults)
+    return FilledIn(merged, recipe, frozenset(paths))
+
+
+def _leave_out_alternatives(defaults: dict[str, Any], entry: Mapping[str, Any]) -> None:
+    """Remove generation settings of a recipe that the entry sets under another name."""
+    generate_cfg = entry.get("generate_cfg")
+    settings = defaults.get("generate_cfg", {})
+    if not isinstance(generate_cfg, Mapping):
+        return
+    extra_body = generate_cfg.get("extra_body")
+    names = {*generate_cfg, *(extra_body if isinstance(extra_body, Mapping) else ())}
+    groups = [TOKEN_LIMITS]
+    if "do_sample" in settings:  # of a checkpoint, where it turns the others on and off
+        groups.append(_SAMPLING)
+    for alternatives in groups:
+        if not names.isdisjoint(alternatives):
+            for name in alternatives:
+                settings.pop(name, None)
+
+
+def _merged(
+    entry: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[tuple[str, ...]]]:
+    """Return an object filled up with defaults at every depth, and the key paths of those."""
+    merged = dict(entry)
+    paths: list[tuple[str, ...]] = []
+    for key, value in defaults.items():
+        own = merged.get(key)
+        is_object = isinstance(value, Mapping) and key not in _WHOLE
+        if is_object and (key not in merged or isinstance(own, Mapping)):
+            merged[key], inner = _merged(own or {}, value)
+            paths += [(key, *path) for path in inner]
+        elif key not in merged:
+            merged[key] = value
+            paths.append((key,))
+    return merged, paths
+
+
+def values_in(entry: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield key path and value of all that an entry sets, objects taken apart."""
+    for key, value in entry.items():
+        if isinstance(value, Mapping) and key not in _WHOLE:
+            yield from values_in(value, (*path, key))
+        elif value is not None and value != []:
+            yield (*path, key), value
