@@ -11,9 +11,12 @@ from benchmarks.l1_content_understanding import GUIContentUnderstanding
 from benchmarks.l2_element_grounding import GUIElementGrounding
 from benchmarks.l3_task_automation import GUITaskAutomation
 from benchmarks.l4_task_collaboration import GUITaskCollaboration
+from benchmarks.osworld_g import OSWorldG
+from benchmarks.screenspot import ScreenSpot, ScreenSpotV2
+from benchmarks.screenspot_pro import ScreenSpotPro
+from benchmarks.ui_vision import UIVision
 from utils.contracts import DataSet, ParseFunction
 from utils.errors import UserError
-from utils.images import data_root, image_root
 
 BENCHMARK: dict[str, type[Benchmark]] = {
     benchmark.name: benchmark
@@ -22,6 +25,11 @@ BENCHMARK: dict[str, type[Benchmark]] = {
         GUIElementGrounding,
         GUITaskAutomation,
         GUITaskCollaboration,
+        ScreenSpot,
+        ScreenSpotV2,
+        ScreenSpotPro,
+        OSWorldG,
+        UIVision,
     )
 }
 
@@ -33,11 +41,14 @@ def build_data_set(
 
     Args:
         name: of the benchmark.
-        settings: the entry of the data set in the config; an `environment` is the class itself.
+        settings: the entry of the data set in the config; an `environment` is the class itself, a
+            `benchmark` a class or the name of a known one.
         parse: the user's parse function for all models; None: the benchmark's default.
         has_own_parser: whether replies of some model are read by a function of the user's.
     """
-    benchmark = BENCHMARK[name](data_root() / "MMBench-GUI", image_root())
+    kind = settings.get("benchmark") or name
+    benchmark_class: type[Benchmark] = kind if isinstance(kind, type) else BENCHMARK[kind]
+    benchmark = benchmark_class.make(name, settings)
     benchmark.configure(settings)
     rotations = Circular(has_own_parser)
     return DataSet(

@@ -31,7 +31,7 @@ from utils.contracts import (
 from utils.errors import UserError
 from utils.functions.calling import private_copy
 from utils.functions.fingerprints import digest
-from utils.images import read_header
+from utils.images import data_root, image_root, read_header
 from utils.protocol import PLATFORMS
 from utils.text import printable
 
@@ -61,8 +61,13 @@ class Benchmark(contracts.Benchmark):
         self.annotation_file = annotation_dir / f"{self.level}_annotations.json"
         self.title = f"{self.level} {self.name}"
 
-    def configure(self, asked: Mapping[str, Any]) -> None:
-        """Takes what the config says of the data set alone."""
+    @classmethod
+    def make(cls, name: str, settings: Mapping[str, Any]) -> Benchmark:
+        """Return the benchmark of an entry of the config."""
+        return cls(data_root() / "MMBench-GUI", image_root())
+
+    def configure(self, settings: Mapping[str, Any]) -> None:
+        """Take what the config says of the data set alone."""
 
     def problems(self) -> list[str]:
         """What it misses on this machine, one line each."""
@@ -75,20 +80,32 @@ class Benchmark(contracts.Benchmark):
     def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
         """The samples of `mode` in file order, and bad ones; a `UserError` for a broken file."""
         numbers: Counter[str] = Counter()
-        asked: list[tuple[str, Line]] = []
-        for row in self.rows(read_annotations(self.annotation_file), mode):
+        rows: list[tuple[str, Line]] = []
+        for row in self.annotated_rows(mode):
             key = digest([self.name, row.get("image_path"), row.get(self.text_key)])[:16]
             numbers[key] += 1  # of all rows: the second of equal ones gets "-2" in any mode
             if self.in_mode(row, mode):
-                asked.append((key if numbers[key] == 1 else f"{key}-{numbers[key]}", row))
-        columns = dict.fromkeys(column for _, row in asked for column in row)
-        found = [self._measured(key, {c: row.get(c) for c in columns}, mode) for key, row in asked]
-        samples = [each for each in found if isinstance(each, Sample)]
-        return samples, [each for each in found if isinstance(each, BadSample)]
+                rows.append((key if numbers[key] == 1 else f"{key}-{numbers[key]}", row))
+        columns = dict.fromkeys(column for _, row in rows for column in row)
+        samples: list[Sample] = []
+        bad: list[BadSample] = []
+        for key, row in rows:
+            sample = self._measured(key, {column: row.get(column) for column in columns}, mode)
+            if isinstance(sample, Sample):
+                samples.append(sample)
+            else:
+                bad.append(sample)
+        return samples, bad
+
+    def annotated_rows(self, mode: str) -> Iterator[Line]:
+        """The rows of the annotation file."""
+        return self.rows(read_annotations(self.annotation_file), mode)
 
     def _measured(self, key: str, row: Line, mode: str) -> Sample | BadSample:
         """The sample with the size of its image, or what is wrong with it."""
         where = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
+        if not isinstance(row.get("image_path"), (str, type(None))):
+            return BadSample(where, "", f"image_path must be a text, not {row['image_path']!r}")
         if row["image_path"] is None:
             return BadSample(where, "", "image missing: image_path and platform must be strings")
         picture, image = printable(row["image_path"]), self._image(row["image_path"])
@@ -198,6 +215,15 @@ class Benchmark(contracts.Benchmark):
         """Name samples that are scored as the reference scores them, but look like mistakes."""
         return []
 
+    def row_notes(
+        self,
+        samples: Sequence[Sample],
+        bad: Sequence[BadSample],
+        mode: str,
+    ) -> list[str]:
+        """Say where there are other rows than the published ones."""
+        return []
+
 
 def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
     """Loads the samples of a data set; returns what a user should know, one line each.
@@ -212,7 +238,8 @@ def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
         why = data.bad_grouped[:3] or [f"no sample has mode {data.mode}"]
         ask = "Do LMUData and IMAGE_ROOT_DIR point to the data set?"
         raise UserError("\n  ".join([first, *why, ask]))
-    notes = benchmark.annotation_doubts(data.samples)
+    notes = benchmark.row_notes(data.samples, bad, data.mode)
+    notes += benchmark.annotation_doubts(data.samples)
     if data.parse == benchmark.default_parse:
         notes += benchmark.unreadable(data.samples)
     return notes
@@ -226,10 +253,10 @@ def index_list(samples: Sequence[Sample], limit: int = 10) -> str:
     return f"index {', '.join(indices)}"
 
 
-def read_annotations(path: Path) -> list[dict[str, Any]]:
+def read_annotations(path: Path, fetch: str = "python utils/download.py") -> list[dict[str, Any]]:
     """The objects of an annotation file; a `UserError` if it is missing or something else."""
     path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
-    fetch = "fetch the data set: python utils/download.py"
+    fetch = f"fetch the data set: {fetch}"
     try:
         found = json.loads(path.read_text(encoding="utf-8"), object_hook=_interned)
         if isinstance(found, list) and found and all(isinstance(item, dict) for item in found):

@@ -43,7 +43,7 @@ def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Se
 
     option_counts = np.array([len(options or ()) for options in columns["options"]], dtype=float)
     weights = (option_counts - 1) / np.maximum(option_counts, 1) if weighted else None
-    figures = _Figures(columns, weights)
+    figures = Figures(columns, weights)
     platforms = list(figures.masks["platform"])
     splits = list(figures.masks["split"])
     averages = figures.of_all("overall")  # the score's own figure here, unlike in grounding
@@ -71,7 +71,7 @@ def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Se
 
 def grounding_sections(columns: SampleColumns, title: str) -> Sections:
     """Return the sections of grounding."""
-    figures = _Figures(columns)
+    figures = Figures(columns)
     platforms = list(figures.masks["platform"])
     splits = [split for split in GROUNDING_TYPES if split in figures.masks["split"]]
     rows = []
@@ -87,7 +87,7 @@ def grounding_sections(columns: SampleColumns, title: str) -> Sections:
     averages = {**figures.of_all("micro"), "Average accuracy": overall}
     for split in GROUNDING_TYPES:
         averages[f"{split.capitalize()} accuracy"] = figures.one(figures.mask_of(split))
-    chance = _areas(columns["box_frac"])
+    chance = areas(columns["box_frac"])
     return {
         "chance": {
             "meaning": "a random click: the mean area of the targets",
@@ -108,12 +108,12 @@ def _size_classes(boxes: Sequence[Sequence[float] | None]) -> list[str | None]:
     import numpy as np
 
     limits = [limit for limit, _ in SIZE_CLASSES]
-    classes = np.digitize(np.sqrt(_areas(boxes)), limits).tolist()
+    classes = np.digitize(np.sqrt(areas(boxes)), limits).tolist()
     names = ORDERS["target size"]
     return [names[index] if box else None for box, index in zip(boxes, classes, strict=True)]
 
 
-def _areas(boxes: Sequence[Sequence[float] | None]) -> Floats:
+def areas(boxes: Sequence[Sequence[float] | None]) -> Floats:
     """Return the part of the image that each target covers."""
     import numpy as np
 
@@ -122,13 +122,19 @@ def _areas(boxes: Sequence[Sequence[float] | None]) -> Floats:
     return areas
 
 
-class _Figures:
+class Figures:
     """Means of the hits of some samples, and averages of such means.
 
     `weights` are those of each sample within its part, None: all equal.
     """
 
-    def __init__(self, columns: SampleColumns, weights: Floats | None = None) -> None:
+    def __init__(
+        self,
+        columns: SampleColumns,
+        weights: Floats | None = None,
+        groupings: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """Takes weights within parts, and a benchmark's own groupings with their order."""
         import numpy as np
 
         self._columns = columns
@@ -144,6 +150,14 @@ class _Figures:
             labels = np.array(texts, dtype=str)
             names = in_order(set(labels.tolist()), order)
             self.masks[grouping] = {name: labels == name for name in names}
+        self._own = set(groupings or ()) - {"platform", "kind"}  # no field of a sample names these
+        for grouping, own_order in (groupings or {}).items():
+            labels_by_sample = [(groups or {}).get(grouping, ()) for groups in columns["groups"]]
+            names = in_order({label for labels in labels_by_sample for label in labels}, own_order)
+            self.masks[grouping] = {
+                name: np.array([name in labels for labels in labels_by_sample], dtype=np.bool_)
+                for name in names
+            }
 
     def mask_of(self, split: str, platform: str | None = None) -> Mask:
         """Return which samples are of a split, on a platform or on all."""
@@ -159,7 +173,7 @@ class _Figures:
     def group(self, grouping: str) -> dict[str, Row | None]:
         """Return the figure of each label."""
         cells = {label: self.one(mask) for label, mask in self.masks[grouping].items()}
-        if grouping != "target size":
+        if grouping != "target size" and grouping not in self._own:
             return cells
         masks = self.masks[grouping]  # no field of a sample names these
         return {

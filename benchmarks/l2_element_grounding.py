@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.base import Benchmark, index_list, platform_path
+from benchmarks.base import index_list, platform_path
 from benchmarks.figures import grounding_sections
+from benchmarks.grounding import PointBenchmark
 from benchmarks.matrics import (
     Scores,
     box_as_fractions,
@@ -21,8 +21,7 @@ from utils.analysis.anatomy import anatomy
 from utils.analysis.columns import SampleColumns
 from utils.analysis.constant_answer import constant_answer
 from utils.analysis.coordinate_audit import coordinate_audit
-from utils.contracts import WH, Judgement, Line, ParseFunction, Point, Sample, Sizes, Verdict
-from utils.coordinates import known_grid_wh
+from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.misc import parser_response_into_coordinates
 from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES
 from utils.text import counted
@@ -34,12 +33,11 @@ L2_USER_PROMPT_DEFAULT = """Output only the coordinate (x,y) of one point in you
 OUTCOME_BY_VERDICT = {Verdict.HIT: 1, Verdict.MISS: 0, Verdict.UNPARSED: -1}
 
 
-class GUIElementGrounding(Benchmark):
+class GUIElementGrounding(PointBenchmark):
     """Is the click inside the target's box? Scored by grounding type and platform."""
 
     name = "GUIElementGrounding"
     level = "L2"
-    is_grounding = True
     modes = ("all", *GROUNDING_TYPES)
     mode_column, text_key = "grounding_type", "instruction"
     result_suffix = "result"
@@ -105,27 +103,6 @@ class GUIElementGrounding(Benchmark):
         """`L2_USER_PROMPT` or the protocol's text; only `{instruction}` is replaced."""
         template = os.environ.get("L2_USER_PROMPT") or L2_USER_PROMPT_DEFAULT
         return template.replace("{instruction}", line["instruction"])
-
-    def accept(self, parsed: Any) -> Point | None:
-        """Two numbers, or None."""
-        if parsed is None:
-            return None
-        is_other = isinstance(parsed, (str, bytes, Mapping, Set))  # two of something, but no point
-        try:
-            x, y = map(float, "" if is_other else parsed)
-            if not (math.isnan(x) or math.isnan(y)):
-                return x, y
-        except (TypeError, ValueError, OverflowError):
-            pass
-        raise ValueError(f"returned {parsed!r:.200}; expected (x, y) or None")
-
-    def judge(
-        self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
-    ) -> Judgement:
-        """As for every benchmark; the coordinate audit also needs the grid that the model saw."""
-        judged = super().judge(line, sizes, reply, parse, meta_extra)
-        grid_wh = known_grid_wh({"image_size": sizes.file_wh or line["image_size"], **meta_extra})
-        return replace(judged, facts={**judged.facts, "grid_wh": grid_wh})
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
         """A hit if the point lies in the box, both as fractions of the image file."""

@@ -27,6 +27,7 @@ ORDER = (
         "utils.protocol",
         "utils.text",
         "utils.sampling",
+        "utils.targets",
     ),
     (
         "utils.misc",
@@ -50,7 +51,9 @@ ORDER = (
 )
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
-BELOW = "contracts errors findings protocol text misc thinking coordinates images functions "
+BELOW = (
+    "contracts errors findings protocol text misc thinking coordinates images targets functions "
+)
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config"}
 DOWNLOAD = {"utils.download", "utils.hub"}
 SEEN_BY_DOWNLOAD = {

@@ -229,6 +229,8 @@ class Benchmark(Protocol):
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
     result_has_line: ClassVar[bool]
     is_grounding: ClassVar[bool] = False  # asks for a point on an image: recipes answer it
+    # Keys of the config that are its own, with their values; None: it is one of L1 to L4.
+    options: ClassVar[Mapping[str, tuple[str, ...]] | None] = None
     acts: ClassVar[bool] = False  # its episodes act in worlds, and are reused whole or not at all
     image_root: Path  # the folder that the lines' `image_path` is relative to
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from utils.analysis.columns import (
@@ -215,8 +216,15 @@ def _candidates(*, knows_grid: bool) -> list[Interpretation]:
     ]
 
 
-def coordinate_audit(columns: SampleColumns) -> Section:
-    """Return the section: what the replies score in every frame, and whether another one fits."""
+def coordinate_audit(
+    columns: SampleColumns, setting: str = SETTING, *, all_kinds: bool = False
+) -> Section:
+    """Return the section: what the replies score in every frame, and whether another one fits.
+
+    Args:
+        setting: the key path of the parse function.
+        all_kinds: hits of all kinds of elements count, not only those of L2.
+    """
     import numpy as np
 
     answered = columns.answered()
@@ -230,6 +238,8 @@ def coordinate_audit(columns: SampleColumns) -> Section:
         numbers for numbers, stays in zip(all_numbers, has_point_or_numbers, strict=True) if stays
     ]
     replies = _Replies(columns, numbers)
+    if all_kinds:
+        replies.is_scored[:] = True
     has_numbers = ~np.isnan(replies.numbers[:, 0])
     knows_grid = not np.isnan(replies.grid_wh).any()
     candidates = _candidates(knows_grid=knows_grid)
@@ -282,7 +292,10 @@ def coordinate_audit(columns: SampleColumns) -> Section:
     findings = [] if comparison.finding is None else [comparison.finding]
     if not findings or not comparison.best:
         findings += _json_findings(columns, comparison.leader)
-    section["findings"] = findings
+    section["findings"] = [
+        replace(finding, fix=finding.fix.replace(SETTING, setting), setting=setting)
+        for finding in findings
+    ]
     return section
 
 

@@ -6,16 +6,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from utils.config import schema
 from utils.config.endpoint import lacks_scheme, parse_endpoint
 from utils.config.environment import read_text
 from utils.config.recipes import FilledIn, fill_in
-from utils.config.schema import DataEntry, LiveEntry, ModelEntry, RunConfig
+from utils.config.schema import DataEntry, GroundingEntry, LiveEntry, ModelEntry, RunConfig
 from utils.config.secret_filter import is_common
 from utils.config.text import Finding, KeyPath, key_path, read_plain, shown
 from utils.errors import UserError
@@ -31,6 +32,7 @@ LIVE_NAMES = ("GUITaskAutomation", "GUITaskCollaboration")
 LEVELS = {"L1": L1_NAME, "L2": "GUIElementGrounding", "L3": LIVE_NAMES[0], "L4": LIVE_NAMES[1]}
 Arguments = Callable[[str, Mapping[str, Any]], Iterable[Finding]]
 Read = tuple[Any, list[Finding]]
+Choices = Mapping[str, Sequence[str]]
 
 
 @dataclass
@@ -54,6 +56,7 @@ def read_config(
     path: Path,
     *,
     datasets: Mapping[str, Sequence[str]],  # the known ones and their modes
+    tables: Mapping[str, Choices] = MappingProxyType({}),  # those beside L1 to L4: keys, values
     environ: Mapping[str, str],  # with `.env`; replaces `${NAME}`
     unset: str | None = None,  # stands for a variable that is not set; None: that is a problem
     arguments: Arguments = lambda *_: (),  # what is wrong with those of a model, by its imp_type
@@ -75,7 +78,7 @@ def read_config(
         return ConfigReading(problems=[f"{path}: {error}"])
     problems = [f"{path}: {problem}" for problem in plain.problems]
     reading = ConfigReading(texts=plain.texts, problems=problems)
-    _Reader(path, plain.unset, datasets, arguments, grounding, reading).read(plain.value)
+    _Reader(path, plain.unset, datasets, tables, arguments, grounding, reading).read(plain.value)
     return reading
 
 
@@ -90,10 +93,12 @@ class _Reader:
     path: Path
     unset: set[str]
     datasets: Mapping[str, Sequence[str]]
+    tables: Mapping[str, Choices]
     arguments: Arguments
     grounding: Collection[str]
     out: ConfigReading
     for_recipes: dict[str, str] = field(default_factory=dict)  # benchmark by data set
+    known: set[str] = field(default_factory=set)  # names of data sets
 
     def read(self, whole: Any) -> None:
         if not isinstance(whole, dict):
@@ -109,15 +114,26 @@ class _Reader:
             self._check_secrets((), secrets)
         else:
             self._problem(("secrets",), f"must be {schema.SECRETS}")
-        data = whole.get("data")
-        names = data if isinstance(data, dict) else ()
-        self.for_recipes = {name: name for name in names if name in self.grounding}
+        entries = whole.get("data")
+        data = entries if isinstance(entries, dict) else {}
+        self.known = {*self.datasets, *data}
+        self.for_recipes = self._grounding_sets(data)
         self.out.models = self._entries(whole.get("model"), "model", self._model)
         self.out.data = self._entries(whole.get("data"), "data", self._data_set)
         if not self.out.problems:
             models = {name: entry for name, entry in self.out.models.items() if entry is not None}
             data = {name: entry for name, entry in self.out.data.items() if entry is not None}
             self.out.config = RunConfig(self.path, models, data, self.out.recipes)
+
+    def _grounding_sets(self, data: Mapping[str, Any]) -> dict[str, str]:
+        """The benchmark of each data set of the config that asks for points."""
+        benchmarks = {}
+        for name, entry in data.items():
+            kind = entry.get("benchmark") if isinstance(entry, dict) else None
+            benchmark = kind if isinstance(kind, str) else name
+            if benchmark in self.grounding or "." in benchmark:
+                benchmarks[name] = benchmark
+        return benchmarks
 
     def _entries(self, entries: Any, name: str, read: Callable[[str, Any], Read]) -> dict[str, Any]:
         if not isinstance(entries, dict) or not entries:
@@ -168,7 +184,7 @@ class _Reader:
         for key in schema.PER_DATA_SET:
             functions = raw.get(key)
             for dataset in functions if isinstance(functions, dict) else ():
-                if dataset not in self.datasets:
+                if dataset not in self.known:
                     findings.append(((key, dataset), self._unknown_data_set(dataset)))
         secrets = raw.get("secrets", [])
         if _is_list_of_texts(secrets):
@@ -259,26 +275,70 @@ class _Reader:
 
     def _data_set(self, name: str, raw: Mapping[str, Any]) -> Read:
         entry = schema.without_defaults(raw)
+        benchmark = entry.get("benchmark")
+        kind = benchmark if isinstance(benchmark, str) else name
+        if benchmark is not None or kind in self.tables:
+            typed, findings = self._table(name, kind, entry)
+        else:
+            typed, findings = self._level(name, entry)
+        mode, modes = entry.get("mode"), self.datasets.get(kind)
+        if isinstance(mode, str) and modes is not None and mode not in modes:
+            hint = did_you_mean(mode, modes) or ";"
+            what = f'unknown mode "{mode}"{hint} {kind} has the modes {listed(modes)}'
+            findings.append((("mode",), what))
+        self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
+        self._ref(("data", name, "environment"), entry.get("environment"), "environment")
+        return None if findings else typed, findings
+
+    def _level(self, name: str, entry: dict[str, Any]) -> Read:
+        """One of L1 to L4."""
         findings: list[Finding] = []
         if name not in self.datasets:
             findings.append(((), self._unknown_data_set(name)))
         for key in L1_KEYS:
             if name != L1_NAME and entry.pop(key, None) is not None:
                 findings.append(((key,), f"only for {L1_NAME}; leave it out"))
-        kind = LiveEntry if name in LIVE_NAMES else DataEntry
-        typed, wrong = schema.section(kind, entry)
-        mode, modes = entry.get("mode"), self.datasets.get(name)
-        if isinstance(mode, str) and modes is not None and mode not in modes:
-            hint = did_you_mean(mode, modes) or ";"
-            what = f'unknown mode "{mode}"{hint} {name} has the modes {listed(modes)}'
-            findings.append((("mode",), what))
-        self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
-        self._ref(("data", name, "environment"), entry.get("environment"), "environment")
-        findings += wrong
-        return None if findings else typed, findings
+        typed, wrong = schema.section(LiveEntry if name in LIVE_NAMES else DataEntry, entry)
+        return typed, findings + wrong
+
+    def _table(self, name: str, kind: str, entry: dict[str, Any]) -> Read:
+        """A table of grounding: a known one, one under another name, or a class of the user's."""
+        findings: list[Finding] = []
+        is_own = "." in kind
+        if is_own and name in self.datasets:
+            what = f'"{name}" is a data set of the program; give your own another name'
+            findings.append(((), what))
+        elif is_own:
+            self._ref(("data", name, "benchmark"), kind, "benchmark")
+        elif kind not in self.tables:
+            what = f"{shown(kind)} is neither a dotted path nor one of {listed([*self.tables], 20)}"
+            findings.append((("benchmark",), what + did_you_mean(kind, [*self.tables])))
+        for key in L1_KEYS:
+            if entry.pop(key, None) is not None:
+                findings.append(((key,), f"only for {L1_NAME}; leave it out"))
+        typed, wrong = schema.section(GroundingEntry, entry)
+        choices = self.tables.get(kind)
+        if choices is not None:
+            findings += _choice_findings(entry, choices)
+        return typed, findings + wrong
 
     def _unknown_data_set(self, name: str) -> str:
         names = list(self.datasets)
         if full := LEVELS.get(name.upper()):
             return f'unknown data set; {name} is "{full}"'
         return "unknown data set" + (did_you_mean(name, names) or f"; known are {listed(names)}")
+
+
+def _choice_findings(entry: Mapping[str, Any], choices: Choices) -> Iterator[Finding]:
+    """What is wrong with the keys that are a benchmark's own."""
+    fields = [*GroundingEntry.model_fields, *choices]
+    for key, value in entry.items():
+        if key not in fields:
+            usual = [name for name in fields if name not in L1_KEYS]
+            yield (
+                (key,),
+                "unknown key" + (did_you_mean(key, usual) or f"; known are {listed(usual)}"),
+            )
+        elif key in choices and value not in choices[key]:
+            hint = did_you_mean(str(value), choices[key])
+            yield (key,), f"must be one of {listed(choices[key])}, not {shown(value)}{hint}"

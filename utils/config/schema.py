@@ -31,6 +31,7 @@ _BATCH = 'a whole number of at least 1, or "auto"'
 _SERVE = 'an object {"max-num-seqs": 8, ...} or a list ["--max-num-seqs", "8", ...]'
 _MATCH = '"exact_match" (replies are compared as letters; there is no judge model)'
 _STEPS = "a whole number of steps of at least 1"
+_DECLINED = 'a list of texts, each of which says "not there": ["not found"]'
 _SEEDS = "a list of whole numbers, at least one: [0]"
 _PLATFORMS = f"a list of platforms out of {', '.join(PLATFORMS)}"
 _TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"]'
@@ -177,6 +178,17 @@ class LiveEntry(DataEntry):
     platforms: list[Literal[PLATFORMS]] = Field([], description=_PLATFORMS)  # type: ignore[valid-type]
     tasks: list[str] = Field([], description=_TASKS)
     history_images: Annotated[int, Field(ge=0)] = Field(0, description=_IMAGES)
+
+
+class GroundingEntry(DataEntry, extra="allow"):
+    """A table of grounding beside L2; keys of its own (`language`) are the benchmark's.
+
+    `benchmark`: the name of a known one, or the dotted path of a class of the user's; `declined`:
+    words that say that there is no such element.
+    """
+
+    benchmark: str | None = None
+    declined: list[Annotated[str, Field(min_length=1)]] = Field([], description=_DECLINED)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ from utils.contracts import KWARGS_READ, ParseFunction
 from utils.errors import UserError
 from utils.functions.calling import call_user_function
 
-Kind = Literal["prompt", "preprocess", "postprocess", "parse", "custom-class", "environment"]
+Kind = Literal[
+    "prompt", "preprocess", "postprocess", "parse", "custom-class", "environment", "benchmark"
+]
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "prompt": ("line", "dataset"),
     "preprocess": ("message", "model", "processor"),
@@ -100,6 +102,10 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
         elif ref.kind == "environment":
             missing = [name for name in ENVIRONMENT if not callable(getattr(target, name, None))]
             return f"{name} has no {missing[0]}({ENVIRONMENT[missing[0]]})" if missing else None
+        elif ref.kind == "benchmark":
+            is_benchmark = inspect.isclass(target) and hasattr(target, "read_rows")
+            what = "is not a class on benchmarks.grounding.GroundingBenchmark (docs/benchmarks.md)"
+            return None if is_benchmark else f"{name} {what}"
         elif inspect.isclass(target):
             return f"{name} is a class; name a function, or a static method of the class"
         if ref.kind == "parse":

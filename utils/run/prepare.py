@@ -96,6 +96,11 @@ def read(options: Options, registry: Registry) -> ConfigReading:
     return read_config(
         options.config,
         datasets=modes,
+        tables={
+            name: benchmark.options
+            for name, benchmark in registry.benchmarks.items()
+            if benchmark.options is not None
+        },
         environ=os.environ,
         unset="not-set" if options.mode == "eval" else None,  # scoring sends no key anywhere
         arguments=registry.argument_findings,
@@ -167,9 +172,9 @@ def _build_data(
         if entry is None or any(key.startswith(f"data.{name}.") for key in broken):
             continue
         settings = dict(entry)
-        environment = settings.get("environment")
-        if environment:
-            settings["environment"] = resolve(environment, role=f"data.{name}.environment")
+        for key in ("environment", "benchmark"):
+            if "." in (settings.get(key) or ""):
+                settings[key] = resolve(settings[key], role=f"data.{name}.{key}")
         parse = None
         if entry.parse_function:
             function = resolve(entry.parse_function, role=f"data.{name}.parse_function")

@@ -1,0 +1,393 @@
+"""Grounding: where on the screenshot would one click? What L2 and the tables beside it share.
+
+A benchmark of one's own is a class on `GroundingBenchmark`; docs/benchmarks.md shows one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.base import BadSample, Benchmark, read_annotations
+from benchmarks.grounding_figures import (
+    GroundingResult,
+    Layout,
+    grounding_scores,
+    table_sections,
+)
+from benchmarks.matrics import Scores, point_as_fractions
+from utils.analysis.anatomy import anatomy
+from utils.analysis.columns import SampleColumns
+from utils.analysis.constant_answer import constant_answer
+from utils.analysis.coordinate_audit import coordinate_audit
+from utils.contracts import WH, Judgement, Line, ParseFunction, Point, Sample, Sizes, Verdict
+from utils.coordinates import known_grid_wh
+from utils.errors import UserError
+from utils.images import data_root
+from utils.misc import parser_response_into_coordinates
+from utils.targets import DECLINED, Answer, Declined, Target, means_declined
+from utils.text import listed
+
+SYSTEM_PROMPT = (
+    "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish "
+    "this task following instructions from users."
+)
+USER_PROMPT = (
+    "Output only the coordinate (x,y) of one point in your response. What element matches the "
+    "following task: {instruction}"
+)
+REFUSAL_PROMPT = (
+    "\nIf there is no such element on the screenshot, output (-1,-1) in place of a coordinate."
+)
+
+
+CONVENTIONS = {
+    "xywh": "x, y, width, height in pixels",
+    "xyxy": "two corners in pixels",
+}
+FEWEST_BOXES = 5  # fewer say nothing of how a file is written
+
+
+class PointBenchmark(Benchmark):
+    """A benchmark whose answers are points."""
+
+    is_grounding = True
+
+    def accept(self, parsed: Any) -> Answer:
+        """Two numbers, or None."""
+        if parsed is None:
+            return None
+        is_other = isinstance(parsed, (str, bytes, Mapping, Set))  # two of something, but no point
+        try:
+            x, y = map(float, "" if is_other else parsed)
+            if not (math.isnan(x) or math.isnan(y)):
+                return x, y
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise ValueError(f"returned {parsed!r:.200}; expected (x, y) or None")
+
+    def judge(
+        self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
+    ) -> Judgement:
+        """As for every benchmark; the coordinate audit also needs the grid that the model saw."""
+        judged = super().judge(line, sizes, reply, parse, meta_extra)
+        grid_wh = known_grid_wh({"image_size": sizes.file_wh or line["image_size"], **meta_extra})
+        return replace(judged, facts={**judged.facts, "grid_wh": grid_wh})
+
+
+class GroundingBenchmark(PointBenchmark):
+    """A table of grounding: its files, its targets, its groups and its official figure.
+
+    A subclass declares the class variables and yields its rows in `read_rows`. A row is a dict of
+    JSON values with `image_path` (below `images`), `instruction`, `target` (`Target.as_json()`, in
+    pixels of the image unless `target_unit` is "fraction") and what its groupings need.
+    """
+
+    folder: ClassVar[str]  # below LMUData, named as on the hub
+    images: ClassVar[str] = "images"  # below the folder
+    layout: ClassVar[Layout]
+    options: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # keys of the config; first: default
+    target_unit: ClassVar[str] = "px"
+    compares_px: ClassVar[bool] = False  # official: points in pixels, not in fractions
+    with_refusals: ClassVar[bool] = False  # "no such element" can be right
+    expected_rows: ClassVar[Mapping[str, int]] = {}  # by mode, as published
+
+    modes: ClassVar[tuple[str, ...]] = ("all",)
+    mode_column, text_key = "", "instruction"
+    result_suffix = "result"
+    score_suffix = "score"
+    result_columns = (
+        "image_path",
+        "instruction",
+        "target",
+        "platform",
+        "type",
+        "match",
+        "is_wrong_format",
+        "is_declined",
+        "predicted_point",
+        "index",
+    )
+    result_has_line = False
+    system_prompt = SYSTEM_PROMPT
+    default_parse = staticmethod(parser_response_into_coordinates)
+
+    def __init__(self, folder: Path, name: str) -> None:
+        super().__init__(folder, folder / self.images)
+        self.root = folder
+        self.annotation_file = folder
+        self.name = self.level = self.title = name  # type: ignore[misc]
+        self.settings: Mapping[str, Any] = {
+            option: known[0] for option, known in self.options.items()
+        }
+        self._declining: list[str] = []
+
+    @classmethod
+    def make(cls, name: str, settings: Mapping[str, Any]) -> GroundingBenchmark:
+        """Return the benchmark of an entry of the config."""
+        return cls(data_root() / cls.folder, name)
+
+    def configure(self, settings: Mapping[str, Any]) -> None:
+        """Take the benchmark's own keys and `declined`, words that say "not there"."""
+        chosen = {option: settings.get(option) for option in self.options}
+        self.settings = {**self.settings, **{key: value for key, value in chosen.items() if value}}
+        self._declining = [word.casefold() for word in settings.get("declined") or ()]
+
+    # -- rows ----
+
+    @abstractmethod
+    def read_rows(self) -> Iterator[Line]:
+        """The rows of all files, in their order."""
+
+    def files(self) -> Sequence[Path]:
+        """The annotation files that are read."""
+        return sorted(self.root.rglob("*.json"))
+
+    def read_file(self, path: str) -> list[dict[str, Any]]:
+        """Return the objects of an annotation file of the folder."""
+        return read_annotations(self.root / path, fetch=f"python utils/download.py {self.folder}")
+
+    def source(self) -> tuple[str, bytes]:
+        """The contents of all annotation files."""
+        return self.folder, b"".join(path.read_bytes() for path in self.files())
+
+    def annotated_rows(self, mode: str) -> Iterator[Line]:
+        """Number the rows of all files."""
+        for number, row in enumerate(self.read_rows()):
+            yield {"index": number, **row}
+
+    def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
+        """Not used: rows come of several files."""
+        raise NotImplementedError
+
+    def place_of(self, row: Line, mode: str) -> str:
+        """By its number among all rows, and its id where it has one."""
+        return f"row {row['index']}" + (f" ({row['id']})" if row.get("id") is not None else "")
+
+    def problem_of(self, row: Line, file_wh: WH) -> str | None:
+        """A row needs an instruction, a target and an image of the size that it names."""
+        if not isinstance(row.get("instruction"), str):
+            return "the instruction is missing"
+        if problem := row.get("problem"):
+            return str(problem)
+        size = row.get("image_size")
+        if size is not None and tuple(size) != file_wh:
+            named = "x".join(map(str, size))
+            return (
+                f"the row names an image of {named} pixels, the file has {file_wh[0]}x{file_wh[1]}"
+            )
+        return None
+
+    def row_notes(
+        self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str
+    ) -> list[str]:
+        """Say where rows are missing or stand twice, beside the published number."""
+        expected = self.expected_rows.get(mode)
+        row_count = len(samples) + len(bad)
+        notes = []
+        if expected is not None and row_count != expected:
+            notes.append(f"{row_count} rows; the published files have {expected}")
+        repeated = [sample for sample in samples if "-" in sample.key]
+        if repeated:
+            notes.append(f"{len(repeated)} rows stand there twice; each counts")
+        return notes
+
+    # -- asking ----
+
+    def user_text(self, line: Line) -> str:
+        """The default prompt; only `{instruction}` is replaced."""
+        prompt = USER_PROMPT.replace("{instruction}", line["instruction"])
+        return prompt + (REFUSAL_PROMPT if self.with_refusals else "")
+
+    # -- judging ----
+
+    def accept(self, parsed: Any) -> Answer:
+        """Two numbers, `DECLINED` (two negative numbers as well), or None."""
+        if isinstance(parsed, Declined):
+            return DECLINED
+        answer = super().accept(parsed)
+        if isinstance(answer, tuple) and means_declined(answer):
+            return DECLINED
+        return answer
+
+    def labels_of(self, line: Line) -> Mapping[str, str | Sequence[str]]:
+        """The label, or several, of a row in each grouping."""
+        return {grouping: str(line.get(grouping)) for grouping in self.layout.groupings}
+
+    def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
+        """A hit if the point lies in the target, or the answer is rightly that there is none."""
+        if parsed is None and reply is not None and self._says_declined(reply):
+            parsed = DECLINED
+        file_wh: WH = sizes.file_wh or tuple(line["image_size"])
+        target, target_frac = self._targets(line, file_wh)
+        is_declined = isinstance(parsed, Declined)
+        click = None
+        if parsed is None:
+            is_hit = False
+        elif is_declined:
+            is_hit = target.is_absent
+        else:
+            click = point_as_fractions(parsed, file_wh)
+            is_hit = self._contains(target, target_frac, parsed, click, file_wh)
+        verdict = Verdict.HIT if is_hit else Verdict.MISS
+        if parsed is None:
+            verdict = Verdict.UNPARSED
+        labels = self.labels_of(line)
+        pairs = tuple(
+            (grouping, label)
+            for grouping, value in labels.items()
+            for label in ([value] if isinstance(value, str) else value)
+        )
+        kind = str(line.get("kind"))
+        final_verdict = None if reply is None else verdict
+        result = GroundingResult(pairs, kind, final_verdict, is_declined, target.is_absent)
+        columns = {
+            "image_path": line["image_path"],
+            "instruction": line["instruction"],
+            "target": json.dumps(line["target"]),
+            "platform": line.get("platform"),
+            "type": line.get("kind"),
+            "match": int(is_hit),
+            "is_wrong_format": verdict is Verdict.UNPARSED,
+            "is_declined": is_declined,
+            "predicted_point": None if click is None else list(click),
+            "index": line.get("index"),
+        }
+        bounds = target_frac.bounds
+        facts: dict[str, Any] = {
+            "split": line.get(self.layout.split) if self.layout.split else None,
+            "kind": line.get("kind"),
+            "text": line["instruction"],
+            "id": line.get("id"),
+            "hit": int(is_hit),
+            "box_frac": None if bounds is None else list(bounds),
+            "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,
+            "declined": is_declined,
+            "groups": {
+                grouping: [value] if isinstance(value, str) else list(value)
+                for grouping, value in labels.items()
+            },
+        }
+        if len(target.boxes) != 1 or target.polygons:
+            facts["target"] = target_frac.as_json()
+        return Judgement(final_verdict, result, columns, facts)
+
+    def _targets(self, line: Line, file_wh: WH) -> tuple[Target, Target]:
+        target = Target.from_json(line["target"])
+        if self.target_unit == "fraction":
+            return target, target
+        return target, target.as_fractions(file_wh)
+
+    def _contains(
+        self, target: Target, target_frac: Target, parsed: Point, click_frac: Point, file_wh: WH
+    ) -> bool:
+        if not self.compares_px:
+            return target_frac.contains(click_frac)
+        is_in_pixels = click_frac != parsed
+        click_px = parsed
+        if not is_in_pixels:
+            click_px = (parsed[0] * file_wh[0], parsed[1] * file_wh[1])
+        return target.contains(click_px)
+
+    def _says_declined(self, reply: str) -> bool:
+        text = reply.casefold()
+        return any(word in text for word in self._declining)
+
+    # -- figures ----
+
+    def summarise(self, counted: Iterable[GroundingResult], settings: Mapping[str, str]) -> Scores:
+        """The official figure, averages by name, counts, and a block for each group."""
+        return grounding_scores(list(counted), self.layout)
+
+    def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
+        """Figures with intervals, whether points are read in the right frame, where misses are.
+
+        The audits look at the rows whose target is one box.
+        """
+        boxed = columns.where(
+            [
+                target is None and box is not None
+                for target, box in zip(columns["target"], columns["box_frac"], strict=True)
+            ]
+        )
+        audits = {
+            "coordinate_audit": coordinate_audit(boxed, self.parser_setting, all_kinds=True),
+            "constant_answer": constant_answer(boxed),
+            "anatomy": anatomy(boxed),
+        }
+        other_count = len(columns) - len(boxed)
+        if other_count:
+            note = f"{other_count} samples whose target is a polygon, several boxes or none do not"
+            for name in ("coordinate_audit", "anatomy"):
+                audits[name]["notes"] = [*audits[name]["notes"], f"{note} take part."]
+        return {**table_sections(columns, self.title, self.layout), **audits}
+
+    @property
+    def parser_setting(self) -> str:
+        """The key path that names the parse function."""
+        return f"data.{self.name}.parse_function"
+
+
+def expect_choice(value: Any, known: Sequence[str], column: str) -> str | None:
+    """Return what is wrong with a value that must be one of a few."""
+    if value in known:
+        return None
+    return f"unknown {column} {value!r}; known are {listed(known)}"
+
+
+def box_target(box: Any, convention: str, *, swaps: bool = False) -> tuple[Any, str | None]:
+    """Return a box as a target, and what is wrong with it.
+
+    Args:
+        convention: "xywh" or "xyxy".
+        swaps: corners in the wrong order are swapped; else nothing lies between them.
+    """
+    if not is_four_numbers(box):
+        return {}, f"the box must be four numbers, not {box!r:.100}"
+    x1, y1, x2, y2 = box
+    if convention == "xywh":
+        x2, y2 = x1 + x2, y1 + y2
+    if swaps:
+        x1, x2 = sorted((x1, x2))
+        y1, y2 = sorted((y1, y2))
+    return Target(boxes=((x1, y1, x2, y2),)).as_json(), None
+
+
+def is_four_numbers(box: Any) -> bool:
+    """Return whether a value is a list of four finite numbers."""
+    is_list_of_four = isinstance(box, list) and len(box) == 4
+    return is_list_of_four and all(type(v) in (int, float) and math.isfinite(v) for v in box)
+
+
+def check_convention(path: Path, boxes: Iterable[Any], convention: str) -> None:
+    """Look at all boxes of a file: are they written as the published ones are?
+
+    A few rows may stick out or have their corners swapped; most rows of a file in another
+    convention cannot be read as the published one.
+
+    Raises:
+        UserError: they are fractions in place of pixels, or x, y, width, height in place of two
+            corners, or the other way round.
+    """
+    known = [box for box in boxes if is_four_numbers(box) and any(box)]
+    if len(known) < FEWEST_BOXES:
+        return
+    if all(0 <= value <= 1 for box in known for value in box):
+        seen = "fractions of the image"
+    else:
+        inverted = sum(box[2] < box[0] or box[3] < box[1] for box in known)
+        is_xywh = 2 * inverted > len(known)
+        if is_xywh == (convention == "xywh"):
+            return
+        if convention == "xywh" and inverted:  # small boxes near the corner prove nothing
+            return
+        seen = CONVENTIONS["xywh" if is_xywh else "xyxy"]
+    raise UserError(
+        f"{path}: its boxes are {seen}, the published file has {CONVENTIONS[convention]}. It seems "
+        f"to come from a mirror; fetch the authors' files: python utils/download.py --list"
+    )
