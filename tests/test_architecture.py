@@ -35,6 +35,7 @@ ORDER = (
         "utils.coordinates",
         "utils.images",
         "utils.published",
+        "utils.resizing",
         "utils.targets",
     ),
     ("utils.functions", "utils.import_utils"),
@@ -52,7 +53,8 @@ ORDER = (
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
 BELOW = (
-    "contracts errors findings protocol text misc thinking coordinates images targets functions "
+    "contracts errors findings protocol text misc thinking coordinates images resizing targets "
+    "functions "
 )
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config"}
 DOWNLOAD = {"utils.download", "utils.hub"}

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 from utils.sampling import limit_ranks
 
 Line = dict[str, Any]  # one row of an annotation file, with the data set's own types
+# A message with "turn": "new" begins a chat message of its own, whoever spoke before it.
 # {"role": "system" | "user" | "assistant", "type": "text" | "image", "value": text or path}
 Message = dict[str, str]
 WH = tuple[int, int]  # width and height in pixels
@@ -34,6 +35,7 @@ KWARGS_READ = (  # keys of a model entry's free `kwargs` block that the program 
     "wire_format",
     "min_pixels",
     "max_pixels",
+    "resize",
     "timeout_s",
     "serve_timeout_s",
     "load",

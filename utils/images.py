@@ -160,6 +160,16 @@ def shrink(image: Image, img_size: int) -> Image:
     return copy
 
 
+def on_white(image: Image) -> Image:
+    """Return an image as RGB; what is transparent shows white, as a viewer has it."""
+    from PIL import Image as images
+
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    white = images.new("RGBA", image.size, "white")
+    return images.alpha_composite(white, image.convert("RGBA")).convert("RGB")
+
+
 def encode(image: Image, image_format: str, **options: Any) -> bytes:
     """Return the image as a file in memory; what PNG cannot hold (a JPEG's CMYK) becomes RGB.
 

@@ -27,15 +27,6 @@ SYSTEM = """\
 LONGEST = 1120
 
 
-def sent_wh(image_wh: WH) -> WH:
-    """Return the size in which the authors send an image: at most 1120 pixels a side, cut."""
-    longest = max(image_wh)
-    if longest <= LONGEST:
-        return image_wh
-    shrink_by = LONGEST / longest
-    return int(image_wh[0] * shrink_by), int(image_wh[1] * shrink_by)
-
-
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' messages for elements that are described by their function."""
     text = f"屏幕上某一组件的功能描述：{instruction}"
@@ -65,8 +56,8 @@ RECIPE = Recipe(
     prompts={"official_fun2bbox": OFFICIAL},
     parsers={"official_grounding_eval": Parser(parse_point)},
     generate_cfg={"temperature": 0.1, "top_p": 0.3},
-    kwargs={"img_size": LONGEST},
+    resize=({"longest": LONGEST},),
+    kwargs={"image_format": "jpeg"},
     verified="prompt, size sent and parser",
-    note="A checkpoint needs a class of your own (remote code, model.chat). The authors cut the "
-    "shrunken sides to whole pixels and send JPEG; img_size rounds them.",
+    note="A checkpoint needs a class of your own (remote code, model.chat).",
 )

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from models.local_aguvis import preprocess_aguvis
 from models.recipes.base import (
+    OTHER_DATA_SETS,
     ChatMessage,
     Figure,
     Parser,
@@ -19,7 +21,7 @@ from models.recipes.base import (
     text_part,
     user_turn,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH, Message, Point
 
 SYSTEM = "You are a GUI agent. You are given a task and a screenshot of the screen. You need to perform a series of pyautogui actions to complete the task."
 TEXT = """\
@@ -30,12 +32,11 @@ Instruction: {instruction}
 Previous actions:
 None
 """
-PREFIX = "<|recipient|>os\n"
 PAIR = re.compile(r"x=([\d.]+), y=([\d.]+)")
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
-    """Return the authors' messages; the reply is begun with `PREFIX`."""
+    """Return the authors' messages."""
     text = TEXT.replace("{instruction}", instruction)
     return [{"role": "system", "content": SYSTEM}, user_turn(image_part(), text_part(text))]
 
@@ -52,7 +53,18 @@ def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
     return from_whole(read_pair(response), meta, 1)
 
 
-GROUNDING = PromptForm(messages, prefix=PREFIX)
+def preprocess(
+    message: list[Message], model: Any, processor: Any, **kwargs: Any
+) -> Mapping[str, Any]:
+    """Return a checkpoint's inputs, which begin the reply as the authors do."""
+    if kwargs["dataset_name"] not in OTHER_DATA_SETS:
+        kwargs["dataset_name"] = "GUIElementGrounding"
+    return preprocess_aguvis(message, model, processor, **kwargs)
+
+
+preprocess.thread_safe = True  # type: ignore[attr-defined]
+
+GROUNDING = PromptForm(messages)
 build_prompt = prompt_function(GROUNDING)
 
 RECIPE = Recipe(
@@ -63,8 +75,12 @@ RECIPE = Recipe(
     prompts={"grounding_mode": GROUNDING},
     parsers={"vlmevalkit_and_mmbench": Parser(parse_point, nothing_found="(0, 0)")},
     generate_cfg={"temperature": 0},
+    checkpoint={
+        "preprocess_function": f"{__name__}.preprocess",
+        "postprocess_function": "models.local_aguvis.postprocess_aguvis",
+    },
     figures=(Figure("Aguvis-7B-720P", 45.66, "MMBench-GUI paper"),),
     verified="prompt and parser",
-    note="For a checkpoint use models.local_aguvis.preprocess_aguvis, whose chat template begins "
-    "the reply as the authors' does.",
+    note="The authors begin the reply with the recipient os. A checkpoint does so, too; on a server "
+    "its chat template decides.",
 )

@@ -27,10 +27,18 @@ from utils.coordinates import UNKNOWN, model_grid_wh, read_size, smart_resize
 from utils.errors import UserError
 from utils.images import image_path_of, read_header
 
+GRID = "pixels of the image resized in steps of 28"
+GRID_BOX = f"box in {GRID}"
+GRID_FRAMES = (GRID, GRID_BOX)
 OTHER_DATA_SETS = ("GUIContentUnderstanding", "GUITaskAutomation", "GUITaskCollaboration")
 """Levels that do not ask for a point; a recipe leaves them to the benchmark's own prompt."""
 HELPFUL = "You are a helpful assistant."
 """What the chat templates of Qwen2-VL and Qwen2.5-VL say where there is no system message."""
+LIBRARY_GRID = {"factor": 28, "min_pixels": 3136, "max_pixels": 12845056}
+"""What qwen_vl_utils resizes to where it is not told the checkpoint's patch size."""
+KEEP_TOKENS = {"extra_body": {"skip_special_tokens": False}}
+"""For parsers that need special tokens, which are usually dropped where a reply is written out."""
+KEEP_TOKENS_LOCALLY = {"postprocess_function": f"{__name__}.with_special_tokens"}
 
 NOT_READ = (
     ArithmeticError,
@@ -105,19 +113,21 @@ class PromptForm:
     limits: Limits | None = None
     """Set where the prompt names the size of the resized image."""
     size: Callable[[WH], WH] | None = None
-    """Set where the prompt names another size: a function of the file's width and height."""
+    """Set where `resize` of the recipe changes that size: it as a function of the file's."""
     prefix: str = ""
     """What the authors' code begins the reply with; it belongs in front of what is parsed."""
     tools: tuple[Mapping[str, Any], ...] = ()
     tool_choice: Mapping[str, Any] | None = None
 
     def named_wh(self, file_wh: WH, settings: Mapping[str, Any]) -> WH:
-        """Return the size that the prompt names for an image file of this size."""
-        if self.size is not None:
-            return self.size(file_wh)
-        if self.limits is not None:
-            return self.limits.with_settings(settings).grid_wh(file_wh)
-        return file_wh
+        """Return the size that the authors' prompt names for an image file of this size."""
+        return self.size(file_wh) if self.size else self.seen_wh(file_wh, settings)
+
+    def seen_wh(self, sent_wh: WH, settings: Mapping[str, Any]) -> WH:
+        """Return the size that a model sees of an image that is sent in this size."""
+        if self.limits is None:
+            return sent_wh
+        return self.limits.with_settings(settings).grid_wh(sent_wh)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +224,11 @@ class Recipe:
     chat_template: Mapping[str, Any] = field(default_factory=dict)
     """Variables of the checkpoint's chat template."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """Of the config's model entry."""
-    keeps_special_tokens: bool = False
-    """Whether the parser needs them; who writes a reply out usually drops them."""
+    """Of the config's model entry, besides the limits."""
+    resize: tuple[Mapping[str, Any], ...] = ()
+    """What the authors' own code does to an image before a model gets it; `kwargs.resize`."""
+    checkpoint: Mapping[str, Any] = field(default_factory=dict)
+    """Of the model entry of a checkpoint."""
     needs_class: bool = False
     """Whether no chat server and no chat template makes the authors' prompt."""
     prompt_functions: Mapping[str, str] = field(default_factory=dict)
@@ -253,14 +265,23 @@ class Recipe:
         if imp_type == "transformers":
             return entry | self._of_checkpoint()
         extra_body = dict(self.generate_cfg.get("extra_body", {}))
-        if self.keeps_special_tokens:
-            extra_body["skip_special_tokens"] = False
         if self.chat_template:
             extra_body["chat_template_kwargs"] = dict(self.chat_template)
         generate_cfg = dict(self.generate_cfg)
         if extra_body:
             generate_cfg["extra_body"] = extra_body
-        return entry | {"generate_cfg": generate_cfg, "kwargs": dict(self.kwargs)}
+        # The limits of a foreign server are not known; after this resizing they have no effect.
+        resize = self.resize
+        if not resize and imp_type == "openai" and self.limits and self.frame in GRID_FRAMES:
+            resize = ({"factor": self.limits.factor},)
+        return entry | {"generate_cfg": generate_cfg, "kwargs": self._kwargs(resize)}
+
+    def _kwargs(self, resize: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        limits = self.limits.as_kwargs() if self.limits else {}
+        kwargs = {**limits, **self.kwargs}
+        if resize:
+            kwargs["resize"] = [dict(step) for step in resize]
+        return kwargs
 
     def _of_checkpoint(self) -> dict[str, Any]:
         """Return the settings in the words of transformers' `generate`, as far as it has them."""
@@ -273,13 +294,10 @@ class Recipe:
         if generate_cfg.get("do_sample"):
             names = ("temperature", "top_p", "top_k")
             generate_cfg |= {name: settings[name] for name in names if name in settings}
-        kwargs = dict(self.kwargs)
+        kwargs = self._kwargs(self.resize)
         if self.chat_template:
             kwargs["chat_template"] = dict(self.chat_template)
-        entry: dict[str, Any] = {"generate_cfg": generate_cfg, "kwargs": kwargs}
-        if self.keeps_special_tokens:
-            entry["postprocess_function"] = f"{__name__}.with_special_tokens"
-        return entry
+        return {"generate_cfg": generate_cfg, "kwargs": kwargs, **self.checkpoint}
 
 
 # -- prompts --------------------------------------------------------------------------------------
@@ -313,7 +331,7 @@ def as_prompt(chat: Sequence[ChatMessage], image_path: str) -> list[Message]:
     """
     prompt: list[Message] = []
     has_image = False
-    for turn in chat:
+    for number, turn in enumerate(chat):
         content = turn["content"]
         parts = (
             [text_part(content.removeprefix("<image>"))] if isinstance(content, str) else content
@@ -325,6 +343,8 @@ def as_prompt(chat: Sequence[ChatMessage], image_path: str) -> list[Message]:
             has_image = has_image or is_image
             value = image_path if is_image else part["text"]
             prompt.append({"role": turn["role"], "type": part["type"], "value": value})
+        if number and chat[number - 1]["role"] == turn["role"]:
+            prompt[-len(parts)]["turn"] = "new"
     if not has_image:
         first = sum(message["role"] == "system" for message in prompt)
         prompt.insert(first, {"role": "user", "type": "image", "value": image_path})
@@ -334,8 +354,8 @@ def as_prompt(chat: Sequence[ChatMessage], image_path: str) -> list[Message]:
 def prompt_function(form: PromptForm) -> Callable[..., list[Message] | None]:
     """Return a prompt function for a config that asks in this form, for every grounding data set.
 
-    Where the prompt names a size, it is worked out from that of the image file (`file_size`) and
-    the limits; `seen_size`, `min_pixels` and `max_pixels` win where they are given.
+    Where the prompt names a size, it is worked out from that of the image sent (`sent_size`), or
+    of the file, and the limits; `seen_size`, `min_pixels` and `max_pixels` win where they are given.
     """
 
     def build_prompt(line: Line, dataset: str, **settings: Any) -> list[Message] | None:
@@ -345,12 +365,17 @@ def prompt_function(form: PromptForm) -> Callable[..., list[Message] | None]:
         if form.limits is not None or form.size is not None:
             if settings.get("seen_size") not in UNKNOWN:
                 named_wh = read_size(settings["seen_size"])
+            elif settings.get("sent_size") not in UNKNOWN:
+                named_wh = form.seen_wh(read_size(settings["sent_size"]), settings)
             elif settings.get("file_size") not in UNKNOWN:
                 named_wh = form.named_wh(read_size(settings["file_size"]), settings)
             else:
                 named_wh = form.named_wh(read_header(Path(image_path_of(line))).wh, settings)
         # Relative to the images of the data set, whichever it is.
-        return as_prompt(form.messages(line["instruction"], named_wh), line["image_path"])
+        prompt = as_prompt(form.messages(line["instruction"], named_wh), line["image_path"])
+        if form.prefix:
+            prompt.append({"role": "assistant", "type": "text", "value": form.prefix})
+        return prompt
 
     return build_prompt
 

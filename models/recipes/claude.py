@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ from models.recipes.base import (
 )
 from utils.contracts import WH, Point
 from utils.coordinates import UNKNOWN, read_size
+from utils.resizing import within_tiles
 
 TEXT = """\
 Point at: {label}
@@ -30,7 +30,6 @@ Point at: {label}
 Give the pixel coordinates of its centre. The image is {sent_w}x{sent_h} pixels."""
 LONG_EDGE = 1568
 MAX_TILES = 1568
-TILE = 28
 POINT_AT = {
     "name": "point_at",
     "description": "Point at the requested element by giving its pixel coordinates.",
@@ -45,14 +44,9 @@ POINT_AT = {
 }
 
 
-def target_wh(image_wh: WH, long_edge: int = LONG_EDGE, max_tiles: int = MAX_TILES) -> WH:
+def target_wh(image_wh: WH) -> WH:
     """Return the largest size of the same aspect that the API leaves as it is."""
-    long, short = max(image_wh), min(image_wh)
-    for length in range(min(long, long_edge), 0, -1):
-        across = short if length == long else max(1, round(length / (long / short)))
-        if math.ceil(length / TILE) * math.ceil(across / TILE) <= max_tiles:
-            break
-    return (length, across) if image_wh[0] >= image_wh[1] else (across, length)
+    return within_tiles(image_wh, LONG_EDGE, MAX_TILES)
 
 
 def messages(instruction: str, sent_wh: WH) -> list[ChatMessage]:
@@ -97,9 +91,11 @@ RECIPE = Recipe(
     "platform.claude.com, vision coordinates",
     prompts={"anthropic_point_at": POINT_AT_FORM},
     parsers={"anthropic_point_at": Parser(parse_point)},
+    resize=({"tiles": MAX_TILES, "longest": LONG_EDGE},),
     generate_cfg={"max_tokens": 1024},
+    kwargs={"image_format": "jpeg"},
     figures=(Figure("Claude-3.7", 4.66, "MMBench-GUI paper, image as it is"),),
     verified="messages, tool, size sent and parser",
-    note="An API. Needs tools and an image resized to target_wh before it is sent, which this "
-    "program does not do yet. From Opus 4.7 on: 2576 pixels, 4784 tiles.",
+    note="An API. The authors' tool is not sent yet, so a reply must be its input as JSON. From "
+    "Opus 4.7 on: 2576 pixels, 4784 tiles.",
 )

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    KEEP_TOKENS,
+    KEEP_TOKENS_LOCALLY,
     ChatMessage,
     Parser,
     PromptForm,
@@ -68,8 +70,8 @@ RECIPE = Recipe(
     "xiaomi-research/guievalkit @ d5e954e5",
     prompts={"readme": README},
     parsers={"glm_v_mobile+guievalkit": Parser(parse_point)},
-    generate_cfg={"temperature": 0.001, "max_tokens": 8192},
-    keeps_special_tokens=True,
+    generate_cfg={"temperature": 0.001, "max_tokens": 8192, **KEEP_TOKENS},
+    checkpoint=KEEP_TOKENS_LOCALLY,
     verified="parser",
     note="The authors' parser is their agent's. To the README's prompt for boxes the model answers "
     "with a bare box: name utils.coordinates.parse_per_mille for that.",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    GRID,
     ChatMessage,
     Limits,
     Parser,
@@ -62,12 +63,12 @@ RECIPE = Recipe(
         "Salesforce/GTA1-7B-2507",
         "HelloKKMe/GTA1-7B-2507",
     ),
-    frame="pixels of the image resized in steps of 28",
+    frame=GRID,
     source="Yan98/GTA1 @ 81f0c4c2 README.md",
     prompts={"readme": OFFICIAL},
     parsers={"official_readme": Parser(parse_point, nothing_found="(0, 0)")},
     limits=LIMITS,
+    resize=({"factor": LIMITS.factor},),
     generate_cfg={"temperature": 0, "max_tokens": 32},
-    kwargs=LIMITS.as_kwargs(),
     verified="prompt, resizing and parser",
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    GRID_BOX,
     ChatMessage,
     Figure,
     Limits,
@@ -41,13 +42,12 @@ build_prompt = prompt_function(OFFICIAL)
 RECIPE = Recipe(
     family="GUI-G2",
     hub_ids=("inclusionAI/GUI-G2-3B", "inclusionAI/GUI-G2-7B"),
-    frame="box in pixels of the image resized in steps of 28",
+    frame=GRID_BOX,
     source="ZJU-REAL/GUI-G2 @ 5c5c3658 README.md",
     prompts={"official": OFFICIAL},
     parsers={"official_readme": Parser(parse_point, nothing_found="(0, 0)")},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 128},
-    kwargs=LIMITS.as_kwargs(),
     figures=(Figure("GUI-G2-7B", 79.33, "ClawGUI-Eval, own run, 78400..12845056 pixels"),),
     verified="prompt and parser",
     note="ClawGUI-Eval's README calls the numbers per mille; they are not.",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    LIBRARY_GRID,
     ChatMessage,
     Figure,
     Limits,
@@ -95,13 +96,13 @@ RECIPE = Recipe(
     parsers={"official_eval": Parser(parse_point, nothing_found="(0, 0)")},
     prompt_functions={"OSWorldG": "build_prompt_with_refusal"},
     limits=LIMITS,
+    resize=(LIBRARY_GRID,),
     generate_cfg={
         "temperature": 0.01,
         "top_p": 0.01,
         "max_tokens": 2048,
         "extra_body": {"top_k": 1},
     },
-    kwargs=LIMITS.as_kwargs(),
     figures=(
         Figure("GUI-Owl-1.5-2B-Instruct", 72.17, "authors"),
         Figure("GUI-Owl-1.5-2B-Instruct", 71.54, "ClawGUI-Eval, own run"),

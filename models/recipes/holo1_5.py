@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from models.recipes.base import (
+    GRID,
     ChatMessage,
     Limits,
     Parser,
@@ -73,13 +74,13 @@ build_prompt_ssp = prompt_function(SSP)
 RECIPE = Recipe(
     family="Holo1.5",
     hub_ids=("Hcompany/Holo1.5-3B", "Hcompany/Holo1.5-7B", "Hcompany/Holo1.5-72B"),
-    frame="pixels of the image resized in steps of 28",
+    frame=GRID,
     source="hcompai/hai-cookbook @ 2ba89619 holo1_5; ScreenSpot-Pro @ bd8bbbb4 models/holo1_5.py",
     prompts={"cookbook": COOKBOOK, "ssp": SSP},
     parsers={"official_cookbook": Parser(parse_point)},
     limits=LIMITS,
+    resize=({"factor": LIMITS.factor, "filter": "lanczos"},),
     generate_cfg={"temperature": 0, "max_tokens": 256},
-    kwargs=LIMITS.as_kwargs(),
     verified="prompts, resizing and parser",
     note="The authors resize on the client (LANCZOS) with the checkpoint's limits; ScreenSpot-Pro "
     "with 3136..3686400.",

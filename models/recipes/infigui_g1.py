@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,12 +14,14 @@ from models.recipes.base import (
     PromptForm,
     Recipe,
     file_wh,
+    from_grid,
     from_pixels,
     numbers_or_none,
     prompt_function,
 )
 from utils.contracts import WH, Point
-from utils.coordinates import UNKNOWN, read_size
+from utils.coordinates import UNKNOWN
+from utils.resizing import within_area
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
 FIRST_MAX_PIXELS = 5600 * 28 * 28
@@ -34,18 +35,9 @@ TEXT = (
 )
 
 
-def first_wh(image_wh: WH) -> WH:
-    """Return the size after the first resizing, which keeps the aspect."""
-    width, height = image_wh
-    if width * height <= FIRST_MAX_PIXELS:
-        return image_wh
-    shrink_by = math.sqrt(FIRST_MAX_PIXELS / (width * height))
-    return round(width * shrink_by), round(height * shrink_by)
-
-
 def two_steps_wh(image_wh: WH) -> WH:
     """Return the size that the prompt names and the reply counts in."""
-    return LIMITS.grid_wh(first_wh(image_wh))
+    return LIMITS.grid_wh(within_area(image_wh, FIRST_MAX_PIXELS))
 
 
 def _asked(system: str, instruction: str, named_wh: WH) -> list[ChatMessage]:
@@ -77,13 +69,14 @@ def read_first(response: str) -> Any:
 
 def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
     """Return the point of a reply, in pixels of the size after both resizings."""
-    seen_wh = meta.get("seen_size")
-    grid_wh = two_steps_wh(file_wh(meta)) if seen_wh in UNKNOWN else read_size(seen_wh)
-    return from_pixels(read_first(response), grid_wh, meta)
+    numbers = read_first(response)
+    if all(meta.get(key) in UNKNOWN for key in ("seen_size", "sent_size")):
+        return from_pixels(numbers, two_steps_wh(file_wh(meta)), meta)
+    return from_grid(numbers, meta, LIMITS)
 
 
-THINK = PromptForm(messages, size=two_steps_wh)
-NO_THINK = PromptForm(messages_no_think, size=two_steps_wh)
+THINK = PromptForm(messages, limits=LIMITS, size=two_steps_wh)
+NO_THINK = PromptForm(messages_no_think, limits=LIMITS, size=two_steps_wh)
 build_prompt = prompt_function(THINK)
 build_prompt_no_think = prompt_function(NO_THINK)
 
@@ -95,9 +88,7 @@ RECIPE = Recipe(
     prompts={"think": THINK, "no_think": NO_THINK},
     parsers={"official": Parser(parse_point)},
     limits=LIMITS,
+    resize=({"area": FIRST_MAX_PIXELS}, {"factor": LIMITS.factor}),
     generate_cfg={"temperature": 0, "top_p": 0.95, "max_tokens": 1024},
-    kwargs=LIMITS.as_kwargs(),
     verified="prompts, both resizings and parser",
-    note="The authors resize images of more than 4390400 pixels themselves before they send them; "
-    "an image that goes out larger is seen in another grid than the prompt names.",
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    GRID,
     ChatMessage,
     Limits,
     Parser,
@@ -97,13 +98,12 @@ build_prompt = prompt_function(OSWORLD)
 RECIPE = Recipe(
     family="Jedi",
     hub_ids=("xlangai/Jedi-3B-1080p", "xlangai/Jedi-7B-1080p"),
-    frame="pixels of the image resized in steps of 28",
+    frame=GRID,
     source="OSWorld mm_agents/jedi_7b_agent.py, in vis-nlp/DSAgentBench @ fe670803",
     prompts={"osworld_7b": OSWORLD},
     parsers={"osworld_jedi_7b": Parser(parse_point, nothing_found="(-1, -1)")},
     limits=LIMITS,
     generate_cfg={"temperature": 0},
-    kwargs=LIMITS.as_kwargs(),
     verified="prompt, resizing and parser",
     note="The authors' 3B agent passes height and width in the wrong order; this does not.",
 )

@@ -88,8 +88,8 @@ RECIPE = Recipe(
         "official_agent_999": Parser(parse_point_of_999),
     },
     limits=LIMITS,
+    resize=({"factor": LIMITS.factor},),
     generate_cfg={"temperature": 0, "max_tokens": 256},
-    kwargs=LIMITS.as_kwargs(),
     figures=(
         Figure("MAI-UI-8B", 88.8, "authors' report"),
         Figure("MAI-UI-8B", 88.9, "authors' README, transformers"),

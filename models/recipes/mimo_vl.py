@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    GRID,
     ChatMessage,
     Limits,
     Parser,
@@ -116,7 +117,7 @@ build_prompt = prompt_function(GUIEVALKIT)
 RECIPE = Recipe(
     family="MiMo-VL",
     hub_ids=tuple(f"XiaomiMiMo/MiMo-VL-7B-{kind}" for kind in ("RL", "SFT", "RL-2508", "SFT-2508")),
-    frame="pixels of the image resized in steps of 28",
+    frame=GRID,
     source="xiaomi-research/guievalkit @ d5e954e5 mimo_vl.py; XiaomiMiMo/MiMo-VL @ ca17cb39 "
     "examples/grounding.ipynb",
     prompts={"guievalkit": GUIEVALKIT},
@@ -126,7 +127,6 @@ RECIPE = Recipe(
     },
     limits=LIMITS,
     generate_cfg={"temperature": 0.01, "max_tokens": 2048, "extra_body": {"top_k": 1}},
-    kwargs=LIMITS.as_kwargs(),
     verified="both parsers",
     note="No prompt for click grounding is published; the agent's prompt asks for one step. "
     'Thinking off: a second text part " /no_think".',

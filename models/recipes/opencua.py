@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    GRID,
     ChatMessage,
     Limits,
     Parser,
@@ -101,13 +102,12 @@ RECIPE = Recipe(
         "xlangai/OpenCUA-72B",
         "xlangai/OpenCUA-A3B",
     ),
-    frame="pixels of the image resized in steps of 28",
+    frame=GRID,
     source="xlang-ai/OpenCUA @ 1d70f206 README.md, evaluation/agentnetbench",
     prompts={"official": OFFICIAL},
     parsers={"official_agentnetbench": Parser(parse_point)},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 512},
-    kwargs=LIMITS.as_kwargs(),
     verified="prompt, resizing and parser",
     note="The checkpoints need trust_remote_code and have no AutoProcessor: use a server that "
     "supports them, or a class of your own. OpenCUA-Qwen2-7B answers in fractions.",

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    KEEP_TOKENS,
+    KEEP_TOKENS_LOCALLY,
     ChatMessage,
     Figure,
     Parser,
@@ -64,8 +66,8 @@ RECIPE = Recipe(
     source="OS-Copilot/OS-Atlas @ bad08407 README.md; ScreenSpot-Pro @ bd8bbbb4 models/osatlas7b.py",
     prompts={"ssp": OFFICIAL},
     parsers={"ssp": Parser(parse_point)},
-    generate_cfg={"temperature": 0},
-    keeps_special_tokens=True,
+    generate_cfg={"temperature": 0, **KEEP_TOKENS},
+    checkpoint=KEEP_TOKENS_LOCALLY,
     figures=(Figure("OS-Atlas-Base-7B", 41.42, "MMBench-GUI paper"),),
     verified="prompt and parser",
     note="The special tokens must stay in the reply. For a server that drops them use "

@@ -16,6 +16,7 @@ from models.recipes.base import (
     prompt_function,
 )
 from utils.contracts import WH, Point
+from utils.resizing import canvas_ratio
 
 CANVAS_WH = (1008, 672)
 RAW = "raw_prompt_text"  # a role of no chat template
@@ -24,15 +25,6 @@ TEXT = (
     "element in the image. The output should be bounding box using relative coordinates "
     "multiplying 1000.\n<|image_1|> \n<|end|> \n<|assistant|>"
 )
-
-
-def canvas_ratio(image_wh: WH) -> float:
-    """Return by how much an image is scaled into the top left corner of the canvas."""
-    width, height = image_wh
-    aspect = width / height
-    if aspect > CANVAS_WH[0] / CANVAS_WH[1]:
-        return CANVAS_WH[0] / width
-    return int(CANVAS_WH[1] * aspect) / width
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
@@ -53,7 +45,7 @@ def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
     if numbers is None:
         return None
     image_wh = file_wh(meta)
-    ratio = canvas_ratio(image_wh)
+    ratio = canvas_ratio(image_wh, CANVAS_WH)
     x_px = numbers[0] / 1000 * CANVAS_WH[0] / ratio
     y_px = numbers[1] / 1000 * CANVAS_WH[1] / ratio
     return from_pixels((x_px, y_px), image_wh, meta)

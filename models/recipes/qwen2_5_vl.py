@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    GRID,
     HELPFUL,
     ChatMessage,
     Figure,
@@ -119,7 +120,7 @@ build_prompt_ssp = prompt_function(SSP)
 RECIPE = Recipe(
     family="Qwen2.5-VL",
     hub_ids=tuple(f"Qwen/Qwen2.5-VL-{size}-Instruct" for size in ("3B", "7B", "32B", "72B")),
-    frame="pixels of the image resized in steps of 28",
+    frame=GRID,
     source="QwenLM/Qwen3-VL @ 96588727 cookbooks/utils/agent_function_call.py; ScreenSpot-Pro @ "
     "bd8bbbb4 models/qwen2_5vl.py; QwenLM issue #763",
     prompts={"cookbook_nous": COOKBOOK, "ssp_hf": SSP},
@@ -129,7 +130,6 @@ RECIPE = Recipe(
     },
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 100},
-    kwargs=LIMITS.as_kwargs(),
     figures=(
         Figure("Qwen2.5-VL-3B-Instruct", 52.81, "ClawGUI-Eval, own run, another prompt"),
         Figure("Qwen2.5-VL-7B-Instruct", 70.26, "ClawGUI-Eval, own run, another prompt"),

@@ -79,7 +79,6 @@ RECIPE = Recipe(
     },
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 512},
-    kwargs=LIMITS.as_kwargs(),
     figures=(
         Figure("Qwen3-VL-2B", 73.12, "ClawGUI-Eval, own run, another prompt"),
         Figure("Qwen3-VL-4B", 84.28, "ClawGUI-Eval, own run, another prompt"),

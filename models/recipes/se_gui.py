@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    GRID,
     ChatMessage,
     Limits,
     Parser,
@@ -84,12 +85,11 @@ build_prompt = prompt_function(OFFICIAL)
 RECIPE = Recipe(
     family="SE-GUI",
     hub_ids=("XinBB/SE-GUI-7B",),
-    frame="pixels of the image resized in steps of 28",
+    frame=GRID,
     source="YXB-NKU/SE-GUI @ 0e262376 src/eval/test_grounding_r1_nothink.py",
     prompts={"official": OFFICIAL},
     parsers={"official": Parser(parse_point, nothing_found="(0, 0)")},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 256},
-    kwargs=LIMITS.as_kwargs(),
     verified="prompt, resizing and parser",
 )

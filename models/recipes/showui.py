@@ -55,7 +55,6 @@ RECIPE = Recipe(
     parsers={"official_literal_eval": Parser(parse_point)},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 128},
-    kwargs=LIMITS.as_kwargs(),
     figures=(Figure("ShowUI-2B", 15.96, "MMBench-GUI paper"),),
     verified="prompt, resizing and parser",
 )

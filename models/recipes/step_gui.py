@@ -100,7 +100,6 @@ RECIPE = Recipe(
     parsers={"clawgui": Parser(parse_point), "gelab_agent_1000": Parser(parse_agent_point)},
     limits=LIMITS,
     generate_cfg={"temperature": 0.2, "max_tokens": 512, "extra_body": {"top_k": 1}},
-    kwargs=LIMITS.as_kwargs(),
     figures=(
         Figure("GELab-Zero-4B", 84.00, "authors"),
         Figure("GELab-Zero-4B", 83.03, "ClawGUI-Eval, own run"),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    GRID,
     HELPFUL,
     ChatMessage,
     Figure,
@@ -68,13 +69,12 @@ build_prompt = prompt_function(OFFICIAL)
 RECIPE = Recipe(
     family="UI-Ins",
     hub_ids=("Tongyi-MiA/UI-Ins-7B", "Tongyi-MiA/UI-Ins-32B"),
-    frame="pixels of the image resized in steps of 28",
+    frame=GRID,
     source="alibaba/UI-Ins @ 1953bbc5 evaluation/eval/model.py",
     prompts={"official": OFFICIAL},
     parsers={"official_eval": Parser(parse_point, nothing_found="(-1, -1)")},
     limits=LIMITS,
     generate_cfg={"temperature": 0.01, "max_tokens": 256},
-    kwargs=LIMITS.as_kwargs(),
     figures=(Figure("UI-Ins-32B", 84.9, "authors' README"),),
     verified="prompt and parser",
     note="A point with a blank after the comma is not read; the authors' README reads it.",

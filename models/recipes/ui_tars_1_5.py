@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    GRID,
     ChatMessage,
     Figure,
     Limits,
@@ -122,13 +123,12 @@ build_prompt = prompt_function(OFFICIAL)
 RECIPE = Recipe(
     family="UI-TARS-1.5",
     hub_ids=("ByteDance-Seed/UI-TARS-1.5-7B",),
-    frame="pixels of the image resized in steps of 28",
+    frame=GRID,
     source="bytedance/UI-TARS @ 582f3a7e codes/ui_tars/prompt.py, action_parser.py",
     prompts={"grounding_doubao": OFFICIAL},
     parsers={"official_action_parser": Parser(parse_point)},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 400},
-    kwargs=LIMITS.as_kwargs(),
     figures=(
         Figure("UI-TARS-1.5-7B", 64.32, "MMBench-GUI paper"),
         Figure("UI-TARS-1.5-7B", 73.23, "ClawGUI-Eval, own run"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    GRID_BOX,
     ChatMessage,
     Figure,
     Limits,
@@ -63,13 +64,12 @@ build_prompt_72b = prompt_function(OFFICIAL_72B)
 RECIPE = Recipe(
     family="UI-Venus-1.0",
     hub_ids=("inclusionAI/UI-Venus-Ground-7B", "inclusionAI/UI-Venus-Ground-72B"),
-    frame="box in pixels of the image resized in steps of 28",
+    frame=GRID_BOX,
     source="inclusionAI/UI-Venus @ fc7670d8",
     prompts={"official_7b": OFFICIAL, "official_72b": OFFICIAL_72B},
     parsers={"official_7b": Parser(parse_point, nothing_found="(0, 0)")},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 128},
-    kwargs=LIMITS.as_kwargs(),
     figures=(
         Figure("UI-Venus-Ground-7B", 80.08, "ClawGUI-Eval, own run"),
         Figure("UI-Venus-Ground-72B", 86.3, "UI-Venus-2.0 page"),

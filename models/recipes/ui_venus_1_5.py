@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
+    LIBRARY_GRID,
     ChatMessage,
     Figure,
     Parser,
@@ -81,6 +82,7 @@ RECIPE = Recipe(
     source="inclusionAI/UI-Venus @ c3a1442c models/grounding/ui_venus1_5_gd.py",
     prompts={"official_refusal": WITH_REFUSAL, "official_no_refusal": WITHOUT_REFUSAL},
     parsers={"official": Parser(parse_point, nothing_found="(-1, -1)")},
+    resize=(LIBRARY_GRID,),
     generate_cfg={"temperature": 0, "max_tokens": 128},
     figures=(
         Figure("UI-Venus-1.5-2B", 80.30, "authors"),

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from utils.contracts import WH, Message, ModelWrapper, Prepared, Sizes
-from utils.coordinates import thumbnail_wh
 from utils.errors import UserError
 from utils.functions.calling import call_postprocess, private_copy
 from utils.functions.fingerprints import digest
 from utils.functions.prompting import shown
 from utils.images import content_digest, image_file, read_header
+from utils.resizing import sent_wh
 
 if TYPE_CHECKING:
     from utils.config.schema import ModelEntry
 
 
 def request_of(
-    messages: list[Message], dataset: str, settings: str, *, img_size: int = 0
+    messages: list[Message], dataset: str, settings: str, kwargs: Mapping[str, Any] | None = None
 ) -> Prepared:
     """Return the request of a model in this process.
 
@@ -27,7 +27,7 @@ def request_of(
         messages: the prompt.
         dataset: name of the benchmark.
         settings: hash of what decides the answer beside the prompt.
-        img_size: side of the square that images are shrunk to; -1 and 0: as they are.
+        kwargs: the config's, of which `img_size` and `resize` are read; None: images stay.
 
     Raises:
         UserError: an image cannot be read, or not be shrunk.
@@ -38,7 +38,7 @@ def request_of(
     image_sizes: list[Sizes] = []
     for message in messages:
         if message["type"] == "image":
-            content, sizes = _content_and_sizes(message["value"], img_size)
+            content, sizes = _content_and_sizes(message["value"], kwargs or {})
             images.append(content)
             image_sizes.append(sizes)
             texts.append({**message, "value": "<image>"})
@@ -49,17 +49,19 @@ def request_of(
     return Prepared(dataset, digest(parts), parts, payload, image_sizes, shown(messages))
 
 
-def _content_and_sizes(value: str, img_size: int) -> tuple[str, Sizes]:
+def _content_and_sizes(value: str, kwargs: Mapping[str, Any]) -> tuple[str, Sizes]:
     """Return what stands for an image in fingerprints, and its sizes as far as they are known."""
     file = image_file(value)
     if file is None:
-        if img_size > 0:
-            raise UserError(f"kwargs.img_size {img_size} needs an image file, not {value[:80]!r}")
+        keys = [key for key in ("img_size", "resize") if kwargs.get(key) not in (None, 0, -1)]
+        if keys:
+            setting = f"kwargs.{keys[0]} {kwargs[keys[0]]}"
+            raise UserError(f"{setting} needs an image file, not {value[:80]!r}")
         return value, Sizes()
     try:
         file_wh = read_header(file).wh
-        return content_digest(file), Sizes(file_wh, sent_wh=thumbnail_wh(file_wh, img_size))
-    except OSError as error:
+        return content_digest(file), Sizes(file_wh, sent_wh=sent_wh(kwargs, file_wh))
+    except (OSError, ValueError) as error:
         raise UserError(f"{file}: the image cannot be read: {error}") from error
 
 

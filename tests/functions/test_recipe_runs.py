@@ -1,6 +1,8 @@
 """Runs whose config names a recipe: what it fills in, what goes out, how replies are scored."""
 
+import base64
 import gzip
+import io
 import json
 from collections import defaultdict
 
@@ -8,10 +10,13 @@ import pytest
 from PIL import Image
 
 from models.recipes import all_recipes
+from models.recipes.base import GRID_FRAMES
+from tests.support import recipe_replay
 from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import L1, L2, l2_counts
 
+GOLDEN = PROJECT.parent / "shared" / "models" / "golden"
 REAL = PROJECT.parent / "shared" / "grounding" / "real"
 POINTS = {L2: {"mode": "all"}}
 URL = "{url}?api_key=test-key-123456&model=mock"
@@ -166,6 +171,105 @@ def test_all_recipes_are_listed(staged):
         assert f"{name}: {recipe.family}\n" in result.stdout
     assert "Qwen/Qwen3-VL-8B-Instruct" in result.stdout
     assert "levels    L2 and other grounding data sets" in result.stdout
+
+
+# -- what goes out --------------------------------------------------------------------------------
+
+SAMPLES = 20
+BY_CHAT = [name for name, recipe in all_recipes().items() if not recipe.needs_class]
+
+
+def golden_cases(name):
+    """Filled-in prompts of the authors' code in the form that a recipe asks, repeated to 20."""
+    variant = next(iter(all_recipes()[name].prompts))
+    cases = [
+        case
+        for case in recipe_replay.cases_of(GOLDEN / "prompts.jsonl")
+        if (case["family"], case["variant"]) == (name, variant)
+    ]
+    return [cases[number % len(cases)] for number in range(SAMPLES)] if cases else []
+
+
+def received(body):
+    """The messages of a body as `recipe_replay.sent_messages` has them."""
+    chat = []
+    for message in body["messages"]:
+        content = message["content"]
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        parts = [part["text"] if part["type"] == "text" else None for part in parts]
+        chat.append((message["role"], parts))
+    return chat
+
+
+def sent_wh(request):
+    """The size of the image in a request."""
+    data = request.pictures[0].partition(";base64,")[2]
+    return Image.open(io.BytesIO(base64.b64decode(data))).size
+
+
+@pytest.mark.skipif(not GOLDEN.is_dir(), reason="the authors' cases are not beside the project")
+@pytest.mark.parametrize("name", BY_CHAT)
+def test_a_run_sends_the_messages_of_the_authors_code(staged, name):
+    cases = golden_cases(name)
+    if not cases:
+        pytest.skip("no filled-in prompt in this form")
+    stage = staged()
+    lines = []
+    for number, case in enumerate(cases):
+        path = f"os_web/{number}.png"
+        image = stage.annotations / "offline_images" / path
+        image.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("L", tuple(case["image_wh"]), number).save(image, compress_level=1)
+        line = {"index": number, "image_path": path, "instruction": case["instruction"]}
+        line |= {"image_size": case["image_wh"], "platform": "os_web", "bbox": [0.1, 0.1, 0.3, 0.2]}
+        lines.append(line | {"data_type": "text", "app_name": "a", "grounding_type": "basic"})
+    stage.change_annotations("L2", lambda rows: rows.__setitem__(slice(None), lines))
+    limits = {key: cases[0][key] for key in ("min_pixels", "max_pixels") if key in cases[0]}
+    entry = {"recipe": name, "model_path": URL, "kwargs": limits}
+    result = stage.evaluate({"m": entry}, "--no-report", data=POINTS)
+    assert len(result.requests) == SAMPLES, result.output
+    bodies = [received(request.body) for request in result.requests]
+    expected = [recipe_replay.sent_messages(case["messages"]) for case in cases]
+    assert sorted(map(repr, bodies)) == sorted(map(repr, expected))
+
+    recipe = all_recipes()[name]
+    settings = recipe.entry("openai", "", {})
+    parameters = {k: v for k, v in settings["generate_cfg"].items() if k != "extra_body"}
+    parameters |= settings["generate_cfg"].get("extra_body", {})
+    for request in result.requests:
+        assert {key: request.body[key] for key in parameters} == parameters
+    sizes = sorted(map(sent_wh, result.requests))
+    if recipe.frame in GRID_FRAMES and "resized_wh" in cases[0]:  # as the prompt names it
+        assert sizes == sorted(tuple(case["resized_wh"]) for case in cases)
+    elif not recipe.resize:
+        assert recipe.frame in GRID_FRAMES or sizes == sorted(tuple(c["image_wh"]) for c in cases)
+
+
+def test_a_reply_that_the_authors_code_begins_is_begun_in_the_request(staged):
+    stage = staged(answer=lambda _: Reply("8, 4]}}\n</tool_call>"))  # of a grid of 56x28
+    entry = {
+        "recipe": "qwen2_5_vl",
+        "model_path": URL,
+        "custom_prompt": {L2: "models.recipes.qwen2_5_vl.build_prompt_ssp"},
+        "parse_function": {L2: "models.recipes.qwen2_5_vl.parse_point_after_prefix"},
+    }
+    result = stage.evaluate({"m": entry}, data=POINTS)
+    assert result.code == 0, result.output
+    body = result.requests[0].body
+    assert body["messages"][-1]["role"] == "assistant"
+    assert body["messages"][-1]["content"].endswith('"coordinate": [')
+    assert body["continue_final_message"] is True
+    assert body["add_generation_prompt"] is False
+    assert l2_counts(stage.scores(L2))["Error format num"] == 0
+
+
+def test_several_messages_of_the_user_in_a_row_stay_apart(staged):
+    stage = staged(answer=lambda _: Reply("(200, 150)"))
+    result = stage.evaluate({"m": {"recipe": "gemini", "model_path": URL}}, data=POINTS)
+    assert result.code == 0, result.output
+    messages = result.requests[0].body["messages"]
+    assert [message["role"] for message in messages] == ["user", "user", "user"]
+    assert [message["content"][0]["type"] for message in messages] == ["text", "text", "image_url"]
 
 
 SCRIPTED = """

@@ -15,6 +15,7 @@ from tests.support import recipe_replay
 from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import API, L1, L2, l2_counts
+from utils.resizing import canvas_ratio
 
 GOLDEN = PROJECT.parent / "shared" / "models" / "golden"
 RECIPES = all_recipes()
@@ -188,7 +189,7 @@ def test_messages_are_those_of_the_authors_code():
         (infigui_g1.two_steps_wh, (5120, 1440), (3948, 1120)),
         (claude.target_wh, (1920, 1080), (1456, 819)),
         (claude.target_wh, (375, 812), (375, 812)),
-        (phi_ground.canvas_ratio, (2016, 672), 0.5),
+        (lambda wh: canvas_ratio(wh, phi_ground.CANVAS_WH), (2016, 672), 0.5),
     ],
 )
 def test_sizes_are_those_of_the_authors_code(size, image_wh, expected):

@@ -17,8 +17,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from models.recipes import agentcpm_gui, all_recipes, claude, infigui_g1, phi_ground, ui_venus_1_0
-from models.recipes.base import Limits, Zoom
+from models.recipes import all_recipes, phi_ground, ui_venus_1_0
+from models.recipes.base import Limits, Zoom, prompt_function
+from utils.resizing import canvas_ratio, resized_wh, steps_of
 
 EQUAL = "equal"
 FALLBACK = "documented fallbacks"
@@ -90,11 +91,48 @@ def outcome_of(case, parser):
     return DIFFERENT, point
 
 
+def sent_messages(messages):
+    """Messages of an author's code as (role, parts) in which they reach a server.
+
+    A part is a text or None for the image. The parts of a system message are one text, as chat
+    templates join them; an image that no message shows, or "<image>", comes first.
+    """
+    chat = []
+    for message in messages:
+        content = message["content"]
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content.removeprefix("<image>")}]
+        parts = [part["text"] if part["type"] == "text" else None for part in content]
+        if message["role"] == "system":
+            parts = ["".join(parts)]
+        chat.append((message["role"], parts))
+    if not any(None in parts for _, parts in chat):
+        first_of_user = next(parts for role, parts in chat if role != "system")
+        first_of_user.insert(0, None)
+    return chat
+
+
+def sent_prompt(prompt):
+    """A prompt of this program in the same form."""
+    chat = []
+    for message in prompt:
+        if not chat or chat[-1][0] != message["role"] or message.get("turn") == "new":
+            chat.append((message["role"], []))
+        chat[-1][1].append(message["value"] if message["type"] == "text" else None)
+    return chat
+
+
 def outcome_of_prompt(case, form):
     """Whether the messages, and what goes with them, are those of a filled-in prompt."""
     settings = {key: case.get(key) for key in ("min_pixels", "max_pixels")}
     named_wh = form.named_wh(tuple(case["image_wh"]), settings)
     is_equal = form.messages(case["instruction"], named_wh) == case["messages"]
+    line = {"instruction": case["instruction"], "image_path": "a.png"}
+    prompt = prompt_function(form)(line, "", file_size=case["image_wh"], **settings)
+    expected = sent_messages(case["messages"])
+    if "prefill" in case:
+        expected.append(("assistant", [case["prefill"]]))
+    is_equal = is_equal and (sent_prompt(prompt) == expected or form is phi_ground.OFFICIAL)
     if "prefill" in case:
         is_equal = is_equal and form.prefix == case["prefill"]
     if "tools" in case:
@@ -103,10 +141,10 @@ def outcome_of_prompt(case, form):
     return EQUAL if is_equal else DIFFERENT
 
 
-RESIZE_RULES = {
-    "claude_target_image_size": claude.target_wh,
-    "agentcpm_longest_1120": agentcpm_gui.sent_wh,
-    "infigui_g1_two_steps": infigui_g1.two_steps_wh,
+OWNERS = {  # recipes that say in `resize` what is done to an image, by the rule of a case
+    "claude_target_image_size": "claude",
+    "agentcpm_longest_1120": "agentcpm_gui",
+    "infigui_g1_two_steps": "infigui_g1",
 }
 LIMITS_OF = {  # names of `for_` that are no module of a recipe
     "ui_venus_1_0_7b": ui_venus_1_0.LIMITS,
@@ -119,12 +157,15 @@ def outcome_of_resize(case, recipes):
     image_wh = tuple(case["image_wh"])
     rule = case["rule"]
     if rule == "phi_ground_canvas_7":
-        is_equal = math.isclose(phi_ground.canvas_ratio(image_wh), case["reshape_ratio"])
+        ratio = canvas_ratio(image_wh, phi_ground.CANVAS_WH)
+        is_equal = math.isclose(ratio, case["reshape_ratio"])
         return EQUAL if is_equal and list(phi_ground.CANVAS_WH) == case["canvas_wh"] else DIFFERENT
-    if rule in RESIZE_RULES:
-        is_equal = list(RESIZE_RULES[rule](image_wh)) == case["resized_wh"]
+    if rule in OWNERS:
+        # As the program does it for an endpoint whose config names the recipe.
+        steps = steps_of(recipes[OWNERS[rule]].entry("openai", "", {})["kwargs"])
+        is_equal = list(resized_wh(steps, image_wh)) == case["resized_wh"]
         if "first_wh" in case:
-            is_equal = is_equal and list(infigui_g1.first_wh(image_wh)) == case["first_wh"]
+            is_equal = is_equal and list(resized_wh(steps[:1], image_wh)) == case["first_wh"]
         return EQUAL if is_equal else DIFFERENT
     if rule != "qwen_smart_resize":
         return NOT_FOLLOWED

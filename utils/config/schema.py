@@ -18,6 +18,7 @@ from utils.config.recipes import TOKEN_LIMITS, FilledIn
 from utils.config.text import Finding, key_path, shown
 from utils.contracts import KWARGS_READ
 from utils.protocol import PLATFORMS
+from utils.resizing import steps_of
 from utils.text import did_you_mean, listed, nearest
 
 RESERVED_KWARGS = ("dataset_name", "input_length")
@@ -70,6 +71,7 @@ class Kwargs(BaseModel):
     wire_format: Literal["documented", "reference"] = "documented"
     min_pixels: Pixels = 1
     max_pixels: Pixels = 1
+    resize: Any = None  # see utils.resizing
     timeout_s: Seconds = 1
     serve_timeout_s: Seconds = 1
     load: dict[str, Any] = {}  # of a checkpoint: arguments of from_pretrained
@@ -288,6 +290,13 @@ def _kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
             yield ("kwargs", name), "the program sets this itself; leave it out"
         elif name not in read_names and (suggestion := nearest(name, alike, 0.85)):
             yield ("kwargs", name), f'unknown key; did you mean "{suggestion}"?'
+    try:
+        has_steps = bool(steps_of(kwargs))
+    except ValueError as error:
+        yield ("kwargs", "resize"), str(error)
+    else:
+        if has_steps and (kwargs.get("img_size") or 0) > 0:
+            yield ("kwargs", "img_size"), "does not go with resize; keep one of them"
     if typed and "max_pixels" in kwargs and typed.min_pixels > typed.max_pixels:
         yield ("kwargs", "min_pixels"), f"is more than max_pixels, which is {typed.max_pixels}"
 

@@ -12,6 +12,7 @@ from utils.contracts import Benchmark, Line, Message, Prompt, PromptFunction, Us
 from utils.functions.calling import call_user_function, private_copy
 from utils.functions.signatures import takes_settings
 from utils.images import image_file, read_header
+from utils.resizing import sent_wh
 
 MESSAGE_KEYS = ("role", "type", "value")
 
@@ -48,12 +49,14 @@ def prompt_builder(
 
 
 def _keywords(line: Line, settings: Mapping[str, Any] | None, image_root: Path) -> dict[str, Any]:
-    """Return what a prompt function gets as `**settings`; the size of the image file among it."""
+    """Return what a prompt function gets as `**settings`: the block, and the sizes of the image."""
     keywords: dict[str, Any] = private_copy(dict(settings or {}))
     file = image_file(str(line["image_path"])) if line.get("image_path") else None
     if file is not None:
         with suppress(OSError, ValueError):  # who reads the image says so
-            keywords["file_size"] = read_header(image_root / file).wh
+            file_wh = read_header(image_root / file).wh
+            keywords["file_size"] = file_wh
+            keywords["sent_size"] = sent_wh(keywords, file_wh)
     return keywords
 
 
@@ -75,6 +78,8 @@ def _checked(messages: Any, image_root: Path) -> list[Message]:
     checked = []
     for message in messages:
         copy = {key: os.fspath(message[key]) for key in MESSAGE_KEYS}
+        if message.get("turn") == "new":
+            copy["turn"] = "new"
         file = image_file(copy["value"]) if copy["type"] == "image" else None
         if file is not None:
             # Relative: meant as the line has it.

@@ -11,7 +11,7 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,12 @@ from utils.images import (
     cached_by_file,
     content_digest,
     encode,
+    on_white,
     open_image,
     read_header,
     shrink,
 )
+from utils.resizing import Step, resized, resized_wh, steps_of
 
 JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
 JPEG_QUALITY_REFERENCE = 75
@@ -45,6 +47,7 @@ class ImageStyle:
     img_size: int = -1  # side of the square that they must fit, in pixels; -1 or 0: as they are
     image_format: str = "original"  # or "png", "jpeg"
     img_detail: str | None = None  # the API's `detail`; None to leave it out
+    resize: tuple[Step, ...] = ()  # before they are sent
 
     @classmethod
     def from_kwargs(cls, kwargs: Mapping[str, Any]) -> ImageStyle:
@@ -56,7 +59,15 @@ class ImageStyle:
             kwargs.get("img_size", -1),
             kwargs.get("image_format", "original"),
             kwargs.get("img_detail") or default_detail,
+            steps_of(kwargs),
         )
+
+    def as_settings(self) -> dict[str, Any]:
+        """Return what decides answers, for fingerprints."""
+        settings = asdict(self)
+        if not self.resize:
+            del settings["resize"]
+        return settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +95,12 @@ class ImageSlot:
             raise UserError(f"{path}: the prompt's image cannot be read: {error}") from None
         requested = "JPEG" if style.is_reference else style.image_format.upper()
         is_shrunk = 0 < style.img_size < max(header.wh)
-        if requested in ("ORIGINAL", header.format) and not is_shrunk and not style.is_reference:
+        try:
+            is_resized = resized_wh(style.resize, header.wh) != header.wh
+        except ValueError as error:
+            raise UserError(f"{path}: {error}") from None
+        is_same = not is_shrunk and not is_resized and not style.is_reference
+        if requested in ("ORIGINAL", header.format) and is_same:
             return cls(path, style, None, header.mime, source, f"data:{header.mime};{source}")
         import PIL
 
@@ -95,6 +111,8 @@ class ImageSlot:
         # The bytes of an encoder are a function of its input and its version.
         fit = style.img_size if is_shrunk else -1
         encoder = f"{target} fit {fit} reference {style.is_reference};Pillow {PIL.__version__}"
+        if is_resized:
+            encoder += f";resized {style.resize}"
         return cls(path, style, target, mime, source, f"data:{mime};{source};{encoder}")
 
     def encoded(self) -> tuple[bytes, WH]:
@@ -113,19 +131,18 @@ class ImageSlot:
 def _encoded(path: Path, target: str | None, style: ImageStyle) -> tuple[bytes, WH]:
     if target is None:
         return pybase64.b64encode(path.read_bytes()), read_header(path).wh
+    options = {}
     with open_image(path) as image:
         image.load()
         if style.is_reference and image.mode in ("RGBA", "P", "LA"):
             # parity: alpha is dropped, not blended; other modes go as the writer takes them.
             image = image.convert("RGB")
         image = shrink(image, style.img_size)
+        if resized_wh(style.resize, image.size) != image.size:
+            image = resized(style.resize, on_white(image))
+            options["compress_level"] = 1  # most of the time goes into the last few per cent
         if target == "JPEG" and not style.is_reference and image.mode not in ("RGB", "L"):
-            from PIL import Image
-
-            # What was transparent becomes white, as a viewer shows it.
-            white = Image.new("RGBA", image.size, "white")
-            image = Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
-        options = {}
+            image = on_white(image)
         if target == "JPEG":
             options["quality"] = JPEG_QUALITY_REFERENCE if style.is_reference else JPEG_QUALITY
         data = encode(image, target, **options)
@@ -150,7 +167,7 @@ def chat_messages(
             continue
         # parity: in the reference format every part is a message of its own. What a model has said
         # in two turns of an episode stays two messages anywhere.
-        is_apart = style.is_reference or role == "assistant"
+        is_apart = style.is_reference or role == "assistant" or message.get("turn") == "new"
         if is_apart or not chat or chat[-1]["role"] != role:
             chat.append({"role": role, "content": []})
         chat[-1]["content"].append(_part(message, style))

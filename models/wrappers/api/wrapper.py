@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,7 +126,7 @@ class APIModelWrapper(WrapperDefaults):
         if self._user_preprocess:
             kwargs = {k: v for k, v in self.entry.kwargs.items() if k != "timeout_s"}
             preprocess = [code_digest(self._user_preprocess), kwargs]
-        return digest([*settings, asdict(self._style), preprocess])
+        return digest([*settings, self._style.as_settings(), preprocess])
 
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
@@ -152,7 +152,7 @@ class APIModelWrapper(WrapperDefaults):
             for url, sent_image in zip(urls, sent_images, strict=True)
         ]
         # How images are sent is a setting; whether it has an effect shows in `sent_images`.
-        style = asdict(self._style) if image_contents != sent_images else None
+        style = self._style.as_settings() if image_contents != sent_images else None
         files = [message["value"] for message in messages if message["type"] == "image"]
         return Prepared(
             dataset,
@@ -189,7 +189,7 @@ class APIModelWrapper(WrapperDefaults):
     ) -> dict[str, Any]:
         if self._preprocess is None:
             chat = chat_messages(messages, self._style, is_custom_prompt=is_custom_prompt)
-            return {"messages": chat}
+            return self._payload_of(chat)
         kwargs = {**private_copy(self.entry.kwargs), "dataset_name": dataset}
         payload = call_user_function(
             "preprocess", self._preprocess, private_copy(messages), None, None, **kwargs
@@ -200,6 +200,19 @@ class APIModelWrapper(WrapperDefaults):
         if problem:
             raise UserFunctionError("preprocess", f"returned {problem}", f"returned {problem}")
         return dict(payload)
+
+    def _payload_of(self, chat: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the payload of chat messages; a server goes on with a reply that they begin."""
+        if chat[-1]["role"] != "assistant":
+            return {"messages": chat}
+        beginning = "".join(part["text"] for part in chat[-1]["content"])
+        extra_body = {
+            "add_generation_prompt": False,
+            "continue_final_message": True,
+            **(self.entry.generate_cfg.get("extra_body") or {}),
+        }
+        messages = [*chat[:-1], {"role": "assistant", "content": beginning}]
+        return {"messages": messages, "extra_body": extra_body}
 
     def wire_size(self, prepared: Prepared) -> int:
         """Return the number of bytes of the request body."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Message
-from utils.images import cached_by_file, image_file, open_image
+from utils.images import cached_by_file, image_file, on_white, open_image
 
 CACHED_BYTES = 256 * 1024**2  # of decoded and resized images; one has three bytes a pixel
 DEFAULTS_VERSION = 4
@@ -79,7 +79,8 @@ def turns_of(message: list[Message]) -> list[dict[str, Any]]:
         types = ("text",) if role == "system" else ("text", "image")
         if part["type"] not in types:
             raise ValueError(f"a {role} message cannot be of type {part['type']}")
-        if role == "assistant" or not turns or turns[-1]["role"] != role:
+        is_new = role == "assistant" or part.get("turn") == "new"
+        if is_new or not turns or turns[-1]["role"] != role:
             turns.append({"role": role, "content": []})
         turns[-1]["content"].append({"type": part["type"], part["type"]: part["value"]})
     for turn in turns:
@@ -96,6 +97,10 @@ def _prompt_text(turns: list[dict[str, Any]], processor: Any, settings: Mapping[
     """
     from jinja2 import TemplateError
 
+    beginning = ""
+    if turns[-1]["role"] == "assistant":  # the reply's
+        beginning = "".join(part["text"] for part in turns[-1]["content"])
+        turns = turns[:-1]
     # Templates that go through the parts of every turn find none in a plain text.
     in_parts = [{**turn, "content": _text_parts(turn["content"])} for turn in turns]
     lost_role = None
@@ -109,7 +114,7 @@ def _prompt_text(turns: list[dict[str, Any]], processor: Any, settings: Mapping[
             continue
         lost_role = _lost_role(turns, text)
         if lost_role is None:
-            return text
+            return text + beginning
     hint = 'set kwargs.system_prompt to "model_default" or ' if lost_role == "system" else ""
     raise ValueError(
         f"the checkpoint's chat template leaves out the text of the {lost_role} message; {hint}"
@@ -242,15 +247,8 @@ def _fitted(image: Any, patch_size: int, smallest: int, largest: int) -> Any:
 
 def _on_white(file: Path) -> Any:
     """Return a file as RGB; what is transparent shows white, as a viewer has it."""
-    from PIL import Image
-
     with open_image(file) as image:
-        if not image.has_transparency_data:
-            return image.convert("RGB")
-        with_alpha = image.convert("RGBA")
-        white = Image.new("RGB", image.size, "white")
-        white.paste(with_alpha, mask=with_alpha.getchannel("A"))
-        return white
+        return on_white(image)
 
 
 # Neither keeps state, so several threads may run them at once.

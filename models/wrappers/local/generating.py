@@ -32,6 +32,7 @@ from models.wrappers.local.settings import img_size_of, not_for_batches, with_fl
 from utils.contracts import CallError, Generation, Prepared, UserFunctionError
 from utils.errors import StopRun
 from utils.functions.calling import call_user_function, check_reply, private_copy
+from utils.resizing import steps_of
 
 if TYPE_CHECKING:
     from utils.config.schema import Local
@@ -76,7 +77,8 @@ class LoadedModel:
         self._postprocess = postprocess
         self._settings = {**checkpoint.generation, **entry.generate_cfg}  # of the generate method
         img_size = img_size_of(entry)
-        self.images = ShrunkImages(img_size) if img_size else None
+        steps = steps_of(entry.kwargs)
+        self.images = ShrunkImages(img_size, steps) if img_size or steps else None
         self._pad_id = int(getattr(checkpoint.tokenizer, "pad_token_id", None) or 0)
         self._end_ids = _end_ids(entry, checkpoint)
         limit = self._settings.get("max_new_tokens")

@@ -15,16 +15,18 @@ from typing import Any
 from models.wrappers.defaults import aligned
 from models.wrappers.local.batches import CannotCollate, CannotSplit
 from models.wrappers.local.loading import Checkpoint
-from utils.contracts import Message, Prepared, Sizes
-from utils.coordinates import seen_wh
+from utils.contracts import WH, Message, Prepared, Sizes
+from utils.coordinates import seen_wh, thumbnail_wh
 from utils.images import (
     cached_by_file,
     encode,
     image_file,
+    on_white,
     open_image,
     read_header,
     shrink,
 )
+from utils.resizing import Step, resized, resized_wh
 
 COPIES_BYTES = 512 * 1024**2  # of files that nobody is using
 
@@ -39,21 +41,25 @@ class ShrunkCopy:
 
 
 class ShrunkImages:
-    """Replaces the images of messages by copies that fit a square; usable from many threads.
+    """Replaces the images of messages by resized copies; usable from many threads.
 
     The copies are files, because preprocess functions take paths; PNG, so that nothing else about
     the pixels changes. An image with several questions is shrunk once, as long as its copy is
     among the last ones used; several images are shrunk at once. All go with `folder`.
     """
 
-    def __init__(self, img_size: int, idle_bytes: int = COPIES_BYTES) -> None:
+    def __init__(
+        self, img_size: int, steps: Sequence[Step] = (), idle_bytes: int = COPIES_BYTES
+    ) -> None:
         """Make the folder of the copies.
 
         Args:
-            img_size: side of the square in pixels.
+            img_size: side in pixels of a square that they fit; 0: any size.
+            steps: what is done to an image before.
             idle_bytes: of copies that nobody is using.
         """
         self._img_size = img_size
+        self._steps = steps
         self._numbers = itertools.count()
         self.folder = tempfile.TemporaryDirectory(prefix="mmbench_gui_")
         self._copy_of = cached_by_file(idle_bytes, weigh=lambda copy: copy.nbytes)(self._shrunk)
@@ -67,17 +73,21 @@ class ShrunkImages:
         copies = []
         for message in messages:
             file = image_file(message["value"]) if message["type"] == "image" else None
-            if file is None or max(read_header(file).wh) <= self._img_size:
+            if file is None or self._is_kept(read_header(file).wh):
                 continue
             copy = self._copy_of(file)
             copies.append(copy)
             message["value"] = str(copy.path)
         return copies
 
+    def _is_kept(self, file_wh: WH) -> bool:
+        return thumbnail_wh(resized_wh(self._steps, file_wh), self._img_size) == file_wh
+
     def _shrunk(self, file: Path) -> ShrunkCopy:
         target = Path(self.folder.name) / f"{next(self._numbers)}.png"
         with open_image(file) as picture:
-            target.write_bytes(encode(shrink(picture, self._img_size), "PNG"))
+            image = resized(self._steps, on_white(picture)) if self._steps else picture
+            target.write_bytes(encode(shrink(image, self._img_size), "PNG"))
         return ShrunkCopy(target)
 
 

@@ -41,6 +41,7 @@ from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun, UserError
 from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
+from utils.resizing import steps_of
 
 if TYPE_CHECKING:
     from utils.config.schema import Local
@@ -153,7 +154,7 @@ class LocalModelWrapper(WrapperDefaults):
     ) -> Prepared:
         """Return the request with its fingerprint; reads image headers and hashes, no pixels."""
         settings = self.settings_digest(dataset)
-        return request_of(messages, dataset, settings, img_size=img_size_of(self.entry))
+        return request_of(messages, dataset, settings, self.entry.kwargs)
 
     def settings_digest(self, dataset: str = "") -> str:
         """Return a hash of checkpoint, settings and functions."""
@@ -194,6 +195,8 @@ class LocalModelWrapper(WrapperDefaults):
         else:  # all that the default functions read
             keys = (*PIXEL_LIMITS, "load", "chat_template")
             deciding = {key: self.entry.kwargs.get(key) for key in keys}
+            if steps_of(self.entry.kwargs):
+                deciding["resize"] = self.entry.kwargs["resize"]
         return {**deciding, "img_size": img_size_of(self.entry)}
 
     def generate(self, prepared: Prepared) -> Generation:
