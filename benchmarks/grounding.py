@@ -59,8 +59,8 @@ class PointBenchmark(Benchmark):
     is_grounding = True
 
     def accept(self, parsed: Any) -> Answer:
-        """Two numbers, or None."""
-        if parsed is None:
+        """Two numbers, or None; where all elements are there, "not there" is no answer."""
+        if parsed is None or isinstance(parsed, Declined):
             return None
         is_other = isinstance(parsed, (str, bytes, Mapping, Set))  # two of something, but no point
         try:

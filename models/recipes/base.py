@@ -15,6 +15,7 @@ import ast
 import json
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -26,6 +27,7 @@ from utils.contracts import WH, Line, Message, ParseFunction, Point
 from utils.coordinates import UNKNOWN, model_grid_wh, read_size, smart_resize
 from utils.errors import UserError
 from utils.images import image_path_of, read_header
+from utils.targets import DECLINED, Declined
 
 GRID = "pixels of the image resized in steps of 28"
 GRID_BOX = f"box in {GRID}"
@@ -478,6 +480,17 @@ def tool_call(response: str) -> Any:
     return json.loads(response.split("<tool_call>\n")[1].split("\n</tool_call>")[0])
 
 
+def declined_by_tool(response: str) -> Declined | None:
+    """Return DECLINED for a tool call that ends the task as failed: there is no such element."""
+    try:
+        call = json.loads(_TOOL_CALL.findall(response)[0])["arguments"]
+        is_failure = (call["action"], call["status"]) == ("terminate", "failure")
+    except NOT_READ:
+        return None
+    return DECLINED if is_failure else None
+
+
+_TOOL_CALL = re.compile(r"<tool_call>\s*(\{.*\})\s*</tool_call>", re.DOTALL)
 _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

@@ -21,7 +21,8 @@ from models.recipes.base import (
     text_part,
     user_turn,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
+from utils.targets import DECLINED, Answer
 
 SYSTEM = (
     "You are an expert in using electronic devices and interacting with graphic interfaces. "
@@ -46,16 +47,16 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
 @numbers_or_none
 def read_box(response: str) -> Any:
     """Return the first `[[x,y]]`, else the centre of the first `[[x0,y0,x1,y1]]`; no blanks."""
-    if "target not existent" in response.lower():
-        return None
     matched = PAIR.search(response)
     if matched is not None:
         return float(matched[1]), float(matched[2])
     return centre([float(number) for number in BOX.findall(response)[0]])
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
     """Return the point of a reply."""
+    if "target not existent" in response.lower():
+        return DECLINED
     return from_whole(read_box(response), meta, 1)
 
 

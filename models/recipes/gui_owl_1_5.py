@@ -14,6 +14,7 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    declined_by_tool,
     from_whole,
     image_part,
     numbers_or_none,
@@ -22,7 +23,8 @@ from models.recipes.base import (
     text_part,
     user_turn,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
+from utils.targets import Answer
 
 LIMITS = Limits(factor=32, min_pixels=200704, max_pixels=10035200)
 SYSTEM = """\
@@ -72,9 +74,9 @@ def read_pair(response: str) -> Any:
     return int(x), int(y)
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
     """Return the point of a reply."""
-    return from_whole(read_pair(response), meta)
+    return declined_by_tool(response) or from_whole(read_pair(response), meta)
 
 
 OFFICIAL = PromptForm(messages)

@@ -13,6 +13,7 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    declined_by_tool,
     file_wh,
     from_pixels,
     image_part,
@@ -22,8 +23,9 @@ from models.recipes.base import (
     text_part,
     user_turn,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 from utils.coordinates import model_grid_wh
+from utils.targets import Answer
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=2116800)
 SYSTEM = """\
@@ -79,11 +81,11 @@ def read_call(response: str) -> Any:
     return coordinate[0], coordinate[1]
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
     """Return the point of a reply, cut to whole pixels of the file."""
     numbers = read_call(response)
     if numbers is None:
-        return None
+        return declined_by_tool(response)
     width, height = file_wh(meta)
     grid_w, grid_h = model_grid_wh(
         meta, factor=28, min_pixels=LIMITS.min_pixels, max_pixels=LIMITS.max_pixels

@@ -15,6 +15,7 @@ from models.recipes.base import (
     PromptForm,
     Recipe,
     centre,
+    declined_by_tool,
     from_grid,
     image_part,
     numbers_or_none,
@@ -25,6 +26,7 @@ from models.recipes.base import (
     user_turn,
 )
 from utils.contracts import WH, Point
+from utils.targets import Answer
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
 PREFIX = (
@@ -102,9 +104,9 @@ def read_call(response: str) -> Any:
     return centre(coordinate) if len(coordinate) == 4 else coordinate
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
     """Return the point of a whole reply."""
-    return from_grid(read_call(response), meta, LIMITS)
+    return declined_by_tool(response) or from_grid(read_call(response), meta, LIMITS)
 
 
 def parse_point_after_prefix(response: str, meta: Mapping[str, Any]) -> Point | None:

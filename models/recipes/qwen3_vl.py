@@ -13,6 +13,7 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    declined_by_tool,
     file_wh,
     from_pixels,
     from_whole,
@@ -26,6 +27,7 @@ from models.recipes.base import (
 )
 from models.recipes.qwen2_5_vl import TOOLS
 from utils.contracts import WH, Point
+from utils.targets import Answer
 
 LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)
 
@@ -46,9 +48,9 @@ def read_call(response: str) -> Any:
     return coordinate[0], coordinate[1]
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
     """Return the point of a reply."""
-    return from_whole(read_call(response), meta)
+    return declined_by_tool(response) or from_whole(read_call(response), meta)
 
 
 def parse_point_mobile(response: str, meta: Mapping[str, Any]) -> Point | None:

@@ -13,6 +13,7 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    declined_by_tool,
     from_grid,
     image_part,
     numbers_or_none,
@@ -21,7 +22,8 @@ from models.recipes.base import (
     text_part,
     user_turn,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
+from utils.targets import Answer
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=7049280)
 SYSTEM = """\
@@ -74,9 +76,9 @@ def read_call(response: str) -> Any:
     return float(numbers[-2]), float(numbers[-1])
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
+def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
     """Return the point of a reply."""
-    return from_grid(read_call(response), meta, LIMITS)
+    return declined_by_tool(response) or from_grid(read_call(response), meta, LIMITS)
 
 
 OFFICIAL = PromptForm(messages, limits=LIMITS)

@@ -21,7 +21,8 @@ from models.recipes.base import (
     text_part,
     user_turn,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
+from utils.targets import DECLINED, Answer
 
 WITH_REFUSAL_TEXT = """\
 Output the center point of the position corresponding to the following instruction:\x20
@@ -64,10 +65,10 @@ def read_pair(response: str) -> Any:
     return numbers[0], numbers[1]
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply; None too where it says that the task is infeasible."""
+def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
+    """Return the point of a reply, or that it calls the task infeasible."""
     numbers = read_pair(response)
-    return None if numbers == (-1, -1) else from_whole(numbers, meta)
+    return DECLINED if numbers == (-1, -1) else from_whole(numbers, meta)
 
 
 WITH_REFUSAL = PromptForm(messages_with_refusal)

@@ -4,6 +4,7 @@ import base64
 import gzip
 import io
 import json
+import shutil
 from collections import defaultdict
 
 import pytest
@@ -11,7 +12,7 @@ from PIL import Image
 
 from models.recipes import all_recipes
 from models.recipes.base import GRID_FRAMES
-from tests.support import recipe_replay
+from tests.support import grounding_replay, recipe_replay
 from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import L1, L2, l2_counts
@@ -272,44 +273,70 @@ def test_several_messages_of_the_user_in_a_row_stay_apart(staged):
     assert [message["content"][0]["type"] for message in messages] == ["text", "text", "image_url"]
 
 
-SCRIPTED = """
-import json
-from collections import defaultdict
-from pathlib import Path
+# -- real replies ---------------------------------------------------------------------------------
 
-class Scripted:
-    def __init__(self):
-        rows = json.loads((Path(__file__).parent / "replies.json").read_text("utf-8"))
-        self.replies = defaultdict(list)
-        for name, instruction, reply in rows:
-            self.replies[name, instruction].append(reply)
-
-    def generate(self, message, *, dataset_name, **generate_cfg):
-        system, text, image = message
-        instruction = text["value"].removesuffix("\\n")
-        return self.replies[Path(image["value"]).name, instruction].pop(0)
-"""
+SAMPLES_FILE = "m_{}_samples.jsonl"
+COUNTED = ("mmbench_gui_l2", "screenspot_v2", "screenspot_pro", "osworld_g", "osworld_g_refined")
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="real replies are not beside the project")
-def test_real_replies_of_mai_ui_are_scored_as_its_authors_score_them(staged):
+@pytest.mark.parametrize("name", COUNTED)
+def test_real_replies_of_mai_ui_are_scored_as_its_authors_score_them(staged, name):
+    expected = json.loads((REAL / "expected.json").read_text("utf-8"))[name]
+    content = json.loads(gzip.decompress((REAL / f"{name}.json.gz").read_bytes()))
+    replay = grounding_replay.of_real(name, content, expected)
     stage = staged()
-    expected = json.loads((REAL / "expected.json").read_text("utf-8"))["mmbench_gui_l2"]
-    stored = json.loads(gzip.decompress((REAL / "mmbench_gui_l2.json.gz").read_bytes()))
-    lines = stored["files"]["L2_annotations.json"]
-    for line in lines:
-        image = stage.annotations / "offline_images" / line["image_path"]
-        image.parent.mkdir(parents=True, exist_ok=True)
-        if not image.exists():
-            Image.new("1", tuple(line["image_size"])).save(image, compress_level=1)
-    stage.change_annotations("L2", lambda rows: rows.__setitem__(slice(None), lines))
-    keys = [(line["image_path"].rpartition("/")[2], line["instruction"]) for line in lines]
-    replies = [[*key, reply] for key, reply in zip(keys, stored["replies"], strict=True)]
-    (stage.code / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
-    stage.module(SCRIPTED)
-    entry = {"imp_type": "custom", "model_path": "mymodel.Scripted", "recipe": "mai_ui"}
-    result = stage.evaluate({"m": entry}, "--no-report", data=POINTS)
+    shutil.rmtree(stage.root)
+    grounding_replay.lay_out(replay, stage.root)
+    by_image = defaultdict(list)
+    for key, reply in replay.replies.items():
+        image, _, instruction = key.partition("\n")
+        by_image[image].append((instruction, reply))
+    for answers in by_image.values():  # the longest first: one text may be a part of another
+        answers.sort(key=lambda answer: -len(answer[0]))
+    replies = stage.home / "replies.json"
+    replies.write_text(json.dumps(by_image), encoding="utf-8")
+    entry = {
+        "recipe": "mai_ui",
+        "imp_type": "custom",
+        "model_path": "tests.support.grounding_replay.Recorded",
+        "kwargs": {"replies": str(replies)},
+    }
+    result = stage.evaluate({"m": entry}, "--no-report", data={replay.dataset: replay.settings})
     assert result.code == 0, result.output[-2000:]
+    samples = stage.folder() / SAMPLES_FILE.format(replay.dataset)
+    _, *lines = map(json.loads, samples.read_text(encoding="utf-8").splitlines())
+    assert len(lines) == expected["rows"]
+    assert sum(line["hit"] for line in lines) == expected["correct"]
+
+
+# -- "not there" ----------------------------------------------------------------------------------
+
+
+def test_an_answer_that_there_is_no_such_element_is_no_answer_where_all_are_there(staged):
+    stage = staged(answer=lambda _: Reply("[-1,-1]"))
+    result = stage.evaluate({"m": {"recipe": "ui_venus_1_5", "model_path": URL}}, data=POINTS)
+    assert result.code == 0, result.output
     counts = l2_counts(stage.scores(L2))
-    assert counts["Total num"] == expected["rows"]
-    assert counts["Correct num"] == expected["correct"]
+    assert counts["Error format num"] == counts["Total num"]
+
+
+def test_a_recipe_is_told_where_an_element_may_be_missing(staged):
+    stage = staged()
+    (stage.root / "OSWorld-G" / "images").mkdir(parents=True)
+    Image.new("RGB", (100, 60)).save(stage.root / "OSWorld-G" / "images" / "a.png")
+    row = {"id": "1", "image_path": "a.png", "instruction": "the lion", "image_size": [100, 60]}
+    row |= {"box_type": "refusal", "box_coordinates": [-1, -1, -1, -1]}
+    (stage.root / "OSWorld-G" / "OSWorld-G.json").write_text(json.dumps([row]))
+    stage.server.answer = lambda _: Reply(
+        '<tool_call>\n{"name": "computer_use", "arguments": '
+        '{"action": "terminate", "status": "failure"}}\n</tool_call>'
+    )
+    entry = {"recipe": "gui_owl_1_5", "model_path": URL}
+    data = {"Mine": {"benchmark": "OSWorldG"}}
+    result = stage.evaluate({"m": entry}, data=data)
+    assert result.code == 0, result.output
+    [request] = result.requests
+    assert "if you think the task is infeasible" in request.text
+    score = json.loads((stage.folder() / "m_Mine_score.json").read_text())
+    assert score["overall"]["num_correct"] == 1

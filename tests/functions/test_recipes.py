@@ -16,6 +16,7 @@ from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import API, L1, L2, l2_counts
 from utils.resizing import canvas_ratio
+from utils.targets import DECLINED
 
 GOLDEN = PROJECT.parent / "shared" / "models" / "golden"
 RECIPES = all_recipes()
@@ -34,6 +35,11 @@ def call(coordinate, name="computer_use"):
 def glm(action):
     return f"Memory: []\nReason: it is the gear.\nAction: {action}"
 
+
+FAILURE = """\
+<tool_call>
+{"name": "computer_use", "arguments": {"action": "terminate", "status": "failure"}}
+</tool_call>"""
 
 # Of an image of 800x600, whose grid is 812x588 in steps of 28.
 READ = [
@@ -57,7 +63,7 @@ READ = [
     ("gui_owl_1_5", "[1, 2], then (250,750)", (0.25, 0.75)),
     ("ui_venus_1_5", "[250,750]", (0.25, 0.75)),
     ("ui_venus_1_5", "[200, 700, 300, 800]", (0.25, 0.75)),
-    ("ui_venus_1_5", "[-1,-1]", None),
+    ("ui_venus_1_5", "[-1,-1]", DECLINED),
     ("ui_venus_1_5", "nowhere", None),
     ("gui_g2", "[400,284,412,304]", (0.5, 0.5)),
     ("gui_g2", "[400,284,412,304].", None),
@@ -108,7 +114,15 @@ READ = [
     ("phi_ground", "<point>250, 750</point>", (0.28125, 0.75)),
     ("phi_ground", "<point>250,750</point>", None),
     ("glm_4_5v", glm('{"action_type": "click", "box_2d": [[200,700,299,800]]}'), (0.25, 0.75)),
-    ("glm_4_5v", glm('{"action_type": "status", "goal_status": "infeasible"}'), None),
+    ("glm_4_5v", glm('{"action_type": "status", "goal_status": "infeasible"}'), DECLINED),
+    ("glm_4_5v", "It is <|begin_of_box|>[[200, 700, 300, 800]]<|end_of_box|>.", (0.25, 0.75)),
+    ("qwen2_5_vl", FAILURE, DECLINED),
+    ("qwen3_vl", FAILURE, DECLINED),
+    ("gui_owl_1_5", FAILURE, DECLINED),
+    ("jedi", FAILURE, DECLINED),
+    ("se_gui", FAILURE, DECLINED),
+    ("gpt5", "Target not existent", DECLINED),
+    ("qwen3_vl", FAILURE.replace("failure", "success"), None),
     ("mimo_vl", '[{"action": "click", "start_point": [406, 294]}]', (0.5, 0.5)),
     ("mimo_vl", '[{"action": "wait"}]', None),
 ]
@@ -118,7 +132,7 @@ READ = [
 def test_a_reply_is_read_as_the_authors_code_reads_it(family, reply, expected):
     parse = import_module(f"models.recipes.{family}").parse_point
     point = parse(reply, {"image_size": "[800, 600]"})
-    assert point == (expected and pytest.approx(expected))
+    assert point == (pytest.approx(expected) if isinstance(expected, tuple) else expected)
 
 
 @pytest.mark.parametrize("family", RECIPES)

@@ -20,6 +20,7 @@ from pathlib import Path
 from models.recipes import all_recipes, phi_ground, ui_venus_1_0
 from models.recipes.base import Limits, Zoom, prompt_function
 from utils.resizing import canvas_ratio, resized_wh, steps_of
+from utils.targets import DECLINED
 
 EQUAL = "equal"
 FALLBACK = "documented fallbacks"
@@ -82,7 +83,9 @@ def is_corner(case, expected):
 
 def outcome_of(case, parser):
     """EQUAL, FALLBACK or DIFFERENT, and the point in pixels of the file."""
-    point = point_px(parser.parse(case["reply"], meta_of(case)), case["image_wh"])
+    answer = parser.parse(case["reply"], meta_of(case))
+    # The authors' code has no word for "not there": no point, or the corner.
+    point = point_px(None if answer is DECLINED else answer, case["image_wh"])
     expected = expected_px(case)
     if is_same(point, expected):
         return EQUAL, point
