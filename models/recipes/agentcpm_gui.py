@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -11,14 +10,11 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    from_whole,
-    image_part,
-    numbers_or_none,
+    image_and_text,
     prompt_function,
-    text_part,
-    user_turn,
+    whole_parser,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 SYSTEM = """\
 你是一个GUI组件定位的专家，擅长根据组件的功能描述输出对应的坐标。你的下一步操作是根据给定的GUI截图和图中某个组件的功能描述点击组件的中心位置。坐标为相对于屏幕左上角位原点的相对位置，并且按照宽高比例缩放到0～1000
@@ -30,21 +26,16 @@ LONGEST = 1120
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' messages for elements that are described by their function."""
     text = f"屏幕上某一组件的功能描述：{instruction}"
-    return [{"role": "system", "content": SYSTEM}, user_turn(image_part(), text_part(text))]
+    return [{"role": "system", "content": SYSTEM}, image_and_text(text)]
 
 
-@numbers_or_none
 def read_point(response: str) -> Any:
     """Return POINT of a reply that is JSON and nothing else; blanks are removed first."""
     point = json.loads(response.replace(" ", ""))["POINT"]
     return point[0], point[1]
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_whole(read_point(response), meta)
-
-
+parse_point = whole_parser(read_point)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 

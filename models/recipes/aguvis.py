@@ -14,14 +14,11 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    from_whole,
-    image_part,
-    numbers_or_none,
+    image_and_text,
     prompt_function,
-    text_part,
-    user_turn,
+    whole_parser,
 )
-from utils.contracts import WH, Message, Point
+from utils.contracts import WH, Message
 
 SYSTEM = "You are a GUI agent. You are given a task and a screenshot of the screen. You need to perform a series of pyautogui actions to complete the task."
 TEXT = """\
@@ -38,19 +35,16 @@ PAIR = re.compile(r"x=([\d.]+), y=([\d.]+)")
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' messages."""
     text = TEXT.replace("{instruction}", instruction)
-    return [{"role": "system", "content": SYSTEM}, user_turn(image_part(), text_part(text))]
+    return [{"role": "system", "content": SYSTEM}, image_and_text(text)]
 
 
-@numbers_or_none
 def read_pair(response: str) -> Any:
     """Return the first `x=1, y=2` with its blank."""
     x, y = PAIR.findall(response)[0]
     return float(x), float(y)
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_whole(read_pair(response), meta, 1)
+parse_point = whole_parser(read_pair, 1)
 
 
 def preprocess(

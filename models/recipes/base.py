@@ -27,7 +27,7 @@ from utils.contracts import WH, Line, Message, ParseFunction, Point
 from utils.coordinates import UNKNOWN, model_grid_wh, read_size, smart_resize
 from utils.errors import UserError
 from utils.images import image_path_of, read_header
-from utils.targets import DECLINED, Declined
+from utils.targets import DECLINED, Answer, Declined
 
 GRID = "pixels of the image resized in steps of 28"
 GRID_BOX = f"box in {GRID}"
@@ -101,10 +101,6 @@ class Limits:
     def as_kwargs(self) -> dict[str, int]:
         """Return the limits as a config's `kwargs` has them."""
         return {"min_pixels": self.min_pixels, "max_pixels": self.max_pixels}
-
-
-def _same(image_wh: WH) -> WH:
-    return image_wh
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +316,11 @@ def user_turn(*parts: Part) -> ChatMessage:
     return {"role": "user", "content": list(parts)}
 
 
+def image_and_text(text: str) -> ChatMessage:
+    """Return a message of the user with the image in front of a text."""
+    return user_turn(image_part(), text_part(text))
+
+
 def system_turn(*texts: str) -> ChatMessage:
     """Return a system message in parts, which chat templates join without a separator."""
     return {"role": "system", "content": [text_part(text) for text in texts]}
@@ -452,6 +453,40 @@ def from_grid(numbers: Numbers | None, meta: Mapping[str, Any], limits: Limits) 
         meta, factor=limits.factor, min_pixels=limits.min_pixels, max_pixels=limits.max_pixels
     )
     return from_pixels(numbers, grid_wh, meta)
+
+
+def whole_parser(
+    read: Callable[[str], Any],
+    full_scale: float = 1000,
+    declined: Callable[[str], Declined | None] = lambda _: None,
+) -> Callable[[str, Mapping[str, Any]], Answer]:
+    """Return a parse function: what `read` finds counts up to `full_scale` at the far edges.
+
+    Args:
+        read: returns two numbers of a reply, or fails.
+        full_scale: 1000 for per mille, 1 for fractions.
+        declined: returns DECLINED for a reply that says "not there".
+    """
+    numbers_of = numbers_or_none(read)
+
+    def parse(response: str, meta: Mapping[str, Any]) -> Answer:
+        return declined(response) or from_whole(numbers_of(response), meta, full_scale)
+
+    return parse
+
+
+def grid_parser(
+    read: Callable[[str], Any],
+    limits: Limits,
+    declined: Callable[[str], Declined | None] = lambda _: None,
+) -> Callable[[str, Mapping[str, Any]], Answer]:
+    """Return a parse function: what `read` finds are pixels of the image as the model resized it."""
+    numbers_of = numbers_or_none(read)
+
+    def parse(response: str, meta: Mapping[str, Any]) -> Answer:
+        return declined(response) or from_grid(numbers_of(response), meta, limits)
+
+    return parse
 
 
 def centre(box: Sequence[float]) -> Numbers:

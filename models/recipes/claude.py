@@ -14,11 +14,9 @@ from models.recipes.base import (
     Recipe,
     file_wh,
     from_pixels,
-    image_part,
+    image_and_text,
     numbers_or_none,
     prompt_function,
-    text_part,
-    user_turn,
 )
 from utils.contracts import WH, Point
 from utils.coordinates import UNKNOWN, read_size
@@ -52,7 +50,7 @@ def target_wh(image_wh: WH) -> WH:
 def messages(instruction: str, sent_wh: WH) -> list[ChatMessage]:
     """Return the messages of Anthropic's localization demo; they name the size sent."""
     text = TEXT.replace("{sent_w}", str(sent_wh[0])).replace("{sent_h}", str(sent_wh[1]))
-    return [user_turn(image_part(), text_part(text.replace("{label}", instruction)))]
+    return [image_and_text(text.replace("{label}", instruction))]
 
 
 @numbers_or_none

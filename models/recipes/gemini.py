@@ -16,11 +16,10 @@ from models.recipes.base import (
     file_wh,
     four_or_none,
     from_pixels,
-    from_whole,
     image_part,
-    numbers_or_none,
     prompt_function,
     user_turn,
+    whole_parser,
 )
 from utils.contracts import WH, Point
 
@@ -45,7 +44,6 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     ]
 
 
-@numbers_or_none
 def read_pair(response: str) -> Any:
     """Return the last `(x,y)`; without any, the last pair with a comma."""
     x, y = (ROUND_PAIR.findall(response) or BARE_PAIR.findall(response))[-1]
@@ -61,9 +59,7 @@ def read_box(response: str) -> Any:
     return json.loads(response)[0]["box_2d"][:4]
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_whole(read_pair(response), meta)
+parse_point = whole_parser(read_pair)
 
 
 def parse_box_2d(response: str, meta: Mapping[str, Any]) -> Point | None:

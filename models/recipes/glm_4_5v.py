@@ -18,11 +18,9 @@ from models.recipes.base import (
     Recipe,
     centre,
     from_whole,
-    image_part,
+    image_and_text,
     numbers_or_none,
     prompt_function,
-    text_part,
-    user_turn,
 )
 from utils.contracts import WH
 from utils.targets import DECLINED, Answer
@@ -37,7 +35,7 @@ BOX_END = "<|end_of_box|>"
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the README's prompt for boxes."""
-    return [user_turn(image_part(), text_part(TEXT.replace("{instruction}", instruction)))]
+    return [image_and_text(TEXT.replace("{instruction}", instruction))]
 
 
 def action_of(response: str) -> Any:

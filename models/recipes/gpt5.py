@@ -14,12 +14,10 @@ from models.recipes.base import (
     Recipe,
     centre,
     from_whole,
-    image_part,
+    image_and_text,
     numbers_or_none,
     prompt_function,
     system_turn,
-    text_part,
-    user_turn,
 )
 from utils.contracts import WH
 from utils.targets import DECLINED, Answer
@@ -41,7 +39,7 @@ BOX = re.compile(rf"\[\[{','.join([NUMBER] * 4)}\]\]")
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return ScreenSpot-Pro's messages."""
     text = TEXT.replace("{instruction}", instruction)
-    return [system_turn(SYSTEM), user_turn(image_part(), text_part(text))]
+    return [system_turn(SYSTEM), image_and_text(text)]
 
 
 @numbers_or_none

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -13,14 +12,11 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    from_grid,
-    image_part,
-    numbers_or_none,
+    grid_parser,
+    image_and_text,
     prompt_function,
-    text_part,
-    user_turn,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=8847360)
 SYSTEM = """\
@@ -36,22 +32,17 @@ def messages(instruction: str, grid_wh: WH) -> list[ChatMessage]:
     system = SYSTEM.replace("{width}", str(grid_wh[0])).replace("{height}", str(grid_wh[1]))
     return [
         {"role": "system", "content": system},
-        user_turn(image_part(), text_part(instruction)),
+        image_and_text(instruction),
     ]
 
 
-@numbers_or_none
 def read_pair(response: str) -> Any:
     """Return the first `(x,y)`; one decimal in any pair spoils the reply."""
     pairs = [(int(x), int(y)) for x, y in PAIR.findall(response)]
     return pairs[0]
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_grid(read_pair(response), meta, LIMITS)
-
-
+parse_point = grid_parser(read_pair, LIMITS)
 OFFICIAL = PromptForm(messages, limits=LIMITS)
 build_prompt = prompt_function(OFFICIAL)
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from models.recipes.base import (
     GRID_BOX,
     ChatMessage,
@@ -13,14 +10,12 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    from_grid,
-    image_part,
+    grid_parser,
+    image_and_text,
     prompt_function,
-    text_part,
-    user_turn,
 )
 from models.recipes.ui_venus_1_0 import read_box
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
 TEXT = "Outline the position corresponding to the instruction: {}. The output should be only [x1,y1,x2,y2]."
@@ -28,14 +23,10 @@ TEXT = "Outline the position corresponding to the instruction: {}. The output sh
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' prompt."""
-    return [user_turn(image_part(), text_part(TEXT.replace("{}", instruction)))]
+    return [image_and_text(TEXT.replace("{}", instruction))]
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_grid(read_box(response), meta, LIMITS)
-
-
+parse_point = grid_parser(read_box, LIMITS)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -15,16 +14,12 @@ from models.recipes.base import (
     PromptForm,
     Recipe,
     declined_by_tool,
-    from_whole,
-    image_part,
-    numbers_or_none,
+    image_and_text,
     prompt_function,
     system_turn,
-    text_part,
-    user_turn,
+    whole_parser,
 )
 from utils.contracts import WH
-from utils.targets import Answer
 
 LIMITS = Limits(factor=32, min_pixels=200704, max_pixels=10035200)
 SYSTEM = """\
@@ -58,27 +53,22 @@ SQUARE_PAIR = re.compile(r"\[(\d+), (\d+)\]")
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' messages."""
-    return [system_turn(SYSTEM), user_turn(image_part(), text_part(instruction))]
+    return [system_turn(SYSTEM), image_and_text(instruction)]
 
 
 def messages_with_refusal(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the messages for OSWorld-G, which let the model say that a task is infeasible."""
     system = f"{SYSTEM}\n{INFEASIBLE}"
-    return [system_turn(system), user_turn(image_part(), text_part(instruction))]
+    return [system_turn(system), image_and_text(instruction)]
 
 
-@numbers_or_none
 def read_pair(response: str) -> Any:
     """Return the last `(x,y)`; without any, the last `[x, y]` with exactly one blank."""
     x, y = (ROUND_PAIR.findall(response) or SQUARE_PAIR.findall(response))[-1]
     return int(x), int(y)
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
-    """Return the point of a reply."""
-    return declined_by_tool(response) or from_whole(read_pair(response), meta)
-
-
+parse_point = whole_parser(read_pair, declined=declined_by_tool)
 OFFICIAL = PromptForm(messages)
 WITH_REFUSAL = PromptForm(messages_with_refusal)
 build_prompt = prompt_function(OFFICIAL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -14,14 +13,11 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    from_grid,
-    image_part,
-    numbers_or_none,
+    grid_parser,
+    image_and_text,
     prompt_function,
-    text_part,
-    user_turn,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
 SSP_LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=3686400)
@@ -46,26 +42,21 @@ class Click(BaseModel):
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the cookbook's messages."""
-    return [user_turn(image_part(), text_part(f"{TEXT}\n{instruction}"))]
+    return [image_and_text(f"{TEXT}\n{instruction}")]
 
 
 def ssp_messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return ScreenSpot-Pro's messages, to be used with guided JSON."""
-    return [user_turn(image_part(), text_part(f"{SSP_TEXT}\n{instruction}"))]
+    return [image_and_text(f"{SSP_TEXT}\n{instruction}")]
 
 
-@numbers_or_none
 def read_click(response: str) -> Any:
     """Return x and y of a reply that is the JSON of a click and nothing else."""
     click = Click.model_validate_json(response)
     return click.x, click.y
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_grid(read_click(response), meta, LIMITS)
-
-
+parse_point = grid_parser(read_click, LIMITS)
 COOKBOOK = PromptForm(messages)
 SSP = PromptForm(ssp_messages)
 build_prompt = prompt_function(COOKBOOK)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -14,14 +13,11 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    from_whole,
-    image_part,
-    numbers_or_none,
+    image_and_text,
     prompt_function,
-    text_part,
-    user_turn,
+    whole_parser,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)
 TEXT = """\
@@ -39,21 +35,16 @@ class Click(BaseModel):
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the cookbook's messages."""
-    return [user_turn(image_part(), text_part(f"{TEXT}\n{instruction}"))]
+    return [image_and_text(f"{TEXT}\n{instruction}")]
 
 
-@numbers_or_none
 def read_click(response: str) -> Any:
     """Return x and y of a reply that is the JSON of a place and nothing else."""
     click = Click.model_validate_json(response)
     return click.x, click.y
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_whole(read_click(response), meta)
-
-
+parse_point = whole_parser(read_click)
 COOKBOOK = PromptForm(messages)
 build_prompt = prompt_function(COOKBOOK)
 

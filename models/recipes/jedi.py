@@ -16,12 +16,10 @@ from models.recipes.base import (
     declined_by_tool,
     file_wh,
     from_pixels,
-    image_part,
+    image_and_text,
     numbers_or_none,
     prompt_function,
     system_turn,
-    text_part,
-    user_turn,
 )
 from utils.contracts import WH
 from utils.coordinates import model_grid_wh
@@ -68,7 +66,7 @@ LENS = "\N{ALEMBIC}"
 def messages(instruction: str, grid_wh: WH) -> list[ChatMessage]:
     """Return the messages of the authors' 7B agent in OSWorld; the doubled braces are sent."""
     system = SYSTEM.replace("{width}", str(grid_wh[0])).replace("{height}", str(grid_wh[1]))
-    return [system_turn(system), user_turn(image_part(), text_part(f"\n{instruction}"))]
+    return [system_turn(system), image_and_text(f"\n{instruction}")]
 
 
 @numbers_or_none

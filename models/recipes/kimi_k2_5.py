@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from models.recipes.base import (
     ChatMessage,
     Parser,
     PromptForm,
     Recipe,
     Zoom,
-    from_whole,
     image_part,
     prompt_function,
     text_part,
     user_turn,
+    whole_parser,
 )
 from models.recipes.gemini import DESCRIPTION, read_pair
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 TEXT = """\
 You are an expert UI element locator. Given a GUI image and a user's element description, provide your reasoning process first, finally provide the coordinates of the specified element as a single point. For elements with area, return the center point.
@@ -36,11 +33,7 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     ]
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply: the last `(x,y)`, without any the last pair."""
-    return from_whole(read_pair(response), meta)
-
-
+parse_point = whole_parser(read_pair)
 CLAWGUI = PromptForm(messages)
 build_prompt = prompt_function(CLAWGUI)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -11,14 +10,11 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    from_whole,
-    image_part,
-    numbers_or_none,
+    image_and_text,
     prompt_function,
-    text_part,
-    user_turn,
+    whole_parser,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 SYSTEM = """\
 You are a GUI agent. You are given a task and a screenshot of a computer screen. You need to perform a action and pyautogui code to complete the task. Provide your response in this format:
@@ -37,10 +33,9 @@ PAIR = re.compile(rf"x={FRACTION}, y={FRACTION}")
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return ScreenSpot-Pro's messages."""
     text = f"## Task Instruction:\n{instruction}"
-    return [{"role": "system", "content": SYSTEM}, user_turn(image_part(), text_part(text))]
+    return [{"role": "system", "content": SYSTEM}, image_and_text(text)]
 
 
-@numbers_or_none
 def read_pair(response: str) -> Any:
     """Return the first `x=.., y=..` between 0 and 1 behind the thinking.
 
@@ -53,11 +48,7 @@ def read_pair(response: str) -> Any:
     return float(x), float(y)
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_whole(read_pair(response), meta, 1)
-
-
+parse_point = whole_parser(read_pair, 1)
 SSP = PromptForm(messages)
 build_prompt = prompt_function(SSP)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -14,15 +13,14 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    from_whole,
     image_part,
-    numbers_or_none,
     prompt_function,
     system_turn,
     text_part,
     user_turn,
+    whole_parser,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=1024, max_pixels=6553600)
 SYSTEM = """\
@@ -47,7 +45,6 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     return [system_turn(SYSTEM), user_turn(text_part(f"{instruction}\n"), image_part())]
 
 
-@numbers_or_none
 def read_pair(response: str) -> Any:
     """Return the first `[x,y]` without a blank, wherever it stands up to the last `}`."""
     end = response.rfind("}") + 1
@@ -55,23 +52,16 @@ def read_pair(response: str) -> Any:
     return int(x), int(y)
 
 
-@numbers_or_none
 def read_answer(response: str) -> Any:
     """Return the coordinate of the JSON between the answer tags."""
     answer = ANSWER.findall(response.strip())[0].strip()
     return json.loads(answer).get("coordinate", [])
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply as the authors' evaluation does."""
-    return from_whole(read_pair(response), meta)
+parse_point = whole_parser(read_pair)
 
 
-def parse_point_of_999(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply as the authors' grounding agent does."""
-    return from_whole(read_answer(response), meta, 999)
-
-
+parse_point_of_999 = whole_parser(read_answer, 999)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 

@@ -15,13 +15,11 @@ from models.recipes.base import (
     PromptForm,
     Recipe,
     centre,
-    from_grid,
     from_whole,
-    image_part,
+    grid_parser,
+    image_and_text,
     numbers_or_none,
     prompt_function,
-    text_part,
-    user_turn,
 )
 from utils.contracts import WH, Point
 from utils.coordinates import model_grid_wh
@@ -51,7 +49,7 @@ FENCED = re.compile(r"```json(.*?)```", re.DOTALL)
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return Xiaomi's agent prompt for a single step."""
-    return [user_turn(image_part(), text_part(TEXT.replace("{goal}", instruction)))]
+    return [image_and_text(TEXT.replace("{goal}", instruction))]
 
 
 def first_object(text: str) -> Any:
@@ -87,7 +85,6 @@ def read_action(response: str) -> Any:
     return x, y
 
 
-@numbers_or_none
 def read_bbox(response: str) -> Any:
     """Return the centre of the first `bbox_2d` of four numbers in the fenced JSON list."""
     listed = json.loads(FENCED.findall(response)[0])
@@ -106,11 +103,7 @@ def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
     return from_whole((int(numbers[0] / width * 1000), int(numbers[1] / height * 1000)), meta)
 
 
-def parse_bbox(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply in boxes, as in the authors' notebook."""
-    return from_grid(read_bbox(response), meta, LIMITS)
-
-
+parse_bbox = grid_parser(read_bbox, LIMITS)
 GUIEVALKIT = PromptForm(messages)
 build_prompt = prompt_function(GUIEVALKIT)
 

@@ -15,11 +15,9 @@ from models.recipes.base import (
     Recipe,
     as_point,
     from_grid,
-    image_part,
+    image_and_text,
     numbers_or_none,
     prompt_function,
-    text_part,
-    user_turn,
 )
 from utils.contracts import WH, Point
 
@@ -34,7 +32,7 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' messages."""
     return [
         {"role": "system", "content": SYSTEM},
-        user_turn(image_part(), text_part(instruction)),
+        image_and_text(instruction),
     ]
 
 

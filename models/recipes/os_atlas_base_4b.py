@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -11,13 +10,12 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    from_whole,
-    numbers_or_none,
     prompt_function,
     text_part,
     user_turn,
+    whole_parser,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 TEXT = """\
 In the screenshot of this web page, please give me the coordinates of the element I want to click on according to my instructions(with point).
@@ -30,18 +28,13 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     return [user_turn(text_part(TEXT.replace("{}", instruction)))]
 
 
-@numbers_or_none
 def read_pair(response: str) -> Any:
     """Return the last `[[x,y]]` without blanks."""
     x, y = PAIR.findall(response)[-1]
     return int(x), int(y)
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_whole(read_pair(response), meta)
-
-
+parse_point = whole_parser(read_pair)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -15,14 +14,11 @@ from models.recipes.base import (
     PromptForm,
     Recipe,
     centre,
-    from_whole,
-    image_part,
-    numbers_or_none,
+    image_and_text,
     prompt_function,
-    text_part,
-    user_turn,
+    whole_parser,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 TEXT = 'In this UI screenshot, what is the position of the element corresponding to the command "{}" (with bbox)?"'
 BOX = re.compile(r"<\|box_start\|>(.*?)<\|box_end\|>")
@@ -32,10 +28,9 @@ NUMBER = re.compile(r"-?\d+\.?\d*")
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' prompt; the stray quote at its end is theirs."""
-    return [user_turn(image_part(), text_part(TEXT.replace("{}", instruction)))]
+    return [image_and_text(TEXT.replace("{}", instruction))]
 
 
-@numbers_or_none
 def read_box(response: str) -> Any:
     """Return the centre of the first box; one that touches or leaves the image counts as none.
 
@@ -51,11 +46,7 @@ def read_box(response: str) -> Any:
     return (x, y) if 0 < x < 1 and 0 < y < 1 else None
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_whole(read_box(response), meta)
-
-
+parse_point = whole_parser(read_box)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 

@@ -17,16 +17,14 @@ from models.recipes.base import (
     centre,
     declined_by_tool,
     from_grid,
-    image_part,
+    grid_parser,
+    image_and_text,
     numbers_or_none,
     prompt_function,
     system_turn,
-    text_part,
     tool_call,
-    user_turn,
 )
 from utils.contracts import WH, Point
-from utils.targets import Answer
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
 PREFIX = (
@@ -86,14 +84,14 @@ For each function call, return a json object with function name and arguments wi
 def messages(instruction: str, grid_wh: WH) -> list[ChatMessage]:
     """Return the cookbook's messages; the tool text names the size of the resized image."""
     tools = TOOLS.replace("{W}", str(grid_wh[0])).replace("{H}", str(grid_wh[1]))
-    return [system_turn(HELPFUL, tools), user_turn(image_part(), text_part(instruction))]
+    return [system_turn(HELPFUL, tools), image_and_text(instruction)]
 
 
 def ssp_messages(instruction: str, grid_wh: WH) -> list[ChatMessage]:
     """Return the messages of ScreenSpot-Pro's own code, whose reply is begun with `PREFIX`."""
     tools = SSP_TOOLS.replace("{{screen_width}}", str(grid_wh[0]))
     tools = tools.replace("{{screen_height}}", str(grid_wh[1]))
-    return [system_turn(HELPFUL, tools), user_turn(image_part(), text_part(instruction))]
+    return [system_turn(HELPFUL, tools), image_and_text(instruction)]
 
 
 @numbers_or_none
@@ -104,9 +102,7 @@ def read_call(response: str) -> Any:
     return centre(coordinate) if len(coordinate) == 4 else coordinate
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
-    """Return the point of a whole reply."""
-    return declined_by_tool(response) or from_grid(read_call(response), meta, LIMITS)
+parse_point = grid_parser(read_call, LIMITS, declined_by_tool)
 
 
 def parse_point_after_prefix(response: str, meta: Mapping[str, Any]) -> Point | None:

@@ -16,18 +16,15 @@ from models.recipes.base import (
     declined_by_tool,
     file_wh,
     from_pixels,
-    from_whole,
-    image_part,
+    image_and_text,
     numbers_or_none,
     prompt_function,
     system_turn,
-    text_part,
     tool_call,
-    user_turn,
+    whole_parser,
 )
 from models.recipes.qwen2_5_vl import TOOLS
 from utils.contracts import WH, Point
-from utils.targets import Answer
 
 LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)
 
@@ -38,7 +35,7 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     Qwen3-VL's chat template adds no helpful line of its own, so the system message has it.
     """
     tools = TOOLS.replace("{W}x{H}", "1000x1000")
-    return [system_turn(HELPFUL, tools), user_turn(image_part(), text_part(instruction))]
+    return [system_turn(HELPFUL, tools), image_and_text(instruction)]
 
 
 @numbers_or_none
@@ -48,9 +45,7 @@ def read_call(response: str) -> Any:
     return coordinate[0], coordinate[1]
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
-    """Return the point of a reply."""
-    return declined_by_tool(response) or from_whole(read_call(response), meta)
+parse_point = whole_parser(read_call, declined=declined_by_tool)
 
 
 def parse_point_mobile(response: str, meta: Mapping[str, Any]) -> Point | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -14,16 +13,12 @@ from models.recipes.base import (
     PromptForm,
     Recipe,
     declined_by_tool,
-    from_grid,
-    image_part,
-    numbers_or_none,
+    grid_parser,
+    image_and_text,
     prompt_function,
     system_turn,
-    text_part,
-    user_turn,
 )
 from utils.contracts import WH
-from utils.targets import Answer
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=7049280)
 SYSTEM = """\
@@ -66,21 +61,16 @@ def messages(instruction: str, grid_wh: WH) -> list[ChatMessage]:
     """Return the authors' messages; the tool text names the size of the resized image."""
     system = SYSTEM.replace("{{screen_width}}", str(grid_wh[0]))
     system = system.replace("{{screen_height}}", str(grid_wh[1]))
-    return [system_turn(system), user_turn(image_part(), text_part(instruction))]
+    return [system_turn(system), image_and_text(instruction)]
 
 
-@numbers_or_none
 def read_call(response: str) -> Any:
     """Return the last two numbers of the first tool call, signs ignored."""
     numbers = NUMBER.findall(CALL.findall(response)[0])
     return float(numbers[-2]), float(numbers[-1])
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
-    """Return the point of a reply."""
-    return declined_by_tool(response) or from_grid(read_call(response), meta, LIMITS)
-
-
+parse_point = grid_parser(read_call, LIMITS, declined_by_tool)
 OFFICIAL = PromptForm(messages, limits=LIMITS)
 build_prompt = prompt_function(OFFICIAL)
 

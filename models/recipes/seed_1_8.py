@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -12,14 +11,13 @@ from models.recipes.base import (
     PromptForm,
     Recipe,
     Zoom,
-    from_whole,
     image_part,
-    numbers_or_none,
     prompt_function,
     user_turn,
+    whole_parser,
 )
 from models.recipes.gemini import DESCRIPTION
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 TEXT = """\
 You are an expert UI element locator. Given a GUI image and a user's element description, provide your reasoning process first, finally provide the coordinates of the specified element as a single <point>x y<point> point. For elements with area, return the center point.
@@ -46,14 +44,12 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     ]
 
 
-@numbers_or_none
 def read_last(response: str) -> Any:
     """Return the last point with a closing tag."""
     x, y = POINT.findall(response)[-1]
     return float(x), float(y)
 
 
-@numbers_or_none
 def read_first(response: str) -> Any:
     """Return the first point of the first form that the reply has."""
     matches = (form.search(response) for form in FIRST_POINT)
@@ -61,16 +57,10 @@ def read_first(response: str) -> Any:
     return float(point[1]), float(point[2])
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply as ClawGUI-Eval judges it."""
-    return from_whole(read_last(response), meta)
+parse_point = whole_parser(read_last)
 
 
-def parse_first_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point around which ClawGUI-Eval takes a second look."""
-    return from_whole(read_first(response), meta)
-
-
+parse_first_point = whole_parser(read_first)
 CLAWGUI = PromptForm(messages)
 build_prompt = prompt_function(CLAWGUI)
 

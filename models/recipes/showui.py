@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -13,14 +12,13 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    from_whole,
     image_part,
-    numbers_or_none,
     prompt_function,
     text_part,
     user_turn,
+    whole_parser,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=200704, max_pixels=1053696)
 TEXT = "Based on the screenshot of the page, I give a text description and you give its corresponding location. The coordinate represents a clickable location [x, y] for an element, which is a relative coordinate on the screenshot, scaled from 0 to 1."
@@ -31,18 +29,13 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     return [user_turn(text_part(TEXT), image_part(), text_part(instruction))]
 
 
-@numbers_or_none
 def read_pair(response: str) -> Any:
     """Return the first two numbers of a reply that is a list and nothing else."""
     listed = ast.literal_eval(response)
     return listed[0], listed[1]
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_whole(read_pair(response), meta, 1)
-
-
+parse_point = whole_parser(read_pair, 1)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 

@@ -16,13 +16,11 @@ from models.recipes.base import (
     Recipe,
     file_wh,
     from_pixels,
-    from_whole,
-    image_part,
+    image_and_text,
     numbers_or_none,
     prompt_function,
     system_turn,
-    text_part,
-    user_turn,
+    whole_parser,
 )
 from utils.contracts import WH, Point
 
@@ -38,13 +36,13 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return ClawGUI-Eval's messages."""
     return [
         system_turn(HELPFUL),
-        user_turn(image_part(), text_part(instruction + SUFFIX)),
+        image_and_text(instruction + SUFFIX),
     ]
 
 
 def messages_of_issue(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the prompt as a developer wrote it down, with the stray quote at its end."""
-    return [user_turn(image_part(), text_part(f'{instruction}{SUFFIX}"'))]
+    return [image_and_text(f'{instruction}{SUFFIX}"')]
 
 
 @numbers_or_none
@@ -64,7 +62,6 @@ def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
     return from_pixels(point_px, (width, height), meta)
 
 
-@numbers_or_none
 def read_action(response: str) -> Any:
     """Return the last field `point` of an agent's reply in fields that tabs divide."""
     text = response.strip().replace("<TINK>", "<THINK>").replace("</TINK>", "</THINK>")
@@ -80,11 +77,7 @@ def read_action(response: str) -> Any:
     return points["point"]
 
 
-def parse_agent_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply in the authors' agent format: whole numbers of 0 to 1000."""
-    return from_whole(read_action(response), meta)
-
-
+parse_agent_point = whole_parser(read_action)
 CLAWGUI = PromptForm(messages)
 ISSUE = PromptForm(messages_of_issue)
 build_prompt = prompt_function(CLAWGUI)

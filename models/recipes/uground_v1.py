@@ -13,12 +13,10 @@ from models.recipes.base import (
     Recipe,
     file_wh,
     from_pixels,
-    image_part,
+    image_and_text,
     numbers_or_none,
     prompt_function,
     python_value,
-    text_part,
-    user_turn,
 )
 from utils.contracts import WH, Point
 
@@ -42,12 +40,12 @@ Answer:"""
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the prompt that made the reported scores."""
-    return [user_turn(image_part(), text_part(TEXT.replace("{description}", instruction)))]
+    return [image_and_text(TEXT.replace("{description}", instruction))]
 
 
 def short_messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the shorter prompt of the script without a server."""
-    return [user_turn(image_part(), text_part(SHORT_TEXT.replace("{description}", instruction)))]
+    return [image_and_text(SHORT_TEXT.replace("{description}", instruction))]
 
 
 @numbers_or_none

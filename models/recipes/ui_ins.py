@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -15,15 +14,12 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    from_grid,
-    image_part,
-    numbers_or_none,
+    grid_parser,
+    image_and_text,
     prompt_function,
     system_turn,
-    text_part,
-    user_turn,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=784, max_pixels=12845056)
 SYSTEM = """\
@@ -48,21 +44,16 @@ PAIR = re.compile(r"\[(\d+),(\d+)\]")
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' messages; the chat template joins the system's two parts."""
-    return [system_turn(HELPFUL, SYSTEM), user_turn(image_part(), text_part(instruction))]
+    return [system_turn(HELPFUL, SYSTEM), image_and_text(instruction)]
 
 
-@numbers_or_none
 def read_pair(response: str) -> Any:
     """Return the first `[x,y]` without a blank, wherever it stands."""
     x, y = PAIR.findall(response)[0]
     return int(x), int(y)
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_grid(read_pair(response), meta, LIMITS)
-
-
+parse_point = grid_parser(read_pair, LIMITS)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from models.recipes.base import (
     ChatMessage,
     Figure,
     Parser,
     PromptForm,
     Recipe,
-    from_whole,
-    image_part,
+    image_and_text,
     prompt_function,
-    text_part,
-    user_turn,
+    whole_parser,
 )
 from models.recipes.ui_tars_1_5 import read_action
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 GROUNDING = (
     "Output only the coordinate of one point in your response. "
@@ -28,14 +23,11 @@ GROUNDING = (
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' grounding prompt."""
-    return [user_turn(image_part(), text_part(GROUNDING + instruction))]
+    return [image_and_text(GROUNDING + instruction)]
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply, which needs "Action:", as the authors' action parser does."""
-    return from_whole(read_action(response), meta)
-
-
+# A reply needs "Action:", as for the authors' action parser.
+parse_point = whole_parser(read_action)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 

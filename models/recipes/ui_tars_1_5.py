@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -17,14 +16,11 @@ from models.recipes.base import (
     PromptForm,
     Recipe,
     centre,
-    from_grid,
-    image_part,
-    numbers_or_none,
+    grid_parser,
+    image_and_text,
     prompt_function,
-    text_part,
-    user_turn,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=78400, max_pixels=12845056)
 GROUNDING = """\
@@ -47,10 +43,9 @@ TYPED = re.compile(r"type\(content='(.*?)'\)")
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' grounding prompt; its odd `</point>''` is in the original."""
     text = GROUNDING.replace("{instruction}", instruction)
-    return [user_turn(image_part(), text_part(text))]
+    return [image_and_text(text)]
 
 
-@numbers_or_none
 def read_action(response: str) -> Any:
     """Return the centre of `start_box` of the last action, as the authors' action parser has it.
 
@@ -112,11 +107,7 @@ def _arguments(action: str) -> dict[str, str]:
     return arguments
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply."""
-    return from_grid(read_action(response), meta, LIMITS)
-
-
+parse_point = grid_parser(read_action, LIMITS)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 

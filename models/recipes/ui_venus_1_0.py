@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -14,15 +13,12 @@ from models.recipes.base import (
     PromptForm,
     Recipe,
     centre,
-    from_grid,
-    image_part,
-    numbers_or_none,
+    grid_parser,
+    image_and_text,
     prompt_function,
     python_value,
-    text_part,
-    user_turn,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=2000000, max_pixels=4800000)
 LIMITS_72B = Limits(factor=28, min_pixels=3110400, max_pixels=48000000)
@@ -32,30 +28,23 @@ TEXT_72B = 'Output the bounding box in the image corresponding to the instructio
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the prompt of the 7B model."""
-    return [user_turn(image_part(), text_part(TEXT.replace("{}", instruction)))]
+    return [image_and_text(TEXT.replace("{}", instruction))]
 
 
 def messages_72b(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the prompt of the 72B model."""
-    return [user_turn(image_part(), text_part(TEXT_72B.replace("{}", instruction)))]
+    return [image_and_text(TEXT_72B.replace("{}", instruction))]
 
 
-@numbers_or_none
 def read_box(response: str) -> Any:
     """Return the centre of a reply that is a list of four numbers or more and nothing else."""
     return centre([float(number) for number in python_value(response)])
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply of the 7B model."""
-    return from_grid(read_box(response), meta, LIMITS)
+parse_point = grid_parser(read_box, LIMITS)
 
 
-def parse_point_72b(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply of the 72B model, which has other limits."""
-    return from_grid(read_box(response), meta, LIMITS_72B)
-
-
+parse_point_72b = grid_parser(read_box, LIMITS_72B)
 OFFICIAL = PromptForm(messages)
 OFFICIAL_72B = PromptForm(messages_72b)
 build_prompt = prompt_function(OFFICIAL)

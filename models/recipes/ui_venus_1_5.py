@@ -15,11 +15,9 @@ from models.recipes.base import (
     Recipe,
     centre,
     from_whole,
-    image_part,
+    image_and_text,
     numbers_or_none,
     prompt_function,
-    text_part,
-    user_turn,
 )
 from utils.contracts import WH
 from utils.targets import DECLINED, Answer
@@ -41,7 +39,7 @@ TWO_POINTS = re.compile(r"\[(-?\d+),(-?\d+)\],\[(-?\d+),(-?\d+)\]")
 
 def _asked(text: str, instruction: str) -> list[ChatMessage]:
     """The prompt; one full stop at the end of the instruction is cut."""
-    return [user_turn(image_part(), text_part(text.replace("{}", instruction.removesuffix("."))))]
+    return [image_and_text(text.replace("{}", instruction.removesuffix(".")))]
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:

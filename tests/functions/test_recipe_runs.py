@@ -24,6 +24,10 @@ URL = "{url}?api_key=test-key-123456&model=mock"
 QWEN = {"recipe": "qwen3_vl", "model_path": URL}
 
 
+SAMPLES = 20
+BY_CHAT = [name for name, recipe in all_recipes().items() if not recipe.needs_class]
+
+
 def call(coordinate):
     arguments = {"action": "left_click", "coordinate": coordinate}
     return (
@@ -115,37 +119,25 @@ def test_a_recipe_that_cannot_be_used_is_named_with_what_to_do(staged, recipe, e
     assert "1 problem" in result.output
 
 
-def test_a_recipe_of_the_users_own_is_named_by_its_path(staged):
-    stage = staged(answer=lambda _: Reply("at 200/150"))
-    stage.module(
-        """
-        import re
-
-        from models.recipes.base import (
-            Parser, PromptForm, Recipe, from_whole, image_part, prompt_function, text_part, user_turn
-        )
-
-        def messages(instruction, image_wh):
-            return [user_turn(text_part(f"Where is {instruction}?"), image_part())]
-
-        def parse_point(response, meta):
-            match = re.search(r"(\\d+)/(\\d+)", response)
-            return from_whole(match and (int(match[1]), int(match[2])), meta)
-
-        FORM = PromptForm(messages)
-        build_prompt = prompt_function(FORM)
-        RECIPE = Recipe(
-            family="Acme", hub_ids=(), frame="per mille", source="mine", prompts={"own": FORM},
-            parsers={"own": Parser(parse_point)}, generate_cfg={"max_tokens": 7},
-        )
-        """,
-        name="acme",
-    )
+def test_the_documented_recipe_of_the_users_own_is_named_by_its_path(staged):
+    stage = staged(answer=lambda _: Reply("at <p>200,150</p>"))
+    text = (PROJECT / "docs" / "recipes.md").read_text(encoding="utf-8")
+    stage.module(text.partition("```python\n")[2].partition("```")[0], name="acme")
     result = stage.evaluate({"m": {"recipe": "acme", "model_path": URL}}, data=POINTS)
     assert result.code == 0, result.output
-    assert result.requests[0].body["max_tokens"] == 7
+    assert result.requests[0].body["max_tokens"] == 128
     assert "Where is" in result.requests[0].text
     assert l2_counts(stage.scores(L2))["Correct num"] == 6
+
+
+def test_a_check_of_all_recipes_needs_no_network(staged):
+    stage = staged()
+    away = "http://127.0.0.1:9/v1?api_key=test-key-123456&model=mock"
+    models = {name: {"recipe": name, "model_path": away} for name in BY_CHAT}
+    result = stage.evaluate(models, "--check", data=POINTS)
+    assert result.code == 0, result.output
+    for name in BY_CHAT:
+        assert f"recipe {name}: " in result.stdout
 
 
 def test_a_prompt_function_with_settings_gets_the_kwargs_block_and_the_size_of_the_file(staged):
@@ -175,9 +167,6 @@ def test_all_recipes_are_listed(staged):
 
 
 # -- what goes out --------------------------------------------------------------------------------
-
-SAMPLES = 20
-BY_CHAT = [name for name, recipe in all_recipes().items() if not recipe.needs_class]
 
 
 def golden_cases(name):
