@@ -82,7 +82,7 @@ class Benchmark(contracts.Benchmark):
         numbers: Counter[str] = Counter()
         rows: list[tuple[str, Line]] = []
         for row in self.annotated_rows(mode):
-            key = digest([self.name, row.get("image_path"), row.get(self.text_key)])[:16]
+            key = digest([self.name, *self.identity_of(row)])[:16]
             numbers[key] += 1  # of all rows: the second of equal ones gets "-2" in any mode
             if self.in_mode(row, mode):
                 rows.append((key if numbers[key] == 1 else f"{key}-{numbers[key]}", row))
@@ -96,6 +96,10 @@ class Benchmark(contracts.Benchmark):
             else:
                 bad.append(sample)
         return samples, bad
+
+    def identity_of(self, row: Line) -> list[Any]:
+        """What tells a row from others."""
+        return [row.get("image_path"), row.get(self.text_key)]
 
     def annotated_rows(self, mode: str) -> Iterator[Line]:
         """The rows of the annotation file."""

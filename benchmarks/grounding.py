@@ -197,6 +197,10 @@ class GroundingBenchmark(PointBenchmark):
             notes.append(f"{len(repeated)} rows stand there twice; each counts")
         return notes
 
+    def identity_of(self, row: Line) -> list[Any]:
+        """Image and instruction, and the part of the table that it belongs to."""
+        return [row.get("image_path"), row.get("instruction"), row.get(self.mode_column)]
+
     # -- asking ----
 
     def user_text(self, line: Line) -> str:

@@ -175,6 +175,7 @@ def table_sections(columns: SampleColumns, title: str, layout: Layout) -> Sectio
             "columns": [*column_masks, "Overall"],
             "rows": rows,
             "official": [row["name"] for row in rows],
+            "headline": layout.headline_name,
         },
         "averages": averages,
         "groups": {

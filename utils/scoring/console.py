@@ -22,8 +22,10 @@ USUAL_COLUMNS = 80  # some terminals (of `script`, ssh -tt, CI) report none
 NARROWEST_BAR = 5  # columns
 MOST_LEFT_OUT = 20  # lines
 MOST_ERRORS = 10  # kinds shown in a summary
+AVERAGES = ("overall", "micro", "macro", "mean", "without")  # names that begin so are printed
 SUMMARY = {  # what is counted, and what is said of it
     "unparsed": "unparsed: wrong in the score",
+    "declined": "declined: the reply says that there is no such element",
     "refused": "refused by the server: wrong in the score, queried again with --retry-refused",
     "failed": "failed: wrong in the score, {fate}",
     "spoilt": "failed in the postprocess function: wrong in the score; fixing it takes no new "
@@ -186,7 +188,7 @@ def render_averages(section: Mapping[str, Any]) -> str:
     """Overall, micro and macro averages with intervals, in one line."""
     parts = []
     for name, cell in section.items():
-        if name.partition(" ")[0] in ("overall", "micro", "macro") and cell is not None:
+        if name.partition(" ")[0] in AVERAGES and cell is not None:
             bounds = format_interval(cell)
             parts.append(f"{name} {format_percent(cell['value'])}" + f" ({bounds})" * bool(bounds))
     return "averages: " + (", ".join(parts) or "-")
@@ -207,6 +209,8 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
         print("\n" + render_table(analysis["table"], model, total, note=note, unit=unit))
         if unit == "image":  # of episodes the table has it
             print(render_averages(analysis["averages"]))
+        if headline := analysis["table"].get("headline"):
+            print(f"official figure: {headline}")
     print("\n".join([*_summary(scored, options), *scored.notes]))
     if circular := analysis.get("circular"):
         questions = max((row["questions"] for row in circular["rows"]), default=0)

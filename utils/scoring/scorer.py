@@ -126,6 +126,7 @@ class Scorer:
         counts["parse_errors"] += error is not None
         counts["answered"] += 1
         counts[str(judged.verdict)] += 1
+        counts["declined"] += bool(judged.facts.get("declined"))
         is_cut = record.get("finish_reason") == "length"
         counts["cut_off"] += is_cut
         counts["spent"] += is_cut and not record.get("raw")
