@@ -257,8 +257,18 @@ def index_list(samples: Sequence[Sample], limit: int = 10) -> str:
     return f"index {', '.join(indices)}"
 
 
-def read_annotations(path: Path, fetch: str = "python utils/download.py") -> list[dict[str, Any]]:
-    """The objects of an annotation file; a `UserError` if it is missing or something else."""
+def read_annotations(
+    path: Path, folder: str = "MMBench-GUI", fetch: str = "python utils/download.py"
+) -> list[dict[str, Any]]:
+    """Return the objects of an annotation file.
+
+    Args:
+        folder: of the data set, in the data root.
+        fetch: the command that fetches it.
+
+    Raises:
+        UserError: the file is missing or something else.
+    """
     path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
     fetch = f"fetch the data set: {fetch}"
     try:
@@ -267,9 +277,9 @@ def read_annotations(path: Path, fetch: str = "python utils/download.py") -> lis
             return found
         problem = "expected a list of annotations, and at least one"
     except FileNotFoundError:
-        folder = f"the folder that holds {path.parent.name}/"
+        holder = f"the folder that holds {folder}/"
         trial = f"to try the program without it, set LMUData={PROJECT / 'sample_data'}"
-        problem = f"no such annotation file. Set LMUData to {folder}, or {fetch}; {trial}"
+        problem = f"no such annotation file. Set LMUData to {holder}, or {fetch}; {trial}"
         root = path.parents[1]
         if root.name == path.parent.name and (root / path.name).is_file():
             problem = (

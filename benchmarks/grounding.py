@@ -130,7 +130,7 @@ class GroundingBenchmark(PointBenchmark):
     @classmethod
     def make(cls, name: str, settings: Mapping[str, Any]) -> GroundingBenchmark:
         """Return the benchmark of an entry of the config."""
-        return cls(data_root() / cls.folder, name)
+        return cls(data_root().absolute() / cls.folder, name)
 
     def configure(self, settings: Mapping[str, Any]) -> None:
         """Take the benchmark's own keys and `declined`, words that say "not there"."""
@@ -150,7 +150,8 @@ class GroundingBenchmark(PointBenchmark):
 
     def read_file(self, path: str) -> list[dict[str, Any]]:
         """Return the objects of an annotation file of the folder."""
-        return read_annotations(self.root / path, fetch=f"python utils/download.py {self.folder}")
+        fetch = f"python utils/download.py {type(self).__name__}"
+        return read_annotations(self.root / path, self.folder, fetch)
 
     def source(self) -> tuple[str, bytes]:
         """The contents of all annotation files."""
@@ -268,6 +269,7 @@ class GroundingBenchmark(PointBenchmark):
             "kind": line.get("kind"),
             "text": line["instruction"],
             "id": line.get("id"),
+            "image": f"{self.folder}/{self.images}/{line['image_path']}",
             "hit": int(is_hit),
             "box_frac": None if bounds is None else list(bounds),
             "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,

@@ -48,6 +48,15 @@ def image_root() -> Path:
     return data_root() / "MMBench-GUI" / "offline_images"
 
 
+def find_image(root: Path | None, image: str) -> Path:
+    """Return the file of an image of a samples file.
+
+    Those of L1 and L2 are relative to `root`, those of other tables to the data root.
+    """
+    path = (root or Path("/")) / image
+    return path if path.is_file() else data_root() / image
+
+
 def image_path_of(line: Mapping[str, Any]) -> str:
     """Return the full path of a line's image, as an image message needs it."""
     return str(image_root() / line["image_path"])

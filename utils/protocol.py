@@ -42,6 +42,7 @@ ELEMENT_KINDS = ("icon", "text")
 OVERALL, AVERAGE = "overall", "average"
 OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE)
 """Names and order: L1 easy, medium, hard, overall; L2 basic, advanced, average."""
+_ORDER = (*OFFICIAL[:-2], "functional", "spatial", "text", "icon", *OFFICIAL[-2:], "accuracy")
 ACTING = ("L3", "L4")  # levels whose samples are episodes
 EPISODE_FIGURES = ("SR", "EQA")  # of L3 and L4, each with a number of steps: "SR 15"
 
@@ -49,7 +50,7 @@ EPISODE_FIGURES = ("SR", "EQA")  # of L3 and L4, each with a number of steps: "S
 def official_order(name: str) -> tuple[int, int, str]:
     """Return the sort key of a figure among others; those of L3 and L4 by steps."""
     kind, _, steps = name.partition(" ")
-    position = OFFICIAL.index(name) if name in OFFICIAL else len(OFFICIAL)
+    position = _ORDER.index(name) if name in _ORDER else len(_ORDER)
     return position, int(steps) if steps.isdecimal() else 0, f"{len(kind)}{name}"  # SR, EQA, EQA*
 
 
@@ -76,6 +77,11 @@ def official_figures(analysis: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def is_weighted(variables: Mapping[str, str | None]) -> bool:
     """Whether questions of L1 weigh by their number of options, by the environment's variables."""
     return (variables.get("L1_USE_WEIGHTED") or "").strip().lower() in ("1", "true")
+
+
+def title_of(level: str, dataset: str) -> str:
+    """Return the heading of a data set; tables beside L1 to L4 have no number."""
+    return dataset if level == dataset else f"{level} {dataset}"
 
 
 def unit_of(level: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from utils.comparing.runs import ComparedRun, ScoredSet
-from utils.protocol import AVERAGE, GROUNDING_TYPES, PLATFORMS, official_order
+from utils.protocol import AVERAGE, GROUNDING_TYPES, PLATFORMS, official_order, title_of
 from utils.published import Published
 from utils.report.run_facts import is_whole
 
@@ -76,7 +76,9 @@ def _boards_of_set(
             rows.append(Row(model, cells, mark, is_published=True))
         names = {name for row in rows for name in row.cells}
         columns = _ordered(names) if split else sorted(names, key=official_order)
-        title = f"{level} {dataset} · {split}" if split else f"{level} {dataset}"
+        title = title_of(level, dataset)
+        if split:
+            title += f" · {split}"
         boards.append(Board(dataset, split, title, columns, rows))
     return boards
 

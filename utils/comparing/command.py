@@ -16,7 +16,7 @@ from utils.comparing.pairing import Comparison, compare
 from utils.comparing.runs import ComparedRun, read_runs, runs_meant
 from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
-from utils.config.options import Parser, not_negative
+from utils.config.options import HelpShown, Parser, not_negative
 from utils.config.secret_filter import protect_output
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError
 from utils.images import expand_home
@@ -58,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parsed(arguments)
         output = expand_home(options.output)
         comparison, notes = _compared(options, output)
+    except HelpShown:
+        return DONE
     except UserError as error:
         for problem in [*error.problems, "Nothing was compared."]:
             print(printable(problem), file=sys.stderr)

@@ -254,6 +254,8 @@ class _SampleFiles:
             "index": facts.get("index"),
             "picture": self._images.number(image, is_needed=is_flip),
             "box": facts.get("box_frac"),
+            "target": facts.get("target"),
+            "declined": [bool(side.get("declined")) for side in sides],
             "points": [side.get("point_frac") for side in sides],
             "image_digests": [side.get("image_digest") for side in sides],
             "verdicts": [_verdict(side) for side in sides],

@@ -13,7 +13,7 @@ from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, SamplePair
 from utils.contracts import Facts
 from utils.coordinates import format_size
-from utils.protocol import PLATFORM_LABELS, noun_of, unit_of
+from utils.protocol import PLATFORM_LABELS, noun_of, title_of, unit_of
 from utils.scoring.console import grid
 from utils.text import counted, cut, format_interval, format_number, format_percent, printable
 
@@ -30,7 +30,7 @@ _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]*\|>")
 
 def group_text(group: str) -> str:
     """Return the name of a platform, a split or another group for people."""
-    return PLATFORM_LABELS.get(group, group)
+    return PLATFORM_LABELS.get(group) or group.replace("_", " ")
 
 
 def cell_text(cell: Mapping[str, Any] | None) -> str:
@@ -61,7 +61,11 @@ def truth_text(facts: Facts) -> str:
         return f"{facts['answer']}. {(facts.get('options') or {}).get(facts['answer'])}"
     if "checks" in facts:
         return "; ".join(text for _, text in facts["checks"])
-    box = facts.get("box_frac") or []
+    box = facts.get("box_frac")
+    if box is None:
+        return "there is no such element"
+    if facts.get("target"):
+        return "inside " + ", ".join(facts["target"]).replace("polygons", "a polygon")
     return "box " + ", ".join(f"{100 * side:.1f}" for side in box) + " %"
 
 
@@ -187,7 +191,7 @@ def _head(pair: PairOfRuns) -> Iterator[str]:
     run, baseline = (one_line(name, _LONGEST_NAME // 2) for name in (pair.run, pair.baseline))
     if run == baseline:  # what sets them apart was cut off
         run, baseline = "B", "A"
-    title = f"{pair.level} {pair.dataset}"
+    title = title_of(pair.level, pair.dataset)
     if pair.headline:
         main = pair.headline[-1]
         yield f"{title} · {main.group}: {run} − {baseline} = {difference_text(main)}"

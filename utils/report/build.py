@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Facts
-from utils.images import image_root
-from utils.protocol import unit_of
+from utils.images import find_image, image_root
+from utils.protocol import title_of, unit_of
 from utils.report.checks import checks_of, notices_of, tables_of, tags_by_sample
 from utils.report.data_files import (
     Chunks,
@@ -54,7 +54,17 @@ FACETS = (
 """Columns that the list filters by, as `FIELDS` in `store.js`."""
 REPLY_FIELDS = ("prediction", "raw", "reasoning", "key")
 TURN_FIELDS = ("options", "answer", "chosen", "status", "verdict", "prediction")
-ROW_FIELDS = ("index", "text", "box_frac", "point_frac", "answer", "chosen", "image_digest")
+ROW_FIELDS = (
+    "index",
+    "text",
+    "box_frac",
+    "target",
+    "declined",
+    "point_frac",
+    "answer",
+    "chosen",
+    "image_digest",
+)
 NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error", "key"}
 
 
@@ -251,7 +261,7 @@ class _ReportData:
             checks += run_checks(self._totals, model_entry(self._manifest))
         checks.sort(key=lambda check: bool(check.pop("is_last", False)))
         stopped = [
-            f"{self._manifest['stopped'][name].get('level')} {name}: {reason}"
+            f"{title_of(str(self._manifest['stopped'][name].get('level')), name)}: {reason}"
             for name, reason in stops(self._manifest, self._levels).items()
         ]
         summary = {
@@ -351,7 +361,7 @@ class _ReportData:
         root = self._image_root
         if root is None or all(digests.values()) or expected.get("count") != len(digests):
             return []
-        files = {image: root / image for image in digests}
+        files = {image: find_image(root, image) for image in digests}
         are_there = all(path.is_file() for path in files.values())  # else the page says so
         if not are_there or pictures_digest(files) == expected:
             return []

@@ -54,6 +54,7 @@ EPISODE_TERMS = (
     " · EQA*: the same in any order"
 )
 CUT_OFF, RESIZED = "cut off at the token limit", "image resized"
+DECLINED = "declined"
 WITHOUT_ANSWER = "without an answer"
 
 
@@ -118,6 +119,8 @@ class Tally:
             tags.append(RESIZED)
         if attempts > 1:
             tags.append(REPEATED)
+        if facts.get("declined"):
+            tags.append(DECLINED)
         for name in facts.get("apps") or ():
             self.apps.setdefault(str(name), set()).add(str(facts.get("app")))
         self.outcomes[outcome] += 1

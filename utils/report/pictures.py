@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from utils.contracts import WH, Facts
-from utils.images import content_digest, image_digest, open_image, read_header
+from utils.images import content_digest, find_image, image_digest, open_image, read_header
 from utils.report.privacy import shown_name
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Pictures:
     ) -> None:
         for folder in (cache, files / "pictures"):
             folder.mkdir(parents=True, exist_ok=True)
-        self._root = root or Path("/")
+        self._root = root
         self._cache = cache
         self._files = files
         self._below = below
@@ -180,8 +180,9 @@ class Pictures:
 
     def _make(self, image: str) -> dict[str, Any]:
         name = shown_name(image)
+        file = find_image(self._root, image)
         try:
-            view, wh = view_image(self._root / image, self._cache, small=self._small)
+            view, wh = view_image(file, self._cache, small=self._small)
         except OSError:  # scored on a machine without the images: the page says so
             return {"name": name}
         link_or_copy(view, self._files / "pictures" / view.name)
@@ -189,7 +190,7 @@ class Pictures:
             "name": name,
             "wh": wh,
             "view": f"{self._below}pictures/{view.name}",
-            "digest": image_digest(self._root / image),
+            "digest": image_digest(file),
         }
 
 

@@ -258,6 +258,11 @@ Report.samples = (() => {
     stage.show({
       wh: replaced.length ? picture.wh : wh,
       box: replaced.length < 2 ? box[row] : null,
+      target: pairs.columns.target[row],
+      declined: ["A", "B"]
+        .filter((_, side) => pairs.columns.declined[row][side])
+        .map((mark) => `${mark} says that it is not there`)
+        .join(", "),
       clicks,
       picture,
       alt: `Screenshot for: ${text[row] ?? ""}`,

@@ -50,6 +50,29 @@ const Report = (() => {
     return element;
   }
 
+  /** The outline of a target that is more than one box: boxes and polygons in fractions of the image. */
+  function outline({ boxes = [], polygons = [] }) {
+    const places = [
+      ...boxes.map(([x1, y1, x2, y2]) => [
+        [x1, y1],
+        [x2, y1],
+        [x2, y2],
+        [x1, y2],
+      ]),
+      ...polygons,
+    ];
+    const path = places.map((corners) => `M${corners.map((corner) => corner.join(" ")).join("L")}Z`).join("");
+    return svg(
+      "svg",
+      { class: "outline", viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" },
+      svg("path", { class: "halo", d: path, "vector-effect": "non-scaling-stroke" }),
+      svg("path", { d: path, "vector-effect": "non-scaling-stroke" }),
+    );
+  }
+
+  /** Whether a target is nothing at all: the element is not on the screen. */
+  const isAbsent = (target) => Boolean(target) && !target.boxes && !target.polygons;
+
   function fill(element, attributes, children) {
     for (const [name, value] of Object.entries(attributes ?? {})) {
       if (value === undefined || value === null) continue;
@@ -240,6 +263,8 @@ const Report = (() => {
     load,
     el,
     svg,
+    outline,
+    isAbsent,
     styled,
     label,
     heading,

@@ -124,6 +124,7 @@ Report.items = (() => {
     const found = store.picture(row);
     const isReplaced = store.isReplaced(row);
     const box = isReplaced ? null : store.columns.box_frac[row];
+    const target = isReplaced ? null : store.columns.target[row];
     const point = isReplaced ? null : store.columns.point_frac[row];
     const wh = found?.wh ?? [16, 10];
     const scale = Math.min(width / wh[0], height / wh[1]);
@@ -132,7 +133,8 @@ Report.items = (() => {
       height: `${wh[1] * scale}px`,
     });
     if (found?.view) frame.append(el("img", { src: found.view, alt: "", decoding: "async", draggable: "false" }));
-    if (box) {
+    if (target) frame.append(Report.outline(target));
+    else if (box) {
       frame.append(
         styled(el("i", { class: "mini-box" }), {
           left: `${100 * box[0]}%`,

@@ -155,8 +155,7 @@ Report.overview = (() => {
           "h2",
           { id: `head-${data.level}` },
           el("span", { class: "level" }, data.level),
-          " ",
-          data.name,
+          data.name === data.level ? null : ` ${data.name}`,
           data.partial ? el("span", { class: "tag" }, "partial") : null,
         ),
         el("p", { class: "quiet" }, link({ dataset: data.name }, samples(data)), ` ${below(data)}`),
@@ -477,7 +476,12 @@ Report.overview = (() => {
     return el(
       "section",
       { class: "data-set", "aria-labelledby": `detail-${data.level}` },
-      el("h2", { id: `detail-${data.level}` }, el("span", { class: "level" }, data.level), ` ${data.name} in detail`),
+      el(
+        "h2",
+        { id: `detail-${data.level}` },
+        el("span", { class: "level" }, data.level),
+        `${data.name === data.level ? "" : ` ${data.name}`} in detail`,
+      ),
       data.table ? scoreTable(data.table, data.unit) : null,
       data.circular ? scoreTable(data.circular, data.unit) : null,
       el(

@@ -57,6 +57,8 @@ Report.sample = (() => {
         wh: file_wh ?? picture?.wh ?? [1600, 1000],
         picture,
         box: isReplaced ? null : store.columns.box_frac[row],
+        target: store.columns.target[row],
+        declined: store.columns.declined[row] ? "the reply says that it is not there" : "",
         clicks: point && !isReplaced ? [{ point, name: "click" }] : [],
         note: isReplaced
           ? "This image was replaced since the model was asked about it: target and click are not drawn"
@@ -194,10 +196,7 @@ Report.sample = (() => {
       el(
         "dl",
         { class: "pairs" },
-        pair(
-          "Distance",
-          found ? awayText(found) + sizesText(found) : "no click",
-        ),
+        pair("Distance", found ? awayText(found) + sizesText(found) : "no click"),
         found ? pair("Target size", `${found.target.map((side) => Math.round(side)).join(" × ")} px`) : null,
         pair("Click", point ? at(point) : "none"),
         pair("Target", at(box)),

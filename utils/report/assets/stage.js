@@ -3,7 +3,7 @@
    the picture file; the canvas has the picture's own shape, so they are fractions of it, too. */
 
 Report.stage = (() => {
-  const { el, svg, styled, distance } = Report;
+  const { el, svg, styled, distance, outline, isAbsent } = Report;
   const $ = (id) => document.getElementById(id);
   const MOST = 16,
     STEP = 1.25,
@@ -76,8 +76,9 @@ Report.stage = (() => {
   }
 
   /** Shows a picture with its target, if any, and a `note` below it. `wh`: pixels of the file; `box` and the
-      clicks' `point` are fractions of it. A click has a `name`, and where there are several a `mark`. */
-  stage.show = ({ wh, box, clicks, picture, alt, isAnswered, note }) => {
+      clicks' `point` are fractions of it. A click has a `name`, and where there are several a `mark`.
+      `target`: boxes and polygons, where it is not one box; `declined`: who said that there is none. */
+  stage.show = ({ wh, box, target, declined, clicks, picture, alt, isAnswered, note }) => {
     const source = picture?.view;
     shown = { wh, box, clicks, isSharp: !source?.endsWith("_1600.webp") || Math.max(...wh) <= 1600 };
     const copies = [...(picture?.others ?? [])];
@@ -100,7 +101,8 @@ Report.stage = (() => {
       layers.push(image);
     } else layers.push(absent());
     if (box) for (const { point, mark } of clicks) layers.push(leash(box, point, wh, mark));
-    if (box) layers.push(styled(el("i", { class: "target", title: "target" }), fractions(box)));
+    if (box)
+      layers.push(target ? outline(target) : styled(el("i", { class: "target", title: "target" }), fractions(box)));
     for (const { point, name, mark } of clicks) {
       layers.push(
         styled(
@@ -118,7 +120,9 @@ Report.stage = (() => {
       ...clicks.map(({ point, name, mark }) =>
         el("span", { class: `key dot ${of(mark)}` }, name, isInside(point) ? null : ", outside the image"),
       ),
-      ...(box && !clicks.length
+      ...(isAbsent(target) ? [el("span", { class: "key none" }, "there is no such element")] : []),
+      ...(declined ? [el("span", { class: "quiet" }, declined)] : []),
+      ...(box && !clicks.length && !declined
         ? [el("span", { class: "quiet" }, isAnswered ? "no click could be read" : "no reply")]
         : []),
       ...(note ? [el("span", { class: "quiet" }, note)] : []),
