@@ -104,6 +104,8 @@ def parsed_text(facts: Facts) -> str:
         return str(facts["chosen"] or "unparsed")
     if "ended" in facts:
         return f"{facts['ended']} after {counted(facts['steps'], 'step')}"
+    if facts.get("declined"):
+        return "not there"
     point = facts.get("point_frac")
     return "unparsed" if point is None else f"point {100 * point[0]:.1f}, {100 * point[1]:.1f} %"
 

@@ -103,9 +103,7 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
             missing = [name for name in ENVIRONMENT if not callable(getattr(target, name, None))]
             return f"{name} has no {missing[0]}({ENVIRONMENT[missing[0]]})" if missing else None
         elif ref.kind == "benchmark":
-            is_benchmark = inspect.isclass(target) and hasattr(target, "read_rows")
-            what = "is not a class on benchmarks.grounding.GroundingBenchmark (docs/benchmarks.md)"
-            return None if is_benchmark else f"{name} {what}"
+            return _benchmark_problem(name, target)
         elif inspect.isclass(target):
             return f"{name} is a class; name a function, or a static method of the class"
         if ref.kind == "parse":
@@ -117,6 +115,15 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
     reason = _mismatch(_signature(target), positional, keywords)
     form = ", ".join((*positional, *(f"{keyword}=..." for keyword in keywords)))
     return f"{name} is called as f({form}) but {reason}" if reason else None
+
+
+def _benchmark_problem(name: str, target: Any) -> str | None:
+    """What a class lacks that a benchmark of the user's needs."""
+    if not inspect.isclass(target) or not hasattr(target, "judge_parsed"):
+        return f"{name} is no class on benchmarks.grounding.GroundingBenchmark (docs/benchmarks.md)"
+    missing = [attribute for attribute in ("folder", "layout") if not hasattr(target, attribute)]
+    missing += sorted(getattr(target, "__abstractmethods__", ()))
+    return f"{name} does not define {', '.join(missing)} (docs/benchmarks.md)" if missing else None
 
 
 def _generate_of(name: str, cls: Any, init_keywords: tuple[str, ...]) -> Callable[..., Any]:

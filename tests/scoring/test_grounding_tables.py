@@ -1,0 +1,389 @@
+"""The tables of grounding beside L2: formats, official rules, and what must not be mixed up."""
+
+import importlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import BENCHMARK, build_data_set, load_samples
+from tests.support.grounding_replay import PARSE_PLAIN, Comparison, Replay, compare, replays, run
+from utils import PROJECT
+from utils.config.read import read_config
+from utils.contracts import Sizes, Verdict
+from utils.errors import UserError
+from utils.scoring.sheets import to_json
+
+SAMPLE_DATA = PROJECT / "sample_data"
+OFFICIAL = PROJECT.parent / "shared" / "grounding" / "official"
+TABLES = ("ScreenSpot", "ScreenSpotV2", "ScreenSpotPro", "OSWorldG", "UIVision")
+WH = (1000, 500)
+
+
+def settings_of(**settings):
+    return {"mode": "all", "circular": False, **settings}
+
+
+def data_set(name, **settings):
+    return build_data_set(name, settings_of(**settings), parse=None, has_own_parser=False)
+
+
+def loaded(name, monkeypatch, root=SAMPLE_DATA, **settings):
+    """The samples of a data set below a data root."""
+    monkeypatch.setenv("LMUData", str(root))
+    data = data_set(name, **settings)
+    _, problems = load_samples(data)
+    assert problems == []
+    return data
+
+
+def judged(benchmark, line, answer, reply="?"):
+    """What an answer of the parse function comes to."""
+    return benchmark.judge_parsed(line, Sizes(file_wh=WH), benchmark.accept(answer), reply)
+
+
+def line_of(benchmark, **fields):
+    """A line as `read_rows` yields it, by default without a target."""
+    labels = dict.fromkeys(benchmark.layout.groupings, "x")
+    return (
+        {"image_path": "a.png", "instruction": "there", "target": {}, "index": 0} | labels | fields
+    )
+
+
+def write(root, folder, name, rows):
+    path = Path(root) / folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(rows if isinstance(rows, str) else json.dumps(rows))
+    return path
+
+
+def blank(root, path, wh=WH):
+    from PIL import Image
+
+    file = Path(root) / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("L", wh, 255).save(file)
+
+
+# -- what a target is, by each table's convention ---------------------------------------------
+
+
+def test_screenspot_boxes_are_corner_width_height(tmp_path, monkeypatch):
+    row = {"img_filename": "a.png", "instruction": "i", "data_type": "icon"}
+    for platform in ("mobile", "desktop", "web"):
+        rows = [{**row, "bbox": [400, 100, 50, 30], "data_source": "shop"}]
+        write(tmp_path, "ScreenSpot-v2", f"screenspot_{platform}_v2.json", rows)
+    blank(tmp_path, "ScreenSpot-v2/screenspotv2_image/a.png")
+    data = loaded("ScreenSpotV2", monkeypatch, tmp_path)
+    targets = [sample.line["target"] for sample in data.samples]
+    assert targets == [{"boxes": [[400, 100, 450, 130]]}] * 3
+    platforms = [sample.line["platform"] for sample in data.samples]
+    assert platforms == ["mobile", "desktop", "web"]  # by file, whatever data_source says
+
+
+def test_ui_vision_swaps_corners_and_screenspot_pro_does_not(monkeypatch):
+    boxes = {
+        name: [sample.line["target"]["boxes"][0] for sample in loaded(name, monkeypatch).samples]
+        for name in ("UIVision", "ScreenSpotPro")
+    }
+    assert all(x1 <= x2 and y1 <= y2 for x1, y1, x2, y2 in boxes["UIVision"])
+
+
+def test_a_polygon_is_not_its_first_four_numbers(monkeypatch):
+    data = loaded("OSWorldG", monkeypatch)
+    [sample] = [sample for sample in data.samples if sample.line["box_type"] == "polygon"]
+    assert len(sample.line["target"]["polygons"][0]) == 12
+    facts = judged(data.benchmark, sample.line, (0.8827, 0.2435)).facts
+    assert facts["target"]["polygons"]
+    assert facts["box_frac"] is not None
+
+
+# -- declined, unparsed and failed are three things ---------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "target", "verdict", "is_declined"),
+    [
+        ((-1, -1), {}, Verdict.HIT, True),
+        ((-0.5, -2), {}, Verdict.HIT, True),
+        ((0, 0), {}, Verdict.MISS, False),
+        ((-1, 5), {}, Verdict.MISS, False),
+        (None, {}, Verdict.UNPARSED, False),
+        ((-1, -1), {"boxes": [[0, 0, 10, 10]]}, Verdict.MISS, True),
+        ((0, 0), {"boxes": [[0, 0, 10, 10]]}, Verdict.HIT, False),
+    ],
+)
+def test_only_two_negative_coordinates_decline(answer, target, verdict, is_declined, monkeypatch):
+    benchmark = loaded("OSWorldG", monkeypatch).benchmark
+    line = line_of(benchmark, target=target, category=["refusal"], box_type="refusal")
+    judgement = judged(benchmark, line, answer)
+    assert judgement.verdict is verdict
+    assert judgement.facts["declined"] == is_declined
+
+
+def test_a_failed_request_is_neither_unparsed_nor_declined(monkeypatch):
+    benchmark = loaded("OSWorldG", monkeypatch).benchmark
+    line = line_of(benchmark, category=["refusal"], box_type="refusal")
+    judgement = judged(benchmark, line, None, reply=None)
+    assert judgement.verdict is None
+    scores = benchmark.summarise([judgement.counted], {})
+    assert scores["counts"] == {
+        "samples": 1,
+        "answered": 0,
+        "declined": 0,
+        "unparsed": 0,
+        "failed": 1,
+    }
+
+
+def test_words_of_the_config_decline(monkeypatch):
+    benchmark = loaded("OSWorldG", monkeypatch, declined=["Not there"]).benchmark
+    line = line_of(benchmark, category=["refusal"], box_type="refusal")
+    assert judged(benchmark, line, None, "It is not there.").verdict is Verdict.HIT
+    assert judged(benchmark, line, None, "It is nowhere.").verdict is Verdict.UNPARSED
+
+
+def test_refusals_count_in_the_official_figure_and_are_left_out_beside_it(monkeypatch):
+    benchmark = loaded("OSWorldG", monkeypatch).benchmark
+    refusal = line_of(benchmark, category=["refusal"], box_type="refusal")
+    box = {"boxes": [[0, 0, 10, 10]]}
+    hit = line_of(benchmark, target=box, category=["text_matching"], box_type="bbox")
+    results = [
+        judged(benchmark, refusal, (5, 5)).counted,
+        judged(benchmark, hit, (5, 5)).counted,
+        judged(benchmark, hit, (500, 400)).counted,
+        judged(benchmark, refusal, (-1, -1)).counted,
+    ]
+    scores = benchmark.summarise(results, {})
+    assert scores["accuracy"] == 50
+    assert scores["averages"]["without refusals"] == 50
+    assert scores["category"]["refusal"]["num_total"] == 2
+
+
+def test_points_are_not_rounded_and_frames_are_not_guessed(monkeypatch):
+    benchmark = loaded("OSWorldG", monkeypatch).benchmark
+    box = {"boxes": [[100.25, 100.25, 100.75, 100.75]]}
+    line = line_of(benchmark, target=box, category=["text_matching"], box_type="bbox")
+    assert judged(benchmark, line, (100.5, 100.5)).verdict is Verdict.HIT
+    assert judged(benchmark, line, (100.2, 100.5)).verdict is Verdict.MISS
+    thousandths = {"boxes": [[400, 200, 600, 300]]}  # (500, 500) of thousand is its centre
+    line = line_of(benchmark, target=thousandths, category=["text_matching"], box_type="bbox")
+    assert judged(benchmark, line, (500, 500)).verdict is Verdict.MISS
+
+
+# -- averages -----------------------------------------------------------------------------------
+
+
+def results_of(benchmark, cells, **fields):
+    """Results by (row, column): hits and misses."""
+    results = []
+    box = {"boxes": [[0, 0, 10, 10]]}
+    for labels, (hits, misses) in cells.items():
+        line = line_of(benchmark, target=box, **dict(zip(fields["names"], labels, strict=True)))
+        results += [judged(benchmark, line, (5, 5)).counted] * hits
+        results += [judged(benchmark, line, (500, 400)).counted] * misses
+    return results
+
+
+CELLS = {("text", "mobile"): (3, 1), ("icon", "mobile"): (1, 1), ("text", "web"): (0, 4)}
+
+
+def test_the_figure_of_screenspot_is_the_mean_of_cells_and_that_of_v2_the_micro_average(
+    monkeypatch,
+):
+    names = ("kind", "platform")
+    figures = {}
+    for name in ("ScreenSpot", "ScreenSpotV2"):
+        benchmark = loaded(name, monkeypatch).benchmark
+        results = results_of(benchmark, CELLS, names=names)
+        figures[name] = benchmark.summarise(results, {})["accuracy"]
+    assert figures["ScreenSpot"] == pytest.approx((75 + 50 + 0) / 3)
+    assert figures["ScreenSpotV2"] == pytest.approx(40)
+
+
+def test_the_figure_of_ui_vision_is_the_mean_of_its_splits(monkeypatch):
+    benchmark = loaded("UIVision", monkeypatch).benchmark
+    cells = {("basic",): (3, 1), ("functional",): (1, 1), ("spatial",): (0, 10)}
+    scores = benchmark.summarise(results_of(benchmark, cells, names=("split",)), {})
+    assert scores["accuracy"] == pytest.approx((75 + 50 + 0) / 3)
+    assert scores["averages"]["micro over all rows"] == pytest.approx(25)
+
+
+def test_rows_that_stand_there_twice_count_twice_and_are_named(tmp_path, monkeypatch):
+    row = {"id": "a", "image_path": "a.png", "image_size": WH, "instruction": "i"}
+    rows = [{**row, "box_type": "bbox", "box_coordinates": [1, 2, 3, 4], "GUI_types": ["Icon"]}] * 2
+    write(tmp_path, "OSWorld-G", "OSWorld-G.json", rows)
+    blank(tmp_path, "OSWorld-G/images/a.png")
+    monkeypatch.setenv("LMUData", str(tmp_path))
+    data = data_set("OSWorldG")
+    notes, _ = load_samples(data)
+    assert len(data.samples) == 2
+    assert any("twice" in note for note in notes)
+    assert any("the published files have 564" in note for note in notes)
+    assert any("approximation" in note for note in notes)
+
+
+# -- bad input: one message each, before any request ----------------------------------------------
+
+ROW = {"image_path": "a.png", "image_size": list(WH), "instruction": "i", "id": "a"}
+BOX = {"box_type": "bbox", "box_coordinates": [10, 20, 30, 40], "GUI_types": ["Icon"]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (None, "no such annotation file. Set LMUData to the folder that holds OSWorld-G/"),
+        ('[{"id": ', "cannot be read"),
+        ([{**ROW, "box_type": "bbox"}], "the box must be four numbers, not None"),
+        ([{**ROW, **BOX, "box_type": "circle"}], "unknown box_type 'circle'"),
+        ([{**ROW, **BOX, "image_path": "b.png"}], "image missing"),
+        ([{**ROW, **BOX, "image_size": [7, 7]}], "the row names an image of 7x7 pixels"),
+        ([{**ROW, **BOX, "instruction": None}], "the instruction is missing"),
+        (
+            [{**ROW, **BOX, "box_type": "polygon", "box_coordinates": [1, 2, 3, 4]}],
+            "a polygon must be x0, y0, x1, y1",
+        ),
+        (
+            [{**ROW, **BOX, "box_coordinates": [0.1, 0.2, 0.3, 0.4]}] * 5,
+            "its boxes are fractions of the image, the published file has x, y, width, height",
+        ),
+    ],
+)
+def test_bad_rows_have_one_message(rows, message, tmp_path, monkeypatch):
+    if rows is not None:
+        write(tmp_path, "OSWorld-G", "OSWorld-G.json", rows)
+    blank(tmp_path, "OSWorld-G/images/a.png")
+    monkeypatch.setenv("LMUData", str(tmp_path))
+    _, problems = load_samples(data_set("OSWorldG"))
+    assert len(problems) == 1
+    assert message in problems[0]
+
+
+def test_corner_width_height_in_a_file_of_two_corners_is_refused(tmp_path, monkeypatch):
+    row = {"img_filename": "a.png", "instruction": "i", "ui_type": "icon", "group": "Dev"}
+    rows = [{**row, "bbox": [400 + n, 300, 30, 20]} for n in range(6)]
+    write(tmp_path, "ScreenSpot-Pro", "annotations/a_linux.json", rows)
+    blank(tmp_path, "ScreenSpot-Pro/images/a.png")
+    monkeypatch.setenv("LMUData", str(tmp_path))
+    _, [problem] = load_samples(data_set("ScreenSpotPro"))
+    assert "its boxes are x, y, width, height in pixels" in problem
+
+
+def test_a_broken_classification_is_named(tmp_path, monkeypatch):
+    write(tmp_path, "OSWorld-G", "OSWorld-G.json", [{**ROW, **BOX}])
+    path = write(tmp_path, "OSWorld-G", "classification_result.json", "[]")
+    blank(tmp_path, "OSWorld-G/images/a.png")
+    monkeypatch.setenv("LMUData", str(tmp_path))
+    _, [problem] = load_samples(data_set("OSWorldG"))
+    assert problem.startswith(f"{path}: cannot be read")
+
+
+# -- whole runs -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_sample_data_has_rows_of_every_table(name, monkeypatch):
+    data = loaded(name, monkeypatch)
+    assert len(data.samples) >= 8
+    assert data.bad == []
+    to_json(data.samples[0].line)
+
+
+def test_chinese_instructions_of_screenspot_pro(monkeypatch):
+    texts = [s.line["instruction"] for s in loaded("ScreenSpotPro", monkeypatch).samples]
+    others = [
+        s.line["instruction"] for s in loaded("ScreenSpotPro", monkeypatch, language="cn").samples
+    ]
+    assert "标题栏左侧的放大镜" in others
+    assert not {*texts} & {*others}
+
+
+def test_a_score_file_says_what_its_table_says(tmp_path):
+    rows = [
+        {**ROW, **BOX, "id": str(number), "instruction": f"element {number}"} for number in range(6)
+    ]
+    answers = {f"a.png\nelement {number}": "[20, 30]" for number in range(4)}
+    answers |= {"a.png\nelement 4": "[-1, -1]", "a.png\nelement 5": "?"}
+    replay = Replay("own", "OSWorldG", {"OSWorld-G.json": rows}, answers, PARSE_PLAIN)
+    score, lines, analysis = run(replay, tmp_path, parser=PARSE_PLAIN)
+    assert score["accuracy"] == pytest.approx(400 / 6)
+    assert analysis["table"]["rows"][-1]["cells"][-1]["value"] == pytest.approx(400 / 6)
+    assert [line["declined"] for line in lines] == [False] * 4 + [True, False]
+    assert [line["verdict"] for line in lines] == ["hit"] * 4 + ["miss", "unparsed"]
+
+
+def test_recorded_answers_come_to_what_the_official_scorers_made_of_them(tmp_path):
+    if not OFFICIAL.is_dir():
+        pytest.skip("the official scorers' results are not here")
+    names = []
+    for replay in replays(OFFICIAL):
+        folder = tmp_path / replay.name
+        folder.mkdir()
+        found = Comparison(replay.name)
+        score, lines, _ = run(replay, folder, parser=replay.parser)
+        compare(replay, score, lines, found)
+        assert found.different == []
+        assert found.equal > 100
+        names.append(replay.dataset)
+    assert sorted(names) == ["OSWorldG", "ScreenSpotPro", "UIVision"]
+
+
+def test_the_benchmark_of_the_docs_runs(tmp_path, monkeypatch):
+    text = (PROJECT / "docs" / "benchmarks.md").read_text("utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(code.splitlines()) <= 45
+    (tmp_path / "my_benchmark.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    star = [[100, 100], [200, 100], [150, 200]]
+    rows = [
+        {"id": 1, "image": "a.png", "text": "button", "app": "mail", "box": [10, 10, 50, 40]},
+        {"id": 2, "image": "a.png", "text": "printer", "app": "mail"},
+        {"id": 3, "image": "a.png", "text": "star", "app": "shop", "polygon": star},
+        {"id": 4, "image": "a.png", "text": "switch", "app": "shop", "box": [1, 2, 3]},
+    ]
+    write(tmp_path, "my-screens", "rows.json", rows)
+    blank(tmp_path, "my-screens/images/a.png")
+    monkeypatch.setenv("LMUData", str(tmp_path))
+    benchmark = importlib.import_module("my_benchmark").MyScreens
+    data = data_set("My screens", benchmark=benchmark)
+    _, problems = load_samples(data)
+    assert problems == []
+    assert [problem.rpartition(": ")[2] for problem in data.bad] == [
+        "the box must be four numbers, not [1, 2, 3]"
+    ]
+    answers = [(20, 20), (-1, -1), (150, 120)]
+    results = [
+        judged(data.benchmark, sample.line, answer).counted
+        for sample, answer in zip(data.samples, answers, strict=True)
+    ]
+    assert data.benchmark.summarise(results, {})["accuracy"] == 100
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({"ScreenSpotPro": {"language": "de"}}, 'language: must be one of "en", "cn", not "de"'),
+        ({"ScreenSpotPro": {"langauge": "cn"}}, 'langauge: unknown key; did you mean "language"?'),
+        ({"Mine": {"benchmark": "OSWorld"}}, 'did you mean "OSWorldG"?'),
+        ({"OSWorldG": {"mode": "refusals"}}, 'unknown mode "refusals"; did you mean "refusal"?'),
+        ({"UIVision": {"circular": True}}, "circular: only for GUIContentUnderstanding"),
+        ({"UIVision": {"benchmark": "a.B"}}, "give your own another name"),
+    ],
+)
+def test_a_wrong_key_is_named(entry, problem, tmp_path):
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps({"model": {"m": {"model_path": "a.B"}}, "data": entry}))
+    reading = read_config(
+        path,
+        datasets={name: kind.modes for name, kind in BENCHMARK.items()},
+        tables={name: kind.options for name, kind in BENCHMARK.items() if kind.options is not None},
+        environ={},
+    )
+    assert any(problem in line for line in reading.problems), reading.problems
+
+
+def test_every_table_is_known_by_its_name():
+    assert {*TABLES} <= {*BENCHMARK}
+    with pytest.raises(UserError):
+        BENCHMARK["UIVision"].make("UIVision", {}).read_file("no.json")
