@@ -42,8 +42,6 @@ def read_box(response: str) -> Any:
 
 
 parse_point = grid_parser(read_box, LIMITS)
-
-
 parse_point_72b = grid_parser(read_box, LIMITS_72B)
 OFFICIAL = PromptForm(messages)
 OFFICIAL_72B = PromptForm(messages_72b)
@@ -52,18 +50,13 @@ build_prompt_72b = prompt_function(OFFICIAL_72B)
 
 RECIPE = Recipe(
     family="UI-Venus-1.0",
-    hub_ids=("inclusionAI/UI-Venus-Ground-7B", "inclusionAI/UI-Venus-Ground-72B"),
+    hub_ids=("inclusionAI/UI-Venus-Ground-7B",),
     frame=GRID_BOX,
     source="inclusionAI/UI-Venus @ fc7670d8",
     prompts={"official_7b": OFFICIAL, "official_72b": OFFICIAL_72B},
     parsers={"official_7b": Parser(parse_point, nothing_found="(0, 0)")},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 128},
-    figures=(
-        Figure("UI-Venus-Ground-7B", 80.08, "ClawGUI-Eval, own run"),
-        Figure("UI-Venus-Ground-72B", 86.3, "UI-Venus-2.0 page"),
-    ),
+    figures=(Figure("UI-Venus-Ground-7B", 80.08, "ClawGUI-Eval, own run"),),
     verified="prompts, resizing (both sizes) and parser",
-    note="For the 72B model: build_prompt_72b, parse_point_72b, min_pixels 3110400 and max_pixels "
-    "48000000.",
 )

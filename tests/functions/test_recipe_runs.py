@@ -85,6 +85,8 @@ def test_a_check_shows_the_whole_entry_and_where_each_value_came_from(staged):
     result = stage.evaluate({"m": entry}, "--check", data=POINTS)
     assert result.code == 0, result.output
     assert "recipe qwen3_vl: Qwen3-VL; " in result.stdout
+    limits = '--mm-processor-kwargs \'{"min_pixels": 1024, "max_pixels": 16777216}\''
+    assert f"start vLLM with {limits}" in result.stdout
     shown = sources(result.stdout)
     assert shown["generate_cfg.max_tokens"] == ("64", "config")
     assert shown["generate_cfg.temperature"] == ("0", "recipe")

@@ -35,7 +35,7 @@ from utils.contracts import (
     Verdict,
     WorldError,
 )
-from utils.coordinates import format_size
+from utils.coordinates import PIXEL_LIMITS, format_size
 from utils.engine.asking import ADVICE, NOT_THERE, presentable
 from utils.engine.early_warnings import NO_IMAGE
 from utils.engine.jobs import Questions
@@ -481,6 +481,11 @@ def _entry_lines(plan: Plan, name: str) -> list[str]:
     ]
     for key, value, source in rows:
         lines.append(f"  {key:{widths[0]}}  {value:{widths[1]}}  {source}")
+    kwargs = entry["kwargs"]
+    if entry["imp_type"] == "openai" and kwargs.get("max_pixels"):
+        limits = json.dumps({key: kwargs[key] for key in PIXEL_LIMITS if kwargs.get(key)})
+        own = "a server resizes images within limits of its own, which cannot be seen from here"
+        lines.append(f"  {own}; start vLLM with --mm-processor-kwargs '{limits}'")
     return [*lines, f"  {recipe.note}"] if recipe.note else lines
 
 
