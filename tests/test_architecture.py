@@ -57,7 +57,7 @@ BELOW = (
     "functions "
 )
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config"}
-DOWNLOAD = {"utils.download", "utils.hub"}
+DOWNLOAD = {"utils.download", "utils.hub", "utils.table_downloads"}
 SEEN_BY_DOWNLOAD = {
     "utils",
     "utils.errors",

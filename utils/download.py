@@ -1,6 +1,7 @@
 """Fetch the published data set and lay it out as the evaluation expects it.
 
     LMUData=/data python utils/download.py
+    LMUData=/data python utils/download.py ScreenSpotPro UIVision     # other grounding tables
 
 Two annotation files and one zip with the images come from the Hugging Face hub, are compared with
 the MD5 sums of the published files, and end in `<LMUData>/MMBench-GUI`. The same command goes on
@@ -45,6 +46,7 @@ from utils.errors import UserError
 from utils.hub import Hub
 from utils.images import data_root, expand_home
 from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
+from utils.table_downloads import fetch_tables, listing
 
 REPO_ID = "OpenGVLab/MMBench-GUI"
 IMAGE_FOLDER, NOTE_NAME, LOCK_NAME = "offline_images", "unpacked.json", "lock"
@@ -225,6 +227,8 @@ def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
         f" Without a network, put {L1_NAME}, {L2_NAME} and {ZIP_NAME} there by hand and run this.",
     )
     add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help="other grounding tables; none: MMBench-GUI")
+    add("--list", action="store_true", help="what there is, with sizes and licences")
     add("--data-root", metavar="FOLDER", help="instead of LMUData (default: ~/LMUData)")
     add("--accept-changed", action="store_true", help="use annotation files that differ")
     # For the tests, whose small files have other sums. No variable, which could be forgotten.
@@ -234,8 +238,14 @@ def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def fetch(options: argparse.Namespace) -> int:
     """Brings the data set and prints what is there; the exit code."""
+    if options.list:
+        _say(listing())
+        return 0
     md5 = PUBLISHED_MD5
     root = expand_home(options.data_root) if options.data_root else data_root()
+    if options.names:
+        fetch_tables(options.names, root.absolute())
+        return 0
     home = root.absolute() / "MMBench-GUI"
     if options.sums:
         md5 = json.loads(options.sums.read_text(encoding="utf-8"))

@@ -33,8 +33,8 @@ class Hub:
 
         UserError: the hub is not reached or refuses; OSError: the folder cannot be written.
         """
-        with self._plain_errors(name) as hub:
-            metadata = hub.get_hf_file_metadata(self._url(name), endpoint=_endpoint())
+        with self.plain_errors(name) as hub:
+            metadata = hub.get_hf_file_metadata(self._url(name), endpoint=hub_endpoint())
         if None in (metadata.commit_hash, metadata.etag, metadata.size):
             what = f"does not answer like a Hugging Face hub (no commit, ETag or size for {name})"
             raise UserError(f"{_shown_endpoint()} {what}; check HF_ENDPOINT and the proxy.")
@@ -44,7 +44,7 @@ class Hub:
         if complete.exists():
             return complete
         part = complete.with_name(f"{complete.name}.part")
-        with self._plain_errors(name) as hub, part.open("ab") as sink:
+        with self.plain_errors(name) as hub, part.open("ab") as sink:
             hub.utils.logging.set_verbosity_error()  # its warnings show addresses with passwords
             # By the hub's own address: it redirects to storage under a link that is good for this
             # attempt, and the client drops the token when the redirect leaves the host.
@@ -64,11 +64,11 @@ class Hub:
         from huggingface_hub import hf_hub_url
 
         return hf_hub_url(
-            self.repo_id, name, repo_type="dataset", revision=self.commit, endpoint=_endpoint()
+            self.repo_id, name, repo_type="dataset", revision=self.commit, endpoint=hub_endpoint()
         )
 
     @contextmanager
-    def _plain_errors(self, name: str) -> Iterator[Any]:
+    def plain_errors(self, name: str) -> Iterator[Any]:
         """Hands out the library; what it raises becomes one message for people."""
         import huggingface_hub as hub
         from huggingface_hub import errors
@@ -94,7 +94,8 @@ class Hub:
             raise UserError(f"{what}. {cure}. {AGAIN}") from failed
 
 
-def _endpoint() -> str:
+def hub_endpoint() -> str:
+    """Return the address of the hub, or of the mirror that HF_ENDPOINT names."""
     from huggingface_hub import constants
 
     return (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
@@ -102,5 +103,5 @@ def _endpoint() -> str:
 
 def _shown_endpoint() -> str:
     """The hub's address without user name and password."""
-    scheme, _, rest = _endpoint().rpartition("//")
+    scheme, _, rest = hub_endpoint().rpartition("//")
     return f"{scheme}//{rest.rpartition('@')[2]}"

@@ -5,6 +5,7 @@ Large files (here: the zip) are redirected to a second host, as the real hub doe
 """
 
 import hashlib
+import json
 import threading
 from collections import namedtuple
 from dataclasses import dataclass, field
@@ -66,13 +67,16 @@ class _Handler(BaseHTTPRequestHandler):
         hub = self.server_state
         parts = [unquote(part) for part in urlsplit(self.path).path.split("/")]
         at_storage = parts[1] == "storage"
-        name = parts[-1]
+        if parts[1] == "api":
+            return self._api(parts)
+        first = parts.index("resolve") + 2 if "resolve" in parts else len(parts) - 1
+        name = "/".join(parts[first:])
         hub.seen.append(Seen(self.command, name, dict(self.headers.items()), at_storage))
         if name in hub.refusals and not at_storage:
             status, headers = hub.refusals[name]
             return self._head(status, {**headers, "Content-Length": "0"})
         if not at_storage:
-            if parts[-2] not in ("main", hub.commit) or name not in hub.files:
+            if parts[first - 1] not in ("main", hub.commit) or name not in hub.files:
                 return self._head(404, {"X-Error-Code": "EntryNotFound", "Content-Length": "0"})
             if name.endswith(".zip"):
                 return self._head(
@@ -102,6 +106,19 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     do_HEAD = do_GET
+
+    def _api(self, parts: list[str]) -> None:
+        """What the repository is: its commit and files."""
+        hub = self.server_state
+        files = [
+            {"type": "file", "path": name, "size": len(data), "oid": hub.etag(name)}
+            for name, data in hub.files.items()
+        ]
+        info = {"id": "/".join(parts[3:5]), "sha": hub.commit}
+        info["siblings"] = [{"rfilename": name} for name in hub.files]
+        body = json.dumps(files if "tree" in parts else info).encode()
+        self._head(200, {"Content-Type": "application/json", "Content-Length": str(len(body))})
+        self.wfile.write(body)
 
     def _send(self, name: str, body: bytes) -> None:
         hub = self.server_state

@@ -1,0 +1,154 @@
+"""Fetch the grounding tables beside MMBench-GUI from the Hugging Face hub.
+
+Files go where the benchmarks read them; what is there already is not fetched again. Sizes and
+licences are those that the data sets' pages name. None of it was ever run against the real hub.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from utils.errors import UserError
+from utils.hub import Hub, hub_endpoint
+
+REVISION_FILE = ".revision.json"
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """Where the files of a table come from."""
+
+    name: str
+    folder: str  # below LMUData
+    repo_id: str = ""  # on the hub; "": not there in the authors' format
+    patterns: tuple[str, ...] = ()
+    archive: str = ""  # a zip with the images
+    images: str = ""  # the folder that it is unpacked into
+    size: str = "size not known"
+    licence: str = "licence: see the data set's page"
+    by_hand: str = ""
+
+
+TABLES = {
+    table.name: table
+    for table in (
+        TableFiles(
+            "ScreenSpot",
+            "ScreenSpot",
+            by_hand="the authors publish it with SeeClick (njucckevin/SeeClick on GitHub): put "
+            "screenspot_mobile.json, screenspot_desktop.json and screenspot_web.json there, and "
+            "the images into screenspot_imgs/. Mirrors on the hub have boxes in another convention",
+        ),
+        TableFiles(
+            "ScreenSpotV2",
+            "ScreenSpot-v2",
+            "OS-Copilot/ScreenSpot-v2",
+            ("screenspot_*_v2.json",),
+            archive="screenspotv2_image.zip",
+            images="screenspotv2_image",
+            size="1.3 GB",
+            licence="Apache-2.0",
+        ),
+        TableFiles(
+            "ScreenSpotPro",
+            "ScreenSpot-Pro",
+            "likaixin/ScreenSpot-Pro",
+            ("annotations/*.json", "images/**"),
+        ),
+        TableFiles(
+            "OSWorldG",
+            "OSWorld-G",
+            licence="Apache-2.0",
+            by_hand="the authors publish it on GitHub (xlang-ai/OSWorld-G): clone it and copy what "
+            "is in benchmark/ there: OSWorld-G.json, OSWorld-G_refined.json, "
+            "classification_result.json and images/",
+        ),
+        TableFiles(
+            "UIVision",
+            "ui-vision",
+            "ServiceNow/ui-vision",
+            ("annotations/element_grounding/*.json", "images/element_grounding/**"),
+            licence="MIT",
+        ),
+    )
+}
+
+
+def listing() -> str:
+    """Return a line for each table."""
+    lines = [f"{'MMBench-GUI':15}OpenGVLab/MMBench-GUI (fetched where no name is given)"]
+    for table in TABLES.values():
+        source = table.repo_id or "to be fetched by hand; the command says how"
+        lines.append(f"{table.name:15}{source}, {table.size}, {table.licence}")
+    return "\n".join(lines)
+
+
+def fetch_tables(names: Sequence[str], root: Path) -> None:
+    """Fetch some tables into the data root.
+
+    Raises:
+        UserError: an unknown name, a table that is not on the hub, or what the hub refuses.
+    """
+    unknown = [name for name in names if name not in TABLES]
+    if unknown:
+        raise UserError(
+            f"{unknown[0]}: no such data set; known are {', '.join(TABLES)}, and no name at all "
+            "for MMBench-GUI"
+        )
+    by_hand = [TABLES[name] for name in names if TABLES[name].by_hand]
+    for name in names:
+        table = TABLES[name]
+        if not table.by_hand:
+            _fetch(table, root / table.folder)
+    if by_hand:
+        raise UserError(
+            [f"{table.name}: {root / table.folder}: {table.by_hand}" for table in by_hand]
+        )
+
+
+def _fetch(table: TableFiles, folder: Path) -> None:
+    from huggingface_hub import HfApi, snapshot_download
+
+    print(f"{table.name}: {table.repo_id} → {folder} ({table.size}, {table.licence})", flush=True)
+    hub = Hub(table.repo_id)
+    with hub.plain_errors(", ".join(table.patterns)):
+        hub.commit = HfApi(endpoint=hub_endpoint()).dataset_info(table.repo_id).sha
+        snapshot_download(
+            table.repo_id,
+            repo_type="dataset",
+            revision=hub.commit,
+            allow_patterns=list(table.patterns),
+            local_dir=folder,
+            endpoint=hub_endpoint(),
+        )
+    if table.archive:
+        work = folder / ".download"
+        work.mkdir(exist_ok=True)
+        _unpack(hub.fetch(table.archive, work), folder / table.images)
+    (folder / REVISION_FILE).write_text(json.dumps({"commit": hub.commit}), encoding="utf-8")
+    files = sum(file.is_file() for file in folder.rglob("*") if ".cache" not in file.parts)
+    print(f"{table.name}: {files:,} files are there", flush=True)
+
+
+def _unpack(archive_path: Path, images: Path) -> None:
+    """Write the images of a zip, whatever folder they lie in there; the zip itself goes."""
+    try:
+        with zipfile.ZipFile(archive_path) as archive:
+            for member in archive.infolist():
+                name = Path(member.filename).name
+                is_litter = name.startswith(".") or "__MACOSX" in member.filename
+                if member.is_dir() or is_litter:
+                    continue
+                images.mkdir(parents=True, exist_ok=True)
+                (images / name).write_bytes(archive.read(member))
+    except zipfile.BadZipFile as problem:
+        archive_path.unlink()
+        raise UserError(
+            f"{archive_path}: not a readable zip file ({problem}). It was removed; run the same "
+            "command again to fetch it anew"
+        ) from problem
+    archive_path.unlink()
