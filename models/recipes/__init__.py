@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pkgutil
 from importlib import import_module
 
 from models.recipes.base import Recipe
+from utils.config.recipes import recipe_names
 
 
 def all_recipes() -> dict[str, Recipe]:
     """Return every recipe by the name of its module, in alphabetical order."""
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return {name: import_module(f"{__name__}.{name}").RECIPE for name in names if name != "base"}
+    return {name: import_module(f"{__name__}.{name}").RECIPE for name in recipe_names()}
 
 
 def table() -> list[str]:

@@ -12,8 +12,8 @@ from models.recipes.base import (
     Recipe,
     image_and_text,
     prompt_function,
-    whole_parser,
 )
+from models.recipes.reading import whole_parser
 from utils.contracts import WH
 
 SYSTEM = """\

@@ -16,8 +16,8 @@ from models.recipes.base import (
     Recipe,
     image_and_text,
     prompt_function,
-    whole_parser,
 )
+from models.recipes.reading import whole_parser
 from utils.contracts import WH, Message
 
 SYSTEM = "You are a GUI agent. You are given a task and a screenshot of the screen. You need to perform a series of pyautogui actions to complete the task."

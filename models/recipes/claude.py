@@ -12,12 +12,10 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    file_wh,
-    from_pixels,
     image_and_text,
-    numbers_or_none,
     prompt_function,
 )
+from models.recipes.reading import file_wh, from_pixels, numbers_or_none
 from utils.contracts import WH, Point
 from utils.coordinates import UNKNOWN, read_size
 from utils.resizing import within_tiles

@@ -12,15 +12,12 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    Zoom,
-    file_wh,
-    four_or_none,
-    from_pixels,
     image_part,
     prompt_function,
     user_turn,
-    whole_parser,
 )
+from models.recipes.reading import file_wh, four_or_none, from_pixels, whole_parser
+from models.recipes.zoom import Zoom
 from utils.contracts import WH, Point
 
 TEXT = """\

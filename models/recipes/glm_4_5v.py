@@ -11,17 +11,14 @@ from typing import Any
 from models.recipes.base import (
     KEEP_TOKENS,
     KEEP_TOKENS_LOCALLY,
-    NOT_READ,
     ChatMessage,
     Parser,
     PromptForm,
     Recipe,
-    centre,
-    from_whole,
     image_and_text,
-    numbers_or_none,
     prompt_function,
 )
+from models.recipes.reading import NOT_READ, centre, from_whole, numbers_or_none
 from utils.contracts import WH
 from utils.targets import DECLINED, Answer
 

@@ -12,10 +12,10 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    grid_parser,
     image_and_text,
     prompt_function,
 )
+from models.recipes.reading import grid_parser
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=8847360)

@@ -10,10 +10,10 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    grid_parser,
     image_and_text,
     prompt_function,
 )
+from models.recipes.reading import grid_parser
 from models.recipes.ui_venus_1_0 import read_box
 from utils.contracts import WH
 

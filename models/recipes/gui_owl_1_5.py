@@ -13,12 +13,11 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    declined_by_tool,
     image_and_text,
     prompt_function,
     system_turn,
-    whole_parser,
 )
+from models.recipes.reading import declined_by_tool, whole_parser
 from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=200704, max_pixels=10035200)

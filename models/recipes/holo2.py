@@ -15,8 +15,8 @@ from models.recipes.base import (
     Recipe,
     image_and_text,
     prompt_function,
-    whole_parser,
 )
+from models.recipes.reading import whole_parser
 from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)

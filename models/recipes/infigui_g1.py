@@ -13,12 +13,9 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    file_wh,
-    from_grid,
-    from_pixels,
-    numbers_or_none,
     prompt_function,
 )
+from models.recipes.reading import file_wh, from_grid, from_pixels, numbers_or_none
 from utils.contracts import WH, Point
 from utils.coordinates import UNKNOWN
 from utils.resizing import within_area

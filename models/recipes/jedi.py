@@ -13,14 +13,11 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    declined_by_tool,
-    file_wh,
-    from_pixels,
     image_and_text,
-    numbers_or_none,
     prompt_function,
     system_turn,
 )
+from models.recipes.reading import declined_by_tool, file_wh, from_pixels, numbers_or_none
 from utils.contracts import WH
 from utils.coordinates import model_grid_wh
 from utils.targets import Answer

@@ -7,14 +7,14 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    Zoom,
     image_part,
     prompt_function,
     text_part,
     user_turn,
-    whole_parser,
 )
 from models.recipes.gemini import DESCRIPTION, read_pair
+from models.recipes.reading import whole_parser
+from models.recipes.zoom import Zoom
 from utils.contracts import WH
 
 TEXT = """\

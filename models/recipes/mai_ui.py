@@ -18,8 +18,8 @@ from models.recipes.base import (
     system_turn,
     text_part,
     user_turn,
-    whole_parser,
 )
+from models.recipes.reading import whole_parser
 from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=1024, max_pixels=6553600)

@@ -14,13 +14,10 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    centre,
-    from_whole,
-    grid_parser,
     image_and_text,
-    numbers_or_none,
     prompt_function,
 )
+from models.recipes.reading import centre, from_whole, grid_parser, numbers_or_none
 from utils.contracts import WH, Point
 from utils.coordinates import model_grid_wh
 

@@ -13,12 +13,10 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    as_point,
-    from_grid,
     image_and_text,
-    numbers_or_none,
     prompt_function,
 )
+from models.recipes.reading import as_point, from_grid, numbers_or_none
 from utils.contracts import WH, Point
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)

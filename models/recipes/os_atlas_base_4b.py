@@ -13,8 +13,8 @@ from models.recipes.base import (
     prompt_function,
     text_part,
     user_turn,
-    whole_parser,
 )
+from models.recipes.reading import whole_parser
 from utils.contracts import WH
 
 TEXT = """\

@@ -13,11 +13,10 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    centre,
     image_and_text,
     prompt_function,
-    whole_parser,
 )
+from models.recipes.reading import centre, whole_parser
 from utils.contracts import WH
 
 TEXT = 'In this UI screenshot, what is the position of the element corresponding to the command "{}" (with bbox)?"'

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from models.recipes.base import (
-    ChatMessage,
-    Parser,
-    PromptForm,
-    Recipe,
-    file_wh,
-    from_pixels,
-    numbers_or_none,
-    prompt_function,
-)
+from models.recipes.base import ChatMessage, Parser, PromptForm, Recipe, prompt_function
+from models.recipes.reading import file_wh, from_pixels, numbers_or_none
 from utils.contracts import WH, Point
 from utils.resizing import canvas_ratio
 

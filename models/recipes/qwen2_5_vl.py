@@ -14,14 +14,16 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    image_and_text,
+    prompt_function,
+    system_turn,
+)
+from models.recipes.reading import (
     centre,
     declined_by_tool,
     from_grid,
     grid_parser,
-    image_and_text,
     numbers_or_none,
-    prompt_function,
-    system_turn,
     tool_call,
 )
 from utils.contracts import WH, Point

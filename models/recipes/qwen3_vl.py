@@ -13,17 +13,19 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    image_and_text,
+    prompt_function,
+    system_turn,
+)
+from models.recipes.qwen2_5_vl import TOOLS
+from models.recipes.reading import (
     declined_by_tool,
     file_wh,
     from_pixels,
-    image_and_text,
     numbers_or_none,
-    prompt_function,
-    system_turn,
     tool_call,
     whole_parser,
 )
-from models.recipes.qwen2_5_vl import TOOLS
 from utils.contracts import WH, Point
 
 LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)

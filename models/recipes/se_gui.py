@@ -12,12 +12,11 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    declined_by_tool,
-    grid_parser,
     image_and_text,
     prompt_function,
     system_turn,
 )
+from models.recipes.reading import declined_by_tool, grid_parser
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=7049280)

@@ -10,13 +10,13 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    Zoom,
     image_part,
     prompt_function,
     user_turn,
-    whole_parser,
 )
 from models.recipes.gemini import DESCRIPTION
+from models.recipes.reading import whole_parser
+from models.recipes.zoom import Zoom
 from utils.contracts import WH
 
 TEXT = """\

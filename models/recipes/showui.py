@@ -16,8 +16,8 @@ from models.recipes.base import (
     prompt_function,
     text_part,
     user_turn,
-    whole_parser,
 )
+from models.recipes.reading import whole_parser
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=200704, max_pixels=1053696)

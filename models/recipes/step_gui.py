@@ -14,14 +14,11 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    file_wh,
-    from_pixels,
     image_and_text,
-    numbers_or_none,
     prompt_function,
     system_turn,
-    whole_parser,
 )
+from models.recipes.reading import file_wh, from_pixels, numbers_or_none, whole_parser
 from utils.contracts import WH, Point
 
 LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)

@@ -11,13 +11,10 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    file_wh,
-    from_pixels,
     image_and_text,
-    numbers_or_none,
     prompt_function,
-    python_value,
 )
+from models.recipes.reading import file_wh, from_pixels, numbers_or_none, python_value
 from utils.contracts import WH, Point
 
 TEXT = """\

@@ -14,11 +14,11 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    grid_parser,
     image_and_text,
     prompt_function,
     system_turn,
 )
+from models.recipes.reading import grid_parser
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=784, max_pixels=12845056)

@@ -10,8 +10,8 @@ from models.recipes.base import (
     Recipe,
     image_and_text,
     prompt_function,
-    whole_parser,
 )
+from models.recipes.reading import whole_parser
 from models.recipes.ui_tars_1_5 import read_action
 from utils.contracts import WH
 

@@ -11,15 +11,13 @@ from models.recipes.base import (
     ChatMessage,
     Figure,
     Limits,
-    Numbers,
     Parser,
     PromptForm,
     Recipe,
-    centre,
-    grid_parser,
     image_and_text,
     prompt_function,
 )
+from models.recipes.reading import Numbers, centre, grid_parser
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=78400, max_pixels=12845056)

@@ -12,12 +12,10 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    centre,
-    grid_parser,
     image_and_text,
     prompt_function,
-    python_value,
 )
+from models.recipes.reading import centre, grid_parser, python_value
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=2000000, max_pixels=4800000)

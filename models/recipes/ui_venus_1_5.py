@@ -13,12 +13,10 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
-    centre,
-    from_whole,
     image_and_text,
-    numbers_or_none,
     prompt_function,
 )
+from models.recipes.reading import centre, from_whole, numbers_or_none
 from utils.contracts import WH
 from utils.targets import DECLINED, Answer
 

@@ -18,7 +18,8 @@ from collections import Counter
 from pathlib import Path
 
 from models.recipes import all_recipes, phi_ground, ui_venus_1_0
-from models.recipes.base import Limits, Zoom, prompt_function
+from models.recipes.base import Limits, prompt_function
+from models.recipes.zoom import Zoom
 from utils.resizing import canvas_ratio, resized_wh, steps_of
 from utils.targets import DECLINED
 

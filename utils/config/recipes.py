@@ -17,7 +17,7 @@ from utils.import_utils import module_at
 from utils.text import likeness, listed
 
 PACKAGE = "models.recipes"
-SHARED = "base"  # of the package: what its modules share
+SHARED = ("base", "reading", "zoom")  # of the package: no recipes
 NEAR = 3  # names that are shown for one that is not known
 _WHOLE = ("resize",)  # objects that are one value: never half the config's, half the recipe's
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens", "max_length")
@@ -53,7 +53,7 @@ class FilledIn:
 def recipe_names() -> list[str]:
     """Return the names of the program's own recipes."""
     package = module_at(PACKAGE)
-    return sorted(m.name for m in pkgutil.iter_modules(package.__path__) if m.name != SHARED)
+    return sorted(m.name for m in pkgutil.iter_modules(package.__path__) if m.name not in SHARED)
 
 
 def fill_in(entry: Mapping[str, Any], imp_type: str, grounding: Mapping[str, str]) -> FilledIn:

@@ -1,0 +1,213 @@
+"""How the recipes read replies: numbers out of them, points out of numbers, "not there"."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any
+
+from models.recipes.base import Limits
+from utils.contracts import WH, Point
+from utils.coordinates import UNKNOWN, model_grid_wh, read_size
+from utils.targets import DECLINED, Answer, Declined
+
+NOT_READ = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    MemoryError,
+    StopIteration,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What reading a strange reply may raise, also in the authors' code."""
+
+
+Numbers = tuple[float, float]
+
+
+def numbers_or_none(read: Callable[[str], Any]) -> Callable[[str], Numbers | None]:
+    """Make a reader of replies return None where it fails or what it found is no two numbers."""
+    return _guarded(read, 2)
+
+
+def four_or_none(read: Callable[[str], Any]) -> Callable[[str], tuple[float, ...] | None]:
+    """Make a reader of replies return None where it fails or what it found is no four numbers."""
+    return _guarded(read, 4)
+
+
+def _guarded(read: Callable[[str], Any], count: int) -> Callable[[str], Any]:
+    @wraps(read)
+    def guarded(response: str) -> tuple[float, ...] | None:
+        try:
+            numbers = tuple(read(response))
+            is_read = len(numbers) == count and all(
+                isinstance(number, (int, float)) and math.isfinite(number) for number in numbers
+            )
+        except NOT_READ:
+            return None
+        return numbers if is_read else None
+
+    return guarded
+
+
+def file_wh(meta: Mapping[str, Any]) -> WH:
+    """Return width and height of the image file; what the data set says is the second choice."""
+    size = meta.get("file_size")
+    return read_size(meta["image_size"] if size in UNKNOWN else size)
+
+
+def as_point(point_frac: Point | None, meta: Mapping[str, Any]) -> Point | None:
+    """Return fractions of an image as a parse function returns them.
+
+    A point beyond the right or lower edge comes in pixels of the file: the score takes every
+    coordinate above 1 for pixels.
+    """
+    if point_frac is None or max(point_frac) <= 1:
+        return point_frac
+    width, height = file_wh(meta)
+    return point_frac[0] * width, point_frac[1] * height
+
+
+def from_whole(
+    numbers: Numbers | None, meta: Mapping[str, Any], full_scale: float = 1000
+) -> Point | None:
+    """Return the point of numbers of which `full_scale` is the right and the lower edge."""
+    if numbers is None:
+        return None
+    return as_point((numbers[0] / full_scale, numbers[1] / full_scale), meta)
+
+
+def from_pixels(numbers: Numbers | None, image_wh: WH, meta: Mapping[str, Any]) -> Point | None:
+    """Return the point of pixels of an image of this size, of the file or resized."""
+    if numbers is None:
+        return None
+    return as_point((numbers[0] / image_wh[0], numbers[1] / image_wh[1]), meta)
+
+
+def from_grid(numbers: Numbers | None, meta: Mapping[str, Any], limits: Limits) -> Point | None:
+    """Return the point of pixels of the image as the model resized it."""
+    if numbers is None:
+        return None
+    grid_wh = model_grid_wh(
+        meta, factor=limits.factor, min_pixels=limits.min_pixels, max_pixels=limits.max_pixels
+    )
+    return from_pixels(numbers, grid_wh, meta)
+
+
+def whole_parser(
+    read: Callable[[str], Any],
+    full_scale: float = 1000,
+    declined: Callable[[str], Declined | None] = lambda _: None,
+) -> Callable[[str, Mapping[str, Any]], Answer]:
+    """Return a parse function: what `read` finds counts up to `full_scale` at the far edges.
+
+    Args:
+        read: returns two numbers of a reply, or fails.
+        full_scale: 1000 for per mille, 1 for fractions.
+        declined: returns DECLINED for a reply that says "not there".
+    """
+    numbers_of = numbers_or_none(read)
+
+    def parse(response: str, meta: Mapping[str, Any]) -> Answer:
+        return declined(response) or from_whole(numbers_of(response), meta, full_scale)
+
+    return parse
+
+
+def grid_parser(
+    read: Callable[[str], Any],
+    limits: Limits,
+    declined: Callable[[str], Declined | None] = lambda _: None,
+) -> Callable[[str, Mapping[str, Any]], Answer]:
+    """Return a parse function: what `read` finds are pixels of the image as the model resized it."""
+    numbers_of = numbers_or_none(read)
+
+    def parse(response: str, meta: Mapping[str, Any]) -> Answer:
+        return declined(response) or from_grid(numbers_of(response), meta, limits)
+
+    return parse
+
+
+def centre(box: Sequence[float]) -> Numbers:
+    """Return the centre of x1, y1, x2, y2."""
+    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+
+
+# -- replies in JSON and in Python ----------------------------------------------------------------
+
+
+def tool_call(response: str) -> Any:
+    """Return the JSON of the first tool call, whose tags stand on lines of their own."""
+    return json.loads(response.split("<tool_call>\n")[1].split("\n</tool_call>")[0])
+
+
+def declined_by_tool(response: str) -> Declined | None:
+    """Return DECLINED for a tool call that ends the task as failed: there is no such element."""
+    try:
+        call = json.loads(_TOOL_CALL.findall(response)[0])["arguments"]
+        is_failure = (call["action"], call["status"]) == ("terminate", "failure")
+    except NOT_READ:
+        return None
+    return DECLINED if is_failure else None
+
+
+_TOOL_CALL = re.compile(r"<tool_call>\s*(\{.*\})\s*</tool_call>", re.DOTALL)
+_OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+
+
+def python_value(response: str) -> Any:
+    """Return what Python makes of a reply of numbers, lists and arithmetic, without running it.
+
+    Some authors' parsers call `eval` on the reply.
+
+    Raises:
+        SyntaxError, TypeError, ValueError: the reply is no such expression.
+    """
+    return _value(ast.parse(response.lstrip(" \t"), mode="eval").body)
+
+
+def _value(node: ast.expr) -> Any:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_value(element) for element in node.elts]
+    if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_number(node.operand))
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_number(node.left), _number(node.right))
+    if isinstance(node, ast.BoolOp):
+        return _first_deciding(node)
+    raise ValueError(f"{type(node).__name__} is not read")
+
+
+def _number(node: ast.expr) -> float:
+    value = _value(node)
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"{value!r} is not a number")
+    return value
+
+
+def _first_deciding(node: ast.BoolOp) -> Any:
+    """The value of `a or b` and `a and b`, whose last part is read only where it decides."""
+    is_or = isinstance(node.op, ast.Or)
+    value: Any = None
+    for part in node.values:
+        value = _value(part)
+        if bool(value) == is_or:
+            break
+    return value
