@@ -156,8 +156,12 @@ class GroundingBenchmark(PointBenchmark):
         return read_annotations(self.root / path, self.folder, fetch)
 
     def source(self) -> tuple[str, bytes]:
-        """The contents of all annotation files."""
-        return self.folder, b"".join(path.read_bytes() for path in self.files())
+        """The contents of all annotation files; the name tells other settings than the usual."""
+        usual = {option: known[0] for option, known in self.options.items()}
+        other = [f"{key} {value}" for key, value in self.settings.items() if value != usual[key]]
+        return ", ".join([self.folder, *other]), b"".join(
+            path.read_bytes() for path in self.files()
+        )
 
     def annotated_rows(self, mode: str) -> Iterator[Line]:
         """Number the rows of all files."""

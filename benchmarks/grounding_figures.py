@@ -44,6 +44,12 @@ class Layout:
     refusal_label: str | None = None
     averages: Sequence[str] = field(default_factory=tuple)  # groupings whose macro mean is shown
 
+    def field_of(self, grouping: str | None) -> str | None:
+        """The field of a sample by which pages filter a grouping; None: there is none."""
+        if grouping in ("kind", "platform"):
+            return grouping
+        return "split" if grouping is not None and grouping == self.split else None
+
     @property
     def headline_name(self) -> str:
         """What the official figure is, for people."""
@@ -176,6 +182,8 @@ def table_sections(columns: SampleColumns, title: str, layout: Layout) -> Sectio
             "rows": rows,
             "official": [row["name"] for row in rows],
             "headline": layout.headline_name,
+            "column_field": layout.field_of(layout.columns),
+            "row_field": layout.field_of(layout.rows),
         },
         "averages": averages,
         "groups": {

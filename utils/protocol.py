@@ -30,6 +30,9 @@ PUBLISHED_MD5 = {
     L2_NAME: "a2e042302ac389299873a857b7370a35",
 }
 
+PUBLISHED_ROWS = {"ScreenSpot-v2": 1272, "ScreenSpot-Pro": 1581, "ui-vision": 5479}
+"""Rows of the other grounding tables of which figures are known, by their folders."""
+
 SAMPLE_MD5 = {
     L1_NAME: "7ba6d8848168c9bafc612fa4a151ad12",
     L2_NAME: "4260530debb6c5ef9331c8d56695cfdc",

@@ -13,5 +13,9 @@ Published = Mapping[str, Any]
 
 def read_published() -> Published:
     """Return the published results of other models, as `published_results.json` has them."""
-    file = Path(__file__).with_name("published_results.json")
-    return json.loads(file.read_text("utf-8"))  # type: ignore[no-any-return]
+    folder = Path(__file__).parent
+    levels, tables = (
+        json.loads((folder / f"published_{name}.json").read_text("utf-8"))
+        for name in ("results", "tables")
+    )
+    return {**tables, **levels, "source": f"{levels['source']}; {tables['source']}"}

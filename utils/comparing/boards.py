@@ -122,7 +122,8 @@ def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:
     for row in scored.table.get("rows", ()):
         cells = zip(columns, row["cells"], strict=True)
         table[row["name"]] = {column: cell for column, cell in cells if cell}
-    if not all(table.get(split) for split in GROUNDING_TYPES):
+    is_of_level = "official" not in scored.table
+    if is_of_level and not all(table.get(split) for split in GROUNDING_TYPES):
         table.pop(AVERAGE, None)  # of one split alone, it is nothing to set beside averages of both
     return {name: cells for name, cells in table.items() if cells}
 

@@ -362,7 +362,8 @@ def _table(dataset: str | None, table: Mapping[str, Any], unit: str) -> Json:
             if cell is None or cell["value"] is None:
                 cells.append(None)
             else:
-                cells.append(_cell(cell, _table_link(dataset, row["name"], column)))
+                link = _table_link(dataset, row["name"], column, table)
+                cells.append(_cell(cell, link))
         rows.append({"name": _heading(row["name"]), "cells": cells})
     return {
         "title": table["title"],
@@ -372,10 +373,19 @@ def _table(dataset: str | None, table: Mapping[str, Any], unit: str) -> Json:
     }
 
 
-def _table_link(dataset: str | None, row: str, column: str) -> Json | None:
+def _table_link(
+    dataset: str | None, row: str, column: str, table: Mapping[str, Any]
+) -> Json | None:
     if dataset is None:  # a figure of several answers to each sample
         return None
     link = {"dataset": dataset}
+    if "official" in table:
+        fields = {column: table["column_field"]} if column != table["columns"][-1] else {}
+        if row != table["rows"][-1]["name"]:
+            fields[row] = table["row_field"]
+        if None in fields.values():  # no filter selects these samples
+            return None
+        return link | {field: label for label, field in fields.items()}
     if column in PLATFORM_LABELS:
         link["platform"] = column
     if row in SPLITS:
