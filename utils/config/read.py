@@ -98,6 +98,7 @@ class _Reader:
     grounding: Collection[str]
     out: ConfigReading
     for_recipes: dict[str, str] = field(default_factory=dict)  # benchmark by data set
+    in_config: list[str] = field(default_factory=list)  # data sets
     known: set[str] = field(default_factory=set)  # names of data sets
 
     def read(self, whole: Any) -> None:
@@ -117,6 +118,7 @@ class _Reader:
         entries = whole.get("data")
         data = entries if isinstance(entries, dict) else {}
         self.known = {*self.datasets, *data}
+        self.in_config = list(data)
         self.for_recipes = self._grounding_sets(data)
         self.out.models = self._entries(whole.get("model"), "model", self._model)
         self.out.data = self._entries(whole.get("data"), "data", self._data_set)
@@ -207,6 +209,10 @@ class _Reader:
         except UserError as error:
             return raw, [(("recipe",), str(error))]
         self.out.recipes[name] = filled_in
+        others = [data_set for data_set in self.in_config if data_set not in self.for_recipes]
+        if others and any(path[0] == "generate_cfg" for path in filled_in.from_recipe):
+            what = "its generate_cfg and kwargs are made for grounding, and count for"
+            self._warn(name, "recipe", f"{what} {listed(others)}, too; --check shows them")
         return filled_in.entry, []
 
     def _imp_type(self, name: str, raw: Mapping[str, Any]) -> str | None:

@@ -71,6 +71,9 @@ class RunCheck:
 
 def run_checks_for(entry: Mapping[str, Any]) -> list[RunCheck]:
     """Return the checks of a run; `entry`: of the model, in the config."""
+    resized = "; pixel coordinates in replies are divided by the size of the file"
+    if (entry.get("kwargs") or {}).get("resize"):
+        resized = ", as kwargs.resize asks for it"
     return [
         RunCheck(
             "Answers",
@@ -91,8 +94,7 @@ def run_checks_for(entry: Mapping[str, Any]) -> list[RunCheck]:
             "all images were sent as they are",
             RESIZED,
             {"check": RESIZED},
-            "samples had their image resized before sending; pixel coordinates in replies "
-            "are divided by the size of the file",
+            f"samples had their image resized before sending{resized}",
         ),
     ]
 

@@ -242,6 +242,8 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     if counts["size_differs"]:
         sent = f"{counts['size_differs']} samples had their image resized before sending"
         read = "pixel coordinates in replies are still divided by the size of the file"
+        if scored.scorer.kwargs.get("resize"):
+            read = "as kwargs.resize asks for it"
         lines.append(f"{sent}; {read}")
     return lines + _error_lines(scored.scorer.errors, options)
 
