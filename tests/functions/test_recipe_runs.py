@@ -35,6 +35,13 @@ def call(coordinate):
     )
 
 
+def chat_body(text, prompt_tokens):
+    """The body of a reply with a count of tokens."""
+    plain = json.loads(Reply(text).encoded())
+    plain["usage"] = {"prompt_tokens": prompt_tokens, "completion_tokens": 3}
+    return json.dumps(plain).encode()
+
+
 def sources(output):
     """Where each value of a shown entry came from, by its key path."""
     rows = (line.split() for line in output.splitlines() if line.endswith(("recipe", "config")))
@@ -158,6 +165,21 @@ def test_a_prompt_function_with_settings_gets_the_kwargs_block_and_the_size_of_t
     assert result.code == 0, result.output
     assert all(request.text.startswith("(") for request in result.requests)
     assert " short " in result.requests[0].text
+
+
+@pytest.mark.parametrize("prompt_tokens", [7, 9000])
+def test_a_ping_warns_of_a_server_that_shrinks_images(staged, prompt_tokens):
+    stage = staged(
+        pictures=[("os_web", (800, 600))],
+        answer=lambda _: Reply(body=chat_body("(0, 0)", prompt_tokens)),
+    )
+    entry = {"recipe": "gta1", "model_path": URL}
+    result = stage.evaluate({"m": entry}, "--check", "--ping", data=POINTS)
+    assert result.code == 0, result.output
+    warning = (
+        "the server counts 7 prompt tokens, the image of 812x588 alone has 609 of 28x28 pixels"
+    )
+    assert (warning in result.output) is (prompt_tokens == 7)
 
 
 def test_all_recipes_are_listed(staged):

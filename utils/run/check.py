@@ -43,6 +43,7 @@ from utils.engine.retry_policy import is_away
 from utils.errors import DONE, NOTHING_RUN, UserError, problem_report
 from utils.findings import Finding, Severity, is_warning, warning
 from utils.images import open_image, read_header
+from utils.resizing import steps_of
 from utils.run.plan import Plan
 from utils.run.requests import folder_of, questions_of, run_specs
 from utils.runs.log import StoredAnswer
@@ -280,6 +281,7 @@ def ping(
             setting=scorer.token_limit,
         )
         findings.append(finding)
+    findings += _shrunk_findings(record, generation.usage, scorer.kwargs, topic)
     if questions.read_reply is not None:  # an episode is judged by what became of its world
         read = questions.read_reply(sample, prompt, generation)
         if read.actions:
@@ -295,6 +297,27 @@ def ping(
         findings.append(warning("ping.read", summary, topic=topic, setting=setting))
     findings += [failed("function", kind) for kind in scorer.errors]
     return CheckResult(lines, findings)
+
+
+def _shrunk_findings(
+    record: Record, usage: Mapping[str, Any], kwargs: Mapping[str, Any], topic: str
+) -> list[Finding]:
+    """Warn where a server counts fewer tokens than the image has that was made for its grid."""
+    steps = steps_of(kwargs)
+    sent_wh = record["sizes"].get("sent")
+    tokens = usage.get("prompt_tokens")
+    factor = steps[-1].factor if steps else None
+    if factor is None or sent_wh is None or not isinstance(tokens, int):
+        return []
+    expected = sent_wh[0] // factor * (sent_wh[1] // factor)
+    if tokens >= expected:
+        return []
+    summary = (
+        f"the server counts {tokens} prompt tokens, the image of {format_size(sent_wh)} alone has "
+        f"{expected} of {factor}x{factor} pixels: the server shrinks it, and coordinates are off"
+    )
+    fix = "raise the server's limits (vLLM: --mm-processor-kwargs), or lower kwargs.max_pixels"
+    return [warning("ping.shrunk", summary, fix=fix, topic=topic)]
 
 
 def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
