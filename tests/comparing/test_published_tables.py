@@ -14,9 +14,9 @@ GROUPS = {
 }
 PLATFORMS = {"mobile": (290, 211), "desktop": (194, 140), "web": (234, 203)}
 EXCEPTIONS = {
-    # text and icon cells of this row are of other runs than its average, as far as one can tell
+    # their average differs from their cells; why is not known
     "ScreenSpotPro": {"GUI-ARP-7B", "SE-GUI-3B"},
-    # grouped by data_source, which is wrong for 80 rows; GUI-ARP's cells are of another run
+    # Holo is grouped by data_source, which is wrong for 80 rows; why GUI-ARP differs is not known
     "ScreenSpotV2": {
         "Hcompany/Holo2-30B-A3B",
         "Hcompany/Holo2-8B",
@@ -26,7 +26,7 @@ EXCEPTIONS = {
         "Holo1.5-3B",
         "GUI-ARP-7B",
     },
-    # a slip of the pen in the table: 4.34 for 5.33
+    # 4.34 is printed for 5.33
     "UIVision": {"MiniCPM-V-8B"},
 }
 

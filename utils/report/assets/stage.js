@@ -120,7 +120,7 @@ Report.stage = (() => {
       ...clicks.map(({ point, name, mark }) =>
         el("span", { class: `key dot ${of(mark)}` }, name, isInside(point) ? null : ", outside the image"),
       ),
-      ...(isAbsent(target) ? [el("span", { class: "key none" }, "there is no such element")] : []),
+      ...(isAbsent(target) ? [el("span", { class: "quiet" }, "there is no such element")] : []),
       ...(declined ? [el("span", { class: "quiet" }, declined)] : []),
       ...(box && !clicks.length && !declined
         ? [el("span", { class: "quiet" }, isAnswered ? "no click could be read" : "no reply")]
