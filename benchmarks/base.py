@@ -40,13 +40,13 @@ from utils.text import printable
 class BadSample:
     """A sample that cannot be asked or scored, and why."""
 
-    where: str  # in the annotation file
+    position: str  # in the annotation file
     picture: str  # as the annotation names it; "" if it names none
     problem: str
     is_picture: bool = False  # the image is to blame: all samples on it share the problem
 
     def __str__(self) -> str:
-        return f"{', '.join(filter(None, (self.where, self.picture)))}: {self.problem}"
+        return f"{', '.join(filter(None, (self.position, self.picture)))}: {self.problem}"
 
 
 class Benchmark(contracts.Benchmark):
@@ -107,22 +107,24 @@ class Benchmark(contracts.Benchmark):
 
     def _measured(self, key: str, row: Line, mode: str) -> Sample | BadSample:
         """The sample with the size of its image, or what is wrong with it."""
-        where = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
+        position = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
         if not isinstance(row.get("image_path"), (str, type(None))):
-            return BadSample(where, "", f"image_path must be a text, not {row['image_path']!r}")
+            return BadSample(position, "", f"image_path must be a text, not {row['image_path']!r}")
         if row["image_path"] is None:
-            return BadSample(where, "", "image missing: image_path and platform must be strings")
+            return BadSample(position, "", "image missing: image_path and platform must be strings")
         picture, image = printable(row["image_path"]), self._image(row["image_path"])
         if Path(row["image_path"]).is_absolute() or ".." in Path(row["image_path"]).parts:
-            return BadSample(where, picture, "image_path points outside the image folder")
+            return BadSample(position, picture, "image_path points outside the image folder")
         try:
             file_wh = read_header(image).wh
         except FileNotFoundError:
-            return BadSample(where, picture, f"image missing: {printable(str(image))}", True)
+            return BadSample(position, picture, f"image missing: {printable(str(image))}", True)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-            return BadSample(where, picture, f"image unreadable: {error}", True)
+            return BadSample(position, picture, f"image unreadable: {error}", True)
         problem = self.problem_of(row, file_wh)
-        return BadSample(where, picture, problem) if problem else Sample(key, row, image, file_wh)
+        return (
+            BadSample(position, picture, problem) if problem else Sample(key, row, image, file_wh)
+        )
 
     def place_of(self, row: Line, mode: str) -> str:
         """Where a row stands in the annotation file, for people."""
@@ -140,8 +142,8 @@ class Benchmark(contracts.Benchmark):
         """What makes a row unusable, or None; each benchmark adds what it needs."""
         if not isinstance(row.get(self.text_key), str):
             return f"the {self.text_key} is missing"
-        for column, known in ((self.mode_column, self.modes[1:]), ("platform", PLATFORMS)):
-            if row.get(column) not in known:
+        for column, known_values in ((self.mode_column, self.modes[1:]), ("platform", PLATFORMS)):
+            if row.get(column) not in known_values:
                 return f"unknown {column.replace('_', ' ')} {row.get(column)!r}"
         return None
 
@@ -236,7 +238,8 @@ def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
         UserError: the annotation file is broken, or not one of its samples can be used.
     """
     (data.samples, bad), name = benchmark.load(data.mode), benchmark.name
-    data.bad, data.bad_grouped = list(map(str, bad)), [f"{name}: {each}" for each in grouped(bad)]
+    data.bad = [str(sample) for sample in bad]
+    data.bad_grouped = [f"{name}: {line}" for line in grouped(bad)]
     if not data.samples:
         first = f"{name}: none of its samples can be used, for instance"
         why = data.bad_grouped[:3] or [f"no sample has mode {data.mode}"]
@@ -272,9 +275,9 @@ def read_annotations(
     path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
     fetch = f"fetch the data set: {fetch}"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"), object_hook=_interned)
-        if isinstance(found, list) and found and all(isinstance(item, dict) for item in found):
-            return found
+        entries = json.loads(path.read_text(encoding="utf-8"), object_hook=_interned)
+        if isinstance(entries, list) and entries and all(isinstance(row, dict) for row in entries):
+            return entries
         problem = "expected a list of annotations, and at least one"
     except FileNotFoundError:
         holder = f"the folder that holds {folder}/"
@@ -292,19 +295,18 @@ def read_annotations(
 
 def _interned(item: dict[str, Any]) -> dict[str, Any]:
     """An object of which equal texts, of which there are many, are kept once."""
-    return {key: sys.intern(each) if type(each) is str else each for key, each in item.items()}
+    return {key: sys.intern(value) if type(value) is str else value for key, value in item.items()}
 
 
 def grouped(bad: Sequence[BadSample]) -> list[str]:
     """One line for each bad sample; one for all samples on an image that is to blame."""
-    sharing = Counter((each.picture, each.problem) for each in bad if each.is_picture)
-    counts = ((each, sharing[each.picture, each.problem] * each.is_picture) for each in bad)
-    return list(
-        dict.fromkeys(
-            f"{each.picture} ({count} samples): {each.problem}" if count > 1 else str(each)
-            for each, count in counts
-        )
-    )
+    sharing = Counter((sample.picture, sample.problem) for sample in bad if sample.is_picture)
+    lines: dict[str, None] = {}
+    for sample in bad:
+        count = sharing[sample.picture, sample.problem] if sample.is_picture else 0
+        shared = f"{sample.picture} ({count} samples): {sample.problem}"
+        lines[shared if count > 1 else str(sample)] = None
+    return list(lines)
 
 
 def platform_path(row: Mapping[str, Any]) -> str | None:

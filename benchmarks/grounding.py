@@ -125,7 +125,7 @@ class GroundingBenchmark(PointBenchmark):
         self.annotation_file = folder
         self.name = self.level = self.title = name  # type: ignore[misc]
         self.settings: Mapping[str, Any] = {
-            option: known[0] for option, known in self.options.items()
+            option: known_values[0] for option, known_values in self.options.items()
         }
         self._declining: list[str] = []
 
@@ -157,7 +157,7 @@ class GroundingBenchmark(PointBenchmark):
 
     def source(self) -> tuple[str, bytes]:
         """The contents of all annotation files; the name tells other settings than the usual."""
-        usual = {option: known[0] for option, known in self.options.items()}
+        usual = {option: known_values[0] for option, known_values in self.options.items()}
         other = [f"{key} {value}" for key, value in self.settings.items() if value != usual[key]]
         return ", ".join([self.folder, *other]), b"".join(
             path.read_bytes() for path in self.files()
@@ -184,9 +184,10 @@ class GroundingBenchmark(PointBenchmark):
             return str(problem)
         size = row.get("image_size")
         if size is not None and tuple(size) != file_wh:
-            named = "x".join(map(str, size))
+            size_text = "x".join(map(str, size))
             return (
-                f"the row names an image of {named} pixels, the file has {file_wh[0]}x{file_wh[1]}"
+                f"the row names an image of {size_text} pixels, the file has "
+                f"{file_wh[0]}x{file_wh[1]}"
             )
         return None
 
@@ -345,11 +346,11 @@ class GroundingBenchmark(PointBenchmark):
         return f"data.{self.name}.parse_function"
 
 
-def expect_choice(value: Any, known: Sequence[str], column: str) -> str | None:
+def expect_choice(value: Any, known_values: Sequence[str], column: str) -> str | None:
     """Return what is wrong with a value that must be one of a few."""
-    if value in known:
+    if value in known_values:
         return None
-    return f"unknown {column} {value!r}; known are {listed(known)}"
+    return f"unknown {column} {value!r}; known are {listed(known_values)}"
 
 
 def box_target(box: Any, convention: str, *, swaps: bool = False) -> tuple[Any, str | None]:
@@ -386,20 +387,20 @@ def check_convention(path: Path, boxes: Iterable[Any], convention: str) -> None:
         UserError: they are fractions in place of pixels, or x, y, width, height in place of two
             corners, or the other way round.
     """
-    known = [box for box in boxes if is_four_numbers(box) and any(box)]
-    if len(known) < FEWEST_BOXES:
+    numeric_boxes = [box for box in boxes if is_four_numbers(box) and any(box)]
+    if len(numeric_boxes) < FEWEST_BOXES:
         return
-    if all(0 <= value <= 1 for box in known for value in box):
-        seen = "fractions of the image"
+    if all(0 <= value <= 1 for box in numeric_boxes for value in box):
+        written = "fractions of the image"
     else:
-        inverted = sum(box[2] < box[0] or box[3] < box[1] for box in known)
-        is_xywh = 2 * inverted > len(known)
+        inverted = sum(box[2] < box[0] or box[3] < box[1] for box in numeric_boxes)
+        is_xywh = 2 * inverted > len(numeric_boxes)
         if is_xywh == (convention == "xywh"):
             return
-        if convention == "xywh" and (inverted or len(known) < FEWEST_CORNERS):
+        if convention == "xywh" and (inverted or len(numeric_boxes) < FEWEST_CORNERS):
             return  # small boxes near the corner prove nothing
-        seen = CONVENTIONS["xywh" if is_xywh else "xyxy"]
+        written = CONVENTIONS["xywh" if is_xywh else "xyxy"]
     raise UserError(
-        f"{path}: its boxes are {seen}, the published file has {CONVENTIONS[convention]}. It seems "
-        f"to come from a mirror; fetch the authors' files: python utils/download.py --list"
+        f"{path}: its boxes are {written}, the published file has {CONVENTIONS[convention]}. It "
+        f"seems to come from a mirror; fetch the authors' files: python utils/download.py --list"
     )

@@ -48,8 +48,8 @@ class GUIContentUnderstanding(Benchmark):
             image = {key: value for key, value in item.items() if key != "groups"}
             groups = item.get("groups")
             if not isinstance(groups, list) or not all(isinstance(g, dict) for g in groups):
-                where = f"{self.annotation_file}: entry {position}"
-                raise UserError(f"{where}: groups must be a list of questions")
+                entry = f"{self.annotation_file}: entry {position}"
+                raise UserError(f"{entry}: groups must be a list of questions")
             for group in groups:
                 row = {**image, **group}
                 if mode == "all":
@@ -70,9 +70,9 @@ class GUIContentUnderstanding(Benchmark):
             return "the options are missing"
         if unknown := [key for key in options if key not in tuple(string.ascii_uppercase)]:
             return f"option keys must be single letters A to Z, found {unknown}"
-        odd = [key for key, text in options.items() if not isinstance(text, (str, type(None)))]
-        if odd:
-            return f"option {odd[0]} is not a string: {options[odd[0]]!r:.100}"
+        unfit = [key for key, text in options.items() if not isinstance(text, (str, type(None)))]
+        if unfit:
+            return f"option {unfit[0]} is not a string: {options[unfit[0]]!r:.100}"
         if not isinstance(answer, str) or answer not in options or options[answer] is None:
             return f"the answer {answer!r} is not among the options {', '.join(options)}"
         return None
@@ -83,8 +83,8 @@ class GUIContentUnderstanding(Benchmark):
         options = "".join(f"{letter}. {texts[letter]}\n" for letter in listed_letters(texts))
         text = f"Hint: {line['hint']}\n" if line.get("hint") is not None else ""
         text += f"Question: {line['question']}\n"
-        asked = "Please select the correct answer from the options above. \n"
-        return text + (f"Options:\n{options}{asked}" if options else "")
+        request = "Please select the correct answer from the options above. \n"
+        return text + (f"Options:\n{options}{request}" if options else "")
 
     def accept(self, parsed: Any) -> str | None:
         """A letter, or None."""

@@ -169,4 +169,8 @@ def _categories_of(item: Line, published: Mapping[str, list[str]] | None) -> lis
     if item.get("box_type") == REFUSAL:
         return [REFUSAL]
     types = set(item.get("GUI_types") or ())
-    return [name for name, known in TYPES_BY_CATEGORY.items() if types & {*known}]
+    return [
+        name
+        for name, types_of_category in TYPES_BY_CATEGORY.items()
+        if types & {*types_of_category}
+    ]

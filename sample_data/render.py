@@ -168,20 +168,22 @@ def _open_tab(browser: Browser, page: SamplePage) -> Iterator[Tab]:
 
 
 def _boxes_px(tab: Tab, page: SamplePage) -> dict[str, Box]:
-    found = tab.evaluate(_BOXES_JS, [target.name for target in page.targets])
+    mistakes = tab.evaluate(_BOXES_JS, [target.name for target in page.targets])
     width, height = page.image_wh
     boxes: dict[str, Box] = {}
     problems: list[str] = []
-    for name, element in found.items():
-        where = f'{page.html_path.name}: data-target="{name}"'
+    for name, element in mistakes.items():
+        position = f'{page.html_path.name}: data-target="{name}"'
         if element["count"] != 1:
-            problems.append(f"{where}: {element['count']} elements, expected 1")
+            problems.append(f"{position}: {element['count']} elements, expected 1")
             continue
         x1, y1, x2, y2 = (round(edge * page.scale, 3) for edge in element["box"])
         if not (0 <= x1 < x2 <= width and 0 <= y1 < y2 <= height):
-            problems.append(f"{where}: box {(x1, y1, x2, y2)} leaves the {width}x{height} screen")
+            problems.append(
+                f"{position}: box {(x1, y1, x2, y2)} leaves the {width}x{height} screen"
+            )
         elif not element["reached"]:
-            problems.append(f"{where}: covered, a click on its centre reaches something else")
+            problems.append(f"{position}: covered, a click on its centre reaches something else")
         boxes[name] = (x1, y1, x2, y2)
     if problems:
         raise SampleError("\n".join(problems))
@@ -291,17 +293,17 @@ def to_json(rows: Sequence[Mapping[str, Any]]) -> str:
 def write_sample(pages: Sequence[SamplePage]) -> None:
     """Renders every page and replaces the pictures and annotation files in the data root."""
     boxes_px: dict[str, dict[str, Box]] = {}
-    kept: set[Path] = set()
+    kept_files: set[Path] = set()
     with open_browser() as browser:
         for page in pages:
             boxes_px[page.name], picture = render(browser, page)
             page.picture_path.parent.mkdir(parents=True, exist_ok=True)
             # Without the optimiser the folder would be about a third larger.
             picture.save(page.picture_path, optimize=True)
-            kept.add(page.picture_path)
+            kept_files.add(page.picture_path)
     # A changed page gets a new name: the picture of its old state must not stay behind.
     for path in (DATA_DIR / "offline_images").glob("os_*/*.png"):
-        if path not in kept:
+        if path not in kept_files:
             path.unlink()
     for level, rows in (("L1", l1_annotations(pages)), ("L2", l2_annotations(pages, boxes_px))):
         (DATA_DIR / f"{level}_annotations.json").write_text(to_json(rows), encoding="utf-8")
@@ -311,21 +313,21 @@ def differences(pages: Sequence[SamplePage]) -> list[str]:
     """What in the data root differs from the pages; an empty list if nothing does."""
     with open_browser() as browser:
         boxes_px = {page.name: measure(browser, page) for page in pages}
-    found: list[str] = []
+    mistakes: list[str] = []
     for page in pages:
         if not page.picture_path.is_file():
-            found.append(f"{page.name}: picture {page.picture_name} is missing")
+            mistakes.append(f"{page.name}: picture {page.picture_name} is missing")
             continue
         with Image.open(page.picture_path) as picture:
             if picture.size != page.image_wh:
-                found.append(f"{page.name}: picture is {picture.size}, page {page.image_wh}")
+                mistakes.append(f"{page.name}: picture is {picture.size}, page {page.image_wh}")
     expected_names = {page.picture_name for page in pages}
     for path in sorted((DATA_DIR / "offline_images").glob("os_*/*")):
         if path.name not in expected_names:
-            found.append(f"{path.parent.name}/{path.name}: belongs to no page")
-    found += row_differences("L1", l1_annotations(pages))
-    found += row_differences("L2", l2_annotations(pages, boxes_px))
-    return found
+            mistakes.append(f"{path.parent.name}/{path.name}: belongs to no page")
+    mistakes += row_differences("L1", l1_annotations(pages))
+    mistakes += row_differences("L2", l2_annotations(pages, boxes_px))
+    return mistakes
 
 
 def row_differences(level: str, expected: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -336,19 +338,19 @@ def row_differences(level: str, expected: Sequence[Mapping[str, Any]]) -> list[s
     actual = json.loads(path.read_text(encoding="utf-8"))
     if len(actual) != len(expected):
         return [f"{path.name}: {len(actual)} entries, expected {len(expected)}"]
-    found: list[str] = []
+    mistakes: list[str] = []
     for have, want in zip(actual, expected, strict=True):
-        where = f"{path.name}, index {want['index']}"
+        position = f"{path.name}, index {want['index']}"
         for key in sorted(set(have) | set(want)):
             if key == "bbox" and key in have and key in want:
                 distance_px = box_difference_px(have[key], want[key], want["image_size"])
                 # The file has fractions of four decimals: its own rounding is not a difference.
                 rounding_px = 10**-BOX_DECIMALS * max(want["image_size"])
                 if distance_px > CHECK_TOLERANCE_PX + rounding_px:
-                    found.append(f"{where}: box is {distance_px:.1f} px off")
+                    mistakes.append(f"{position}: box is {distance_px:.1f} px off")
             elif have.get(key) != want.get(key):
-                found.append(f"{where}: {key} differs")
-    return found
+                mistakes.append(f"{position}: {key} differs")
+    return mistakes
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -363,9 +365,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     pages = load_pages()
     try:
         if arguments.check:
-            found = differences(pages)
-            print("\n".join(found) if found else f"{len(pages)} pages: everything agrees")
-            return 1 if found else 0
+            mistakes = differences(pages)
+            print("\n".join(mistakes) if mistakes else f"{len(pages)} pages: everything agrees")
+            return 1 if mistakes else 0
         write_sample(pages)
     except SampleError as error:
         print(error, file=sys.stderr)

@@ -129,8 +129,8 @@ def osworld_g(rows: Sequence[Row]) -> Iterator[tuple[str, Any]]:
     original: list[dict[str, Any]] = []
     refined: list[str] = []
     for picture, absent in zip((SOFTWARE, TERMINAL), ABSENT, strict=True):
-        named = chosen(rows, picture)
-        for row, other in zip(named, chosen(rows, picture, "advanced"), strict=True):
+        basic_rows = chosen(rows, picture)
+        for row, other in zip(basic_rows, chosen(rows, picture, "advanced"), strict=True):
             is_round = row["instruction"] in ROUND
             kind = "Icon" if row["data_type"] == "icon" else "Label"
             original.append(
@@ -148,8 +148,8 @@ def osworld_g(rows: Sequence[Row]) -> Iterator[tuple[str, Any]]:
         original.append(
             {
                 "id": f"SAMPLE-{len(original)}",
-                "image_path": named[0]["image_path"],
-                "image_size": named[0]["image_size"],
+                "image_path": basic_rows[0]["image_path"],
+                "image_size": basic_rows[0]["image_size"],
                 "instruction": absent,
                 "box_type": "refusal",
                 "box_coordinates": [0, 0, 0, 0],

@@ -196,7 +196,7 @@ def test_a_bad_sample_is_named_and_left_out(annotated, name, changed, problem):
     }
     samples, [bad] = annotated(name, *both[name]).load("all")
     where = {L1: "L1_annotations.json, question 1", L2: "L2_annotations.json, index 42"}
-    assert (len(samples), bad.where, problem in bad.problem) == (1, where[name], True), bad
+    assert (len(samples), bad.position, problem in bad.problem) == (1, where[name], True), bad
 
 
 def test_in_one_mode_bad_samples_are_named_by_their_images_index_and_those_of_others_not(annotated):

@@ -99,29 +99,29 @@ class _Reader:
     out: ConfigReading
     for_recipes: dict[str, str] = field(default_factory=dict)  # benchmark by data set
     in_config: list[str] = field(default_factory=list)  # data sets
-    known: set[str] = field(default_factory=set)  # names of data sets
+    known_names: set[str] = field(default_factory=set)  # names of data sets
 
-    def read(self, whole: Any) -> None:
-        if not isinstance(whole, dict):
+    def read(self, content: Any) -> None:
+        if not isinstance(content, dict):
             expected = 'the file must hold an object { "model": ..., "data": ... }'
-            self._problem((), f"{expected}, not {shown(whole)}")
+            self._problem((), f"{expected}, not {shown(content)}")
             return
         sections = ("model", "data", "secrets")
-        for name in sorted(whole.keys() - {*sections}):
+        for name in sorted(content.keys() - {*sections}):
             hint = did_you_mean(name, sections) or "; known are model, data and secrets"
             self._problem((name,), f"unknown key{hint}")
-        secrets = whole.get("secrets", [])
+        secrets = content.get("secrets", [])
         if _is_list_of_texts(secrets):
             self._check_secrets((), secrets)
         else:
             self._problem(("secrets",), f"must be {schema.SECRETS}")
-        entries = whole.get("data")
+        entries = content.get("data")
         data = entries if isinstance(entries, dict) else {}
-        self.known = {*self.datasets, *data}
+        self.known_names = {*self.datasets, *data}
         self.in_config = list(data)
         self.for_recipes = self._grounding_sets(data)
-        self.out.models = self._entries(whole.get("model"), "model", self._model)
-        self.out.data = self._entries(whole.get("data"), "data", self._data_set)
+        self.out.models = self._entries(content.get("model"), "model", self._model)
+        self.out.data = self._entries(content.get("data"), "data", self._data_set)
         if not self.out.problems:
             models = {name: entry for name, entry in self.out.models.items() if entry is not None}
             data = {name: entry for name, entry in self.out.data.items() if entry is not None}
@@ -155,15 +155,17 @@ class _Reader:
                 self._problem((name, key, *path), what)
         return typed
 
-    def _check_secrets(self, place: KeyPath, secrets: Sequence[str]) -> None:
+    def _check_secrets(self, path_in_file: KeyPath, secrets: Sequence[str]) -> None:
         for number, secret in enumerate(secrets):
-            where = (*place, "secrets", number)
-            if key_path(*where) not in self.unset and is_common(secret):
+            key = (*path_in_file, "secrets", number)
+            if key_path(*key) not in self.unset and is_common(secret):
                 what = "cannot be hidden: a word, a number or fewer than 8 characters may stand in "
-                self._problem(where, f"{what}any reply, and hiding it would change scores")
+                self._problem(key, f"{what}any reply, and hiding it would change scores")
 
-    def _problem(self, place: KeyPath, what: str) -> None:
-        self.out.problems.append(": ".join(filter(None, (str(self.path), key_path(*place), what))))
+    def _problem(self, path_in_file: KeyPath, what: str) -> None:
+        self.out.problems.append(
+            ": ".join(filter(None, (str(self.path), key_path(*path_in_file), what)))
+        )
 
     def _warn(self, model: str, key: str, what: str) -> None:
         self.out.warnings.append(f"{self.path}: {key_path('model', model, key)}: {what}")
@@ -186,13 +188,13 @@ class _Reader:
         for key in schema.PER_DATA_SET:
             functions = raw.get(key)
             for dataset in functions if isinstance(functions, dict) else ():
-                if dataset not in self.known:
+                if dataset not in self.known_names:
                     findings.append(((key, dataset), self._unknown_data_set(dataset)))
         secrets = raw.get("secrets", [])
         if _is_list_of_texts(secrets):
             self._check_secrets(("model", name), secrets)
         self._references(name, raw, imp_type)
-        if findings or {place[0] for place, _ in arguments} - {"generate_cfg"}:
+        if findings or {path_in_file[0] for path_in_file, _ in arguments} - {"generate_cfg"}:
             entry = None
         elif arguments:  # the files of a checkpoint are looked at all the same
             is_local = imp_type in CHECKPOINTS
@@ -253,8 +255,8 @@ class _Reader:
         passed = ["dataset_name", *(key for key in kwargs if key not in schema.RESERVED_KWARGS)]
         after = [*passed, "input_length"] if imp_type == "transformers" else passed
         if imp_type == "custom" and not path_problem(str(raw.get("model_path"))):
-            place = ("model", name, "model_path")
-            self._ref(place, raw["model_path"], "custom-class", generate_cfg, kwargs)
+            path_in_file = ("model", name, "model_path")
+            self._ref(path_in_file, raw["model_path"], "custom-class", generate_cfg, kwargs)
         kinds: Iterable[tuple[Kind, list[str]]] = (("preprocess", passed), ("postprocess", after))
         for kind, keywords in kinds:
             key = f"{kind}_function"
@@ -266,15 +268,15 @@ class _Reader:
 
     def _ref(
         self,
-        place: tuple[str, ...],
+        path_in_file: tuple[str, ...],
         dotted: Any,
         kind: Kind,
         keywords: Iterable[str] = (),
         init_keywords: Iterable[str] = (),
     ) -> None:
-        where = key_path(*place)
-        if isinstance(dotted, str) and dotted and where not in self.unset:
-            ref = FunctionRef(str(self.path), where, dotted, kind, (*keywords,), (*init_keywords,))
+        key = key_path(*path_in_file)
+        if isinstance(dotted, str) and dotted and key not in self.unset:
+            ref = FunctionRef(str(self.path), key, dotted, kind, (*keywords,), (*init_keywords,))
             self.out.function_refs.append(ref)
 
     # ---- data sets ----

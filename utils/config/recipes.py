@@ -102,10 +102,10 @@ def _merged(
     merged = dict(entry)
     paths: list[tuple[str, ...]] = []
     for key, value in defaults.items():
-        own = merged.get(key)
+        own_value = merged.get(key)
         is_object = isinstance(value, Mapping) and key not in _WHOLE
-        if is_object and (key not in merged or isinstance(own, Mapping)):
-            merged[key], inner = _merged(own or {}, value)
+        if is_object and (key not in merged or isinstance(own_value, Mapping)):
+            merged[key], inner = _merged(own_value or {}, value)
             paths += [(key, *path) for path in inner]
         elif key not in merged:
             merged[key] = value

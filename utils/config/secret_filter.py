@@ -180,10 +180,10 @@ def secrets_in(texts: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> 
     secrets = {v for name, v in environ.items() if is_secret_name(name) and not is_common(v)}
     for value in environ.values():  # a proxy or a database may be named with a password
         secrets |= {secret for secret in _secrets_of_users(value) if not is_common(secret)}
-    for place, text in texts:
+    for value_path, text in texts:
         secrets |= {environ.get(name, "") for name in names_in(text) if is_secret_name(name)}
         replaced, _ = substitute(text, environ)
-        if is_secret_place(place):
+        if is_secret_place(value_path):
             secrets |= {replaced, *_secrets_of_header(replaced)}
         for query in _QUERY.finditer(replaced):
             if is_secret_name(unquote_plus(query["name"])):
@@ -194,13 +194,15 @@ def secrets_in(texts: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> 
     return {secret for secret in secrets if secret and not names_in(secret)}
 
 
-def mask_config(value: Any, place: str = "") -> Any:
+def mask_config(value: Any, value_path: str = "") -> Any:
     """Plain config data with everything masked that its place says is secret."""
     if isinstance(value, Mapping):
-        return {key: mask_config(item, f"{place}.{key_path(key)}") for key, item in value.items()}
+        return {
+            key: mask_config(item, f"{value_path}.{key_path(key)}") for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [mask_config(item, place) for item in value]
-    if isinstance(value, str) and value and is_secret_place(place):
+        return [mask_config(item, value_path) for item in value]
+    if isinstance(value, str) and value and is_secret_place(value_path):
         return MASK
     # An address holds no blank; a prompt may well hold "?key=".
     is_text = not isinstance(value, str) or re.search(r"\s", value)
@@ -251,9 +253,9 @@ def is_secret_name(name: str) -> bool:
     return bool(_SECRET_NAME.search(name)) and not _TOKENIZER.search(name)
 
 
-def is_secret_place(place: str) -> bool:
-    name = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", place))[-1].strip('"')
-    if re.search(r"(\A|\.)generate_cfg\.extra_(headers|query)\.", place):
+def is_secret_place(value_path: str) -> bool:
+    name = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", value_path))[-1].strip('"')
+    if re.search(r"(\A|\.)generate_cfg\.extra_(headers|query)\.", value_path):
         return name.lower().replace("_", "-") not in _ORDINARY_HEADERS
     return is_secret_name(name)
 

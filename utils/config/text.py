@@ -121,19 +121,19 @@ def _replaced(
             _replaced(item, (*path, index), result, environ, unset)
             for index, item in enumerate(value)
         ]
-    where = key_path(*path)
+    key = key_path(*path)
     if isinstance(value, float) and not math.isfinite(value):
-        result.problems.append(f"{where}: {shown(value)} is not a JSON number")
+        result.problems.append(f"{key}: {shown(value)} is not a JSON number")
         return 1  # one problem is enough
     if not isinstance(value, str):
         return value
-    result.texts.append((where, value))
+    result.texts.append((key, value))
     replaced, missing = substitute(value, environ, unset)
     for name in missing:
         state = "empty" if name in environ else "not set"
         problem = f"${{{name}}} stands for the environment variable {name}, which is {state}"
-        result.problems.append(f"{where}: {problem}; set it in the environment or in .env")
-        result.unset.add(where)
+        result.problems.append(f"{key}: {problem}; set it in the environment or in .env")
+        result.unset.add(key)
     return replaced
 
 

@@ -248,8 +248,8 @@ class Engine:
             job.reasons[outcome.reason] += 1
             if self._options.verbose:
                 line = record["line"]
-                where = f"{line.get('index')}, {line.get('image_path') or line.get('task_id')}"
-                print(f"querying {job.dataset} {where}: {outcome.reason}")
+                position = f"{line.get('index')}, {line.get('image_path') or line.get('task_id')}"
+                print(f"querying {job.dataset} {position}: {outcome.reason}")
         if outcome.reused:
             job.reused += 1
         self._progress.advance(record["status"], reused=outcome.reused)

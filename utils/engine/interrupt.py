@@ -43,8 +43,8 @@ def two_step_interrupt(on_first: Callable[[], None]) -> Iterator[list[bool]]:
     SIGTERM is Ctrl-C, and Ctrl-C once more after a few seconds.
     """
     pressed: list[bool] = []
-    here = threading.get_ident()  # a signal to another thread would leave this one waiting
-    second = threading.Timer(PATIENCE_S, lambda: signal.pthread_kill(here, signal.SIGINT))
+    this_thread = threading.get_ident()  # a signal to another thread would leave this one waiting
+    second = threading.Timer(PATIENCE_S, lambda: signal.pthread_kill(this_thread, signal.SIGINT))
     second.daemon = True
 
     def handle(number: int, _frame: FrameType | None) -> None:

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +22,7 @@ from utils.config.text import key_path
 from utils.contracts import (
     CallError,
     DataSet,
+    Generation,
     Message,
     ModelWrapper,
     ParseFunction,
@@ -236,23 +238,14 @@ def ping(
 ) -> CheckResult:
     """Query the first sample, once; return what went out, what came back, and how it is read."""
     topic = f"{questions.dataset}: ping"
-
-    def failed(code: str, summary: str, fix: str = "") -> Finding:
-        return Finding(f"ping.{code}", Severity.PROBLEM, summary, fix=fix, topic=topic)
-
+    failed = partial(_failed_ping, topic)
     sample = questions.samples[0]
     began_s = time.monotonic()
     try:
         prompt, prepared = _first_request(model, questions, sample)
         generation = model.generate(prepared)
     except CallError as error:
-        lines = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
-        text = str(presentable(error, clean))
-        if is_away(error):
-            return CheckResult(lines, [failed("away", text.rstrip("."), NOT_THERE)])
-        if error.status_code == 404:
-            return CheckResult(lines, [failed("not_found", text.rstrip("."), ADVICE[404])])
-        return CheckResult(lines, [failed("call", text)])
+        return _no_answer(error, clean, failed)
     except (UserFunctionError, UserError) as error:
         return CheckResult([], [failed("request", str(error))])
     reply_line = f"  reply: {_shortened(repr(generation.text))}"
@@ -261,15 +254,11 @@ def ping(
     record = new_record(sample, sample.key, prompt, prepared, Status.OK)
     record |= answer_fields(generation, prompt, record["sizes"])
     took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
-    sizes = [format_size(record["sizes"][stage]) for stage in SIZES]
     lines = [
         f"{questions.dataset}: queried {model.name} once ({took})",
-        "  image: file {}, sent {}, seen by the model {}".format(*sizes),
-        f"  tokens: {_tokens_text(generation.usage)}",
+        *_answer_lines(record, generation),
+        reply_line,
     ]
-    if generation.reasoning:
-        lines.append(f"  reasoning: {_shortened(repr(generation.reasoning))}")
-    lines.append(reply_line)
     findings = []
     is_spent = generation.finish_reason == "length" and not generation.text
     if is_spent:
@@ -320,13 +309,48 @@ def _shrunk_findings(
     return [warning("ping.shrunk", summary, fix=fix, topic=topic)]
 
 
+def _failed_ping(topic: str, code: str, summary: str, fix: str = "") -> Finding:
+    return Finding(f"ping.{code}", Severity.PROBLEM, summary, fix=fix, topic=topic)
+
+
+def _no_answer(
+    error: CallError, clean: Callable[[str], str], failed: Callable[..., Finding]
+) -> CheckResult:
+    """Return why there was no answer, and what came back in its place."""
+    lines = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
+    text = str(presentable(error, clean))
+    if is_away(error):
+        return CheckResult(lines, [failed("away", text.rstrip("."), NOT_THERE)])
+    if error.status_code == 404:
+        return CheckResult(lines, [failed("not_found", text.rstrip("."), ADVICE[404])])
+    return CheckResult(lines, [failed("call", text)])
+
+
+def _answer_lines(record: Record, generation: Generation) -> list[str]:
+    """Return what was sent and what the answer took."""
+    sizes = [format_size(record["sizes"][stage]) for stage in SIZES]
+    lines = [
+        "  image: file {}, sent {}, seen by the model {}".format(*sizes),
+        f"  tokens: {_tokens_text(generation.usage)}",
+    ]
+    if generation.reasoning:
+        lines.append(f"  reasoning: {_shortened(repr(generation.reasoning))}")
+    return lines
+
+
 def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
     """Return how a reply was read, and what was expected."""
     columns = scored.judgement.columns
     parsed = columns.get("parsed_prediction", columns.get("pred_bbox"))
+    if "predicted_point" in columns:  # a grounding table beside L2
+        parsed = "not there" if columns["is_declined"] else columns["predicted_point"]
     if isinstance(parsed, list):
         parsed = [round(number, 4) for number in parsed]
     expected = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))
+    if expected is None:
+        expected = (
+            "there is no such element" if columns.get("target") == "{}" else columns["target"]
+        )
     verdict = scored.judgement.verdict or "postprocessing failed"
     return f"  read as: {parsed}, wanted: {expected}, verdict: {verdict}"
 
@@ -507,8 +531,10 @@ def _entry_lines(plan: Plan, name: str) -> list[str]:
     kwargs = entry["kwargs"]
     if entry["imp_type"] == "openai" and kwargs.get("max_pixels"):
         limits = json.dumps({key: kwargs[key] for key in PIXEL_LIMITS if kwargs.get(key)})
-        own = "a server resizes images within limits of its own, which cannot be seen from here"
-        lines.append(f"  {own}; start vLLM with --mm-processor-kwargs '{limits}'")
+        server_note = (
+            "a server resizes images within limits of its own, which cannot be seen from here"
+        )
+        lines.append(f"  {server_note}; start vLLM with --mm-processor-kwargs '{limits}'")
     return [*lines, f"  {recipe.note}"] if recipe.note else lines
 
 

@@ -10,10 +10,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from utils.analysis.columns import SampleColumns
-from utils.contracts import DataSet, Facts
+from utils.contracts import Benchmark, DataSet, Facts
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in
 from utils.protocol import has_score
@@ -142,13 +143,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
                 columns.add(facts)
                 if circular is not None:
                     questions.append(facts)
-        sections = benchmark.sections(columns, os.environ)
-        analysis: dict[str, Any] = {"head": head}
-        for title, section in sections.items():
-            analysis[title] = finite(as_json(section))
-        findings = scorer.findings()
-        if findings:
-            analysis["replies"] = as_json({"title": "Replies", FINDINGS: findings})
+        analysis = _analysis(benchmark, columns, head, scorer.findings())
         is_whole = records.is_all() and not scorer.has_failures
         rotation_errors: Mapping[str, tuple[int, str]] = {}
         if circular is not None:
@@ -165,9 +160,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     if circular is None:  # those of an earlier version are out of date beside the new samples
         rotations.unlink(missing_ok=True)
     derived = [*sheets, score_file, samples, rotations, name(ANALYSIS_SUFFIX)]
-    if not is_partial:  # those of an earlier --limit are out of date beside the full ones
-        folder.drop_partial(task.name, [file.name for file in derived])
-    folder.link_newest([*derived, folder.log(task.name)], [task.name])
+    _show_as_newest(task, derived, is_partial=is_partial)
     return Scored(
         analysis=analysis,
         scorer=scorer,
@@ -177,3 +170,26 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         rotation_errors=rotation_errors,
         checksums=checksums_of([samples, rotations, score_file, name(ANALYSIS_SUFFIX)]),
     )
+
+
+def _analysis(
+    benchmark: Benchmark,
+    columns: SampleColumns,
+    head: Mapping[str, Any],
+    findings: Sequence[Finding],
+) -> dict[str, Any]:
+    """Return the sections of a data set as JSON, and what the replies have shown."""
+    analysis: dict[str, Any] = {"head": head}
+    for title, section in benchmark.sections(columns, os.environ).items():
+        analysis[title] = finite(as_json(section))
+    if findings:
+        analysis["replies"] = as_json({"title": "Replies", FINDINGS: findings})
+    return analysis
+
+
+def _show_as_newest(task: ScoringTask, derived: Sequence[Path], *, is_partial: bool) -> None:
+    """Link the files of a scoring as the newest of the model."""
+    folder = task.folder
+    if not is_partial:  # those of an earlier --limit are out of date beside the full ones
+        folder.drop_partial(task.name, [file.name for file in derived])
+    folder.link_newest([*derived, folder.log(task.name)], [task.name])

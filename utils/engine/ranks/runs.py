@@ -182,8 +182,8 @@ def join(group: Group, model: str, work_dir: Path) -> tuple[RunFolder, dict[str,
     ends_s = time.monotonic() + VISIBLE_S
     while (opened := _opened(folder, runs)) is None:
         if time.monotonic() > ends_s:
-            where = f"in {leader_path}, not in this machine's {folder.path.absolute()}"
-            what = f"this rank and rank 0 see different work-dirs: rank 0 has begun {where}"
+            location = f"in {leader_path}, not in this machine's {folder.path.absolute()}"
+            what = f"this rank and rank 0 see different work-dirs: rank 0 has begun {location}"
             raise NoGroup(f"{what}; name a folder that all ranks share")
         time.sleep(POLL_S)
     group.leave(f"{model}/joined/{group.rank.number}", note=True)
