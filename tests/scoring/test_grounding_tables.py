@@ -90,6 +90,24 @@ def test_ui_vision_swaps_corners_and_screenspot_pro_does_not(monkeypatch):
     assert all(x1 <= x2 and y1 <= y2 for x1, y1, x2, y2 in boxes["UIVision"])
 
 
+def test_osworld_boxes_are_corner_width_height_and_its_refusals_are_asked(tmp_path, monkeypatch):
+    box = {"box_type": "bbox", "box_coordinates": [400, 100, 50, 30]}
+    absent = {"box_type": "refusal", "box_coordinates": [0, 0, 0, 0]}
+    row = {"image_path": "a.png", "image_size": WH, "GUI_types": ["Icon"]}
+    rows = [{**row, "instruction": "i", **box}, {**row, "instruction": "j", **absent}]
+    write(tmp_path, "OSWorld-G", "OSWorld-G.json", rows)
+    blank(tmp_path, "OSWorld-G/images/a.png")
+    data = loaded("OSWorldG", monkeypatch, tmp_path)
+    assert [sample.line["target"] for sample in data.samples] == [
+        {"boxes": [[400, 100, 450, 130]]},
+        {},
+    ]
+    assert [sample.line["category"] for sample in data.samples] == [
+        ["element_recognition"],
+        ["refusal"],
+    ]
+
+
 def test_a_polygon_is_not_its_first_four_numbers(monkeypatch):
     data = loaded("OSWorldG", monkeypatch)
     [sample] = [sample for sample in data.samples if sample.line["box_type"] == "polygon"]
