@@ -51,6 +51,15 @@ class Layout:
         return "split" if grouping is not None and grouping == self.split else None
 
     @property
+    def parts(self) -> list[str]:
+        """The fields whose groups weigh the same in the official figure; none: samples do."""
+        if self.headline == "micro":
+            return []
+        groupings = [self.rows] if self.headline == "rows" else [self.rows, self.columns]
+        fields = [self.field_of(grouping) for grouping in groupings]
+        return [field for field in fields if field is not None]
+
+    @property
     def headline_name(self) -> str:
         """What the official figure is, for people."""
         names = {
@@ -184,6 +193,7 @@ def table_sections(columns: SampleColumns, title: str, layout: Layout) -> Sectio
             "headline": layout.headline_name,
             "column_field": layout.field_of(layout.columns),
             "row_field": layout.field_of(layout.rows),
+            "parts": layout.parts,
         },
         "averages": averages,
         "groups": {

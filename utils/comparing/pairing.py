@@ -7,12 +7,13 @@ its own; the groups below them are many, so their tests are corrected (Holm) for
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from math import hypot
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from utils.analysis.paired import PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, boards_of, notes_of
@@ -231,7 +232,12 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
     if run_set.has_score and baseline_set.has_score:
         is_weighted = run_set.is_weighted and baseline_set.is_weighted
         is_acting = run_set.level in ACTING
-        differences = _differences(common, is_weighted=is_weighted, is_acting=is_acting)
+        differences = _differences(
+            common,
+            is_weighted=is_weighted,
+            is_acting=is_acting,
+            parts_of_average=run_set.table.get("parts") or (),
+        )
     doubts = [(side, doubt) for side in (baseline, run) for doubt in side.sets[dataset].doubts]
     return PairOfRuns(
         dataset=dataset,
@@ -292,9 +298,18 @@ def _notes_on(
 
 
 def _differences(
-    common: Sequence[SamplePair], *, is_weighted: bool, is_acting: bool
+    common: Sequence[SamplePair],
+    *,
+    is_weighted: bool,
+    is_acting: bool,
+    parts_of_average: Sequence[str] = (),
 ) -> list[Difference]:
-    """Return the differences in the official figures, then those in groups of samples."""
+    """Return the differences in the official figures, then those in groups of samples.
+
+    Args:
+        parts_of_average: fields of a sample; the official figure is the mean of the means of the
+            samples that agree in them. None: of a level, or a mean over all samples.
+    """
 
     def weight(pair: SamplePair) -> float:
         options = pair.run.get("options") if is_weighted else None
@@ -306,7 +321,13 @@ def _differences(
     headline = [
         _difference(name, pairs, _as_in_a_level(pairs, weight)) for name, pairs in splits.items()
     ]
-    if set(splits) == {*GROUNDING_TYPES}:
+    if parts_of_average:
+        sizes = Counter(_part(pair, parts_of_average) for pair in common)
+        average = _difference(
+            AVERAGE, common, lambda pair: 1 / sizes[_part(pair, parts_of_average)]
+        )
+        headline.append(average)
+    elif set(splits) == {*GROUNDING_TYPES}:
         split_weights = {name: 1 / len(pairs) for name, pairs in splits.items()}
         average = _difference(AVERAGE, common, lambda pair: split_weights[pair.run["split"]])
         headline.append(average)
@@ -323,6 +344,10 @@ def _differences(
         if len(groups) > 1:
             differences += [_difference(name, pairs, weight) for name, pairs in groups.items()]
     return differences
+
+
+def _part(pair: SamplePair, fields: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(pair.run[field] for field in fields)
 
 
 def _as_in_a_level(

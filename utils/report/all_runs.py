@@ -291,7 +291,9 @@ def render_index(runs: Sequence[ListedRun]) -> str:
     heads: list[str] = []
     subheads: list[str] = []
     for dataset, figures in columns.items():
-        name = f'{_text(levels[dataset])} <span class="quiet">{_text(dataset)}</span>'
+        name = _text(levels[dataset])
+        if dataset != levels[dataset]:
+            name += f' <span class="quiet">{_text(dataset)}</span>'
         heads.append(f'<th scope="colgroup" colspan="{len(figures)}">{name}</th>')
         for position, figure in enumerate(figures):
             lead = "" if position else f" {LEAD_CLASS}"

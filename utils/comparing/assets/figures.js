@@ -75,7 +75,7 @@ Report.figures = (() => {
         "h2",
         {},
         el("span", { class: "level" }, found.level),
-        ` ${found.dataset} `,
+        found.dataset === found.level ? " " : ` ${found.dataset} `,
         el("span", { class: "quiet" }, [common + (main ? below(main, found.unit) : ""), ...notes].join("; ")),
       ),
       found.doubts.map(doubt),
