@@ -86,7 +86,9 @@ class GroundingBenchmark(PointBenchmark):
 
     A subclass declares the class variables and yields its rows in `read_rows`. A row is a dict of
     JSON values with `image_path` (below `images`), `instruction`, `target` (`Target.as_json()`, in
-    pixels of the image unless `target_unit` is "fraction") and what its groupings need.
+    pixels of the image unless `target_unit` is "fraction") and what its groupings need. Rows that
+    ask for one element in different words carry the same `element_id` and another `wording`;
+    comparisons pair them.
     """
 
     name = level = "grounding"
@@ -288,6 +290,8 @@ class GroundingBenchmark(PointBenchmark):
         }
         if len(target.boxes) != 1 or target.polygons:
             facts["target"] = target_frac.as_json()
+        if line.get("wording"):
+            facts |= {"wording": line["wording"], "element_id": line["element_id"]}
         return Judgement(final_verdict, result, columns, facts)
 
     def _targets(self, line: Line, file_wh: WH) -> tuple[Target, Target]:

@@ -30,6 +30,9 @@ from utils.text import counted
 L2_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."""  # noqa: E501
 L2_USER_PROMPT_DEFAULT = """Output only the coordinate (x,y) of one point in your response. What element matches the following task: {instruction}"""  # noqa: E501
 
+# Rows of these applications come from ScreenSpot-v2: 354 of the published 3,594.
+SCREENSPOT_V2, SCREENSPOT_V2_APPS = "ScreenSpot-v2", "screenspot_v2_"
+
 OUTCOME_BY_VERDICT = {Verdict.HIT: 1, Verdict.MISS: 0, Verdict.UNPARSED: -1}
 
 
@@ -131,6 +134,8 @@ class GUIElementGrounding(PointBenchmark):
             "box_frac": list(box),
             "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,
         }
+        if str(line.get("app_name")).startswith(SCREENSPOT_V2_APPS):
+            facts["taken_from"] = SCREENSPOT_V2
         return Judgement(None if reply is None else verdict, counted, columns, facts)
 
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:

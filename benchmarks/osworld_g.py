@@ -105,6 +105,8 @@ class OSWorldG(GroundingBenchmark):
                 "category": _categories_of(item, categories),
                 "platform": "linux",
                 "app_name": None,
+                "wording": self.settings["instructions"],
+                "element_id": item.get("id"),
             }
 
     def labels_of(self, line: Line) -> Mapping[str, str | Sequence[str]]:

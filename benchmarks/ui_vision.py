@@ -16,6 +16,7 @@ from benchmarks.grounding_figures import Layout
 from utils.contracts import Line
 
 SPLITS = ("basic", "functional", "spatial")
+SAME_ELEMENTS = ("basic", "functional")
 APPLICATIONS = {
     "Education": (
         "anki",
@@ -165,4 +166,6 @@ class UIVision(GroundingBenchmark):
                     "element": item.get("category"),
                     "platform": "desktop",
                     "app_name": application,
+                    "wording": split if split in SAME_ELEMENTS else None,
+                    "element_id": f"{item.get('image_path')} {item.get('bbox')}",
                 }

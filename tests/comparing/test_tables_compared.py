@@ -5,6 +5,7 @@ import pytest
 from tests.support.grounding_replay import PARSE_PLAIN, Replay, run
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
+from utils.comparing.words import as_text
 from utils.protocol import AVERAGE, OVERALL
 
 SPLITS = {"basic": 5, "functional": 3, "spatial": 2}
@@ -52,3 +53,53 @@ def test_a_mean_of_splits_is_compared_as_one(tmp_path):
     assert OVERALL not in headlines
     average = headlines[AVERAGE]
     assert [average.baseline_pct, average.run_pct] == pytest.approx(scores)
+
+
+def osworld(instructions, right):
+    """A replay of elements that are asked for in one of two wordings; the first are hit."""
+    rows, replies = [], {}
+    for number in range(4):
+        text = f"{instructions} {number}"
+        rows.append(
+            {
+                "id": f"E{number}",
+                "image_path": f"{number}.png",
+                "image_size": [400, 300],
+                "instruction": text,
+                "box_type": "bbox",
+                "box_coordinates": [100, 100, 50, 50],
+                "GUI_types": ["Icon"],
+            }
+        )
+        replies[f"{number}.png\n{text}"] = "[120, 120]" if number < right else "[10, 10]"
+    name = "OSWorld-G.json" if instructions == "original" else "OSWorld-G_refined.json"
+    settings = {"instructions": instructions}
+    return Replay("osworld", "OSWorldG", {name: rows}, replies, settings=settings)
+
+
+def test_original_and_refined_instructions_are_paired_by_their_element(tmp_path):
+    for instructions, right in (("original", 1), ("refined", 3)):
+        (tmp_path / instructions).mkdir()
+        run(osworld(instructions, right), tmp_path / instructions, parser=PARSE_PLAIN)
+    folders = [
+        next((tmp_path / name / "outputs" / "recorded").glob("T*"))
+        for name in ("original", "refined")
+    ]
+    comparison = compare(read_runs([f"original={folders[0]}", f"refined={folders[1]}"]))
+    [pair] = comparison.pairs
+    assert [len(pair.samples), pair.changed] == [4, 0]
+    assert "the same elements in other words: A original, B refined" in pair.notes
+    assert pair.headline[-1].points[0] == pytest.approx(50)
+    assert "A: original 1 B: refined 1" in as_text(comparison, flips=5)
+
+
+def test_basic_and_functional_rows_of_a_run_are_paired_by_their_element(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        replay = ui_vision({"basic": 5, "functional": 1, "spatial": 1})
+        run(replay, tmp_path / name, parser=PARSE_PLAIN)
+    folders = [next((tmp_path / name / "outputs" / "recorded").glob("T*")) for name in "ab"]
+    comparison = compare(read_runs([f"{n}={f}" for n, f in zip("ab", folders, strict=True)]))
+    [note] = [note for note in comparison.notes if note.startswith("a, UIVision")]
+    assert note.startswith("a, UIVision: functional − basic = -66.7")
+    assert "3 elements" in note

@@ -250,7 +250,7 @@ class _SampleFiles:
         is_flip = pair.outcome in (Outcome.ONLY_A, Outcome.ONLY_B)
         row = self._facets.row({**facts, "dataset": dataset, "outcome": pair.outcome})
         row |= {
-            "text": facts.get("text"),
+            "text": pair.text,
             "index": facts.get("index"),
             "picture": self._images.number(image, is_needed=is_flip),
             "box": facts.get("box_frac"),

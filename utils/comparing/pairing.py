@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from utils.analysis.paired import PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, boards_of, notes_of
-from utils.comparing.runs import ComparedRun
+from utils.comparing.runs import ComparedRun, ScoredSet
+from utils.comparing.wordings import by_element, wording_notes
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.protocol import (
@@ -34,7 +35,8 @@ from utils.published import Published
 from utils.text import counted
 
 _RESULT = ("chosen", "ended", "checks")
-_TRUTH = ("text", "split", "platform", "options", "answer", "box_frac", "file_wh")
+_TRUTH = ("platform", "options", "answer", "box_frac", "file_wh")
+_QUESTION = ("text", "split")
 
 
 class Outcome(StrEnum):
@@ -71,8 +73,22 @@ class SamplePair(NamedTuple):
 
     @property
     def has_same_truth(self) -> bool:
-        """Whether question and ground truth are the same in both runs."""
-        return all(self.run.get(name) == self.baseline.get(name) for name in _TRUTH)
+        """Whether question and ground truth are the same, or one element is asked for."""
+        names = _TRUTH if self.is_reworded else (*_TRUTH, *_QUESTION)
+        return all(self.run.get(name) == self.baseline.get(name) for name in names)
+
+    @property
+    def is_reworded(self) -> bool:
+        """Whether both ask for one element of a table in the wordings that the table has."""
+        return self.run.get("wording") != self.baseline.get("wording")
+
+    @property
+    def text(self) -> str | None:
+        """The question; both where an element is asked for in different words."""
+        if self.is_reworded:
+            return f"A: {self.baseline.get('text')} B: {self.run.get('text')}"
+        text: str | None = self.run.get("text")
+        return text
 
     @property
     def has_other_images(self) -> bool:
@@ -194,6 +210,7 @@ def compare(
     if len(runs) > 1 and not any(pair.samples for pair in pairs):
         raise UserError(_nothing_in_common(runs, pairs))
     notes = [note for run in runs for note in run.notes()]
+    notes += wording_notes(runs)
     notes += notes_of(runs, published)
     if len(runs) == 1:  # those of several stand beside their differences
         for name, scored in runs[0].sets.items():
@@ -222,11 +239,7 @@ def _nothing_in_common(runs: Sequence[ComparedRun], pairs: Sequence[PairOfRuns])
 
 def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRuns:
     run_set, baseline_set = run.sets[dataset], baseline.sets[dataset]
-    pairs = [
-        SamplePair(run_set.samples[key], facts)
-        for key, facts in baseline_set.samples.items()
-        if key in run_set.samples
-    ]
+    pairs = _pairs_of_samples(run_set, baseline_set)
     common = [pair for pair in pairs if pair.has_same_truth]
     differences: list[Difference] = []
     if run_set.has_score and baseline_set.has_score:
@@ -252,6 +265,19 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
     )
 
 
+def _pairs_of_samples(run_set: ScoredSet, baseline_set: ScoredSet) -> list[SamplePair]:
+    """Return the samples that both have; those of other wordings by the element they ask for."""
+    run_samples, baseline_samples = run_set.samples, baseline_set.samples
+    if run_set.wordings and baseline_set.wordings and run_set.wordings != baseline_set.wordings:
+        run_samples = by_element(run_samples.values())
+        baseline_samples = by_element(baseline_samples.values())
+    return [
+        SamplePair(run_samples[key], facts)
+        for key, facts in baseline_samples.items()
+        if key in run_samples
+    ]
+
+
 def _notes_on(
     run: ComparedRun,
     baseline: ComparedRun,
@@ -271,6 +297,9 @@ def _notes_on(
     run_set, baseline_set = run.sets[dataset], baseline.sets[dataset]
     noun = noun_of(run_set.level)
     notes = [f"{counted(len(common), noun)} in common"]
+    if common and common[0].is_reworded:
+        wordings = [", ".join(side.wordings) for side in (baseline_set, run_set)]
+        notes.append(f"the same elements in other words: A {wordings[0]}, B {wordings[1]}")
     changed = len(pairs) - len(common)
     if changed:
         notes.append(f"{counted(changed, noun)} left out: question or ground truth differs")

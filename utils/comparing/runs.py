@@ -33,6 +33,12 @@ class ScoredSet:
     doubts: Sequence[str]  # what audits say against the score, in a clause each
     has_score: bool = True  # False: most samples have no answer, so no figure is shown
 
+    @property
+    def wordings(self) -> list[str]:
+        """The wordings in which its table asks for elements; [] where there is one only."""
+        wordings = {str(facts.get("wording") or "") for facts in self.samples.values()}
+        return sorted(wordings - {""})
+
     def notes(self) -> list[str]:
         """Return what a reader must know about its figures."""
         noun = noun_of(self.level)

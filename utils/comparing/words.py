@@ -232,7 +232,7 @@ def _flip(flip: SamplePair) -> Iterator[str]:
     facts = flip.run
     label = ", ".join(str(facts.get(name)) for name in ("platform", "split", "key"))
     room = max(20, WIDTH - 6 - len(label))
-    yield f"  {one_line(str(facts.get('text')), room)}  [{label}]"
+    yield f"  {one_line(str(flip.text), room)}  [{label}]"
     yield f"      {one_line(f'right: {truth_of(flip)}', WIDTH - 6)}"
     for side, facts_of_side in (("A", flip.baseline), ("B", flip.run)):
         parsed = f"  → {one_line(parsed_text(facts_of_side), 40)}"

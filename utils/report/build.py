@@ -27,7 +27,7 @@ from utils.report.data_files import (
     value_of,
     write_script,
 )
-from utils.report.overview import NO_ANSWER, Tally, run_checks, scores_of
+from utils.report.overview import NO_ANSWER, Tally, run_checks, scores_of, shared_rows
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
 from utils.report.run_facts import REPORT_FOLDER, is_whole, model_entry, run_facts, stops
@@ -244,6 +244,7 @@ class _ReportData:
         self._totals: Counter[str] = Counter()
         self._images: set[Any] = set()
         self._levels: dict[str, str] = {}
+        self._tallies: list[Tally] = []
 
     def write(self) -> None:
         """Write all data files."""
@@ -256,6 +257,8 @@ class _ReportData:
             datasets.append(self._add_dataset(scored, analysis))
             checks += checks_of(scored.dataset, scored.level, analysis)
             model = scored.model
+        for dataset, tally in zip(datasets, self._tallies, strict=True):
+            dataset["terms"] = dataset["terms"] or shared_rows(tally, self._tallies)
         self._totals["images"] = len(self._images)
         if any(not dataset["no_score"] for dataset in datasets):
             checks += run_checks(self._totals, model_entry(self._manifest))
@@ -289,6 +292,7 @@ class _ReportData:
         replaced = self._replaced_images(samples.digests, entry)
         for line in replaced:
             print(f"warning: {name}: {line}")
+        self._tallies.append(tally)
         self._totals.update(tally.counts)
         if unit_of(level) == "image":
             self._images |= samples.units

@@ -107,6 +107,8 @@ class Tally:
         self.counts: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
         self.apps: dict[str, set[str]] = {}  # as the list filters by them, of each application
+        self.folders: set[str] = set()  # that its images lie in, by name
+        self.taken_from: Counter[str] = Counter()  # samples by the folder of another table
         self._examples: dict[str, tuple[list[Json], list[Json]]] = {}
 
     def add(self, facts: Facts, row: int) -> list[str]:
@@ -125,6 +127,9 @@ class Tally:
             tags.append(DECLINED)
         for name in facts.get("apps") or ():
             self.apps.setdefault(str(name), set()).add(str(facts.get("app")))
+        self.folders.add(str(facts.get("image")).partition("/")[0])
+        if facts.get("taken_from"):
+            self.taken_from[facts["taken_from"]] += 1
         self.outcomes[outcome] += 1
         self.counts.update(["samples", *tags])
         self.counts["requests"] += attempts
@@ -201,6 +206,18 @@ class Tally:
         if outcome == NO_ANSWER:
             link["status"] = "ok"
         return link
+
+
+def shared_rows(tally: Tally, tallies: Sequence[Tally]) -> str:
+    """Say how many rows come from another table that the run has as well; "" for none."""
+    sentences = [
+        f"{count} of its {tally.counts['samples']:,} rows come from {other.dataset}, which this "
+        "run has as well: the two scores are not independent."
+        for folder, count in tally.taken_from.items()
+        for other in tallies
+        if folder in other.folders
+    ]
+    return " ".join(sentences)
 
 
 def run_checks(counts: Mapping[str, int], entry: Mapping[str, Any]) -> list[Json]:
