@@ -1,5 +1,6 @@
 # make demo    scores the embedded baseline on the sample data; no torch, no key, no download of data
 # make demo-live   lets the same baseline act in live worlds: 20 tasks of L3 and L4 in a browser
+# make jupyterlab  installs JupyterLab for the tasks jupyterlab/* of L3 and L4 (0.25 GB)
 # make test    everything that is tested, local models included (installs torch, about 6 GB)
 # make check   lint, format, types
 # make test-vllm   imp_type "vllm" against a real vLLM on the CPU, in .venv-vllm (3.5 GB)
@@ -9,13 +10,15 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PIP = .venv/bin/python -m pip install --disable-pip-version-check --quiet -c requirements/dev_env.txt
 
-.PHONY: demo demo-live test check test-vllm pictures clean
+.PHONY: demo demo-live jupyterlab test check test-vllm pictures clean
 
 demo: .venv/demo.installed
 	LMUData=sample_data .venv/bin/python evaluate.py --config configs/config_demo.json
 
 demo-live: .venv/live.installed
 	.venv/bin/python evaluate.py --config configs/config_live.json --limit 10
+
+jupyterlab: .venv/jupyterlab.installed
 
 test: .venv/dev.installed
 	OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
@@ -49,6 +52,10 @@ clean:
 .venv/live.installed: requirements/live.txt requirements/dev_env.txt .venv/demo.installed
 	$(PIP) -r requirements/live.txt
 	command -v chromium chromium-browser google-chrome || .venv/bin/python -m playwright install chromium
+	touch $@
+
+.venv/jupyterlab.installed: requirements/jupyterlab.txt requirements/dev_env.txt .venv/live.installed
+	$(PIP) -r requirements/jupyterlab.txt
 	touch $@
 
 .venv/dev.installed: $(wildcard requirements/*.txt) | .venv/bin/python

@@ -28,6 +28,7 @@ from benchmarks.worlds.suites import (
     Suite,
     Task,
     ids_of,
+    is_requested,
     problems_of,
     suites_of,
     tasks_of,
@@ -145,8 +146,7 @@ class LiveBenchmark(Benchmark):
 
     def _is_requested(self, task_id: str) -> bool:
         """Return whether the config's `tasks` have a task; `platforms` may still leave it out."""
-        patterns = self.settings.tasks
-        return not patterns or any(fnmatch.fnmatch(task_id, pattern) for pattern in patterns)
+        return is_requested(task_id, self.settings.tasks)
 
     def _ids(self) -> list[str]:
         """Return all tasks that the config could name."""

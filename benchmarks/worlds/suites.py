@@ -19,6 +19,7 @@ code of the world and `world_data` are what they were. So a scripted solution is
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import importlib
 from collections.abc import Callable, Sequence
@@ -36,10 +37,16 @@ SUITES = {
     "L3": {
         "office": "benchmarks.worlds.office.suite",
         "miniwob": "benchmarks.worlds.pages.miniwob",
+        "jupyterlab": "benchmarks.worlds.jupyterlab.suite",
     },
-    "L4": {"office": "benchmarks.worlds.office.suite"},
+    "L4": {
+        "office": "benchmarks.worlds.office.suite",
+        "jupyterlab": "benchmarks.worlds.jupyterlab.suite",
+    },
 }
 """The suites of a level, in the order of their tasks."""
+OPTIONAL = frozenset({"jupyterlab"})
+"""Suites that are played only where the config's `tasks` name them: their packages are optional."""
 TEXTS = ("id", "goal", "platform", "category")
 NOT_PLAYED = ("tasks", "problems")  # methods of an environment; what `tasks` returns counts itself
 Task = dict[str, Any]
@@ -95,6 +102,18 @@ def ids_of(name: str, suite: Suite, level: str) -> list[str] | None:
     """Return the ids of a suite's tasks, or None: they have to be made to be known."""
     names = getattr(suite, "names", None)
     return None if names is None else [f"{name}/{task}" for task in names(level)]
+
+
+def is_requested(task_id: str, patterns: Sequence[str]) -> bool:
+    """Return whether the config's `tasks` have a task; without any, all but the `OPTIONAL` ones.
+
+    A task of an optional suite is had by patterns that begin with its name: "jupyterlab/*".
+    """
+    name = task_id.partition("/")[0]
+    if name in OPTIONAL:
+        patterns = [pattern for pattern in patterns if pattern.startswith(f"{name}/")]
+        return any(fnmatch.fnmatch(task_id, pattern) for pattern in patterns)
+    return not patterns or any(fnmatch.fnmatch(task_id, pattern) for pattern in patterns)
 
 
 def tasks_of(

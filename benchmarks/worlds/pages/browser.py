@@ -26,7 +26,7 @@ from benchmarks.worlds.pages.settle import WATCH, Requests, settle
 from utils.contracts import WH, WorldError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog, Page, Route
+    from playwright.sync_api import Browser, Dialog, Page, Route, WebSocket
 
 START_S = 120.0  # for the browser to start: several at once, from a slow disk
 PATIENCE_S = 30.0  # for opening a page, and for one step; after that the browser is killed
@@ -277,7 +277,7 @@ class Tab:
         for event, handler in (
             ("dialog", self._answer_dialog),
             ("filechooser", lambda _: self._note("Files of this computer cannot be chosen.")),
-            ("websocket", lambda socket: self._refuse(socket.url)),  # no route sees it
+            ("websocket", self._note_websocket),
             ("download", lambda _: self._note("Nothing can be downloaded.")),
             ("crash", lambda _: setattr(self, "_crashed", True)),
             ("request", lambda request: self._requests.update({request: time.monotonic()})),
@@ -343,6 +343,11 @@ class Tab:
     def _refuse_route(self, route: Route) -> None:
         self._refuse(route.request.url)
         route.abort()
+
+    def _note_websocket(self, socket: WebSocket) -> None:
+        """Refuse a websocket that leads elsewhere; no route sees it, the proxy stops it."""
+        if not socket.url.replace("ws://", "http://", 1).startswith(self._prefix):
+            self._refuse(socket.url)
 
     def _refuse(self, url: str) -> None:
         self.refused.append(url[:MAX_NOTE_LENGTH])

@@ -90,21 +90,26 @@ def written(level: str) -> tuple[Row, ...]:
     return tuple(tasks)
 
 
-def variant(task: Mapping[str, Any], seed: int) -> Row:
+def variant(task: Mapping[str, Any], seed: int, also: Sequence[str] = ()) -> Row:
     """Return the variant of a task for a seed.
+
+    Args:
+        task: as it is written down.
+        seed: of the week, and of what the task draws.
+        also: names of further entries of the task, in which variables are replaced.
 
     Raises:
         UserError: there is none: a query has no row, or a fact several, a change of the world
             matches no row, or a text names an unknown variable.
     """
     try:
-        return _variant(task, seed)
+        return _variant(task, seed, also)
     except (KeyError, ValueError, TypeError) as error:
         why = f"it cannot be made from this week of the office: {error}. Take another seed"
         raise UserError(f"task office/{task.get('id')}, seed {seed}: {why}") from error
 
 
-def _variant(task: Mapping[str, Any], seed: int) -> Row:
+def _variant(task: Mapping[str, Any], seed: int, also: Sequence[str]) -> Row:
     rng = random.Random(f"{task['id']} {seed}")
     variables: Row = {}
     _draw(task.get("draw", {}), variables, _drawing_store(seed), rng)
@@ -114,7 +119,7 @@ def _variant(task: Mapping[str, Any], seed: int) -> Row:
     result = {name: task[name] for name in ("id", "apps", "category")}
     result["seed"] = seed
     result["setup"] = setup
-    for name in ("goal", "answer", "feasible", "tolerates"):
+    for name in ("goal", "answer", "feasible", "tolerates", *also):
         if name in task:
             result[name] = _filled(task[name], variables)
     result["expect"] = _repeated(task.get("expect", []), variables)

@@ -1,0 +1,59 @@
+"""Tasks in JupyterLab: what they are made of, and that solutions solve them in a browser."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.l3_task_automation import GUITaskAutomation
+from benchmarks.worlds.jupyterlab import suite
+from benchmarks.worlds.jupyterlab.checks import edited, tree_of
+from benchmarks.worlds.jupyterlab.tasks import tasks
+from tests.support.browser import need_browser
+from tests.support.lab import need_lab
+from tests.support.lab_oracle import LabOracle
+
+LEVELS = ("L3", "L4")
+EVERY = {task["id"]: task for level in LEVELS for task in tasks(level, [0])}
+PLAYED = (("file_rename", 0), ("text_line_add", 1))
+"""Solutions that have most kinds of steps; `perf.lab_solutions` plays all."""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    need_lab()
+    need_browser()
+    world = suite.open_world(tmp_path_factory.mktemp("shots"))
+    yield world
+    world.close()
+
+
+def test_tasks_are_played_only_where_the_config_names_them():
+    def ids(**settings):
+        benchmark = GUITaskAutomation(Path(), Path())
+        benchmark.configure(settings)
+        return {sample.line["task_id"].partition("/")[0] for sample in benchmark.load("all")[0]}
+
+    assert ids() == {"office", "miniwob"}
+    assert ids(tasks=["*file*"]) == {"office"}
+    assert ids(tasks=["jupyterlab/file_*"]) == {"jupyterlab"}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_edit_fits_the_files_that_its_task_begins_with(level, seed):
+    for task in tasks(level, [seed]):
+        start = tree_of({"files": task["files"], "settings": {}})
+        edits = [edit if edit[0] != "any_of" else edit[1][0] for edit in task.get("edits", ())]
+        changed = edited(start, edits) != start
+        assert changed or task.get("answer") or task["expect"] or not task.get("feasible", True), (
+            task["id"]
+        )
+        assert task["ways"], task["id"]
+
+
+@pytest.mark.parametrize(("name", "way"), PLAYED)
+def test_a_solution_solves_its_task_with_mouse_and_keyboard(world, name, way):
+    task = EVERY[name]
+    world.reset(task)
+    LabOracle(world).play([task["oracle"], *task["ways"]][way])
+    assert [text for fits, text in world.evaluate().lines if not fits] == [], task["goal"]
