@@ -17,7 +17,7 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
     REQUIRED = "PIL blake3 dotenv filelock numpy pybase64 pydantic tqdm xlsxwriter"
     stop_unless_ready(*REQUIRED.split(), program="evaluate.py")
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +47,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_command([*map(str, sys.argv[1:] if arguments is None else arguments)], REGISTRY)
 
 
-def run(config: str | Path, **options: Any) -> list[RunResults]:
+def run(config: str | Path | Mapping[str, Any], **options: Any) -> list[RunResults]:
     """Run a config from Python, as the command line does, in this process.
 
-        results = run("configs/my_model.json", model="my-model", limit=20)
+        results = run("configs/my_model.json", model="my-model", limit=20, quiet=True)
         results[0].table("GUIElementGrounding")
 
     Args:
-        config: the config file.
+        config: the config file, or a dict with what it would hold.
         options: those of the command line with `_` for `-`: `data`, `model` (a name or a list),
-            `work_dir`, `mode`, `api_nproc`, `limit`, `fresh=True`, ...
+            `work_dir`, `set`, `mode`, `api_nproc`, `limit`, `fresh=True`, `quiet=True`, ...
 
     Returns:
         The results of each model, in the order of the config. Samples without an answer count as

@@ -308,6 +308,25 @@ def test_a_run_that_cannot_work_stops_at_once_and_says_what_to_do(reply, said, s
 
 
 @pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        (["other", "mock-7b"], '- the server offers "mock-7b", "other". '),
+        (["other", "mokc"], '- the server offers "mokc", "other". '),
+        (["mock"], "no model mock. "),  # it is the path that is wrong
+        ([], "no model mock. "),
+        (None, "no model mock. "),
+    ],
+)
+@pytest.mark.parametrize("arguments", [(), ("--check", "--ping")])
+def test_a_wrong_model_name_is_told_what_the_server_offers(arguments, models, said, stage_for):
+    stage = stage_for(lambda request: error(404, "no model mock"))
+    stage.server.models = models
+    ran = stage.run(*arguments)
+    assert ran.code != 0 and said.rstrip(". ") in ran.output
+    assert ("offers" in ran.output) == ("offers" in said)
+
+
+@pytest.mark.parametrize(
     "refusal",
     [
         error(401),

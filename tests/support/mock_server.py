@@ -83,7 +83,12 @@ class MockServer:
         answer: called with each request; returns a `Reply`. It may block to hold a request, and
             a test may replace it.
         port: to listen on; 0: any.
+
+    Attributes:
+        models: what `GET /v1/models` lists; None: there is no such path.
     """
+
+    models: list[str] | None = None
 
     def __init__(
         self, answer: Callable[[Request], Reply] = lambda _: Reply(), port: int = 0
@@ -105,6 +110,18 @@ class MockServer:
 
             def log_message(self, *_: object) -> None:
                 """Keeps test output clean."""
+
+            def do_GET(self) -> None:
+                if outer.models is None or self.path != "/v1/models":
+                    self.send_error(404)
+                    return
+                names = [{"id": name, "object": "model"} for name in outer.models]
+                data = json.dumps({"object": "list", "data": names}).encode()
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
 
             def do_POST(self) -> None:
                 length = int(self.headers.get("content-length", 0))

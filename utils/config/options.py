@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +18,7 @@ from utils.errors import UserError
 from utils.images import expand_home
 from utils.text import did_you_mean, listed
 
+CALL = "run()"  # how messages name a call from Python, and a config that it holds
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 
 EXAMPLES = """\
@@ -70,6 +72,12 @@ class Options:
     work_dir: Path = _option(
         Path("outputs"), "where results go (default: EVAL_WORK_DIR, else ./outputs)", "DIR", Path
     )
+    set: tuple[str, ...] = _option(
+        (),
+        "change the config for once: model.x.generate_cfg.temperature=0.2",
+        "KEY=VALUE",
+        **SEVERAL,
+    )
     mode: str = _option(
         "all", "infer: query only; eval: score what is there", choices=("all", "infer", "eval")
     )
@@ -95,7 +103,15 @@ class Options:
     report: bool = _option(True, "no report page beside the scores")
     small_images: bool = _option(False, "the report holds small copies of the images")
     verbose: bool = _option(False, "tracebacks of user functions, reasons by sample")
+    quiet: bool = _option(False, "print only warnings and problems")
+    runs: bool = _option(False, "instead of a run: list all runs of the work-dir anew, then stop")
     arguments: tuple[str, ...] = ()  # as they were typed
+    content: str | None = None  # JSON that stands for the config file
+
+    @property
+    def config_text(self) -> bytes:
+        """The content of the config file."""
+        return self.config.read_bytes() if self.content is None else self.content.encode()
 
     @property
     def to_go_on(self) -> str:
@@ -106,7 +122,7 @@ class Options:
 
 _WITH_VALUE = {
     option.name.removesuffix("_s") for option in fields(Options) if "metavar" in option.metadata
-} | {"data", "model", "mode"}
+} | {"data", "model", "mode", "set"}
 
 
 class UsageError(UserError):
@@ -140,26 +156,37 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
         raise UsageError(f"{error}; see --help. Nothing was run.") from None
 
 
-def options_of(config: str | Path, keywords: Mapping[str, Any]) -> Options:
+def options_of(config: str | Path | Mapping[str, Any], keywords: Mapping[str, Any]) -> Options:
     """The options of a call of `evaluate.run`, checked as those of the command line are.
 
+    The config is a file, or what such a file would hold.
     They are `keywords` with `_` for `-`: texts and numbers, lists for `data` and `model`, True and
     False for a switch; None for the default.
     """
+    content = None
+    if isinstance(config, Mapping):
+        content, config = _as_json(config), CALL
     typed = [f"--config={config}"]
     for name, value in keywords.items():
-        if name in ("check", "ping", "parity", "compare"):
-            raise UserError(f"run(): {name} produces no results; use the command line")
+        if name in ("check", "ping", "parity", "compare", "runs", "recipes", "version"):
+            raise UserError(f"{CALL}: {name} produces no results; use the command line")
         takes_value = name in _WITH_VALUE
         if isinstance(value, bool) and takes_value:
             keyword = f"{name}={value}"
-            raise UserError(f"run(): {keyword}: {name} takes a value, or None for its default")
+            raise UserError(f"{CALL}: {keyword}: {name} takes a value, or None for its default")
         if isinstance(value, bool):
             typed += [_flag(name)] if value is not (name == "report") else []
         elif value is not None:
             values = value if isinstance(value, (list, tuple)) else [value]
             typed += [f"{_flag(name)}={item}" for item in values]
-    return _options(typed, program="run()")
+    return replace(_options(typed, program=CALL), content=content)
+
+
+def _as_json(config: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(config, default=os.fspath)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{CALL}: the config must be as in a JSON file: {error}") from None
 
 
 def _flag(name: str) -> str:
@@ -179,6 +206,8 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
     flags = {_flag(o.name.removesuffix("_s")): o for o in fields(Options) if o.metadata}
     for flag, option in flags.items():
         parser.add_argument(flag, dest=option.name, **option.metadata)
+    version = "instead of a run: print the version, then stop"
+    parser.add_argument("--version", action="store_true", help=version)
     recipes = "instead of a run: list the recipes of model families, then stop"
     parser.add_argument("--recipes", action="store_true", help=recipes)
     compare = "instead of a run: finished runs side by side; see compare.py --help"
@@ -190,9 +219,10 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         parser.error("; ".join(f"unknown option {n}{did_you_mean(n, flags)}" for n in names))
     if unknown:
         parser.error(f"{unknown[0]}: belongs to no option; a config is named by --config")
-    if "config" not in values:
+    if "config" not in values and not values.get("runs"):
         parser.error("--config FILE is missing")
     work_dir = values.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or "outputs"
+    values["set"] = tuple(values.get("set", ()))
     for key in ("data", "model"):
         values[key] = tuple(dict.fromkeys(values.get(key, ())))
     values["work_dir"] = expand_home(work_dir)
@@ -203,6 +233,7 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         (o.ping and not o.check, "--ping needs --check"),
         (o.parity and (o.check or o.mode != "all"), "--parity does not go with --check or --mode"),
         (o.small_images and not o.report, "--small-images does not go with --no-report"),
+        (o.quiet and o.verbose, "--quiet and --verbose cannot be combined"),
         (o.fresh and o.reuse, "--fresh and --reuse cannot be combined"),
     ):
         if is_wrong:

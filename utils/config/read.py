@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from utils.config import schema
+from utils.config.changes import apply_changes
 from utils.config.endpoint import lacks_scheme, parse_endpoint
 from utils.config.environment import read_text
 from utils.config.recipes import FilledIn, fill_in
@@ -61,12 +62,15 @@ def read_config(
     unset: str | None = None,  # stands for a variable that is not set; None: that is a problem
     arguments: Arguments = lambda *_: (),  # what is wrong with those of a model, by its imp_type
     grounding: Collection[str] = (),  # data sets that ask for a point
+    content: str | None = None,  # stands for the file's
+    changes: Iterable[str] = (),  # of `--set`
 ) -> ConfigReading:
     """Reads a config file and finds everything that is wrong with it."""
     try:
         if path.suffix == ".py" and (twin := path.with_suffix(".json")).is_file():
             raise ValueError(f"config files are JSON, and there is {twin}: use --config {twin}")
-        plain = read_plain(read_text(path), environ, unset)
+        text = read_text(path) if content is None else content
+        plain = read_plain(text, environ, unset, lambda value: apply_changes(value, changes))
     except FileNotFoundError:
         files = {file.stem: file.name for file in sorted(path.parent.glob("*.json"))}
         best = nearest(path.stem, files)  # what all names end in makes none of them near

@@ -27,6 +27,7 @@ from utils.config.endpoint import PLACEHOLDER_KEY
 from utils.config.text import key_path, names_in, substitute
 
 MASK = "[secret]"
+NOT_QUIET = ("warning: ", "problem: ", "left out: ", "Interrupted. ")  # printed with --quiet, too
 _DUMMIES = (PLACEHOLDER_KEY, "lm-studio", "not-needed", "sk-no-key-required")
 
 _QUERY = re.compile(r"(?:[?&;]|\A--)(?P<name>[^=&;]*)=(?P<value>(?:(?!;[\w-]+=)[^&#])+)")
@@ -110,13 +111,20 @@ class OutputStream:
 
     Hours of answers must not end at a progress line: because its reader left (`| head`), the disk
     of a console log is full, or the encoding lacks a character, which is spelt out then. With a
-    `prefix` before each line, only the last state of a progress bar is shown.
+    `prefix` before each line, only the last state of a progress bar is shown; with `is_quiet`,
+    only lines that say that something is wrong.
     """
 
     def __init__(
-        self, stream: TextIO, secrets: SecretFilter | None = None, prefix: str = ""
+        self,
+        stream: TextIO,
+        secrets: SecretFilter | None = None,
+        prefix: str = "",
+        *,
+        is_quiet: bool = False,
     ) -> None:
         self._stream, self.prefix, self._rest = stream, prefix, ""
+        self._is_quiet = is_quiet
         self._secrets = secrets or SecretFilter()
 
     def hide(self, secrets: SecretFilter) -> None:
@@ -128,6 +136,9 @@ class OutputStream:
         if self.prefix:
             *lines, self._rest = (self._rest + visible).split("\n")
             visible = "".join(f"{self.prefix}{line.rpartition(chr(13))[2]}\n" for line in lines)
+        elif self._is_quiet:
+            *lines, self._rest = (self._rest + visible).split("\n")
+            visible = "".join(f"{line}\n" for line in lines if line.startswith(NOT_QUIET))
         with suppress(OSError, ValueError):  # ValueError: it is closed
             try:
                 self._stream.write(visible)
@@ -165,6 +176,11 @@ def protect_output(secrets: SecretFilter | None = None) -> None:
             setattr(sys, name, stream)
         if stream is not None and secrets is not None:
             stream.hide(secrets)
+
+
+def quieten() -> None:
+    """Let stdout show only what is wrong from now on; stderr shows nothing else anyway."""
+    sys.stdout = OutputStream(sys.stdout, is_quiet=True)  # type: ignore[assignment]
 
 
 def is_common(secret: str) -> bool:

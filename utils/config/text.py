@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -79,13 +79,19 @@ def names_in(text: str) -> list[str]:
     return _NAME.findall(text)
 
 
-def read_plain(text: str, environ: Mapping[str, str], unset: str | None = None) -> PlainConfig:
+def read_plain(
+    text: str,
+    environ: Mapping[str, str],
+    unset: str | None = None,
+    change: Callable[[Any], list[str]] = lambda _: [],
+) -> PlainConfig:
     """Read the text of a config file: JSON with comments and trailing commas.
 
     Args:
         text: what the file says.
         environ: where `${NAME}` is looked up.
         unset: stands for a variable that is not set; None: that is a problem.
+        change: changes the value in place before names are replaced; returns problems.
 
     Raises:
         ValueError: it is not JSON; says where and why, and quotes nothing, which could be a secret.
@@ -95,6 +101,7 @@ def read_plain(text: str, environ: Mapping[str, str], unset: str | None = None) 
     result = PlainConfig()
     try:
         value = loads(text, allow=_ALLOWED, hooks={"object": _Object})
+        result.problems += change(value)
         result.value = _replaced(value, (), result, environ, unset)
     except JSONSyntaxError as error:
         message = f"{error.msg}; {_ADVICE}" if text.strip() else "the file is empty"
@@ -108,8 +115,8 @@ def _replaced(
     value: Any, path: KeyPath, result: PlainConfig, environ: Mapping[str, str], unset: str | None
 ) -> Any:
     """A value with `${NAME}` replaced in its texts; notes in `result` what there is to know."""
-    if isinstance(value, _Object):
-        for name in value.repeated:
+    if isinstance(value, dict):
+        for name in value.repeated if isinstance(value, _Object) else ():
             problem = "this key is given more than once; keep one of them"
             result.problems.append(f"{key_path(*path, name)}: {problem}")
         return {

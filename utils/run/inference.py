@@ -63,7 +63,9 @@ def infer(
     has_all = all(job.answers.knows(sample.key) for job in jobs for sample in job.samples)
     if options.fresh or not has_all:
         model.warm_up()
-    bar = console.ConsoleProgress(sum(len(job.samples) for job in jobs), model.name)
+    bar = console.ConsoleProgress(
+        sum(len(job.samples) for job in jobs), model.name, is_quiet=plan.options.quiet
+    )
     of_group = None if group is None else ranks.GroupProgress(bar, group, model.name)
     progress = of_group or bar
     began_s, began_cpu_s = time.monotonic(), time.process_time()

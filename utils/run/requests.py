@@ -191,7 +191,9 @@ def open_job(
         turns=[ranks[key] for key in keys],
         bad=data.bad,
         asking=spec.request_hashes,
-        made_with=made_with(plan.dump, plan.config.path, plan.options.arguments, spec.inputs),
+        made_with=made_with(
+            plan.dump, plan.options.config_text, plan.options.arguments, spec.inputs
+        ),
     )
     log.append(record)
     return Job(**vars(questions), log=log, run=LoggedRun(record, {}))

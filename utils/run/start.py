@@ -8,21 +8,32 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from utils.config.environment import load_dotenv_files
 from utils.config.options import HelpShown, Options, UsageError, parse_arguments
-from utils.config.secret_filter import protect_output
+from utils.config.secret_filter import protect_output, quieten
 from utils.engine.engine import Interrupted
 from utils.engine.interrupt import end_like_ctrl_c
 from utils.engine.ranks.group import Rank, rank_of
 from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
+from utils.report.all_runs import listed_runs, write_index
 from utils.results.load import RunResults, results_written
 from utils.run.check import check
 from utils.run.parity import plans_of, run_and_compare
 from utils.run.plan import Plan
 from utils.run.prepare import Registry, prepare
 from utils.run.runner import has_answers, run_plan
+from utils.runs.folder import drop_dead_links
+from utils.runs.provenance import version_text
+from utils.text import counted
+
+HOW_TO_DELETE = """\
+To delete a run, delete its folder, and with it the answers that are stored in it; what other runs
+hold stays. Then list again:
+  rm -r {0}/MODEL/T20260101_Gab12cd34
+  python evaluate.py --runs --work-dir {0}"""
 
 
 def run_command(arguments: Sequence[str], registry: Registry) -> int:
@@ -33,10 +44,17 @@ def run_command(arguments: Sequence[str], registry: Registry) -> int:
         return _compare(compared)
     if "--recipes" in arguments:
         return _list_recipes(registry)
+    if "--version" in arguments:
+        print(version_text())
+        return DONE
     rank: Rank | None = None
     try:
         load_dotenv_files()
         options = parse_arguments(arguments)
+        if options.runs:
+            return _list_runs(options.work_dir)
+        if options.quiet:
+            quieten()
         end_like_ctrl_c()
         rank = rank_of(os.environ)
         if rank is not None and not rank.leads:
@@ -61,6 +79,25 @@ def run_command(arguments: Sequence[str], registry: Registry) -> int:
 def _list_recipes(registry: Registry) -> int:
     for line in registry.recipe_lines():
         print(line)
+    return DONE
+
+
+def _list_runs(work_dir: Path) -> int:
+    """Write the list of all runs of a work-dir anew, and say how to delete one.
+
+    Raises:
+        UserError: there is no such folder, or it cannot be written.
+    """
+    if not work_dir.is_dir():
+        raise UserError(f"--work-dir {work_dir}: there is no such folder, so there are no runs")
+    dead = drop_dead_links(work_dir)
+    if dead:
+        print(f"{counted(dead, 'link')} into deleted runs removed")
+    runs = listed_runs(work_dir)
+    for run in runs:
+        print(f"{run.state:<8} {work_dir / run.folder}")
+    print(f"{counted(len(runs), 'run')}: {write_index(work_dir).absolute().as_uri()}")
+    print(HOW_TO_DELETE.format(work_dir))
     return DONE
 
 
@@ -93,6 +130,8 @@ def _run(options: Options, plans: Sequence[Plan], rank: Rank | None) -> int:
 
 def run_for_caller(options: Options, registry: Registry) -> list[RunResults]:
     """Run a config for a caller in Python; see `evaluate.run`."""
+    if options.quiet:
+        quieten()
     plan = replace(prepare(options, registry), is_quiet=True)
     _, outcomes = run_plan(plan)
     folders = list(

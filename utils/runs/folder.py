@@ -185,6 +185,18 @@ class RunFolder:
                 temporary.unlink(missing_ok=True)
 
 
+def drop_dead_links(work_dir: Path) -> int:
+    """Remove the links of models' folders that led into runs which were deleted; return how many.
+
+    The next run of the model makes new ones.
+    """
+    links = [link for link in work_dir.glob("*/*") if link.is_symlink() and not link.exists()]
+    dead = [link for link in links if not link.readlink().is_absolute()]
+    for link in dead:
+        link.unlink()
+    return len(dead)
+
+
 def foreign_owner(model: str, run: LoggedRun, home: Path) -> str | None:
     """Say that a run in a model's folder is one of another model, if that is so."""
     owner = run.begin.get("model", model)

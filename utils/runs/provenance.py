@@ -13,6 +13,7 @@ import os
 import platform
 import re
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -176,20 +177,24 @@ def _content(file: Path) -> str:
 
 
 def made_with(
-    config: Mapping[str, Any], file: Path, arguments: Sequence[str], inputs: Mapping[str, Any]
+    config: Mapping[str, Any], text: bytes, arguments: Sequence[str], inputs: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return provenance metadata of a run; never used to decide about reuse.
 
     Args:
-        config: the resolved config of `file`, without secrets.
+        config: the resolved config, without secrets.
+        text: the content of its file.
+        arguments: the command line.
         inputs: as in `RunSpec`.
     """
-    text = file.read_bytes()
     variables = re.findall(r"\$\{(\w+)\}", text.decode("utf-8", "replace"))
     return {
         **inputs,
         "config": dict(config),
-        "config_file": {"name": file.name, "sha256": hashlib.sha256(text).hexdigest()},
+        "config_file": {
+            "name": Path(config["path"]).name,
+            "sha256": hashlib.sha256(text).hexdigest(),
+        },
         "arguments": list(arguments),
         "git": git_state(PROJECT),
         "versions": versions(),
@@ -206,6 +211,14 @@ def versions() -> dict[str, str]:
         with suppress(metadata.PackageNotFoundError):
             by_package[package] = metadata.version(package)
     return by_package
+
+
+def version_text() -> str:
+    """Return the version of the program and its commit: `0.1.0 (ab12cd34)`."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
+    state = git_state(PROJECT)
+    changed = ", changed since" if state["dirty"] else ""
+    return f"{project['name']} {project['version']} ({state['commit'][:8]}{changed})"
 
 
 @functools.cache

@@ -39,14 +39,15 @@ SUMMARY = {  # what is counted, and what is said of it
 class ConsoleProgress:
     """A tqdm bar on a terminal; a plain line now and then where output is piped."""
 
-    def __init__(self, total: int, label: str) -> None:
+    def __init__(self, total: int, label: str, *, is_quiet: bool = False) -> None:
         self._total, self._label = total, label
         self._counts: Counter[str] = Counter()
         self._queried = 0
         self._began_s = time.monotonic()
         self._next_line_s = self._began_s + SECONDS_BETWEEN_LINES
         self._bar: Any = None
-        if sys.stderr.isatty():
+        self._is_quiet = is_quiet
+        if sys.stderr.isatty() and not is_quiet:
             from tqdm import tqdm
 
             columns = columns_of(sys.stderr)
@@ -97,6 +98,8 @@ class ConsoleProgress:
         return len(self._bar.format_meter(**texts))
 
     def _print_line(self) -> None:
+        if self._is_quiet:
+            return
         parts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
         took_s, done = time.monotonic() - self._began_s, self._counts.total()
         speed = pace(self._queried, took_s, self._total - done)

@@ -36,11 +36,13 @@ from utils.functions.calling import call_user_function, one_at_a_time, private_c
 from utils.functions.fingerprints import code_digest, digest
 from utils.images import read_header
 from utils.import_utils import no_collecting
+from utils.text import likeness, listed
 
 if TYPE_CHECKING:
     from utils.config.schema import Api, Vllm
 
 DEFAULT_TIMEOUT_S = 600.0
+LISTING_TIMEOUT_S = 5.0
 CONNECTING = "the environment's ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE or SSL_CERT_DIR"
 # Of generate_cfg: they say how to send a request, not what it asks.
 TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "extra_body"})
@@ -108,6 +110,7 @@ class APIModelWrapper(WrapperDefaults):
         )
         self._postprocess = postprocess_function and one_at_a_time(postprocess_function, lock)
         self._client: Any = None
+        self._offered_models: list[str] | None = None  # of the server; None: not requested yet
         self._client_lock = threading.Lock()
 
     def move_to(self, address: str) -> None:
@@ -244,11 +247,40 @@ class APIModelWrapper(WrapperDefaults):
             )
         except Exception as error:
             key_place = place_of_key(self._endpoint, os.environ)
-            raise as_call_error(error, time.monotonic() - began_s, key_place) from error
+            call_error = as_call_error(error, time.monotonic() - began_s, key_place)
+            if call_error.status_code == 404:
+                call_error.message += self._offer(options)
+            raise call_error from error
         image_sizes = [
             replace(sizes, sent_wh=wh) for sizes, wh in zip(image_sizes, sent_sizes, strict=True)
         ]
         return read_reply(response.content, image_sizes)
+
+    def _offer(self, options: Mapping[str, Any]) -> str:
+        """Return ` - the server offers "a", "b"`, the likeliest first; "" if that is not known.
+
+        Args:
+            options: of the request that met with a 404.
+        """
+        if self._offered_models is None:
+            self._offered_models = self._list_models(options)
+        requested = self._endpoint.model or ""
+        if not self._offered_models or requested in self._offered_models:
+            return ""
+        names = sorted(self._offered_models, key=lambda name: -likeness(requested, name))
+        return f" - the server offers {listed(names)}"
+
+    def _list_models(self, options: Mapping[str, Any]) -> list[str]:
+        import httpx2
+
+        options = {**options, "timeout": LISTING_TIMEOUT_S}
+        try:
+            response = self._client_or_new().get(
+                "/models", cast_to=httpx2.Response, options=options
+            )
+            return [str(model["id"]) for model in response.json()["data"]]
+        except Exception:  # noqa: BLE001  it is the 404 that is reported, whatever comes of this
+            return []
 
     def _client_or_new(self) -> Any:
         """Return the one pooled client, made when the first request is due."""
