@@ -25,7 +25,8 @@ def argument_findings(imp_type: str, entry: Mapping[str, Any]) -> Iterator[Findi
 
         if find_spec("openai") is None:
             yield ("imp_type",), "API models need the package openai: pip install openai"
-        yield from generate_findings(generate_cfg)
+        api = entry.get("api") if imp_type == "openai" else None
+        yield from generate_findings(generate_cfg, "responses" if api == "responses" else "chat")
     if imp_type == "vllm" and isinstance(entry.get("serve_args"), (dict, list)):
         for problem in serve_problems(entry["serve_args"]):
             yield ("serve_args",), problem

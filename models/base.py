@@ -19,8 +19,9 @@ from models.wrappers.local.defaults import (
     turns_of,
 )
 from models.wrappers.local.wrapper import LocalModelWrapper
+from models.wrappers.tool_results import tool_results
 from models.wrappers.vllm.wrapper import VllmModelWrapper
-from utils.contracts import Line, Message, Point
+from utils.contracts import CallError, Generation, Line, Message, Point, Sizes
 from utils.coordinates import (
     UITARS_MAX_PIXELS,
     UITARS_MIN_PIXELS,
@@ -39,11 +40,14 @@ __all__ = [
     "UITARS_MAX_PIXELS",
     "UITARS_MIN_PIXELS",
     "APIModelWrapper",
+    "CallError",
     "CustomModelWrapper",
+    "Generation",
     "Line",
     "LocalModelWrapper",
     "Message",
     "Point",
+    "Sizes",
     "UserError",
     "VllmModelWrapper",
     "after_thinking",
@@ -61,5 +65,6 @@ __all__ = [
     "px_to_frac",
     "read_size",
     "smart_resize",
+    "tool_results",
     "turns_of",
 ]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +16,14 @@ from typing import Any, ClassVar, Protocol
 from utils.sampling import limit_ranks
 
 Line = dict[str, Any]  # one row of an annotation file, with the data set's own types
-# A message with "turn": "new" begins a chat message of its own, whoever spoke before it.
 # {"role": "system" | "user" | "assistant", "type": "text" | "image", "value": text or path}
-Message = dict[str, str]
+# A message with "turn": "new" begins a chat message of its own, whoever spoke before it. The type
+# "message" is a reply in the form of the model's own API (`Generation.message`) and goes out as it
+# is; the role "tool", with "call_id", says what came of a tool call of it.
+Message = dict[str, Any]
 WH = tuple[int, int]  # width and height in pixels
 Point = tuple[float, float]  # x, y: fractions of the image if both are in 0..1, else pixels of it
+ToolCall = Mapping[str, Any]  # "id", "name", "arguments": an object, or the text if it is none
 Record = dict[str, Any]  # one line of a run's log; fields: `utils/runs/records.py`
 Facts = dict[str, Any]  # one line of a samples file; fields: `utils/scoring/samples.py`
 ParseFunction = Callable[[str, Mapping[str, Any]], Any]  # in one calling form: (response, meta)
@@ -106,7 +110,7 @@ class Prepared:
 class Generation:
     """What a model said, and how."""
 
-    text: str  # the raw reply; of a local model the completion alone, without special tokens
+    text: str  # what it wrote; of a local model the completion alone, without special tokens
     # After the user's postprocess function, where that must run beside the model (local models: it
     # takes token ids); None where it is applied anew at scoring time.
     reply: str | None = None
@@ -118,6 +122,21 @@ class Generation:
     postprocess_error: UserFunctionError | None = None
     latency_s: float | None = None  # of the model alone (the batch), where asking took longer
     runs_with: Mapping[str, str] = field(default_factory=dict)  # device, dtype, attention, if local
+    tool_calls: Sequence[ToolCall] = ()  # native ones, in order
+    message: Any = None  # what repeats the reply to the same API in later turns; None: the text
+
+    @property
+    def response(self) -> str:
+        """The text and behind it the tool calls, in the words of a model that writes them itself.
+
+        So one parse function reads a server with and without a tool-call parser.
+        """
+        calls = [
+            json.dumps({"name": call["name"], "arguments": call["arguments"]}, ensure_ascii=False)
+            for call in self.tool_calls
+        ]
+        written = [f"<tool_call>\n{call}\n</tool_call>" for call in calls]
+        return "\n".join([self.text, *written] if self.text else written)
 
 
 @dataclass(eq=False)
@@ -137,8 +156,7 @@ class CallError(Exception):
     """One attempt to get an answer failed; `retry_policy` decides what follows."""
 
     # "http" (an error status), "timeout", "connection", "dns", "refused_connection", "unreachable",
-    # "bad_body" (no usable answer), "tool_calls" (native ones in place of a text),
-    # "content_filter", "refusal" (the model's own), "model" (raised)
+    # "bad_body" (no usable answer), "content_filter", "refusal" (the model's own), "model" (raised)
     kind: str
     message: str
     status_code: int | None = None  # the HTTP status, or None

@@ -2,7 +2,9 @@
 
     parse_actions         the default prompt's: `Action: click(0.412, 0.090)`
     parse_uitars          UI-TARS: `Action: click(point='<point>735 512</point>')`
-    parse_computer_use    JSON: Qwen's `computer_use` calls, the computer tools of OpenAI and Claude
+    parse_computer_use    JSON: Qwen's `computer_use` calls, the computer tools of OpenAI and
+                          Claude, written in the reply or as native tool calls
+    parse_tool_calls      native tool calls; a reply without one ends the task, and is the answer
 
 Each reads points in the frame that is usual for it (the first one takes fractions, or pixels of the
 screenshot where a coordinate is above 1). The functions at the end of this file read them in the
@@ -34,7 +36,7 @@ from benchmarks.worlds.actions import (
     read_actions,
     read_keys,
 )
-from utils.contracts import ParseFunction, Point
+from utils.contracts import ParseFunction, Point, ToolCall
 from utils.coordinates import Frame, in_frame
 from utils.text import did_you_mean
 from utils.thinking import after_thinking
@@ -45,6 +47,7 @@ PIXELS_PER_NOTCH = 100  # where a model scrolls by pixels
 MOST_QWEN_NOTCHES = 30  # up to which its "pixels" are notches: it was trained on pyautogui's wheel
 LONGEST_READ = 100_000  # characters, from the end: what bounds the time that a reply takes
 MOST_BRACES = 200  # of which a JSON object is tried to be read
+INFEASIBLE = "INFEASIBLE"  # how an agent without an action for it says that it gives up
 Actions = list[Action] | None  # None: the reply names none
 
 
@@ -392,6 +395,18 @@ def _calls_of(written: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [written] if has_name else []
 
 
+def _read_tool_calls(tool_calls: Sequence[ToolCall], to_point: ToPoint) -> list[Action]:
+    """Return the actions of native tool calls; a tool without "action" is named by it."""
+    actions: list[Action] = []
+    for tool_call in tool_calls:
+        name, arguments = tool_call["name"], tool_call["arguments"]
+        if not isinstance(arguments, Mapping):
+            raise NoAction(f"the arguments of {name} are no JSON object: {arguments!r:.80}")
+        for call in _calls_of(arguments) or [{**arguments, "action": name}]:
+            actions.append(_action_of_json(call, to_point))
+    return actions
+
+
 def _action_of_json(call: Mapping[str, Any], to_point: ToPoint) -> Action:
     name = str(call.get("action", call.get("type")))
     if name not in _JSON_KINDS:
@@ -530,6 +545,8 @@ def parser(dialect: str, frame: Frame | None = None) -> ParseFunction:
     point_frame = usual_frame if frame is None else frame
 
     def parse(response: str, meta: Mapping[str, Any]) -> Actions:
+        if dialect == "computer_use" and meta.get("tool_calls"):
+            return _read_tool_calls(meta["tool_calls"], partial(_point, point_frame, meta))
         reply = response[-LONGEST_READ:]
         if "think" in reply.casefold():
             reply = after_thinking(reply)
@@ -552,6 +569,29 @@ def better_parser(replies: Sequence[str]) -> str:
                 if read_actions(parse(reply, meta), screen_wh):
                     counts[f"{__name__}.{parse.__name__}"] += 1
     return max(counts, key=counts.__getitem__, default="")
+
+
+def tool_call_parser(frame: Frame | None = None) -> ParseFunction:
+    """Return the parse function of agents that end a task by a reply without a tool call.
+
+    Its text is the answer or, behind the word INFEASIBLE, why the task cannot be done.
+    """
+    read_calls = parser("computer_use", frame)
+
+    def parse(response: str, meta: Mapping[str, Any]) -> Actions:
+        if meta.get("tool_calls"):
+            actions: Actions = read_calls(response, meta)
+            return actions
+        text = after_thinking(response).strip()
+        if not text:
+            return None
+        if text.upper().startswith(INFEASIBLE):
+            return [Action("fail", text=text[len(INFEASIBLE) :].lstrip(" :"))]
+        return [Action("answer", text=text)]
+
+    name = "parse_tool_calls" if frame is None else f"parse_tool_calls_{frame}"
+    parse.__name__ = parse.__qualname__ = name
+    return parse
 
 
 parse_actions = parser("actions")
@@ -589,3 +629,7 @@ parse_computer_use_per_cent = parser("computer_use", Frame.PER_CENT)
 parse_computer_use_width_1000 = parser("computer_use", Frame.WIDTH_1000)
 parse_computer_use_longest_1024 = parser("computer_use", Frame.LONGEST_1024)
 parse_computer_use_letterboxed = parser("computer_use", Frame.LETTERBOXED)
+
+parse_tool_calls = tool_call_parser()
+parse_tool_calls_fractions = tool_call_parser(Frame.FRACTIONS)
+parse_tool_calls_per_mille = tool_call_parser(Frame.PER_MILLE)

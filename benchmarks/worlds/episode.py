@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from utils.contracts import (
     Prompt,
     PromptOf,
     ReplyParsing,
+    ToolCall,
     UserFunctionError,
     World,
     WorldError,
@@ -25,9 +26,11 @@ from utils.text import cut
 
 MAX_CRASHES = 2  # of an episode's world by an action of the model: then it is the model's doing
 MAX_UNPARSED_IN_A_ROW = 3  # replies without an action: then the episode is over
-LONGEST_REPLY = 4000  # characters that are shown to people, and to the model as its own words
+LONGEST_REPLY = 4000  # characters that are shown to people
 LONGEST_QUOTE = 160  # characters of a reply without an action, where an episode is shown
 NO_ACTION = "No action could be read in this reply"
+UNCHANGED = "The screen did not change."
+NOT_DONE = "Not done, because the action before it failed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,27 @@ class Step:
     screen_wh: WH
     reply: str
     actions: tuple[Action, ...]
-    note: str = ""  # on what came of the actions, for the model
+    notes: list[str] = field(default_factory=list)  # on each action that was to be done
+    done_count: int = 0  # of the actions; the others came after one that failed, or that ended it
+    problem: str = ""  # why there are no actions
     is_settled: bool | None = None  # the screen was quiet in time; None: nothing was done
+    tool_calls: Sequence[ToolCall] = ()  # native ones of the reply
+    message: Any = None  # the reply in the form of the model's own API
 
     @property
     def calls(self) -> list[str]:
         """The actions in the default prompt's words."""
         return [str(action) for action in self.actions]
+
+    @property
+    def note(self) -> str:
+        """What came of the reply, in words for the model; "" where there is nothing to say."""
+        if not self.actions:
+            return f"{NO_ACTION}: {self.problem}" if self.problem else NO_ACTION
+        if len(self.actions) == 1:
+            return "".join(self.notes)
+        pairs = zip(self.calls, self.notes, strict=False)
+        return "\n".join(f"{call}: {note}" for call, note in pairs if note)
 
     def history_entry(self) -> dict[str, Any]:
         """Return what later prompts get of this step."""
@@ -62,7 +79,10 @@ class Step:
             "image_size": list(self.screen_wh),
             "reply": self.reply,
             "note": self.note,
+            "notes": self.notes,
             "actions": self.calls,
+            "tool_calls": list(self.tool_calls),
+            "message": self.message,
         }
 
     def record(self) -> dict[str, Any]:
@@ -71,9 +91,9 @@ class Step:
             "image_path": self.observation.image.name,
             "image_size": list(self.screen_wh),
             "app": self.observation.app,
-            "reply": self.reply,
+            "reply": _shortened(self.reply),
             "note": self.note,
-            "actions": [_without_defaults(action) for action in self.actions],
+            "actions": [_without_defaults(action) for action in self.actions[: self.done_count]],
             "said": self.calls,
         }
         if self.is_settled is not None:
@@ -171,7 +191,7 @@ def play(
 ) -> Generator[Prompt, Generation, Trajectory]:
     """Yield the prompts of an episode that has begun; each is sent the model's response.
 
-    A step is one reply. Of a reply with several actions all are done, up to one that ends it.
+    A step is one reply.
 
     Args:
         line: the task's; each prompt gets it with the state of the episode, see `state_of`.
@@ -188,31 +208,56 @@ def play(
         state = state_of(line, observation.image, screen_wh, steps, max_steps)
         generation = yield replace(prompt_of(state), image=observation.image)
         parsed = parse_reply(generation, state, screen_wh)
-        step = Step(observation, screen_wh, _shortened(generation.text), parsed.actions)
+        step = Step(
+            observation,
+            screen_wh,
+            generation.response,
+            parsed.actions,
+            problem=parsed.problem,
+            tool_calls=generation.tool_calls,
+            message=generation.message,
+        )
         steps.append(step)
-        if not parsed.actions:
-            step.note = f"{NO_ACTION}: {parsed.problem}" if parsed.problem else NO_ACTION
-            unparsed_in_a_row += 1
-            if unparsed_in_a_row == MAX_UNPARSED_IN_A_ROW:
-                return Trajectory("unread", steps, observation, parsed.error)
+        if parsed.actions:
+            unparsed_in_a_row = 0
+            observation, end_reason = _act(world, step)
+            if end_reason:
+                return Trajectory(end_reason, steps, observation)
             continue
-        unparsed_in_a_row = 0
-        for action in parsed.actions:
-            try:
-                observation = world.step(action)
-            except WorldError as error:
-                if error.deaths < MAX_CRASHES:
-                    raise
-                step.note = f"The world failed by this: {error}"
-                step.is_settled = False
-                return Trajectory("crash", steps, observation)
-            step.note = observation.note
-            step.is_settled = observation.state_ok
-            if action.kind in ENDS:
-                return Trajectory(action.kind, steps, observation)
-            if observation.has_ended:
-                return Trajectory("world", steps, observation)
+        unparsed_in_a_row += 1
+        if unparsed_in_a_row == MAX_UNPARSED_IN_A_ROW:
+            return Trajectory("unread", steps, observation, parsed.error)
     return Trajectory("budget", steps, observation)
+
+
+def _act(world: World, step: Step) -> tuple[Observation, str]:
+    """Do the actions of a reply in order, up to one that fails or that ends the episode.
+
+    An action has failed if the world has something to say about it. Returns the screen then, and
+    why the episode is over ("": it goes on).
+    """
+    observation = step.observation
+    for action in step.actions:
+        image_before = observation.image
+        step.done_count += 1
+        try:
+            observation = world.step(action)
+        except WorldError as error:
+            if error.deaths < MAX_CRASHES:
+                raise
+            step.notes.append(f"The world failed by this: {error}")
+            step.is_settled = False
+            return observation, "crash"
+        step.is_settled = observation.state_ok
+        is_end = action.kind in ENDS
+        is_unchanged = observation.image == image_before and not is_end
+        step.notes.append(observation.note or (UNCHANGED if is_unchanged else ""))
+        if is_end or observation.has_ended:
+            return observation, action.kind if is_end else "world"
+        if observation.note:
+            break
+    step.notes += [NOT_DONE] * (len(step.actions) - step.done_count)
+    return observation, ""
 
 
 def state_of(
@@ -222,7 +267,8 @@ def state_of(
 
     That is `image_path` and `image_size` of the screen now, `step` (from 1), `max_steps`, and
     `history`: of each earlier step its `image_path`, `image_size`, `reply`, `actions` (as texts),
-    and the `note` on what came of them.
+    the `notes` on what came of each of them and, in one text, `note`; its native `tool_calls`, and
+    `message`: the whole reply in the form of the model's own API, None where there is none.
     """
     return {
         **line,
@@ -247,8 +293,11 @@ def parse_response(
     try:
         reply = generation.reply
         if reply is None:
-            reply = reading.postprocess(generation.text)
-        meta = meta_of({**state, **known_sizes, **reading.limits})
+            reply = reading.postprocess(generation.response)
+        fields = {**state, **known_sizes, **reading.limits}
+        if generation.tool_calls:
+            fields["tool_calls"] = list(generation.tool_calls)
+        meta = meta_of(fields)
         return ParsedReply(read_actions(reading.parse(reply, meta), screen_wh) or ())
     except NoAction as error:
         return ParsedReply(problem=str(error))

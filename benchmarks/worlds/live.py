@@ -294,7 +294,7 @@ class LiveBenchmark(Benchmark):
         parsed = parse_response(reading, generation, state, screen_wh)
         if parsed.actions:
             return ReadReply([str(action) for action in parsed.actions])
-        text = generation.text if generation.reply is None else generation.reply
+        text = generation.response if generation.reply is None else generation.reply
         problem = str(parsed.error) if parsed.error else parsed.problem
         return ReadReply(problem=problem, better_parser=better_parser([text]))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from models.wrappers.api.replies import token_counts
 from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local.defaults import DEFAULTS_VERSION
 from models.wrappers.local.generating import free_memory
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 class CustomModelWrapper(WrapperDefaults):
     """Runs a class of the user's: `generate(message, *, dataset_name, **generate_cfg) -> str`.
+
+    It may return a `Generation` instead, which says more, and raise `CallError`s, which are retried
+    as those of a server are.
 
     The class is built with the `kwargs` block where it takes that, else without arguments; one call
     at a time unless it says `max_concurrency = N`. `model_identity` names the version of the model
@@ -83,21 +88,26 @@ class CustomModelWrapper(WrapperDefaults):
         """Call the user's class once.
 
         Raises:
-            CallError: it raised, or returned no text.
+            CallError: it raised one or anything else, or returned no text.
         """
         messages, generate_cfg = private_copy((prepared.payload, self.entry.generate_cfg))
         try:
             model = self._model_or_new()
-            text = model.generate(messages, dataset_name=prepared.dataset, **generate_cfg)
+            returned = model.generate(messages, dataset_name=prepared.dataset, **generate_cfg)
         except (KeyboardInterrupt, CallError):
             raise
         except BaseException as error:
             problem = as_user_error("generate", error)
             raise CallError("model", str(problem), trace=problem.trace) from error
-        if not isinstance(text, str):
-            summary = f"generate returned {type(text).__name__}; expected str"
+        generation = Generation(returned) if isinstance(returned, str) else returned
+        if not isinstance(generation, Generation) or not isinstance(generation.text, str):
+            summary = f"generate returned {type(returned).__name__}; expected str or Generation"
             raise CallError("model", summary, trace=summary)
-        return Generation(text, image_sizes=prepared.image_sizes)
+        return replace(
+            generation,
+            usage=token_counts(generation.usage),
+            image_sizes=generation.image_sizes or prepared.image_sizes,
+        )
 
     def close(self) -> None:
         """Let the object go, and its memory, even where parts of it hold each other."""

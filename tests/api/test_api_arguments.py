@@ -4,7 +4,13 @@ import inspect
 
 import pytest
 
-from models.wrappers.api.arguments import NOT_YOURS, PARAMETERS, generate_findings
+from models.wrappers.api.arguments import (
+    NOT_YOURS,
+    NOT_YOURS_OF_RESPONSES,
+    PARAMETERS,
+    RESPONSES_PARAMETERS,
+    generate_findings,
+)
 
 OBJECT = "must be an object { }"
 SIGNS = "must be one line of ASCII characters, with no white space at either end"
@@ -21,6 +27,30 @@ def test_the_parameters_of_the_client_are_known():
     assert set(inspect.signature(Completions.create).parameters) - {"self"} == documented
 
 
+def test_the_parameters_of_the_responses_api_are_known():
+    from openai.resources.responses import Responses
+
+    taken = set(inspect.signature(Responses.create).parameters) - {"self", "access_programs"}
+    left_out = {"background_options", "image"}
+    documented = RESPONSES_PARAMETERS | set(NOT_YOURS_OF_RESPONSES)
+    assert taken - left_out == documented
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("max_tokens", 5, 'this API calls it "max_output_tokens"'),
+        ("reasoning_effort", "low", 'this API calls it "reasoning": {"effort": ...}'),
+        ("previous_response_id", "r", "every request is whole by itself"),
+        ("input", [], "the input comes from the prompt"),
+        ("seed", 5, "responses.create does not know this parameter"),
+    ],
+)
+def test_what_the_responses_api_does_not_take_is_an_error_with_a_hint(name, value, expected):
+    [(_, problem)] = generate_findings({name: value}, "responses")
+    assert expected in problem
+
+
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
@@ -35,7 +65,9 @@ def test_the_parameters_of_the_client_are_known():
         ("stream", True, "replies are not streamed; leave it out"),
         ("n", 2, "so n must be 1"),
         ("n", "1", "so n must be 1"),
-        ("tools", [], "tool calls are not supported"),
+        ("tools", {}, 'must be a list of tools: [{"type": "function", "function": {...}}]'),
+        ("tools", ["computer"], "must be a list of tools"),
+        ("functions", [], 'the API calls it "tools" now'),
         ("messages", [], "the messages come from the prompt"),
         ("model", "x", "the model name comes from model_path"),
         ("timeout", "60s", 'must be a number of seconds greater than 0, not "60s"'),

@@ -64,6 +64,15 @@ def test_the_shipped_configs_have_no_problems(name):
     assert set(reading.config.data) == {L1, L2}
 
 
+@pytest.mark.parametrize("name", ["live", "live_uitars", "live_tools", "live_openai"])
+def test_the_shipped_configs_of_agents_have_no_problems(name):
+    environ = {"OPENAI_API_KEY": "sk-test-01234"}
+    levels = {"GUITaskAutomation": "L3", "GUITaskCollaboration": "L4"}
+    file = PROJECT / f"configs/config_{name}.json"
+    reading = read_config(file, environ=environ, datasets=levels, arguments=argument_findings)
+    assert (reading.problems, reading.warnings) == ([], [])
+
+
 def test_the_documented_config_is_read_as_documented():
     reading = read_file(PROJECT / "configs/config_local_uitars.json")
     [(name, entry)] = reading.config.model.items()

@@ -120,24 +120,39 @@ CALL = {"id": "c", "type": "function", "function": {"name": "computer_use", "arg
 TOOL_CALL = completion({"content": None, "tool_calls": [CALL]}, finish_reason="tool_calls")
 
 
-def test_native_tool_calls_are_named_once_and_stop_the_run(stage_for):
-    stage = stage_for(lambda request: TOOL_CALL, pictures=12)
-    ran = stage.run("--api-nproc", "1")
-    assert ran.code == 1, ran.output
-    asked = [number_of(request) for request in ran.requests]
-    assert len(asked) == len(set(asked)) <= 6, asked  # of 36: none was sent twice
-    assert ran.stdout.count("start the server without its tool-call parser") == 1
-    assert "5 samples in a row got the server sent a native tool call and no text" in ran.stderr
-    assert {record["status"] for record in by_number(stage).values()} == {"failed"}
-
-
-def test_a_native_tool_call_among_answers_is_a_failure_that_is_not_tried_again(stage_for):
+def test_a_native_tool_call_is_an_answer_that_is_stored_with_its_call(stage_for):
     stage = stage_for(lambda request: TOOL_CALL if number_of(request) == 4 else Reply("B"))
     ran = stage.run()
     asked, records = [number_of(request) for request in ran.requests], by_number(stage)
-    assert (ran.code, sorted(asked)) == (1, list(range(9))), ran.output
-    assert records.pop(4)["error"]["class"] == "tool_calls"
+    assert (ran.code, sorted(asked)) == (0, list(range(9))), ran.output
     assert {record["status"] for record in records.values()} == {"ok"}
+    assert records[4]["tool_calls"] == [{"id": "c", "name": "computer_use", "arguments": {}}]
+    assert records[4]["raw"] == (
+        '<tool_call>\n{"name": "computer_use", "arguments": {}}\n</tool_call>'
+    )
+    assert "tool_calls" not in records[3]
+
+
+BY_CALL = """
+def parse(response, meta):
+    calls = meta.get("tool_calls")
+    return calls[0]["arguments"]["letter"] if calls else None
+"""
+
+
+def test_a_parse_function_gets_native_tool_calls_also_when_a_log_is_scored_again(stage_for):
+    function = {"name": "choose", "arguments": '{"letter": "B"}'}
+    message = {"content": None, "tool_calls": [{"id": "c", "function": function}]}
+    stage = stage_for(lambda request: completion(message, finish_reason="tool_calls"))
+    stage.module(BY_CALL)
+    stage.data[L1]["parse_function"] = "mymodel.parse"
+    stage.model["m"]["generate_cfg"] = {"tools": [{"type": "function", "function": {}}]}
+    assert stage.run().code == 0
+    score = stage.scores(L1)
+    assert stage.run("--mode", "eval").code == 0
+    assert stage.scores(L1) == score
+    assert {record["status"] for record in stage.answers(L1)} == {"ok"}
+    assert {score[level]["level_score"] for level in ("easy", "medium", "hard")} == {1.0}
 
 
 def test_an_empty_list_of_tool_calls_beside_a_text_is_an_answer(stage_for):

@@ -20,7 +20,13 @@ PACKAGE = "models.recipes"
 SHARED = ("base", "reading", "zoom")  # of the package: no recipes
 NEAR = 3  # names that are shown for one that is not known
 _WHOLE = ("resize",)  # objects that are one value: never half the config's, half the recipe's
-TOKEN_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens", "max_length")
+TOKEN_LIMITS = (
+    "max_completion_tokens",
+    "max_tokens",
+    "max_new_tokens",
+    "max_output_tokens",
+    "max_length",
+)
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
@@ -86,7 +92,7 @@ def _leave_out_alternatives(defaults: dict[str, Any], entry: Mapping[str, Any]) 
         return
     extra_body = generate_cfg.get("extra_body")
     names = {*generate_cfg, *(extra_body if isinstance(extra_body, Mapping) else ())}
-    groups = [TOKEN_LIMITS]
+    groups: list[tuple[str, ...]] = [TOKEN_LIMITS]
     if "do_sample" in settings:  # of a checkpoint, where it turns the others on and off
         groups.append(_SAMPLING)
     for alternatives in groups:

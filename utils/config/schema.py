@@ -24,6 +24,7 @@ from utils.text import did_you_mean, listed, nearest
 RESERVED_KWARGS = ("dataset_name", "input_length")
 
 _KIND = 'one of "openai", "api", "transformers", "custom", "vllm" (or model_path http://...)'
+_API = '"chat" (/chat/completions) or "responses" (/responses)'
 _AREA = "a whole number of pixels (width times height) greater than 0"
 _SIDE = "a whole number of pixels for the longer side, or -1 for the original size"
 _PROMPT = '"model_default", "benchmark_default" or a text of your own'
@@ -97,6 +98,7 @@ class Api(_Model):
     """A model behind an OpenAI-style server; any model whose path is a URL."""
 
     imp_type: Literal["openai"]
+    api: Literal["chat", "responses"] | None = Field(None, description=_API)  # None: "chat"
 
 
 class Local(_Model):

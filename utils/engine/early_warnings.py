@@ -50,7 +50,6 @@ class Watcher:
         self._unanswered = 0  # samples that the server failed on, while it has answered none
         self._has_answers = False
         self._for_no_sample = 0  # failures in a row that are about no single sample
-        self._has_seen_tool_calls = False
         self._first: dict[str, tuple[list[Record], list[Record]]] = {}  # answers, failures
 
     def doubts_refusal(self, record: Record, reason: str | None) -> bool:
@@ -105,12 +104,7 @@ class Watcher:
         if record.get("raw") is not None or record.get("turns"):
             self._has_answers = True
         is_away = code in AWAY_STATUS or kind in AWAY_KINDS or kind == "timeout"
-        is_tool_calls = kind == "tool_calls"
-        if is_tool_calls and not self._has_seen_tool_calls:
-            self._has_seen_tool_calls = True
-            self._warn(job, warning("early.tool_calls", error["message"]))
-        is_misplaced = code in MISPLACED_STATUS or is_tool_calls
-        if is_misplaced or (is_away and not self._has_answers):
+        if code in MISPLACED_STATUS or (is_away and not self._has_answers):
             self._for_no_sample += 1
         else:
             self._for_no_sample = 0

@@ -67,22 +67,33 @@ def shown(messages: Sequence[Message]) -> list[Message]:
 
 def _checked(messages: Any, image_root: Path) -> list[Message]:
     is_list = isinstance(messages, (list, tuple)) and messages
-    if not is_list or not all(
-        isinstance(message, dict)
-        and all(isinstance(message.get(key), (str, os.PathLike)) for key in MESSAGE_KEYS)
-        for message in messages
-    ):
+    if not is_list or not all(_is_message(message) for message in messages):
         expected = 'a list of messages {"role", "type", "value"}, all strings, or None'
         problem = f"returned {messages!r:.200}; expected {expected}"
         raise UserFunctionError("prompt", problem, problem)
     checked = []
     for message in messages:
+        if message["type"] == "message":  # in the API's own form
+            checked.append({key: message[key] for key in MESSAGE_KEYS})
+            continue
         copy = {key: os.fspath(message[key]) for key in MESSAGE_KEYS}
         if message.get("turn") == "new":
             copy["turn"] = "new"
+        if message["role"] == "tool":
+            copy["call_id"] = message["call_id"]
         file = image_file(copy["value"]) if copy["type"] == "image" else None
         if file is not None:
             # Relative: meant as the line has it.
             copy["value"] = str(file if file.exists() else image_root / file)
         checked.append(copy)
     return checked
+
+
+def _is_message(message: Any) -> bool:
+    if not isinstance(message, dict):
+        return False
+    if message.get("type") == "message":
+        return isinstance(message.get("value"), (dict, list)) and message.get("role") == "assistant"
+    if message.get("role") == "tool" and not isinstance(message.get("call_id"), str):
+        return False
+    return all(isinstance(message.get(key), (str, os.PathLike)) for key in MESSAGE_KEYS)

@@ -248,7 +248,7 @@ def ping(
         return _no_answer(error, clean, failed)
     except (UserFunctionError, UserError) as error:
         return CheckResult([], [failed("request", str(error))])
-    reply_line = f"  reply: {_shortened(repr(generation.text))}"
+    reply_line = f"  reply: {_shortened(repr(generation.response))}"
     if generation.postprocess_error:
         return CheckResult([reply_line], [failed("postprocess", str(generation.postprocess_error))])
     record = new_record(sample, sample.key, prompt, prepared, Status.OK)
@@ -260,7 +260,7 @@ def ping(
         reply_line,
     ]
     findings = []
-    is_spent = generation.finish_reason == "length" and not generation.text
+    is_spent = generation.finish_reason == "length" and not generation.response
     if is_spent:
         finding = warning(
             "ping.empty",
@@ -406,7 +406,10 @@ def shown_prompt(messages: Sequence[Message]) -> list[str]:
     lines = []
     for message in messages:
         value, kind = message["value"], message["type"]
-        text = Path(value).name if kind == "image" else _shortened(value)
+        if kind == "image":
+            text = Path(value).name
+        else:
+            text = _shortened(value if isinstance(value, str) else json.dumps(value))
         lines.append(f"  [{message['role']}, {kind}] " + text.replace("\n", "\n      "))
     return lines
 

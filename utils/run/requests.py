@@ -33,7 +33,14 @@ from utils.runs.provenance import (
 from utils.runs.records import run_record
 from utils.runs.view import LogView
 
-KEYS_OF_ASKING = ("imp_type", "model_path", "generate_cfg", "preprocess_function", "kwargs")
+KEYS_OF_ASKING = (
+    "imp_type",
+    "model_path",
+    "api",
+    "generate_cfg",
+    "preprocess_function",
+    "kwargs",
+)
 """Of a model's entry: what decides about its answers, besides the prompt."""
 KEYS_WITHOUT_EFFECT = {"timeout_s", "serve_timeout_s"}
 SCREENSHOTS = "screenshots"  # folder of a run: what its episodes saw

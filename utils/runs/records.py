@@ -20,6 +20,7 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
            image_sizes                      of all images of the prompt, where it has several
            prompt                           the messages as the model saw them, without images
            finish_reason, usage, reasoning, latency_s, attempts, asked_at
+           tool_calls                       native ones (id, name, arguments); `raw` has them, too
            runs_with                        device, dtype and attention of a local model
 episode  a sample of many turns is over: key, trial, fingerprint (of task and settings), parts,
          status, error; turns (how many answers it took), returned (what is judged); line, sizes,
@@ -127,10 +128,11 @@ def answer_fields(generation: Generation, prompt: Prompt, sizes: Mapping[str, An
     extras = {
         "image_sizes": image_sizes,
         "reasoning": generation.reasoning,
+        "tool_calls": [dict(call) for call in generation.tool_calls],
         "runs_with": dict(generation.runs_with or {}),
     }
     return {
-        "raw": generation.text,
+        "raw": generation.response,
         "reply": generation.reply,
         "finish_reason": generation.finish_reason,
         "usage": dict(generation.usage),

@@ -74,6 +74,8 @@ class Scorer:
         extra = {key: self.kwargs[key] for key in PIXEL_LIMITS if key in self.kwargs}
         image_sizes = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
         extra |= {name: wh for name, wh in image_sizes.items() if wh}
+        if record.get("tool_calls"):
+            extra["tool_calls"] = record["tool_calls"]
         judged = self.benchmark.judge(record["line"], sizes, reply, self.parse, extra)
         error = error or judged.error
         if error or record.get("error") or self._failures_in_a_row:

@@ -1,4 +1,4 @@
-"""What a request may carry: parameters of `chat.completions.create`, and the envelope around it."""
+"""What a request may carry: parameters of the client's `create`, and the envelope around it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,12 @@ PARAMETERS = frozenset(
         "service_tier",
         "stop",
         "store",
+        "parallel_tool_calls",
         "stream",
         "temperature",
         "timeout",
+        "tool_choice",
+        "tools",
         "top_logprobs",
         "top_p",
         "user",
@@ -48,52 +51,105 @@ PARAMETERS = frozenset(
         *ENVELOPE,
     }
 )
+RESPONSES_PARAMETERS = frozenset(
+    {
+        "context_management",
+        "include",
+        "instructions",
+        "max_output_tokens",
+        "max_tool_calls",
+        "metadata",
+        "moderation",
+        "parallel_tool_calls",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "reasoning",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "stream",
+        "temperature",
+        "text",
+        "timeout",
+        "tool_choice",
+        "tools",
+        "top_logprobs",
+        "top_p",
+        "truncation",
+        "user",
+        *ENVELOPE,
+    }
+)
 
 _WHOLE = ((int,), "a whole number")
 _NUMBER = ((int, float), "a number")
 _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("max_completion_tokens", "max_tokens", "seed", "top_logprobs"), _WHOLE),
+    **dict.fromkeys(
+        ("max_completion_tokens", "max_output_tokens", "max_tokens", "seed", "top_logprobs"), _WHOLE
+    ),
     **dict.fromkeys(("frequency_penalty", "presence_penalty", "temperature", "top_p"), _NUMBER),
-    "logprobs": ((bool,), "true or false"),
+    **dict.fromkeys(("logprobs", "parallel_tool_calls"), ((bool,), "true or false")),
+    "tools": ((list,), 'a list of tools: [{"type": "function", "function": {...}}]'),
     "stop": ((str, list), "a string or a list of strings"),
 }
 NOT_YOURS = {
     "messages": "the messages come from the prompt; leave it out",
     "model": "the model name comes from model_path (?model=...); leave it out",
     "stream_options": "replies are not streamed; leave it out",
+    "functions": 'the API calls it "tools" now',
+    "function_call": 'the API calls it "tool_choice" now',
+}
+NOT_YOURS_OF_RESPONSES = {
+    **{name: NOT_YOURS[name] for name in ("model", "stream_options")},
+    "input": "the input comes from the prompt; leave it out",
     **dict.fromkeys(
-        ("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"),
-        "tool calls are not supported, a reply must be text; leave it out",
+        ("previous_response_id", "conversation", "prompt", "background"),
+        "every request is whole by itself, so that a run can go on; leave it out",
     ),
 }
-_UNKNOWN = "chat.completions.create does not know this parameter"
+_APIS = {  # the client's function, what it takes, what is refused
+    "chat": ("chat.completions.create", PARAMETERS, NOT_YOURS),
+    "responses": ("responses.create", RESPONSES_PARAMETERS, NOT_YOURS_OF_RESPONSES),
+}
 _ELSEWHERE = {
     "max_new_tokens": 'API models call it "max_tokens"',
     **dict.fromkeys(("api_key", "base_url"), 'it belongs in "model_path"'),
     **dict.fromkeys(KWARGS_READ, 'it belongs in "kwargs"'),
     "do_sample": 'greedy decoding is "temperature": 0',
 }
+_ELSEWHERE_OF_RESPONSES = {
+    **_ELSEWHERE,
+    **dict.fromkeys(
+        ("max_tokens", "max_completion_tokens", "max_new_tokens"),
+        'this API calls it "max_output_tokens"',
+    ),
+    "reasoning_effort": 'this API calls it "reasoning": {"effort": ...}',
+    "response_format": 'this API calls it "text": {"format": ...}',
+}
 
 
-def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
+def generate_findings(generate_cfg: Mapping[str, Any], api: str = "chat") -> Iterator[Finding]:
     """Yield parameters that the client would refuse, or that would change what a reply is."""
     for name, value in generate_cfg.items():
-        problem = _parameter_problem(name, value)
+        problem = _parameter_problem(name, value, api)
         if problem:
             yield ("generate_cfg", name), problem
     for path, problem in envelope_findings(generate_cfg):
         yield ("generate_cfg", *path), problem
 
 
-def _parameter_problem(name: str, value: Any) -> str | None:
-    if name in PARAMETERS:
+def _parameter_problem(name: str, value: Any, api: str) -> str | None:
+    function, parameters, not_yours = _APIS[api]
+    if name in parameters:
         return _reply_problem(name, value) or _type_problem(name, value)
-    if name in NOT_YOURS:
-        return NOT_YOURS[name]
-    candidates = () if name in ("top_k", "min_tokens") else sorted(PARAMETERS)  # of servers
-    hint = _ELSEWHERE.get(name) or did_you_mean(name, candidates).removeprefix("; ")
+    if name in not_yours:
+        return not_yours[name]
+    candidates = () if name in ("top_k", "min_tokens") else sorted(parameters)  # of servers
+    elsewhere = _ELSEWHERE if api == "chat" else _ELSEWHERE_OF_RESPONSES
+    hint = elsewhere.get(name) or did_you_mean(name, candidates).removeprefix("; ")
     extra_body = f'server-specific parameters go into "extra_body": {{"{name}": ...}}'
-    return f"{_UNKNOWN}; {hint or extra_body}"
+    return f"{function} does not know this parameter; {hint or extra_body}"
 
 
 def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
@@ -136,7 +192,8 @@ def _type_problem(name: str, value: Any) -> str | None:
         return None
     types, description = _TYPES[name]
     items = value if isinstance(value, list) else ()
-    if type(value) in types and all(isinstance(item, str) for item in items):
+    item_type = Mapping if name == "tools" else str
+    if type(value) in types and all(isinstance(item, item_type) for item in items):
         return None
     return f"must be {description}, not {shown(value)}"
 

@@ -10,15 +10,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from utils.contracts import CallError, Generation, Sizes
+from utils.contracts import CallError, Generation, Sizes, ToolCall
 
 LONGEST_ERROR_BODY = 64 * 1024
 UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN}
-TOOL_CALLS = (
-    "the server sent a native tool call and no text, and only text is read: start the server "
-    "without its tool-call parser (vLLM without --enable-auto-tool-choice and --tool-call-parser, "
-    "SGLang without --tool-call-parser), so that the call stays in the text, and send no tools"
-)
 LARGEST_REPLY = 64 * 1024 * 1024  # unpacked: 2 MB may be packed so that they take gigabytes
 
 
@@ -62,16 +57,13 @@ def read_reply(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
     the model has to say: an answer that is empty, cut off and unparsed, not queried again.
 
     Raises:
-        CallError: no JSON, no choices, no text for another reason, withheld by a content filter,
-            or refused by the model in the field that the API has for that; a native tool call in
-            place of a text; or the error that a router learned of after it had begun a 200 answer.
+        CallError: no JSON, no choices, neither text nor tool call for another reason, withheld by
+            a content filter, or refused by the model in the field that the API has for that; or
+            the error that a router learned of after it had begun a 200 answer.
     """
     try:
         completion = json.loads(body)
-        error = completion.get("error")  # beside an answer some have an empty one
-        if isinstance(error, Mapping) and error.get("code") in range(400, 600):
-            problem = f"HTTP {error['code']}, in a 200 response: {_excerpt(body)}"
-            raise CallError("http", problem, int(error["code"]))
+        check_error(completion, body)
         choice = completion["choices"][0]
         message = choice["message"]
         text = message.get("content")
@@ -79,32 +71,74 @@ def read_reply(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
             text = "".join(part["text"] for part in text if part.get("type") == "text")
         if not isinstance(text, str | None):
             raise TypeError(type(text))
+        calls = [
+            tool_call(call["id"], call["function"]["name"], call["function"]["arguments"])
+            for call in message.get("tool_calls") or ()
+        ]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         problem = "the server's answer is not a chat completion (does the base URL end in /v1?)"
-        raise CallError("bad_body", f"{problem}: {_excerpt(body)}") from None
-    if not text and message.get("tool_calls"):
-        raise CallError("tool_calls", TOOL_CALLS, reply=_excerpt(body))
+        raise CallError("bad_body", f"{problem}: {excerpt(body)}") from None
     finish_reason = choice.get("finish_reason")
     is_broken_off = finish_reason in ("error", "abort")  # as routers have it, and servers
-    if is_broken_off or not text:
+    if is_broken_off or not (text or calls):
         refusal = message.get("refusal")
         if refusal:
             problem = f"the model refused to answer: {refusal}"
-            raise CallError("refusal", problem, reply=_excerpt(body))
+            raise CallError("refusal", problem, reply=excerpt(body))
         if is_broken_off or finish_reason != "length":
             lacks = "broke off" if is_broken_off else "has no text"
             problem = f"the answer {lacks} (finish_reason {finish_reason!r})"
             kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
-            raise CallError(kind, problem, reply=_excerpt(body))
-    usage = completion.get("usage")
-    counts = usage.items() if isinstance(usage, Mapping) else ()
+            raise CallError(kind, problem, reply=excerpt(body))
+    repeated = {name: value for name, value in message.items() if value or name == "content"}
+    if calls:
+        repeated["tool_calls"] = [
+            _repeatable(raw, call) for raw, call in zip(message["tool_calls"], calls, strict=True)
+        ]
     return Generation(
         text=text or "",
         finish_reason=finish_reason,
-        usage={name: count for name, count in counts if isinstance(count, int)},
+        usage=token_counts(completion.get("usage")),
         image_sizes=image_sizes,
         reasoning=message.get("reasoning_content") or message.get("reasoning"),
+        tool_calls=calls,
+        message={"role": "assistant", "content": None, **repeated},
     )
+
+
+def _repeatable(raw: Mapping[str, Any], call: ToolCall) -> dict[str, Any]:
+    """Return a raw tool call as a server takes it again: broken JSON would be refused."""
+    if isinstance(call["arguments"], Mapping):
+        return dict(raw)
+    return {**raw, "function": {**raw["function"], "arguments": "{}"}}
+
+
+def check_error(answer: Any, body: bytes) -> None:
+    """Raise the error in a 200 answer that has one; beside an answer some have an empty one."""
+    error = answer.get("error")
+    if isinstance(error, Mapping) and error.get("code") in range(400, 600):
+        problem = f"HTTP {error['code']}, in a 200 response: {excerpt(body)}"
+        raise CallError("http", problem, int(error["code"]))
+
+
+def tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
+    """Return a native tool call; arguments that are no JSON object stay the text they are."""
+    try:
+        parsed = json.loads(arguments, strict=False)  # models write line feeds as they are
+    except (ValueError, TypeError, RecursionError):
+        parsed = arguments
+    is_object = isinstance(parsed, Mapping)
+    return {"id": call_id, "name": name, "arguments": parsed if is_object else arguments}
+
+
+def token_counts(usage: Any) -> dict[str, int]:
+    """Return the token counts as the server names them, and by the names that are summed up."""
+    named = usage.items() if isinstance(usage, Mapping) else ()
+    counts = {name: count for name, count in named if isinstance(count, int)}
+    for name, other in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")):
+        if other in counts:
+            counts.setdefault(name, counts[other])
+    return counts
 
 
 def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallError:
@@ -132,7 +166,7 @@ def as_call_error(error: Exception, latency_s: float, key_place: str) -> CallErr
 def _of_status(error: Any, key_place: str) -> CallError:
     status = error.status_code
     headers = error.response.headers
-    text = f"HTTP {status}: {_excerpt(error.response.content)}"
+    text = f"HTTP {status}: {excerpt(error.response.content)}"
     if 300 <= status < 400 and "location" in headers:
         advice = "which is not followed; if that is the right address, write it into model_path"
         text = f"HTTP {status}: the server redirects to {headers['location']}, {advice}"
@@ -167,6 +201,6 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def _excerpt(body: bytes) -> str:
+def excerpt(body: bytes) -> str:
     """Return the body on one line; whoever shows it shortens it, once secrets are removed."""
     return " ".join(body[:LONGEST_ERROR_BODY].decode("utf-8", "replace").split()) or "(empty)"

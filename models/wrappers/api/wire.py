@@ -160,6 +160,12 @@ def chat_messages(
     chat: list[dict[str, Any]] = []
     for message in messages:
         role = message["role"]
+        if message["type"] == "message":
+            chat.append(dict(message["value"]))
+            continue
+        if role == "tool":
+            _add_tool_result(chat, message, style)
+            continue
         is_system_text = role == "system" and message["type"] == "text"
         if style.is_reference and is_system_text and not is_custom_prompt:
             # parity: the default prompt's system text is a plain string with a line feed added.
@@ -174,6 +180,20 @@ def chat_messages(
     return chat
 
 
+def _add_tool_result(chat: list[dict[str, Any]], message: Message, style: ImageStyle) -> None:
+    """Add what came of a tool call: a plain text, or parts where an image belongs to it."""
+    is_more = bool(chat) and chat[-1].get("tool_call_id") == message["call_id"]
+    if not is_more and message["type"] == "text":
+        content = message["value"]
+        chat.append({"role": "tool", "tool_call_id": message["call_id"], "content": content})
+        return
+    if not is_more:
+        chat.append({"role": "tool", "tool_call_id": message["call_id"], "content": []})
+    content = chat[-1]["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    chat[-1]["content"] = [*parts, _part(message, style)]
+
+
 def _part(message: Message, style: ImageStyle) -> dict[str, Any]:
     if message["type"] == "text":
         return {"type": "text", "text": message["value"]}
@@ -186,24 +206,31 @@ def _part(message: Message, style: ImageStyle) -> dict[str, Any]:
 
 
 def plain_messages(chat: Any) -> list[Message]:
-    """Return chat messages of whatever make for people: one message for each part, no images."""
+    """Return chat messages, or input items, for people: a message for each part, no images."""
     messages: list[Message] = []
     for chat_message in chat:
         content = chat_message.get("content")
-        parts = content if isinstance(content, (list, tuple)) else [content]
-        for part in parts:
-            message_type = "text"
-            text = part
-            if isinstance(part, Mapping) and "image_url" in part:
-                message_type = "image"
-                text = ""
-            elif isinstance(part, Mapping):
-                text = part.get("text", part)
-            if not isinstance(text, str):
-                text = json.dumps(text, default=str)
-            role = str(chat_message["role"])
-            messages.append({"role": role, "type": message_type, "value": text})
+        parts = list(content) if isinstance(content, (list, tuple)) else [content]
+        role = str(chat_message.get("role", "assistant"))
+        if "role" not in chat_message:  # an item of the Responses API
+            is_result = "output" in chat_message
+            role = "tool" if is_result else "assistant"
+            output = chat_message["output"] if is_result else chat_message
+            parts = output if isinstance(output, list) else [output]
+        calls = chat_message.get("tool_calls") or []
+        if calls:
+            parts = [*filter(None, parts), *calls]
+        messages += [_plain_part(role, part) for part in parts]
     return messages
+
+
+def _plain_part(role: str, part: Any) -> Message:
+    if isinstance(part, Mapping) and "image_url" in part:
+        return {"role": role, "type": "image", "value": ""}
+    text = part.get("text", part) if isinstance(part, Mapping) else part
+    if not isinstance(text, str):
+        text = json.dumps(text, default=str)
+    return {"role": role, "type": "text", "value": text}
 
 
 def separate_images(value: Any) -> tuple[Any, list[Any]]:

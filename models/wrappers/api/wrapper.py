@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from models.wrappers.api.arguments import envelope_findings
 from models.wrappers.api.replies import as_call_error, note_start, read_body, read_reply
+from models.wrappers.api.responses import input_items, read_response
 from models.wrappers.api.wire import (
     ImageSlot,
     ImageStyle,
@@ -101,6 +102,8 @@ class APIModelWrapper(WrapperDefaults):
         self._endpoint = parse_endpoint(address or entry.model_path)
         self._body = {"model": self._endpoint.model, **_body_part(entry.generate_cfg)}
         self._style = ImageStyle.from_kwargs(entry.kwargs)
+        self._is_responses = getattr(entry, "api", None) == "responses"
+        self._key = "input" if self._is_responses else "messages"  # of a request's body
         self._connections = connections
         self._uses_proxies = address is None
         lock = threading.Lock()  # one for both functions: they may share globals
@@ -146,7 +149,7 @@ class APIModelWrapper(WrapperDefaults):
         headers, query = _envelope(parameters)
         timeout_s = parameters.get("timeout") or self.entry.kwargs.get("timeout_s")
         body_without_images, images = separate_images(body)
-        texts = body_without_images.pop("messages")
+        texts = body_without_images.pop(self._key)
         settings = self._answer_settings(body_without_images, [headers, query])
         sent_images, _ = separate_images(images)
         urls = [image.get("url") if isinstance(image, Mapping) else image for image in images]
@@ -167,7 +170,7 @@ class APIModelWrapper(WrapperDefaults):
             },
             payload=ApiRequest(body, urls, headers, query, float(timeout_s or DEFAULT_TIMEOUT_S)),
             image_sizes=[Sizes(file_wh=_file_wh(file)) for file in files],
-            prompt=plain_messages(body["messages"]),
+            prompt=plain_messages(body[self._key]),
         )
 
     @cached_property
@@ -190,6 +193,8 @@ class APIModelWrapper(WrapperDefaults):
     def _payload(
         self, messages: list[Message], dataset: str, is_custom_prompt: bool
     ) -> dict[str, Any]:
+        if self._preprocess is None and self._is_responses:
+            return {"input": input_items(messages, self._style)}
         if self._preprocess is None:
             chat = chat_messages(messages, self._style, is_custom_prompt=is_custom_prompt)
             return self._payload_of(chat)
@@ -198,8 +203,8 @@ class APIModelWrapper(WrapperDefaults):
             "preprocess", self._preprocess, private_copy(messages), None, None, **kwargs
         )
         if isinstance(payload, list):
-            payload = {"messages": payload}
-        problem = _payload_problem(payload)
+            payload = {self._key: payload}
+        problem = _payload_problem(payload, self._key)
         if problem:
             raise UserFunctionError("preprocess", f"returned {problem}", f"returned {problem}")
         return dict(payload)
@@ -241,10 +246,9 @@ class APIModelWrapper(WrapperDefaults):
         sent_sizes = aligned([sent_wh(url) for url in request.urls], len(image_sizes))
         client = self._client_or_new()
         began_s = time.monotonic()
+        path = "/responses" if self._is_responses else "/chat/completions"
         try:
-            response = client.post(
-                "/chat/completions", content=body, cast_to=httpx2.Response, options=options
-            )
+            response = client.post(path, content=body, cast_to=httpx2.Response, options=options)
         except Exception as error:
             key_place = place_of_key(self._endpoint, os.environ)
             call_error = as_call_error(error, time.monotonic() - began_s, key_place)
@@ -254,7 +258,8 @@ class APIModelWrapper(WrapperDefaults):
         image_sizes = [
             replace(sizes, sent_wh=wh) for sizes, wh in zip(image_sizes, sent_sizes, strict=True)
         ]
-        return read_reply(response.content, image_sizes)
+        read = read_response if self._is_responses else read_reply
+        return read(response.content, image_sizes)
 
     def _offer(self, options: Mapping[str, Any]) -> str:
         """Return ` - the server offers "a", "b"`, the likeliest first; "" if that is not known.
@@ -351,11 +356,13 @@ def _envelope(parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(parameters.get(name) or {}) for name in ("extra_headers", "extra_query")]
 
 
-def _payload_problem(payload: Any) -> str | None:
+def _payload_problem(payload: Any, key: str) -> str | None:
     """Return why a preprocess function's payload cannot be sent."""
-    messages = payload.get("messages") if isinstance(payload, dict) else None
-    if not isinstance(messages, list) or not messages or not all(map(_has_role, messages)):
-        expected = 'a list of chat messages ({"role", "content"}), or a dict with "messages"'
+    messages = payload.get(key) if isinstance(payload, dict) else None
+    marks = {"role"} if key == "messages" else {"role", "type"}
+    is_list = isinstance(messages, list) and bool(messages)
+    if not is_list or not all(isinstance(m, Mapping) and marks & set(m) for m in messages or ()):
+        expected = f'a list of chat messages ({{"role", "content"}}), or a dict with "{key}"'
         return f"{payload!r:.200}; expected {expected}"
     try:
         json.dumps(payload, allow_nan=False)
@@ -364,10 +371,6 @@ def _payload_problem(payload: Any) -> str | None:
     for path, problem in envelope_findings(payload):
         return f"a payload whose {key_path(*path)} {problem}"
     return None
-
-
-def _has_role(message: Any) -> bool:
-    return isinstance(message, Mapping) and "role" in message
 
 
 def _address(base_url: str) -> str:

@@ -1,0 +1,67 @@
+"""A class of the user's that says more than a text, and fails as a server does."""
+
+import json
+
+import pytest
+
+from tests.support.stage import L1, NOBODY, Stage
+
+CLASS = """
+from models.base import CallError, Generation
+
+class Model:
+    tries = 0
+
+    def generate(self, message, *, dataset_name, **generate_cfg):
+        Model.tries += 1
+        if Model.tries <= {failures}:
+            raise CallError("http", "HTTP {status}: overloaded", status_code={status}, retry_after_s=0)
+        call = {{"id": "c", "name": "choose", "arguments": {{"letter": "B"}}}}
+        usage = {{"input_tokens": 11, "output_tokens": 2}}
+        return Generation("B", usage=usage, reasoning="It is B.", tool_calls={calls})
+"""
+
+
+def stage_of(home, *, failures=0, status=429, calls="[call]"):
+    stage = Stage.make(home, NOBODY, pictures=1)
+    stage.module(CLASS.format(failures=failures, status=status, calls=calls))
+    stage.model = {"m": {"model_path": "mymodel.Model", "imp_type": "custom"}}
+    stage.data = {L1: {"mode": "all"}}
+    return stage
+
+
+@pytest.mark.parametrize(("status", "retry"), [(429, "0"), (529, "3")])
+def test_a_server_that_is_too_busy_is_asked_again(tmp_path, status, retry):
+    stage = stage_of(tmp_path, failures=3, status=status)
+    ran = stage.run("--api-nproc", "1", "--retry", retry)
+    assert ran.code == 0, ran.output
+    assert [record["attempts"] for record in stage.answers(L1)] == [4, 1, 1]
+
+
+def test_what_a_class_will_not_answer_is_refused_at_once(tmp_path):
+    stage = stage_of(tmp_path, failures=1, status=413)
+    stage.run("--api-nproc", "1")
+    records = stage.answers(L1)
+    assert [record["status"] for record in records] == ["refused", "ok", "ok"]
+    assert records[0]["error"]["status_code"] == 413
+
+
+def test_a_generation_shows_in_log_manifest_and_report(tmp_path):
+    stage = stage_of(tmp_path)
+    ran = stage.run()
+    assert ran.code == 0, ran.output
+    record = stage.answers(L1)[0]
+    assert (record["reasoning"], record["tool_calls"][0]["name"]) == ("It is B.", "choose")
+    assert record["raw"].startswith("B\n<tool_call>")
+    manifest = json.loads((stage.folder() / "manifest.json").read_text())
+    assert manifest["datasets"][L1]["tokens"] == {"prompt_tokens": 33, "completion_tokens": 6}
+    summary = (stage.folder() / "report" / "data" / "summary_0.js").read_text("ascii")
+    assert "33 in, 6 out" in summary
+
+
+def test_a_class_that_returns_neither_text_nor_generation_is_told_so(tmp_path):
+    stage = stage_of(tmp_path)
+    stage.module("class Model:\n    def generate(self, message, *, dataset_name): return 5\n")
+    ran = stage.run()
+    assert ran.code == 1
+    assert "generate returned int; expected str or Generation" in ran.output
