@@ -11,6 +11,8 @@ actions alone, as an agent does. Its steps:
     ["double.<kind>", text], ["right.<kind>", text]
     ["keys", "ctrl+s"], ["type", text], ["drag.<kind>", text, to kind, to text]
     ["done"], ["answer", text], ["fail"]
+
+and those of the office (`office_oracle`), where the task has one: ["mail.read", subject].
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.worlds.actions import Action
+from benchmarks.worlds.jupyterlab.world import NAME
+from benchmarks.worlds.office.world import APPS
+from tests.support.office_oracle import Oracle
 
 KINDS = {
     "file": ".jp-DirListing-item",
@@ -46,9 +51,9 @@ FIND = """([selector, text]) => {
   ];
   if (!hits.length) return null;
   const box = hits[0].getBoundingClientRect();
-  return {x: (box.left + box.width / 2) / innerWidth, y: (box.top + box.height / 2) / innerHeight};
+  return {x: box.left + box.width / 2, y: box.top + box.height / 2};
 }"""
-"""Finds an element by selector and text or number: its middle, in fractions of the page."""
+"""Finds an element by selector and text or number: its middle, in pixels of the frame."""
 
 
 class LabOracle:
@@ -56,15 +61,19 @@ class LabOracle:
 
     def __init__(self, world: Any) -> None:
         self.world = world
-        self.actions: list[Action] = []  # all so far
+        self.office = Oracle(world)
+        self.actions = self.office.actions  # all so far
 
     def play(self, steps: Sequence[Sequence[Any]]) -> None:
         """Do one step after the other; LookupError: an element is missing."""
         for verb, *arguments in steps:
             gesture, _, kind = verb.partition(".")
-            if verb in ("answer", "done", "fail"):
-                self._act(Action(verb, text=str(arguments[0]) if arguments else ""))
-            elif verb == "file.menu":
+            if verb in ("answer", "done", "fail") or gesture in APPS:
+                self.office.play([[verb, *arguments]])
+                continue
+            if self.world.app_of(self.world.tab) != self.world.apps[NAME]:
+                self.office._open(NAME)
+            if verb == "file.menu":
                 self._point("right", "file", arguments[0])
                 for item in arguments[1:]:
                     self._point("click", "item", item)
@@ -78,10 +87,17 @@ class LabOracle:
         self.world.step(action)
 
     def _find(self, kind: str, text: str | int) -> tuple[float, float]:
-        element = self.world.tab.page.evaluate(FIND, [KINDS[kind], text])
+        tab = self.world.tab
+        frame = self.world.lab_frame(tab)
+        element = frame.evaluate(FIND, [KINDS[kind], text])
         if element is None:
             raise LookupError(f"{kind} {text!r} is not to be seen")
-        return element["x"], element["y"]
+        left, top = 0.0, 0.0
+        if frame.parent_frame:
+            box = frame.frame_element().bounding_box()
+            left, top = box["x"], box["y"]
+        width, height = tab.viewport_wh
+        return (left + element["x"]) / width, (top + element["y"]) / height
 
     def _point(self, gesture: str, kind: str, text: str | int, *to: str) -> None:
         to_point = self._find(to[0], to[1]) if to else None

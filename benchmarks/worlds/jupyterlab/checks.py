@@ -13,7 +13,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.jupyterlab.lab import State
 
 SAME_METADATA = {
@@ -109,6 +108,11 @@ def _write(tree: Tree, path: str, content: str | list[Any]) -> None:
     tree[path] = _content(path, content if isinstance(content, str) else notebook(content))
 
 
+def _append(tree: Tree, path: str, text: str) -> None:
+    """Add lines to the end of a file."""
+    _at(tree, path).extend(_lines(text))
+
+
 def _replace(tree: Tree, path: str, old: str, new: str) -> None:
     """Replace a text wherever it stands in a file, or in the cells of a notebook."""
     content = _at(tree, path)
@@ -193,6 +197,7 @@ EDITS: Mapping[str, Callable[..., None]] = {
     "delete": _delete,
     "folder": _folder,
     "write": _write,
+    "append": _append,
     "replace": _replace,
     "cell.move": _cell_move,
     "cell.delete": _cell_delete,
@@ -261,8 +266,3 @@ def _difference(expected: Any, actual: Any) -> str:
 def _short(value: Any) -> str:
     text = "a folder" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MAX_DESCRIPTION else text[: MAX_DESCRIPTION - 1] + "…"
-
-
-def outcome(office: Outcome, lines: Sequence[tuple[bool, str]]) -> Outcome:
-    """Return an outcome of the office's check with that of files and settings."""
-    return Outcome(office.success and all(fits for fits, _ in lines), [*office.lines, *lines])

@@ -1,4 +1,4 @@
-"""JupyterLab as a world: the folder of an episode, and the page that shows it."""
+"""JupyterLab as a world: alone in the page, or as the ninth application of an office."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.worlds.actions import Action, Outcome
-from benchmarks.worlds.jupyterlab.checks import compare, outcome
+from benchmarks.worlds.jupyterlab.checks import compare
 from benchmarks.worlds.jupyterlab.lab import Lab, LabEpisode, State
+from benchmarks.worlds.office.server import LOOKS
 from benchmarks.worlds.office.tasks.checks import check
+from benchmarks.worlds.office.world import APPS, OfficeWorld
 from benchmarks.worlds.pages.browser import Chromium, Tab
 from benchmarks.worlds.pages.page_world import PageWorld
 
 Task = dict[str, Any]
+NAME = "jupyterlab"
 VIEWPORT_WH = (1280, 720)
 READY = """path => {
   const file = path.split("/").pop(), splash = document.querySelector("#jupyterlab-splash");
@@ -25,83 +28,113 @@ READY = """path => {
 MAX_LOOKS = 5  # until the page is quiet after it was opened
 
 
-class LabWorld(PageWorld):
+class LabWorld(OfficeWorld):
     """One episode at a time, in a browser page. All worlds of a process share one server."""
 
-    _lock = threading.Lock()
+    apps: ClassVar = {**APPS, NAME: "JupyterLab"}
+    _lab_lock = threading.Lock()
     _lab: ClassVar[Lab | None] = None
-    _server_users: ClassVar[int] = 0
+    _lab_users: ClassVar[int] = 0
 
     def __init__(self, shots: Path) -> None:
-        super().__init__(shots)
-        self._task: Task = {}
-        self._episode: LabEpisode | None = None
-        self._uses_server = False
+        super().__init__(shots, check)
+        self._lab_episode: LabEpisode | None = None
+        self._uses_lab = False
 
     def open(self, task: Task, chromium: Chromium) -> Tab:
-        """Make the folder of an episode, and open JupyterLab in it."""
-        lab = self._server()
+        """Make the folder of an episode, and open JupyterLab in it; with others, in an office."""
         self._task = task
-        self._episode = lab.new_episode(task["files"])
+        self._lab_episode = self.lab.new_episode(task["files"])
         path = task.get("open", "")
-        tab = chromium.open(self._episode.address(path), lab.url, VIEWPORT_WH)
-        tab.page.wait_for_function(READY, arg=path)
+        address = self._lab_episode.address(path)
+        if task["apps"] == [NAME]:
+            tab = chromium.open(address, self.lab.url, VIEWPORT_WH)
+        else:
+            look = task["look"]
+            self._episode = self._server().new_episode(task, task["seed"], look, address)
+            viewport_wh = LOOKS[look].viewport_wh
+            url = self._episode.url
+            tab = chromium.open(url, url, viewport_wh, frames=self.lab.url)
+            tab.page.evaluate(f"office.open('{NAME}'); document.activeElement.blur()")
+        self.lab_frame(tab).wait_for_function(READY, arg=path)
         for _ in range(MAX_LOOKS):
             if tab.settle():
                 break
+        if self._episode is not None:
+            tab.page.evaluate("office.home()")
         return tab
 
-    def judge(self, tab: Tab, end: Action | None) -> Outcome:
-        """Compare all files and settings with those at the start."""
-        assert self._episode is not None, "a page belongs to an episode"
-        lines = compare(self._task.get("edits", ()), self._episode.before, self._episode.dump())
-        kind, text = (end.kind, end.text) if end else ("", "")
-        return outcome(check(self._task, {}, {}, kind, text), lines)
+    def lab_frame(self, tab: Tab) -> Any:
+        """Return the frame of the page that JupyterLab is in."""
+        return tab.page.frames[-1]
 
-    def dump(self) -> State:
+    def judge(self, tab: Tab, end: Action | None) -> Outcome:
+        """Compare all files and settings, and the store of an office, with those at the start."""
+        assert self._lab_episode is not None, "a page belongs to an episode"
+        before, after = self._lab_episode.before, self._lab_episode.dump()
+        lines = compare(self._task.get("edits", ()), before, after)
+        kind, text = (end.kind, end.text) if end else ("", "")
+        stores = ({}, {}) if self._episode is None else (self._episode.before, self.dump())
+        office = check(self._task, *stores, kind, text)
+        success = office.success and all(fits for fits, _ in lines)
+        return Outcome(success, [*office.lines, *lines])
+
+    def lab_state(self) -> State:
         """Return the present files and settings of the episode, for scripts."""
-        assert self._episode is not None, "a task has begun"
-        return self._episode.dump()
+        assert self._lab_episode is not None, "a task has begun"
+        return self._lab_episode.dump()
 
     def forget(self) -> None:
-        """Delete the episode's folder."""
-        episode = self._episode
-        self._episode = None
+        """Delete the episode's folder, and free its store."""
+        episode = self._lab_episode
+        self._lab_episode = None
         if episode is not None:
             episode.close()
+        super().forget()
 
     def close(self) -> None:
-        """Close the page and, with the last world, the server."""
+        """Close the page and, with the last world, the servers."""
         try:
             super().close()
         finally:
-            self._leave_server()
+            self._leave_lab()
 
     def app_of(self, tab: Tab) -> str:
-        """Return the name of the application."""
-        return "JupyterLab"
+        """Return the title of the open application, or ""."""
+        return self.apps[NAME] if self._episode is None else super().app_of(tab)
+
+    def open_app(self, tab: Tab, name: str) -> str:
+        """Open an application of the office; return a note for the agent, or ""."""
+        if self._episode is None:
+            return PageWorld.open_app(self, tab, name)
+        return super().open_app(tab, name)
+
+    def home(self, tab: Tab) -> str:
+        """Show the home screen of the office."""
+        return PageWorld.home(self, tab) if self._episode is None else super().home(tab)
+
+    def back(self, tab: Tab) -> str:
+        """Do what the back button does."""
+        return PageWorld.back(self, tab) if self._episode is None else super().back(tab)
 
     @property
     def lab(self) -> Lab:
-        """The server of all worlds, for scripts."""
-        return self._server()
-
-    def _server(self) -> Lab:
+        """The server of all worlds, which is started when it is first needed."""
         cls = LabWorld
-        with cls._lock:
+        with cls._lab_lock:
             if cls._lab is None:
                 cls._lab = Lab()
-            if not self._uses_server:
-                self._uses_server = True
-                cls._server_users += 1
+            if not self._uses_lab:
+                self._uses_lab = True
+                cls._lab_users += 1
             return cls._lab
 
-    def _leave_server(self) -> None:
+    def _leave_lab(self) -> None:
         cls = LabWorld
-        with cls._lock:
-            if self._uses_server:
-                self._uses_server = False
-                cls._server_users -= 1
-            if cls._server_users == 0 and cls._lab is not None:
+        with cls._lab_lock:
+            if self._uses_lab:
+                self._uses_lab = False
+                cls._lab_users -= 1
+            if cls._lab_users == 0 and cls._lab is not None:
                 cls._lab.close()
                 cls._lab = None

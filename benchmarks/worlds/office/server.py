@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.store import Dump, Refused, Store
@@ -49,8 +50,9 @@ LOOKS = {
 class EpisodeStore:
     """One episode's office: its address, its store, and a copy of the store at the start."""
 
-    def __init__(self, url: str, store: Store) -> None:
+    def __init__(self, url: str, store: Store, lab_url: str = "") -> None:
         self.url = url  # prefix of everything that a page of this episode may load
+        self.lab_url = lab_url  # of a JupyterLab that belongs to it, shown as an application
         self.before = store.dump()
         self._store = store
 
@@ -114,7 +116,7 @@ class Office:
             self.episodes.pop(token).close()
 
     def new_episode(
-        self, task: Mapping[str, Any], seed: int = 0, look: str = "web"
+        self, task: Mapping[str, Any], seed: int = 0, look: str = "web", lab_url: str = ""
     ) -> EpisodeStore:
         """Start an episode with its own address and store.
 
@@ -123,6 +125,7 @@ class Office:
                 application is open at the start, else the home screen.
             seed: of the base world.
             look: one of `LOOKS`.
+            lab_url: of a JupyterLab that belongs to the episode; "": there is none.
 
         Raises:
             ValueError: the changes do not fit the base world.
@@ -131,7 +134,7 @@ class Office:
         apps = task.get("apps", ())
         start = apps[0] if len(apps) == 1 else "home"
         url = f"{self.url}/e/{token}/{look}/{start}/"
-        episode = EpisodeStore(url, Store(base_store(seed), task.get("setup")))
+        episode = EpisodeStore(url, Store(base_store(seed), task.get("setup")), lab_url)
         self.episodes[token] = episode
         return episode
 
@@ -189,10 +192,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         match self._path_parts():
-            case [_, look, start, ""] if look in LOOKS and (start in APPS or start == "home"):
+            case [token, look, start, ""] if look in LOOKS and (start in APPS or start == "home"):
+                lab_url = self.server.office.episodes[token].lab_url
                 page = (PAGES / "office.html").read_text(encoding="utf-8")
-                page = page.replace("{look}", look).replace("{start}", start)
-                self._send(200, page.encode(), ".html")
+                for name, value in (("look", look), ("start", start), ("lab", lab_url)):
+                    page = page.replace(f"{{{name}}}", value)
+                self._send(200, page.encode(), ".html", frames=lab_url)
             case [_, look, _, name] if look in LOOKS and name in _files():
                 self._send(200, _files()[name], Path(name).suffix)
             case path_parts:
@@ -272,12 +277,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse(self, code: int, text: str, field: str = "") -> None:
         self._send(code, json.dumps({"error": text, "field": field}).encode(), ".json")
 
-    def _send(self, code: int, body: bytes, suffix: str) -> None:
+    def _send(self, code: int, body: bytes, suffix: str, *, frames: str = "") -> None:
         self.send_response(code)
         content_type = CONTENT_TYPES.get(suffix, "application/json")
         self.send_header("Content-Type", f"{content_type}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
-        self.send_header("Content-Security-Policy", POLICY)
+        policy = f"{POLICY}; frame-src http://{urlsplit(frames).netloc}" if frames else POLICY
+        self.send_header("Content-Security-Policy", policy)
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Cache-Control", "no-store")
         self.end_headers()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,6 +30,7 @@ APPS = {
 class OfficeWorld(PageWorld):
     """One episode at a time, in a browser page. All worlds of a process share one server."""
 
+    apps: ClassVar[Mapping[str, str]] = APPS  # titles by name
     _lock = threading.Lock()
     _office: ClassVar[Office | None] = None
     _server_users: ClassVar[int] = 0
@@ -78,15 +79,16 @@ class OfficeWorld(PageWorld):
 
     def app_of(self, tab: Tab) -> str:
         """Return the title of the open application, or ""."""
-        return APPS.get(tab.page.evaluate("office.current()"), "")
+        return self.apps.get(tab.page.evaluate("office.current()"), "")
 
     def open_app(self, tab: Tab, name: str) -> str:
         """Open an application by its name or title; return a note for the agent, or ""."""
         app = "".join(filter(str.isalnum, name)).casefold()
-        if app not in APPS:
+        if app not in self.apps:
             app += "s"  # "sheet", "contact"
-        if app not in APPS:
-            return f"There is no application {name!r:.60}; there are {', '.join(APPS.values())}."
+        if app not in self.apps:
+            titles = ", ".join(self.apps.values())
+            return f"There is no application {name!r:.60}; there are {titles}."
         tab.page.evaluate("name => { office.open(name); }", app)
         return ""
 

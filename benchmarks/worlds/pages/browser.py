@@ -142,7 +142,7 @@ class Chromium:
         self._users = 0
         self._hang = ""  # what took too long
         self._watch: _Watch | None = None
-        self._context_kind: tuple[float, str] | None = None  # scale and host of the last context
+        self._context_kind: tuple[float, str] | None = None  # scale and hosts of the last context
         self._next: Tab | None = None  # blank, in a context of that kind
         os.environ.setdefault("NODE_OPTIONS", DRIVER_OPTIONS)
         self._playwright = sync_playwright().start()
@@ -218,7 +218,9 @@ class Chromium:
             else:
                 os.kill(self._pid, signal.SIGKILL)
 
-    def open(self, url: str, prefix: str, viewport_wh: WH, scale: float = 1) -> Tab:
+    def open(
+        self, url: str, prefix: str, viewport_wh: WH, scale: float = 1, *, frames: str = ""
+    ) -> Tab:
         """Open a page in its own context.
 
         Args:
@@ -226,8 +228,10 @@ class Chromium:
             prefix: of all addresses that it may load; ends with a slash.
             viewport_wh: in pixels of the page.
             scale: pixels of a screenshot per pixel of the page.
+            frames: a second such prefix, of pages of another server in its frames.
         """
-        kind = (scale, urlsplit(prefix).netloc)
+        prefixes = tuple(filter(None, (prefix, frames)))
+        kind = (scale, ";".join(urlsplit(address).netloc for address in prefixes))
         tab = self._next
         self._next = None
         if tab is not None and self._context_kind != kind:
@@ -236,7 +240,7 @@ class Chromium:
         self._context_kind = kind
         if tab is None:
             tab = self._blank(*kind)
-        tab.show(url, prefix, viewport_wh)
+        tab.show(url, prefixes, viewport_wh)
         return tab
 
     def rest(self) -> None:
@@ -244,7 +248,7 @@ class Chromium:
         if self._next is None and self._context_kind is not None:
             self._next = self._blank(*self._context_kind)
 
-    def _blank(self, scale: float, netloc: str) -> Tab:
+    def _blank(self, scale: float, netlocs: str) -> Tab:
         context = self._browser.new_context(
             device_scale_factor=scale,
             accept_downloads=False,
@@ -253,7 +257,7 @@ class Chromium:
             timezone_id="UTC",
             reduced_motion="reduce",
             permissions=["clipboard-read", "clipboard-write"],
-            proxy={"server": NO_PROXY, "bypass": f"<-loopback>;{netloc}"},
+            proxy={"server": NO_PROXY, "bypass": f"<-loopback>;{netlocs}"},
         )
         return Tab(context.new_page())
 
@@ -265,7 +269,7 @@ class Tab:
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        self._prefix = ""
+        self._prefixes: tuple[str, ...] = ()
         self.refused: list[str] = []  # addresses that the page requested and did not get
         self._notes: list[str] = []
         self._requests: Requests = {}
@@ -287,13 +291,14 @@ class Tab:
             page.on(event, handler)  # type: ignore[call-overload]
         self._devtools = context.new_cdp_session(page)
 
-    def show(self, url: str, prefix: str, viewport_wh: WH) -> None:
-        """Open the first address; from then on, all that are not under the prefix are refused."""
-        self._prefix = prefix
+    def show(self, url: str, prefixes: tuple[str, ...], viewport_wh: WH) -> None:
+        """Open the first address; from then on, all that are not under a prefix are refused."""
+        self._prefixes = prefixes
         self.viewport_wh = viewport_wh
         self.page.set_viewport_size({"width": viewport_wh[0], "height": viewport_wh[1]})
         # Allowed requests do not match: each would cost a round trip to this process.
-        self.page.context.route(re.compile(f"^(?!{re.escape(prefix)})"), self._refuse_route)
+        allowed = "|".join(map(re.escape, prefixes))
+        self.page.context.route(re.compile(f"^(?!{allowed})"), self._refuse_route)
         self.page.goto(url, timeout=1000 * PATIENCE_S)
         # Else a wide scroll to the left, a gesture of the browser, goes back to the blank page.
         self._devtools.send("Page.resetNavigationHistory")
@@ -329,7 +334,7 @@ class Tab:
         """Go back in the history of the page; return False if there is nothing before."""
         history = self._devtools.send("Page.getNavigationHistory")
         before = history["entries"][: history["currentIndex"]]
-        if not before or not before[-1]["url"].startswith(self._prefix):
+        if not before or not before[-1]["url"].startswith(self._prefixes):
             return False
         self._devtools.send("Page.navigateToHistoryEntry", {"entryId": before[-1]["id"]})
         return True
@@ -346,7 +351,7 @@ class Tab:
 
     def _note_websocket(self, socket: WebSocket) -> None:
         """Refuse a websocket that leads elsewhere; no route sees it, the proxy stops it."""
-        if not socket.url.replace("ws://", "http://", 1).startswith(self._prefix):
+        if not socket.url.replace("ws://", "http://", 1).startswith(self._prefixes):
             self._refuse(socket.url)
 
     def _refuse(self, url: str) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Frame, Page
 
 LIMIT_S = 3.0
 MIN_FRAMES = 30  # looked at before a page is given up; half a second usually
@@ -111,6 +112,20 @@ def requests_started(page: Page) -> int:
         return -1  # the next document is being loaded
 
 
+def _frames(page: Page) -> list[Frame]:
+    """Return the page's own frame, which looks into those of its server, and those of others.
+
+    A frame that is not to be seen draws nothing, and would be waited for in vain.
+    """
+    own, *frames = page.frames
+    others = [
+        frame
+        for frame in frames
+        if frame.url.startswith("http") and urlsplit(frame.url)[:2] != urlsplit(own.url)[:2]
+    ]
+    return [own, *(frame for frame in others if frame.frame_element().is_visible())]
+
+
 def settle(page: Page, requests: Requests) -> bool:
     """Wait until a page is quiet; return False if it is not within `LIMIT_S`.
 
@@ -126,7 +141,7 @@ def settle(page: Page, requests: Requests) -> bool:
     while remaining_ms > 0 or rounds < MIN_ROUNDS:
         rounds += 1
         try:
-            if not page.evaluate(QUIET, [QUIET_MS, remaining_ms]):
+            if not all(frame.evaluate(QUIET, [QUIET_MS, remaining_ms]) for frame in _frames(page)):
                 return False
             # A request that never ends is not waited for by every later step.
             if all(since_s < start_s - LIMIT_S for since_s in requests.values()):

@@ -30,6 +30,7 @@ const ICONS = {
   sheets: "M4 4h16v16H4zM4 9h16M4 14.500h16M10 4v16",
   shop: "M6 8h12l1 12H5zM9 8V6a3 3 0 0 1 6 0v2",
   todo: "M4 7l2 2 4-4M4 16l2 2 4-4M13 7h7M13 16h7",
+  jupyterlab: "M4 14a9 5 0 0 0 16 0M4 10a9 5 0 0 1 16 0",
   home: "M4 11l8-7 8 7v9h-5v-6H9v6H4z",
   back: "M15 5l-7 7 7 7",
   left: "M15 5l-7 7 7 7",

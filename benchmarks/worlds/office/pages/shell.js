@@ -27,6 +27,8 @@ const APPS = [
   ["shop", "Shop"],
   ["todo", "To-do"],
 ];
+const LAB = document.documentElement.dataset.lab; // the address of JupyterLab, where an episode has it
+if (LAB) APPS.push(["jupyterlab", "JupyterLab"]);
 const TITLE = Object.fromEntries(APPS);
 const SITE = "northwind.example";
 
