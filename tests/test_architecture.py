@@ -46,6 +46,7 @@ ORDER = (
     ("utils.scoring",),
     ("utils.engine",),
     ("utils.inference_tools",),
+    ("utils.judging",),
     ("utils.report",),
     ("utils.comparing",),
     ("utils.run",),

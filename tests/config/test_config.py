@@ -21,7 +21,8 @@ API = {"model_path": "http://127.0.0.1:8000/v1?api_key=k&model=m", "imp_type": "
 CUSTOM = {"model_path": "models.ocr_baseline.OCRBaseline", "imp_type": "custom"}
 DATA = {L2: {"mode": "all"}}
 NO_OBJECT = 'the file must hold an object { "model": ..., "data": ... }, not'
-KEYS = 'unknown key; known are "mode", "parse_function", "match_mode", "circular"'
+KEYS = 'unknown key; known are "mode", "parse_function", "match_mode", "circular", "judge"'
+JUDGE = {"model_path": "http://127.0.0.1/v1?model=j"}
 MODES = f'{L2} has the modes "all", "basic", "advanced"'
 SECRET = "sk-very-secret-0123456789"
 
@@ -549,9 +550,29 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
         ],
         (
             {L1: {"match_mode": "judge"}},
-            f'{L1}.match_mode: must be "exact_match" (replies are compared as '
-            'letters; there is no judge model), not "judge"',
+            f'{L1}.judge: must be an object with the judge\'s model: {{ "model_path": ... }}',
         ),
+        (
+            {L1: {"match_mode": "gpt"}},
+            f'{L1}.match_mode: must be "exact_match" (replies are compared as letters) or '
+            '"judge" (docs/scores.md), not "gpt"',
+        ),
+        (
+            {L1: {"judge": {"model_path": "http://127.0.0.1/v1?model=j"}}},
+            f'{L1}.judge: only with match_mode "judge"; leave one of them out',
+        ),
+        *[
+            ({L1: {"match_mode": "judge", "judge": judge}}, f"{L1}.judge.{expected}")
+            for judge, expected in (
+                ({}, "model_path: is missing"),
+                ({**JUDGE, "max_requests": 0}, "max_requests: must be a whole number, not 0"),
+                ({**JUDGE, "recipe": "gta1"}, "recipe: not for a judge; leave it out"),
+                (
+                    {**JUDGE, "generate_cf": {}},
+                    'generate_cf: unknown key; did you mean "generate_cfg"?',
+                ),
+            )
+        ],
         ({L1: {"parse_function": 0}}, f"{L1}.parse_function: must be a string, not 0"),
         ({L1: {"circular": "yes"}}, f'{L1}.circular: must be true or false, not "yes"'),
         (

@@ -27,7 +27,9 @@ from utils.import_utils import path_problem
 from utils.text import did_you_mean, listed, nearest
 
 L1_NAME = "GUIContentUnderstanding"
-L1_KEYS = ("match_mode", "circular")
+L1_KEYS = ("match_mode", "circular", "judge")
+JUDGE_LIMITS = ("max_requests", "audit_samples")
+NOT_OF_A_JUDGE = (*schema.PER_DATA_SET, "recipe", "preprocess_function", "postprocess_function")
 CHECKPOINTS = ("transformers", "vllm")
 LIVE_NAMES = ("GUITaskAutomation", "GUITaskCollaboration")
 LEVELS = {"L1": L1_NAME, "L2": "GUIElementGrounding", "L3": LIVE_NAMES[0], "L4": LIVE_NAMES[1]}
@@ -187,7 +189,7 @@ class _Reader:
         if imp_type is not None and (path or raw.get("imp_type")):
             arguments += self.arguments(imp_type, raw)
         if imp_type is not None and isinstance(path, str):
-            problem = self._path_problem(name, path, imp_type)
+            problem = self._path_problem(("model", name), path, imp_type)
             findings += [(("model_path",), problem)] if problem else []
         for key in schema.PER_DATA_SET:
             functions = raw.get(key)
@@ -234,8 +236,8 @@ class _Reader:
             return "openai"
         return kind if isinstance(kind, str) and kind in schema.KINDS else None
 
-    def _path_problem(self, name: str, path: str, imp_type: str) -> str | None:
-        if key_path("model", name, "model_path") in self.unset:
+    def _path_problem(self, entry_path: KeyPath, path: str, imp_type: str) -> str | None:
+        if key_path(*entry_path, "model_path") in self.unset:
             return None
         if not path.strip():
             return "is empty"
@@ -248,7 +250,8 @@ class _Reader:
         except UserError as error:
             return str(error)
         for warning in endpoint.warnings:
-            self._warn(name, "model_path", warning)
+            where = key_path(*entry_path, "model_path")
+            self.out.warnings.append(f"{self.path}: {where}: {warning}")
         return endpoint.problem
 
     def _references(self, name: str, raw: Mapping[str, Any], imp_type: str | None) -> None:
@@ -310,8 +313,50 @@ class _Reader:
         for key in L1_KEYS:
             if name != L1_NAME and entry.pop(key, None) is not None:
                 findings.append(((key,), f"only for {L1_NAME}; leave it out"))
+        judge = entry.pop("judge", None)
         typed, wrong = schema.section(LiveEntry if name in LIVE_NAMES else DataEntry, entry)
+        has_judge = entry.get("match_mode") == "judge"
+        if judge is not None and not has_judge:
+            wrong.append((("judge",), 'only with match_mode "judge"; leave one of them out'))
+        elif has_judge and not isinstance(judge, dict):
+            what = 'must be an object with the judge\'s model: { "model_path": ... }'
+            wrong.append((("judge",), what))
+        elif isinstance(judge, dict):
+            typed_judge, wrong_in_judge = self._judge(name, judge)
+            wrong += [(("judge", *path), what) for path, what in wrong_in_judge]
+            if typed is not None and typed_judge is not None:
+                typed = typed.model_copy(update={"judge": typed_judge})
         return typed, findings + wrong
+
+    def _judge(self, name: str, raw: Mapping[str, Any]) -> Read:
+        """The model that reads replies to L1, with its limits."""
+        path_in_file = ("data", name, "judge")
+        settings = {key: value for key, value in raw.items() if key not in JUDGE_LIMITS}
+        kind, path = settings.get("imp_type"), settings.get("model_path")
+        is_api = is_url(path) or kind in (None, "api")
+        imp_type = "openai" if is_api else kind if kind in schema.KINDS else None
+        findings: list[Finding] = [
+            ((key,), "not for a judge; leave it out")
+            for key in NOT_OF_A_JUDGE
+            if settings.pop(key, None)
+        ]
+        model, wrong = schema.model_entry(imp_type, settings)
+        findings += wrong
+        if imp_type is not None:
+            findings += self.arguments(imp_type, settings)
+        if imp_type is not None and isinstance(path, str):
+            problem = self._path_problem(path_in_file, path, imp_type)
+            findings += [(("model_path",), problem)] if problem else []
+        secrets = settings.get("secrets", [])
+        if _is_list_of_texts(secrets):
+            self._check_secrets(path_in_file, secrets)
+        if imp_type == "custom" and not path_problem(str(path)):
+            blocks = (settings.get("generate_cfg") or {}, settings.get("kwargs") or {})
+            self._ref((*path_in_file, "model_path"), path, "custom-class", *blocks)
+        if findings or model is None:
+            return None, findings
+        limits = {key: raw[key] for key in JUDGE_LIMITS if key in raw}
+        return schema.section(schema.JudgeEntry, {"model": model, **limits})
 
     def _table(self, name: str, kind: str, entry: dict[str, Any]) -> Read:
         """A table of grounding: a known one, one under another name, or a class of the user's."""

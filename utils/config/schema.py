@@ -31,7 +31,8 @@ _PROMPT = '"model_default", "benchmark_default" or a text of your own'
 _DEVICE = 'a device like "auto", "cpu" or "cuda:0", or an object module → device'
 _BATCH = 'a whole number of at least 1, or "auto"'
 _SERVE = 'an object {"max-num-seqs": 8, ...} or a list ["--max-num-seqs", "8", ...]'
-_MATCH = '"exact_match" (replies are compared as letters; there is no judge model)'
+_MATCH = '"exact_match" (replies are compared as letters) or "judge" (docs/scores.md)'
+_COUNT = "a whole number"
 _STEPS = "a whole number of steps of at least 1"
 _DECLINED = 'a list of texts, each of which says "not there": ["not found"]'
 _SEEDS = "a list of whole numbers, at least one: [0]"
@@ -146,15 +147,29 @@ KINDS: dict[str, type[BaseModel]] = {
 }
 
 
+class JudgeEntry(_Section):
+    """The model that reads replies to L1 which the official reader could not read.
+
+    `max_requests`: replies that one run may ask it about; `audit_samples`: replies that the
+    official reader has read and the judge reads as well, to see how far they agree.
+    """
+
+    model: ModelEntry
+    max_requests: Annotated[int, Field(ge=1)] = Field(1000, description=_COUNT)
+    audit_samples: Annotated[int, Field(ge=0)] = Field(100, description=_COUNT)
+
+
 class DataEntry(_Section):
     """One data set of the config; `circular` (L1 only): all rotations of options are queried."""
 
     mode: str = "all"
     parse_function: str | None = None
     match_mode: Annotated[
-        Literal["exact_match", "exact_matching"], AfterValidator(lambda _: "exact_matching")
+        Literal["exact_match", "exact_matching", "judge"],
+        AfterValidator(lambda mode: mode if mode == "judge" else "exact_matching"),
     ] = Field("exact_matching", description=_MATCH)
     circular: bool = False
+    judge: JudgeEntry | None = None
 
 
 def _each_seed_once(seeds: list[int]) -> list[int]:
@@ -208,7 +223,7 @@ class RunConfig:
         """All of it, defaults included, as in JSON."""
         sections = {"model": self.model, "data": self.data}
         return {"path": str(self.path)} | {
-            key: {n: e.model_dump(mode="json", exclude={"secrets"}) for n, e in entries.items()}
+            key: {n: _without_secrets(e) for n, e in entries.items()}
             for key, entries in sections.items()
         }
 
@@ -218,6 +233,16 @@ class RunConfig:
         if of_model:
             return of_model, key_path("model", model, "parse_function", dataset)
         return self.data[dataset].parse_function, f"data.{dataset}.parse_function"
+
+
+def _without_secrets(entry: BaseModel) -> dict[str, Any]:
+    """Return an entry as JSON; a judge's is left out where there is none."""
+    dump = entry.model_dump(
+        mode="json", exclude={"secrets": True, "judge": {"model": {"secrets": True}}}
+    )
+    if dump.get("judge", ...) is None:
+        del dump["judge"]
+    return dump
 
 
 def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list[Finding]]:

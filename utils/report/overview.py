@@ -267,6 +267,10 @@ def scores_of(
     circular_table = None
     if circular.get("table"):
         circular_table = {**_table(None, circular["table"], unit), "notes": circular["notes"]}
+    judged = analysis.get("judge") or {}
+    judge_table = None
+    if judged.get("table") and figures:
+        judge_table = {**_table(None, judged["table"], unit), "notes": judged["notes"]}
     return {
         "unit": unit,
         "figures": figures,
@@ -277,6 +281,7 @@ def scores_of(
         "outcomes": tally.outcome_list(),
         "table": _table(dataset, analysis["table"], unit) if figures else None,
         "circular": circular_table,
+        "judge": judge_table,
         "groups": _groups(tally, analysis) if figures else [],
         "averages": _averages(analysis) if figures else [],
     }

@@ -45,6 +45,7 @@ from utils.engine.retry_policy import is_away
 from utils.errors import DONE, NOTHING_RUN, UserError, problem_report
 from utils.findings import Finding, Severity, is_warning, warning
 from utils.images import open_image, read_header
+from utils.judging.check import check_judge
 from utils.resizing import steps_of
 from utils.run.plan import Plan
 from utils.run.requests import folder_of, questions_of, run_specs
@@ -448,6 +449,9 @@ def check(plan: Plan) -> int:
         is_pinged = is_pinged or result.is_pinged
         warnings += result.warnings
         problems += [f'model "{name}": {problem}' for problem in result.problems]
+    for dataset, judge in plan.judges.items():
+        problems += check_judge(dataset, judge, is_pinged=plan.options.ping)
+        is_pinged = is_pinged or plan.options.ping
     console.show_left_out(plan.bad_samples, None)
     if problems:
         print(problem_report(problems, ran=is_pinged, warnings=warnings), file=sys.stderr)

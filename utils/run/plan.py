@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from utils.config.environment import is_set
@@ -13,6 +13,7 @@ from utils.config.secret_filter import SecretFilter
 from utils.contracts import DataSet, ModelWrapper, ParseFunction
 from utils.functions.signatures import parse_caller
 from utils.import_utils import resolve
+from utils.judging.judge import Judge
 from utils.scoring.scorer import Scorer
 
 
@@ -26,6 +27,7 @@ class Plan:
     models: dict[str, ModelWrapper]
     data: Mapping[str, DataSet]
     secrets: SecretFilter
+    judges: Mapping[str, Judge] = field(default_factory=dict)  # by data set
     warnings: int = 0  # printed while this was made
     # what stops a model or data set is not printed: the caller gets it as an error
     is_quiet: bool = False

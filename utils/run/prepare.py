@@ -6,7 +6,7 @@ Every step returns a value and its problems, so that a user learns of all of the
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from utils.config.environment import odd_settings
@@ -21,6 +21,7 @@ from utils.engine.ranks.group import SHARED_TYPES, Rank
 from utils.errors import UserError
 from utils.functions.signatures import parse_caller
 from utils.import_utils import check_reference, resolve, search_beside
+from utils.judging.judge import Judge
 from utils.run.plan import Plan
 from utils.runs.folder import name_collisions, work_dir_problems
 
@@ -66,6 +67,7 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
     selection = _select(options, reading, rank)
     broken, function_problems = _check_functions(reading, selection)
     models, model_problems = _build_models(options, selection, broken, registry)
+    judges, judge_problems = _build_judges(options, selection, broken, registry)
     data = _build_data(selection, broken, registry)
     notes: list[str] = []
     data_problems: list[str] = []
@@ -79,6 +81,7 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
         *name_collisions(selection.models),
         *work_dir_problems(options.work_dir),
         *model_problems,
+        *judge_problems,
         *data_problems,
     ]
     if options.strict:
@@ -87,7 +90,9 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
         raise UserError(list(dict.fromkeys(problems)))
     dump = secrets.clean_object(mask_config(reading.config.dump()))
     warning_count = len(warnings) + len(notes)
-    return Plan(options, reading.config, dump, models, data, secrets, warning_count)
+    return Plan(
+        options, reading.config, dump, models, data, secrets, judges=judges, warnings=warning_count
+    )
 
 
 def read(options: Options, registry: Registry) -> ConfigReading:
@@ -164,6 +169,25 @@ def _build_models(
                 f"{options.config}: {path}: {problem}" for problem in models[name].problems()
             ]
     return models, problems
+
+
+def _build_judges(
+    options: Options, selection: Selection, broken: Collection[str], registry: Registry
+) -> tuple[dict[str, Judge], list[str]]:
+    """Return the judges of data sets that have one, and what stands in their way."""
+    judges: dict[str, Judge] = {}
+    problems: list[str] = []
+    for name, entry in selection.data.items():
+        path = key_path("data", name, "judge")
+        if entry is None or entry.judge is None or any(key.startswith(path) for key in broken):
+            continue
+        settings = entry.judge
+        connections = options.api_nproc or MOST_IN_FLIGHT
+        model = registry.build_model("judge", settings.model, connections=connections)
+        if options.mode != "eval":
+            problems += [f"{options.config}: {path}: {problem}" for problem in model.problems()]
+        judges[name] = Judge(model, settings.max_requests, settings.audit_samples)
+    return judges, problems
 
 
 def _build_data(

@@ -40,6 +40,8 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Outcome]]:
             return (follow(plan, group) if group is not None else DONE), []
         stack.callback(index_after_run, plan.options.work_dir)  # when stopped, too
         console.show_left_out(plan.bad_samples, console.MOST_LEFT_OUT)
+        for judge in plan.judges.values():
+            stack.callback(judge.model.close)
         outcomes: list[Outcome] = []
         failed: list[str] = []
         for name, model in plan.models.items():

@@ -12,6 +12,7 @@ from utils.config.text import key_path
 from utils.engine.ranks import runs as ranks
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.findings import warnings_in
+from utils.judging.scoring import Judged, judge_replies, same_model_warning
 from utils.protocol import official_figures
 from utils.run.outcome import Outcome, stopped
 from utils.run.plan import Plan
@@ -20,7 +21,7 @@ from utils.runs.find import doubtful_order
 from utils.runs.folder import RunFolder, foreign_owner, logs_by_age
 from utils.runs.log import LoggedRun, RunLog
 from utils.runs.manifest import Entry, entry_of
-from utils.runs.view import LogView, fit
+from utils.runs.view import LogView, Selection, fit
 from utils.scoring import console
 from utils.scoring.write import Scored, ScoringTask, score_data_set, write_predictions
 
@@ -114,6 +115,8 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
                 task = replace(task, notes=asked_otherwise(plan, name, dataset, view))
             else:
                 entry_of_run = entry
+            if dataset in plan.judges:
+                task = replace(task, second_reader=_judged(plan, name, dataset, task, view))
             scored = score_data_set(task, view)
             entry.facts["figures"] = official_figures(scored.analysis) if scored.has_score else {}
             entry.facts["warnings"] = len(warnings_in(scored.analysis))
@@ -130,6 +133,17 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
     _print_parser_setting(plan, name, dataset, scored)
     code = DONE if scored.is_whole else SOME_FAILED
     return Outcome(dataset, folder, code, is_scored=True, entry=entry, checksums=scored.checksums)
+
+
+def _judged(plan: Plan, name: str, dataset: str, task: ScoringTask, view: LogView) -> Judged:
+    """Return what the judge makes of a model's replies."""
+    model_entry, entry = plan.config.model[name], plan.config.data[dataset].judge
+    assert entry is not None
+    judge = replace(plan.judges[dataset], warning=same_model_warning(model_entry, entry.model))
+    records = Selection(view, task.data.benchmark.in_mode, task.data.mode, task.limit)
+    return judge_replies(
+        judge, records, task.scorer(), task.folder, plan.options, plan.secrets.clean_object
+    )
 
 
 def _print_parser_setting(plan: Plan, name: str, dataset: str, scored: Scored) -> None:

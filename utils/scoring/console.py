@@ -219,6 +219,10 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
         questions = max((row["questions"] for row in circular["rows"]), default=0)
         print("\n" + render_table(circular["table"], model, questions, note=note))
         print("\n".join([*circular["notes"], *_error_lines(scored.rotation_errors, options)]))
+    if judged := analysis.get("judge"):
+        print("\n" + render_table(judged["table"], model, total, note=note))
+        counts_of_judge = [f"{row['name']} {row['count']}" for row in judged["rows"]]
+        print("\n".join([", ".join(counts_of_judge), *judged["notes"]]))
     for finding in scored.findings:
         print(f"{finding.severity}: {finding}")
 

@@ -7,14 +7,16 @@ columns from which table, intervals and audits are worked out.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from utils.analysis.columns import SampleColumns
-from utils.contracts import Benchmark, DataSet, Facts
+from utils.analysis.judge_reading import SECTION as SECOND_READING
+from utils.analysis.judge_reading import with_reading
+from utils.contracts import Benchmark, DataSet, Facts, Record
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in
 from utils.protocol import has_score
@@ -24,10 +26,25 @@ from utils.runs.seals import checksums_of
 from utils.runs.view import COVERAGE, LogView, Selection
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, are_all_answered, write_rotations
 from utils.scoring.samples import Clean, result_files
-from utils.scoring.scorer import Scorer, reply_of, shown_reply
+from utils.scoring.scorer import ScoredSample, Scorer, reply_of, shown_reply
 from utils.scoring.sheets import Together, finite, open_sheet, write_json
+from utils.text import format_interval, format_percent
 
 ANALYSIS_SUFFIX = "_analysis.json"
+
+
+class SecondReader(Protocol):
+    """Reads replies beside the official reader: the judge of L1."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every reply that it was to read was read."""
+
+    def beside(self, record: Record, scored: ScoredSample) -> ScoredSample:
+        """Return a sample with its reading among the facts."""
+
+    def section(self, columns: SampleColumns, samples: Iterable[Facts]) -> Mapping[str, Any]:
+        """Return the section of the analysis, but for the score table with its readings."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +58,7 @@ class ScoringTask:
     scorer: Callable[[], Scorer]  # makes a scorer; circular evaluation needs a second one
     clean: Clean
     notes: Sequence[str] = ()  # what a reader of the score should know besides
+    second_reader: SecondReader | None = None
 
     @property
     def name(self) -> str:
@@ -117,7 +135,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         raise UserError(f"{task.name}: nothing to score: {records.nothing_there()}")
     name = partial(folder.file, task.name, partial=is_partial)
     scorer, columns = task.scorer(), SampleColumns()
-    questions: list[Facts] = []  # of circular evaluation
+    questions: list[Facts] = []  # of circular evaluation, or for a second reader
     head = {
         "kind": "head",
         "format": SAMPLES_FORMAT,
@@ -139,12 +157,18 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             benchmark, view.columns, sheets, samples, head, task.clean, together
         ) as add:
             for record in records:
-                facts = add(record, scorer.judge(record))
+                scored = scorer.judge(record)
+                if task.second_reader is not None:
+                    scored = task.second_reader.beside(record, scored)
+                facts = add(record, scored)
                 columns.add(facts)
-                if circular is not None:
+                if circular is not None or task.second_reader is not None:
                     questions.append(facts)
         analysis = _analysis(benchmark, columns, head, scorer.findings())
         is_whole = records.is_all() and not scorer.has_failures
+        if task.second_reader is not None:
+            analysis[SECOND_READING] = _second_reading(task, columns, questions)
+            is_whole = is_whole and task.second_reader.is_whole
         rotation_errors: Mapping[str, tuple[int, str]] = {}
         if circular is not None:
             turns = task.scorer()
@@ -170,6 +194,25 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         rotation_errors=rotation_errors,
         checksums=checksums_of([samples, rotations, score_file, name(ANALYSIS_SUFFIX)]),
     )
+
+
+def _second_reading(
+    task: ScoringTask, columns: SampleColumns, samples: Sequence[Facts]
+) -> dict[str, Any]:
+    """Return the section of the second reader, with the score table that its readings give."""
+    assert task.second_reader is not None
+    with_readings = SampleColumns()
+    for facts in samples:
+        with_readings.add(with_reading(facts))
+    sections = task.data.benchmark.sections(with_readings, os.environ)
+    table = {**sections["table"], "title": f"{sections['table']['title']} with the judge"}
+    overall = sections["averages"]["overall"]
+    section = task.second_reader.section(columns, samples)
+    figures = [f"{format_percent(overall['value'])} %", format_interval(overall)]
+    notes = [f"Overall with the judge: {' '.join(filter(None, figures))}.", *section["notes"]]
+    added = {"table": table, "overall": overall, "notes": notes}
+    result: dict[str, Any] = finite(as_json({**section, **added}))
+    return result
 
 
 def _analysis(

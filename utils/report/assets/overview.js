@@ -484,6 +484,7 @@ Report.overview = (() => {
       ),
       data.table ? scoreTable(data.table, data.unit) : null,
       data.circular ? scoreTable(data.circular, data.unit) : null,
+      data.judge ? scoreTable(data.judge, data.unit) : null,
       el(
         "div",
         { class: "charts" },

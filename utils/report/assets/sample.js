@@ -101,7 +101,7 @@ Report.sample = (() => {
             pre(facts.error.message ?? ""),
           )
         : null,
-      facts.options ? options(row, facts.options) : null,
+      facts.options ? options(row, facts) : null,
       film.isOne(facts)
         ? el("div", { class: "block" }, el("h3", {}, film.summary(facts)), film.checks(facts.checks ?? []))
         : null,
@@ -115,7 +115,13 @@ Report.sample = (() => {
   const found = (text) => marked(String(text), gallery.filter?.q ?? "");
   const pre = (text) => el("pre", {}, found(text));
 
-  function options(row, all) {
+  /** What a second model has read from the reply. */
+  function judgement({ status, choice, problem }) {
+    if (status !== "read") return `The judge: ${status}${problem ? ` (${problem})` : ""}.`;
+    return choice === null ? "The judge reads no choice in the reply." : `The judge reads ${choice}.`;
+  }
+
+  function options(row, { options: all, judge }) {
     const [answer, chosen] = [store.columns.answer[row], store.columns.chosen[row]];
     const letters = Object.keys(all).filter((letter) => all[letter] !== null);
     const outside = chosen !== null && chosen !== undefined && !letters.includes(chosen);
@@ -143,6 +149,7 @@ Report.sample = (() => {
         ? el("p", { class: "quiet" }, "No option could be read from the reply.")
         : null,
       outside ? el("p", { class: "quiet" }, `The reply chose ${chosen}, which is not one of the options.`) : null,
+      judge ? el("p", {}, judgement(judge)) : null,
     );
   }
 

@@ -1,0 +1,33 @@
+"""`--check` of a judge: what it is, and with `--ping` whether it reads a reply."""
+
+from __future__ import annotations
+
+from utils.config.text import key_path
+from utils.contracts import CallError
+from utils.errors import UserError
+from utils.judging.judge import Judge
+from utils.judging.questions import PROMPT_VERSION, ReplyToRead, read_choice
+
+EASY_REPLY = ReplyToRead(
+    "Which colour is the button?", {"A": "red", "B": "blue"}, "It is the blue one."
+)
+RIGHT_CHOICE = "B"
+
+
+def check_judge(dataset: str, judge: Judge, *, is_pinged: bool) -> list[str]:
+    """Print what a judge would do and return what is wrong with it."""
+    limits = f"at most {judge.max_requests} replies a run, {judge.audit_samples} more to compare"
+    print(f"\n{dataset}: judge, prompt {PROMPT_VERSION}; {limits}")
+    if not is_pinged:
+        return []
+    place = key_path("data", dataset, "judge")
+    try:
+        request = judge.model.request(EASY_REPLY.messages(), dataset)
+        text = judge.model.generate(request).text
+        choice = read_choice(text, EASY_REPLY.options)
+    except (CallError, UserError, ValueError) as error:
+        return [f"{place}: the judge does not answer: {error}"]
+    print(f"  it reads {EASY_REPLY.reply!r} as {choice}")
+    if choice != RIGHT_CHOICE:
+        return [f"{place}: the judge reads {EASY_REPLY.reply!r} as {choice}, not {RIGHT_CHOICE}"]
+    return []

@@ -1,0 +1,185 @@
+"""Asks the judge about replies, and keeps what it said in a log of its own beside the run's.
+
+An answer is stored under the content it is about (question, options, reply) and the request's
+fingerprint, so another prompt version, model or setting asks again and nothing else does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from utils.analysis.judge_reading import ReadingStatus
+from utils.config.options import Options
+from utils.contracts import Episode, ModelWrapper, Prompt, Sample, Status
+from utils.engine.engine import Engine
+from utils.engine.jobs import Job
+from utils.errors import StopRun
+from utils.judging.questions import PROMPT_DIGEST, PROMPT_VERSION, ReplyToRead, read_choice
+from utils.runs.folder import RunFolder
+from utils.runs.log import AnswerIndex, LoggedRun, RunLog, StoredAnswer
+from utils.runs.records import end_record, run_record
+from utils.scoring.console import ConsoleProgress
+
+FOLDER = "judge"  # of a run: the judge's log
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the judge made of one reply."""
+
+    status: ReadingStatus
+    choice: str | None = None  # None: the reply settles on no option
+    problem: str = ""  # why it failed
+    usage: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A model that reads replies, with its limits."""
+
+    model: ModelWrapper
+    max_requests: int  # replies that one run may ask it about
+    audit_samples: int  # replies that the official reader has read, and the judge reads as well
+    warning: str = ""  # what speaks against this judge
+
+
+def readings_of(
+    judge: Judge,
+    replies: Sequence[ReplyToRead],
+    folder: RunFolder,
+    dataset: str,
+    options: Options,
+    clean: Callable[[Any], Any],
+) -> tuple[dict[str, Reading], str]:
+    """Return what the judge makes of each reply, by its key, and why it stopped early, if it did.
+
+    Args:
+        judge: is asked, unless options say that stored answers alone are scored.
+        replies: those that matter most first; beyond the budget none is asked.
+        folder: of the run.
+        dataset: whose replies they are.
+        options: of the run.
+        clean: removes secrets from a record.
+    """
+    home = RunFolder(folder.model, folder.path / FOLDER)
+    logs = sorted(folder.path.parent.glob(f"*/{FOLDER}/{home.log(dataset).name}"))
+    stored = AnswerIndex(logs, own=home.log(dataset))
+    unique = list({reply.key: reply for reply in replies}.values())
+    new = [reply for reply in unique if not _is_stored(judge, reply, dataset, stored, options)]
+    beyond = {reply.key for reply in new[judge.max_requests :]}
+    why_stopped = ""
+    if new and options.mode != "eval":
+        within = [reply for reply in unique if reply.key not in beyond]
+        why_stopped = _ask(judge, within, home, dataset, options, stored, clean)
+        stored = AnswerIndex([*logs, home.log(dataset)], own=home.log(dataset))
+    readings: dict[str, Reading] = {}
+    for reply in unique:
+        reading = _reading(judge, reply, dataset, stored, options)
+        if reading is None:
+            is_beyond = reply.key in beyond and options.mode != "eval"
+            status = ReadingStatus.OVER_BUDGET if is_beyond else ReadingStatus.NOT_ASKED
+            reading = Reading(status)
+        readings[reply.key] = reading
+    return readings, why_stopped
+
+
+def _is_stored(
+    judge: Judge, reply: ReplyToRead, dataset: str, stored: AnswerIndex, options: Options
+) -> bool:
+    request = judge.model.request(reply.messages(), dataset)
+    answer = stored.look_up(reply.key, request.fingerprint, request.parts, options)
+    return isinstance(answer, StoredAnswer)
+
+
+def _reading(
+    judge: Judge, reply: ReplyToRead, dataset: str, stored: AnswerIndex, options: Options
+) -> Reading | None:
+    """Return what is stored of the judge's answer to exactly this request, a failure too."""
+    request = judge.model.request(reply.messages(), dataset)
+    as_stored = replace(options, fresh=False, ignore=True, retry_refused=False)
+    answer = stored.look_up(reply.key, request.fingerprint, request.parts, as_stored)
+    if not isinstance(answer, StoredAnswer):
+        return None
+    record = answer.read()
+    if record["status"] != Status.OK:
+        error = record.get("error") or {}
+        return Reading(ReadingStatus.FAILED, problem=str(error.get("message")))
+    usage = record.get("usage")
+    text = record["reply"] if record.get("reply") is not None else record["raw"]
+    try:
+        choice = read_choice(text, reply.options)
+    except ValueError as error:
+        return Reading(ReadingStatus.FAILED, problem=str(error), usage=usage)
+    return Reading(ReadingStatus.READ, choice, usage=usage)
+
+
+def _ask(
+    judge: Judge,
+    replies: Sequence[ReplyToRead],
+    home: RunFolder,
+    dataset: str,
+    options: Options,
+    stored: AnswerIndex,
+    clean: Callable[[Any], Any],
+) -> str:
+    """Ask about all replies that have no stored answer; return why that stopped early, or ""."""
+    home.path.mkdir(parents=True, exist_ok=True)
+    samples = {reply.key: _sample(reply) for reply in replies}
+    messages = {reply.key: reply.messages() for reply in replies}
+
+    def episode(sample: Sample) -> Episode:
+        yield Prompt(messages[sample.key])
+
+    log = RunLog(home.log(dataset), clean=clean)
+    with closing(log):
+        record = _run_record(judge, home, dataset, list(samples), 1 + stored.newest)
+        log.append(record)
+        job = Job(
+            dataset=dataset,
+            samples=list(samples.values()),
+            episode=episode,
+            answers=stored,
+            log=log,
+            run=LoggedRun(record, {}),
+        )
+        began_s, began_cpu_s = time.monotonic(), time.process_time()
+        bar = ConsoleProgress(len(samples), f"{judge.model.name} (judge)")
+        why_stopped = ""
+        try:
+            judge.model.warm_up()
+            Engine(judge.model, options, bar, clean).run([job])
+        except StopRun as stop:
+            why_stopped = str(stop)
+        finally:
+            bar.close()
+        if not why_stopped and job.stopped is not None:
+            why_stopped = str(job.stopped)
+        wall_s, cpu_s = time.monotonic() - began_s, time.process_time() - began_cpu_s
+        log.append(end_record(wall_s, cpu_s, queried=job.reasons, reused=job.reused))
+    return why_stopped
+
+
+def _sample(reply: ReplyToRead) -> Sample:
+    line = {"question": reply.question, "options": dict(reply.options), "reply": reply.reply}
+    return Sample(reply.key, line, image=None, file_wh=None)
+
+
+def _run_record(
+    judge: Judge, home: RunFolder, dataset: str, keys: Sequence[str], seq: int
+) -> dict[str, Any]:
+    return run_record(
+        seq=seq,
+        model=home.model,
+        dataset=dataset,
+        mode="all",
+        limit=None,
+        samples=keys,
+        turns=list(range(len(keys))),
+        bad=[],
+        asking={"settings": judge.model.settings_digest()[:16], "prompt": PROMPT_DIGEST[:16]},
+        made_with={"judge": judge.model.name, "prompt_version": PROMPT_VERSION},
+    )

@@ -1,0 +1,210 @@
+"""The score with a judge, beside the official one: which replies it reads, and what comes of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from utils.analysis.agreement import Agreement, agreement
+from utils.analysis.columns import Row, SampleColumns, percent
+from utils.analysis.judge_reading import AUDIT, SECTION, UNREAD, ReadingStatus
+from utils.config.endpoint import parse_endpoint
+from utils.config.options import Options
+from utils.config.schema import ModelEntry
+from utils.contracts import Facts, Record, Status, Verdict
+from utils.findings import Finding, warning
+from utils.judging.judge import Judge, Reading, readings_of
+from utils.judging.questions import PROMPT_DIGEST, PROMPT_VERSION, ReplyToRead
+from utils.runs.folder import RunFolder
+from utils.scoring.scorer import ScoredSample, Scorer
+from utils.text import counted
+
+TITLE = "Judge: replies that the official reader could not read"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the judge made of the replies of a data set."""
+
+    judge: Judge
+    readings: Mapping[str, tuple[str, Reading]]  # by sample: why it was read, and the reading
+    why_stopped: str = ""
+
+    def beside(self, record: Record, scored: ScoredSample) -> ScoredSample:
+        """Return a sample with the judge's reading among its facts, if there is one."""
+        if record["key"] not in self.readings:
+            return scored
+        role, reading = self.readings[record["key"]]
+        facts = {"for": role, "status": reading.status, "choice": reading.choice}
+        if reading.problem:
+            facts["problem"] = reading.problem
+        judgement = scored.judgement
+        return replace(
+            scored, judgement=replace(judgement, facts={**judgement.facts, SECTION: facts})
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every reply was read."""
+        return all(reading.status is ReadingStatus.READ for _, reading in self.readings.values())
+
+    def section(self, columns: SampleColumns, facts_of_judged: Iterable[Facts]) -> dict[str, Any]:
+        """Return the section of the analysis, but for the score table with the judge.
+
+        Args:
+            columns: of all scored samples.
+            facts_of_judged: of all samples, in the same order.
+        """
+        rows_by_name: dict[str, list[bool]] = {name: [] for name in _ROWS}
+        official: list[str | None] = []
+        by_judge: list[str | None] = []
+        for facts in facts_of_judged:
+            reading = facts.get(SECTION) or {}
+            names = _names_of(facts, reading)
+            for name, marks in rows_by_name.items():
+                marks.append(name in names)
+            if reading.get("for") == AUDIT and reading["status"] == ReadingStatus.READ:
+                official.append(facts["chosen"])
+                by_judge.append(reading["choice"])
+        total = len(columns)
+        rows: list[Row] = [
+            {"name": name, "count": sum(marks), "share": percent(sum(marks) / (total or 1))}
+            for name, marks in rows_by_name.items()
+        ]
+        usage: Counter[str] = Counter()
+        for _, reading in self.readings.values():
+            for kind in ("prompt_tokens", "completion_tokens"):
+                usage[kind] += int((reading.usage or {}).get(kind) or 0)
+        agreed = agreement(official, by_judge)
+        return {
+            "title": TITLE,
+            "clear": "every reply that it was asked about was read",
+            "model": self.judge.model.name,
+            "prompt": {"version": PROMPT_VERSION, "sha256": PROMPT_DIGEST},
+            "rows": rows,
+            "at": {name: columns.spans(marks) for name, marks in rows_by_name.items()},
+            "agreement": None if agreed is None else asdict(agreed),
+            "tokens": dict(usage),
+            "notes": [*self._notes(agreed, usage)],
+            "findings": self._findings(),
+        }
+
+    def _notes(self, agreed: Agreement | None, usage: Mapping[str, int]) -> Iterable[str]:
+        yield f"The judge's prompt is {PROMPT_VERSION} (SHA-256 {PROMPT_DIGEST[:12]}...)."
+        if agreed is not None:
+            text = f"On {counted(agreed.samples, 'reply', 'replies')} that the official reader "
+            text += f"has read the judge agrees in {100 * agreed.share:.1f} %"
+            if agreed.kappa is not None:
+                text += f"; Cohen's kappa {agreed.kappa:.2f} [{agreed.low:.2f}, {agreed.high:.2f}]"
+            yield f"{text}."
+        if usage["prompt_tokens"]:
+            yield (
+                f"The judge's tokens: {usage['prompt_tokens']:,} + "
+                f"{usage['completion_tokens']:,} (prompt + completion)."
+            )
+
+    def _findings(self) -> list[Finding]:
+        findings: list[Finding] = []
+        if self.judge.warning:
+            findings.append(warning("judge.same_model", self.judge.warning, topic="judge"))
+        failed = Counter(
+            str(reading.status)
+            for _, reading in self.readings.values()
+            if reading.status is not ReadingStatus.READ
+        )
+        if self.why_stopped:
+            findings.append(
+                warning("judge.stopped", f"the judge stopped: {self.why_stopped}", topic="judge")
+            )
+        if failed:
+            reasons = ", ".join(f"{count} {status}" for status, count in failed.items())
+            findings.append(
+                warning(
+                    "judge.failed",
+                    f"the judge has not read all replies ({reasons}); they count as wrong",
+                    topic="judge",
+                )
+            )
+        return findings
+
+
+_ROWS = ("judged", "given a letter", "settles on none", "right by the judge", "not read")
+
+
+def _names_of(facts: Facts, reading: Mapping[str, Any]) -> set[str]:
+    """Return the rows that a sample belongs to; those of the audit are in none."""
+    if reading.get("for") != UNREAD:
+        return set()
+    if reading["status"] != ReadingStatus.READ:
+        return {"not read"}
+    names = {"judged", "settles on none" if reading["choice"] is None else "given a letter"}
+    if reading["choice"] == facts["answer"]:
+        names.add("right by the judge")
+    return names
+
+
+def same_model_warning(model: ModelEntry, judge: ModelEntry) -> str:
+    """Say that a model judges its own replies, if it does."""
+    if _identity(model) != _identity(judge):
+        return ""
+    return "the judge is the model itself; take another one, and say which with the figures"
+
+
+def _identity(entry: ModelEntry) -> str:
+    """Return a model's name on its server, or its checkpoint."""
+    if entry.imp_type != "openai":
+        return entry.model_path
+    return parse_endpoint(entry.model_path).model or entry.model_path
+
+
+def judge_replies(
+    judge: Judge,
+    records: Iterable[Record],
+    scorer: Scorer,
+    folder: RunFolder,
+    options: Options,
+    clean: Callable[[Any], Any],
+) -> Judged:
+    """Let the judge read what the official reader could not, and some of what it could.
+
+    Args:
+        judge: the model that reads.
+        records: of the samples that are scored.
+        scorer: reads them once, as the score does.
+        folder: of the run.
+        options: of the run.
+        clean: removes secrets from a record.
+    """
+    unread: dict[str, ReplyToRead] = {}
+    read: dict[str, ReplyToRead] = {}
+    for record in records:
+        scored = scorer.judge(record)
+        if not _is_whole_reply(record, scored):
+            continue
+        line = record["line"]
+        options_of_line = {k: text for k, text in line["options"].items() if text is not None}
+        reply = ReplyToRead(str(line["question"]), options_of_line, scored.prediction)
+        is_unread = scored.judgement.verdict is Verdict.UNPARSED
+        (unread if is_unread else read)[record["key"]] = reply
+    audit = dict(sorted(read.items(), key=_by_chance)[: judge.audit_samples])
+    name = scorer.benchmark.name
+    readings, why_stopped = readings_of(
+        judge, [*unread.values(), *audit.values()], folder, name, options, clean
+    )
+    by_sample = {key: (UNREAD, readings[reply.key]) for key, reply in unread.items()}
+    by_sample |= {key: (AUDIT, readings[reply.key]) for key, reply in audit.items()}
+    return Judged(judge, by_sample, why_stopped)
+
+
+def _is_whole_reply(record: Record, scored: ScoredSample) -> bool:
+    is_cut_off = record.get("finish_reason") == "length"
+    is_answered = record["status"] == Status.OK and scored.judgement.verdict is not None
+    return is_answered and not is_cut_off and bool(scored.prediction.strip())
+
+
+def _by_chance(item: tuple[str, ReplyToRead]) -> str:
+    """Order samples as if drawn, and the same in every run."""
+    return hashlib.sha256(f"audit {item[0]}".encode()).hexdigest()
