@@ -208,8 +208,10 @@ def _second_reading(
     table = {**sections["table"], "title": f"{sections['table']['title']} with the judge"}
     overall = sections["averages"]["overall"]
     section = task.second_reader.section(columns, samples)
-    figures = [f"{format_percent(overall['value'])} %", format_interval(overall)]
-    notes = [f"Overall with the judge: {' '.join(filter(None, figures))}.", *section["notes"]]
+    bounds = format_interval(overall)
+    interval = f" ({bounds})" if bounds else ""
+    figure = f"Overall with the judge: {format_percent(overall['value'])} %{interval}."
+    notes = [figure, *section["notes"]]
     added = {"table": table, "overall": overall, "notes": notes}
     result: dict[str, Any] = finite(as_json({**section, **added}))
     return result
