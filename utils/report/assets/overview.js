@@ -144,16 +144,19 @@ Report.overview = (() => {
   const below = ({ pictures, unit }) => `${unit === "task" ? "of" : "on"} ${plural(pictures, unit)}`;
   const samples = ({ samples: count, unit }) => plural(count, unit === "task" ? "episode" : "sample");
 
+  /** An element's id; an id with a space would name two. */
+  const idOf = (part, { name }) => `${part}-${encodeURIComponent(name)}`;
+
   function strip(data) {
     return el(
       "section",
-      { class: "strip", "aria-labelledby": `head-${data.level}`, "data-level": data.level },
+      { class: "strip", "aria-labelledby": idOf("head", data), "data-level": data.level },
       el(
         "div",
         { class: "about" },
         el(
           "h2",
-          { id: `head-${data.level}` },
+          { id: idOf("head", data) },
           el("span", { class: "level" }, data.level),
           data.name === data.level ? null : ` ${data.name}`,
           data.partial ? el("span", { class: "tag" }, "partial") : null,
@@ -475,10 +478,10 @@ Report.overview = (() => {
   function inDetail(data) {
     return el(
       "section",
-      { class: "data-set", "aria-labelledby": `detail-${data.level}` },
+      { class: "data-set", "aria-labelledby": idOf("detail", data) },
       el(
         "h2",
-        { id: `detail-${data.level}` },
+        { id: idOf("detail", data) },
         el("span", { class: "level" }, data.level),
         `${data.name === data.level ? "" : ` ${data.name}`} in detail`,
       ),

@@ -1,0 +1,89 @@
+"""Report, list of runs and comparison of every table of grounding, in a headless browser.
+
+`PAGES_OUT=folder` keeps a picture of each page.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import evaluate
+from tests.support.browser import DESKTOP, PHONE
+from utils import PROJECT
+from utils.errors import DONE
+
+TABLES = ("ScreenSpot", "ScreenSpotV2", "ScreenSpotPro", "OSWorldG", "UIVision")
+REPLIES = ("({x}, {y})", "({x}, {y})", "(5, 5)", "(-1, -1)", "I see nothing of the kind")
+
+
+class Sketchy:
+    """A model whose replies hit, miss, decline and cannot be read, by turns."""
+
+    def __init__(self, first: int) -> None:
+        self._first = first
+
+    def generate(self, message, *, dataset_name):
+        text = [part["value"] for part in message if part["type"] == "text"][-1]
+        number = self._first + sum(map(ord, text))
+        return REPLIES[number % len(REPLIES)].format(x=number % 900, y=number % 500)
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    entry = {"imp_type": "custom", "model_path": f"{__name__}.Sketchy"}
+    config = {
+        "model": {
+            name: {**entry, "kwargs": {"first": first}}
+            for first, name in enumerate(("first", "second"))
+        },
+        "data": {
+            **{name: {} for name in TABLES},
+            "OSWorldG refined": {"benchmark": "OSWorldG", "instructions": "refined"},
+        },
+    }
+    path = folder / "config.json"
+    path.write_text(json.dumps(config))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LMUData", str(PROJECT / "sample_data"))
+        patch.delenv("IMAGE_ROOT_DIR", raising=False)
+        arguments = ["--config", str(path), "--work-dir", str(folder / "outputs")]
+        assert evaluate.main(arguments) == DONE
+    return folder / "outputs"
+
+
+def pages_of(outputs):
+    """The addresses that are looked at, by page."""
+    report = next(outputs.glob("first/T*/report/index.html"))
+    comparison = next(outputs.glob("comparisons/*/comparison.html"))
+    samples = [f"#/samples?dataset={name.replace(' ', '%20')}" for name in TABLES]
+    details = [f"#/sample/{name}/0" for name in TABLES] + ["#/sample/OSWorldG/9"]
+    return {
+        report: ["#/overview", *samples, *details],
+        comparison: ["#/overview", samples[3], *details],
+        outputs / "index.html": [""],
+    }
+
+
+@pytest.mark.parametrize(("scheme", "viewport"), [("light", DESKTOP), ("dark", PHONE)])
+def test_axe_finds_nothing_on_pages_of_the_tables(outputs, open_tab, scheme, viewport):
+    violations = {}
+    for page, addresses in pages_of(outputs).items():
+        tab = open_tab(page, color_scheme=scheme, viewport=viewport)
+        for address in addresses:
+            if address:
+                tab.go(address)
+            tab.run("for (const each of document.querySelectorAll('details')) each.open = true")
+            violations[page.name, address] = tab.findings()
+            assert tab.run("document.documentElement.scrollWidth") <= viewport["width"]
+            keep(tab, f"{page.parent.name}{address}-{scheme}-{viewport['width']}")
+    assert {place: rules for place, rules in violations.items() if rules} == {}
+
+
+def keep(tab, name):
+    folder = os.environ.get("PAGES_OUT")
+    if folder:
+        file = "".join(letter if letter.isalnum() else "_" for letter in name)
+        tab.page.screenshot(path=Path(folder) / f"{file}.png", full_page=True)
