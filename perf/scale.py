@@ -52,11 +52,11 @@ def make_data(root: Path, samples: int) -> Path:
     return root
 
 
-def run(url: str, data: Path, folder: Path) -> dict[str, float]:
+def run(url: str, data: Path, folder: Path, dataset: str = DATASET) -> dict[str, float]:
     """One whole run of `evaluate.py`, scores and files included."""
     config = folder / "config.json"
     entry = {"model_path": f"{url}?api_key=none&model=mock", "generate_cfg": {"max_tokens": 16}}
-    config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
+    config.write_text(json.dumps({"model": {"m": entry}, "data": {dataset: {"mode": "all"}}}))
     work_dir = tempfile.mkdtemp(dir=folder)
     command = [
         sys.executable,
