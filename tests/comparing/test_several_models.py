@@ -29,15 +29,13 @@ def test_it_ends_with_a_table_of_all_models_and_their_differences(stage):
     ran = stage.evaluate(named("base", "good", "other"))
     assert ran.code == 0, ran.output
     closing = ran.stdout[ran.stdout.rindex(f"L1 {L1} · accuracy in %") :]
-    names = ("base  ", "good  ", "other ")
-    table = [line.split() for line in closing.splitlines() if line.startswith(names)]
+    table = [line.split() for line in closing.splitlines() if line.startswith((" 1", " 2", " 3"))]
     assert table[3:] == [
-        ["base", "0.00", "0.00", "0.00"],
-        ["good", "100.00", "100.00", "100.00"],
-        ["other", "0.00", "0.00", "0.00"],
+        ["1", "good", "100.00", "100.00", "100.00", "+100.0", "-"],
+        ["2", "base", "0.00", "0.00", "0.00", "A"],
+        ["3", "other", "0.00", "0.00", "0.00", "0.0", "-"],
     ]
-    assert f"L2 {L2} · average: good − base = +100.0\n" in closing
-    assert f"L2 {L2} · average: other − base = 0.0\n" in closing
+    assert f"L2 {L2} · accuracy in %, sorted by average; A is base\n" in closing
     page = stage.work_dir / "comparisons" / "base_vs_good_vs_other" / "comparison.html"
     assert closing.splitlines()[-1] == f"Comparison: {page.as_uri()}"
     runs = json.loads((page.parent / "comparison_files" / "runs.json").read_text())
@@ -101,5 +99,7 @@ def test_a_work_dir_and_all_that_lies_in_it_are_compared_as_its_models(stage, mo
         is_work_dir = len(arguments) == 1
         assert ("started: left out, nothing was scored" in printed) == is_work_dir
         assert ("comparisons: left out" in printed) != is_work_dir
+    assert main(["out/good", "out", "--format", "text"]) == 0  # one of them as the baseline
+    assert "base − good = " in capsys.readouterr().out
     assert main([str(stage.work_dir / "base")]) == 2
     assert "only one run" in capsys.readouterr().err

@@ -36,6 +36,21 @@ class Board(NamedTuple):
     columns: Sequence[str]  # as named in the score table
     rows: Sequence[Row]
 
+    @property
+    def main(self) -> str:
+        """The column that runs are sorted by: the last success rate, else the last one, a mean."""
+        rates = [name for name in self.columns if name.startswith("SR ")]
+        return (rates or [*self.columns] or [""])[-1]
+
+    def sorted_by_score(self) -> Board:
+        """Return it with the best run first; published models follow the runs."""
+
+        def score(row: Row) -> tuple[bool, float]:
+            value = row.cells.get(self.main, {}).get("value")
+            return row.is_published, float("inf") if value is None else -value
+
+        return self._replace(rows=sorted(self.rows, key=score))
+
 
 def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:
     """Return the boards of every data set that some run was scored on, in order of level.

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from utils.comparing import words
 from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, Outcome, PairOfRuns, SamplePair
+from utils.comparing.ranking import Ranking, rankings_of
 from utils.comparing.runs import ComparedRun
 from utils.comparing.why import different_functions, different_settings
 from utils.contracts import Facts
@@ -33,7 +34,7 @@ from utils.report.pictures import Pictures
 from utils.report.privacy import path_hider
 from utils.report.run_facts import REPORT_FOLDER
 from utils.scoring.sheets import write_text
-from utils.text import format_number, format_share
+from utils.text import format_interval, format_number, format_percent, format_share
 
 PAGE, FILES_FOLDER, RUNS_FILE = "comparison.html", "comparison_files", "runs.json"
 ASSETS = Path(__file__).parent / "assets"
@@ -80,11 +81,15 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path) -> None:
         "runs": [_run(run, output) for run in comparison.runs],
         "summary": [_board(board) for board in comparison.summary],
         "boards": [_board(board) for board in comparison.boards if board.split],
+        "rankings": [],
         "matches": matches,
         "notes": list(comparison.notes),
         "how": words.HOW_TO_READ,
         "pictures": pictures,
     }
+    if comparison.has_many:
+        summary["rankings"] = [_ranking(ranking) for ranking in rankings_of(comparison)]
+        summary["how"] = words.HOW_TO_READ_MANY
     write_script(fresh / "data", "summary", 0, to_json(summary))
 
 
@@ -95,6 +100,8 @@ def _write_matches(
     runs = {run.label: run for run in comparison.runs}
     pairs_by_runs: dict[tuple[str, str], list[PairOfRuns]] = {}
     for pair in comparison.pairs:
+        if not pair.is_in_full:
+            continue
         pairs_by_runs.setdefault((pair.baseline, pair.run), []).append(pair)
     matches: list[dict[str, Any]] = []
     for number, ((a, b), pairs) in enumerate(pairs_by_runs.items()):
@@ -208,9 +215,43 @@ def _figure(difference: Difference) -> dict[str, Any]:
         "low": low,
         "high": high,
         "p": words.p_text(p),
-        "is_clear": p is not None and p < 0.05,
+        "is_clear": difference.is_clear,
         "only_a": paired.only_second,
         "only_b": paired.only_first,
+    }
+
+
+def _ranking(ranking: Ranking) -> dict[str, Any]:
+    board = ranking.board
+    others = [column for column in board.columns if column != board.main]
+    rows: list[dict[str, Any]] = []
+    for run in ranking.runs:
+        figures = run.row.cells
+        cell = figures.get(board.main)
+        rows.append(
+            {
+                "name": run.row.name,
+                "mark": run.row.mark,
+                "is_published": run.row.is_published,
+                "is_baseline": run.row.name == ranking.baseline,
+                "others": [
+                    format_percent((figures.get(name) or {}).get("value")) for name in others
+                ],
+                "value": format_percent((cell or {}).get("value")),
+                "interval": format_interval(cell),
+                "difference": None if run.difference is None else _figure(run.difference),
+                "better_than": run.better_than,
+                "worse_than": run.worse_than,
+            }
+        )
+    return {
+        "title": board.title,
+        "level": ranking.level,
+        "main": words.group_text(board.main),
+        "others": [words.group_text(name) for name in others],
+        "has_all_pairs": ranking.has_all_pairs,
+        "notes": ranking.notes,
+        "rows": rows,
     }
 
 

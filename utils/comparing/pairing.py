@@ -1,8 +1,9 @@
 """Compares two runs on the samples that both have: differences with tests, and what flipped.
 
 The unit of evidence is the image, not the sample: three questions share a screenshot. Differences
-are of a run (B) less its baseline (A). The official figures are the headline, each with a test of
-its own; the groups below them are many, so their tests are corrected (Holm) for each other.
+are of a run (B) less its baseline (A). The official figures are the headline; with several pairs of
+runs the tests of each are corrected (Holm) for all pairs. The groups below them are many, so their
+tests are corrected for each other, too.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from utils.protocol import (
 from utils.published import Published
 from utils.text import counted
 
+CLEAR_P = 0.05
+FEW_RUNS = 6  # with more, pairs without the first run have official figures and nothing else
 _RESULT = ("chosen", "ended", "checks")
 _TRUTH = ("platform", "options", "answer", "box_frac", "file_wh")
 _QUESTION = ("text", "split")
@@ -117,15 +120,21 @@ class Difference:
     run_pct: float
     baseline_pct: float
     paired: PairedResult
-    is_headline: bool = False  # an official figure, whose test stands for itself
-    p_holm: float | None = None  # of the others: corrected for all of them, of all pairs of runs
+    is_headline: bool = False  # an official figure
+    p_holm: float | None = None  # corrected: an official figure for all pairs of runs, if there
+    # are several; a group for all groups of all pairs
 
     @property
     def p_value(self) -> float | None:
-        """p-value to display: Holm-corrected for groups; None with too few images."""
+        """p-value to display, corrected where it is one of several; None with too few images."""
         if self.paired.interval is None:
             return None
-        return self.paired.p_value if self.is_headline else self.p_holm
+        return self.paired.p_value if self.p_holm is None else self.p_holm
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the two runs differ in this group."""
+        return self.p_value is not None and self.p_value < CLEAR_P
 
     @property
     def points(self) -> tuple[float, float | None, float | None]:
@@ -146,15 +155,22 @@ class PairOfRuns:
     baseline: str
     changed: int  # samples that both have, with another truth
     differences: Sequence[Difference]
-    samples: Sequence[SamplePair]  # that both have, with the same truth, in file order
+    # That both have, with the same truth, in file order; none where `is_in_full` is not so.
+    samples: Sequence[SamplePair]
     notes: Sequence[str]
     level: str
     doubts: Sequence[tuple[ComparedRun, str]]  # what the audits of either run say against its score
+    is_in_full: bool = True  # False: with official figures alone
 
     @property
     def headline(self) -> list[Difference]:
         """The official figures."""
         return [difference for difference in self.differences if difference.is_headline]
+
+    @property
+    def main(self) -> Difference | None:
+        """The official figure over everything; None where the runs have no sample in common."""
+        return self.headline[-1] if self.headline else None
 
     @property
     def subgroups(self) -> list[Difference]:
@@ -185,6 +201,11 @@ class Comparison(NamedTuple):
     notes: Sequence[str]
 
     @property
+    def has_many(self) -> bool:
+        """Whether runs are shown in one table, sorted by score, instead of pair by pair."""
+        return len(self.runs) > 2
+
+    @property
     def summary(self) -> list[Board]:
         """The official figures of each data set."""
         return [board for board in self.boards if not board.split]
@@ -195,16 +216,21 @@ def compare(
 ) -> Comparison:
     """Put runs side by side: each against the first one that has the data set, or every pair.
 
+    More than two are sorted by their scores.
+
     Raises:
         UserError: several runs, and no two that are paired have a sample in common.
     """
     pairs: list[PairOfRuns] = []
     for name in dict.fromkeys(name for run in runs for name in run.sets):
         scored_runs = [run for run in runs if name in run.sets]
+        first = scored_runs[0]
         pairs_of_set = [
-            _compared(run, baseline, name)
+            _compared(
+                run, baseline, name, in_full=baseline is first or len(scored_runs) <= FEW_RUNS
+            )
             for baseline, run in combinations(scored_runs, 2)
-            if all_pairs or baseline is scored_runs[0]
+            if all_pairs or baseline is first
         ]
         pairs += _corrected(pairs_of_set)
     if len(runs) > 1 and not any(pair.samples for pair in pairs):
@@ -215,19 +241,38 @@ def compare(
     if len(runs) == 1:  # those of several stand beside their differences
         for name, scored in runs[0].sets.items():
             notes += [f"{runs[0].label}, {name}: {doubt}" for doubt in scored.doubts]
-    return Comparison(runs, boards_of(runs, published), pairs, notes)
+    boards = boards_of(runs, published)
+    if len(runs) > 2:
+        boards = [board.sorted_by_score() for board in boards]
+    return Comparison(runs, boards, pairs, notes)
 
 
 def _corrected(pairs: Sequence[PairOfRuns]) -> list[PairOfRuns]:
-    """Return pairs of runs on one data set with the tests of all their groups corrected (Holm)."""
-    groups = [difference for pair in pairs for difference in pair.subgroups]
-    p_values = [group.paired.p_value if group.paired.interval else None for group in groups]
-    corrected = iter(holm(p_values))
-    result: list[PairOfRuns] = []
+    """Return pairs of runs on one data set with their tests corrected (Holm).
+
+    Of several pairs each official figure for all pairs; groups for all groups of all pairs.
+    """
+    families: dict[str, list[Difference]] = {}
     for pair in pairs:
-        subgroups = [replace(group, p_holm=next(corrected)) for group in pair.subgroups]
-        result.append(replace(pair, differences=[*pair.headline, *subgroups]))
-    return result
+        for difference in pair.differences:
+            if not difference.is_headline:
+                families.setdefault("", []).append(difference)
+            elif len(pairs) > 1:
+                families.setdefault(difference.group, []).append(difference)
+    corrected: dict[int, float | None] = {}
+    for family in families.values():
+        p_values = [test.paired.p_value if test.paired.interval else None for test in family]
+        corrected |= zip(map(id, family), holm(p_values), strict=True)
+    return [
+        replace(
+            pair,
+            differences=[
+                replace(difference, p_holm=corrected.get(id(difference)))
+                for difference in pair.differences
+            ],
+        )
+        for pair in pairs
+    ]
 
 
 def _nothing_in_common(runs: Sequence[ComparedRun], pairs: Sequence[PairOfRuns]) -> str:
@@ -237,7 +282,9 @@ def _nothing_in_common(runs: Sequence[ComparedRun], pairs: Sequence[PairOfRuns])
     return f"{names}: no sample in common{reason}, so there is nothing to compare"
 
 
-def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRuns:
+def _compared(
+    run: ComparedRun, baseline: ComparedRun, dataset: str, *, in_full: bool
+) -> PairOfRuns:
     run_set, baseline_set = run.sets[dataset], baseline.sets[dataset]
     pairs = _pairs_of_samples(run_set, baseline_set)
     common = [pair for pair in pairs if pair.has_same_truth]
@@ -250,6 +297,7 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
             is_weighted=is_weighted,
             is_acting=is_acting,
             parts_of_average=run_set.table.get("parts") or (),
+            has_groups=in_full,
         )
     doubts = [(side, doubt) for side in (baseline, run) for doubt in side.sets[dataset].doubts]
     return PairOfRuns(
@@ -258,10 +306,11 @@ def _compared(run: ComparedRun, baseline: ComparedRun, dataset: str) -> PairOfRu
         baseline=baseline.label,
         changed=len(pairs) - len(common),
         differences=differences,
-        samples=common,
+        samples=common if in_full else (),
         notes=_notes_on(run, baseline, dataset, pairs, common),
         level=run_set.level,
         doubts=doubts,
+        is_in_full=in_full,
     )
 
 
@@ -332,6 +381,7 @@ def _differences(
     is_weighted: bool,
     is_acting: bool,
     parts_of_average: Sequence[str] = (),
+    has_groups: bool = True,
 ) -> list[Difference]:
     """Return the differences in the official figures, then those in groups of samples.
 
@@ -363,6 +413,8 @@ def _differences(
     elif is_acting or len(splits) > 1:
         headline.append(_difference(OVERALL, common, weight))
     differences = [replace(difference, is_headline=True) for difference in headline]
+    if not has_groups:
+        return differences
     group_columns = {"platform": PLATFORMS}
     if is_acting:
         group_columns["split"] = ()

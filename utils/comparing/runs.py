@@ -117,7 +117,8 @@ def runs_meant(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         if not scored:
             runs.append(text)
             continue
-        runs += map(str, scored)
+        # One of them may have been named before, as the baseline.
+        runs += [str(model) for model in scored if model not in map(Path, runs)]
         notes += [
             f"{model}: left out, nothing was scored" for model in models if model not in scored
         ]

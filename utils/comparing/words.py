@@ -11,6 +11,7 @@ from typing import Any
 
 from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, SamplePair
+from utils.comparing.ranking import Ranking, rankings_of
 from utils.contracts import Facts
 from utils.coordinates import format_size
 from utils.protocol import PLATFORM_LABELS, noun_of, title_of, unit_of
@@ -19,11 +20,21 @@ from utils.text import counted, cut, format_interval, format_number, format_perc
 
 WIDTH = 100  # of the console's text, in columns
 _LONGEST_NAME = 40  # of a run in a table; in a headline half of it
+_SHORTEST_RANKED = 16  # in a table of many runs; rather than cut names more, figures are left out
+_HOW_TO_READ = (
+    "A difference is {} in percentage points, on the samples that both have. Intervals (95 %) and "
+    "p are by image, for L3 and L4 by task: samples of one image are not independent evidence; p "
+    "comes from the more conservative of two tests. "
+)
 HOW_TO_READ = (
-    "A difference is B minus A, in percentage points, on the samples that both have. Intervals "
-    "(95 %) and p are by image, for L3 and L4 by task: samples of one image are not independent "
-    "evidence; p comes from the more conservative of two tests. The tests of the official figures "
-    "are not corrected for multiple testing; those of the groups are (Holm)."
+    _HOW_TO_READ.format("B minus A,")
+    + "The tests of the official figures are not corrected for multiple testing; those of the "
+    "groups are (Holm)."
+)
+HOW_TO_READ_MANY = (
+    _HOW_TO_READ.format("a run minus the first one,")
+    + "The tests of an official figure are corrected for all pairs of runs that were tested, those "
+    "of the groups for all groups and pairs (Holm)."
 )
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]*\|>")
 
@@ -139,36 +150,109 @@ def one_line(text: str, width: int = sys.maxsize) -> str:
 
 def as_text(comparison: Comparison, *, flips: int) -> str:
     """Return the comparison with the first `flips` flipped samples of each kind."""
-    lines = [line for board in comparison.summary for line in _board(board)]
+    lines = _scores(comparison)
     if comparison.notes:
         lines += ["", "Notes"]
         for note in comparison.notes:
             lines += wrapped(note, 2)
-    for pair in comparison.pairs:
-        lines += _pair(pair, flips)
-    if comparison.pairs:
-        lines += ["", *wrapped(HOW_TO_READ)]
+    if comparison.has_many:
+        lines += ["", *wrapped(HOW_TO_READ_MANY)]
+    else:
+        for pair in comparison.pairs:
+            lines += _pair(pair, flips)
+        if comparison.pairs:
+            lines += ["", *wrapped(HOW_TO_READ)]
     return "\n".join(map(printable, lines)).strip() + "\n"
 
 
 def closing_text(comparison: Comparison) -> str:
     """Return the end of a run of several models: their scores and the headline of each pair."""
-    lines = [line for board in comparison.summary for line in _board(board)]
-    for pair in comparison.pairs:
-        lines += ["", *_head(pair)]
+    lines = _scores(comparison)
+    if not comparison.has_many:
+        for pair in comparison.pairs:
+            lines += ["", *_head(pair)]
     return "\n".join(map(printable, lines)).strip() + "\n"
+
+
+def _scores(comparison: Comparison) -> list[str]:
+    if comparison.has_many:
+        return [line for ranking in rankings_of(comparison) for line in _ranking(ranking)]
+    return [line for board in comparison.summary for line in _board(board)]
+
+
+def _ranking(ranking: Ranking) -> Iterator[str]:
+    """Yield the one table of many runs: scores, and differences from the first run."""
+    board = ranking.board
+    yield ""
+    yield from wrapped(
+        f"{board.title} · {_measure(board)} in %, sorted by {group_text(board.main)}; A is "
+        f"{_brief(ranking.baseline, _LONGEST_NAME)}"
+    )
+    others = [name for name in board.columns if name != board.main]
+    rows = _ranked_cells(ranking, others)
+    if _room_for_names(rows) < _SHORTEST_RANKED:  # the other figures are in the files
+        rows = _ranked_cells(ranking, [])
+    room = min(_room_for_names(rows), _LONGEST_NAME)
+    lines = [["", *rows[0]]]
+    for position, (run, cells) in enumerate(zip(ranking.runs, rows[1:], strict=True), 1):
+        name = f"{position:>2} {_brief(run.row.name, room)} {run.row.mark[:1]}"
+        lines.append([name.rstrip(), *cells])
+    yield from grid(lines)
+    for note in ranking.notes:
+        yield from wrapped(note, 2)
+
+
+def _ranked_cells(ranking: Ranking, others: Sequence[str]) -> list[list[str]]:
+    """Return the heads and rows of a ranking without names; `others`: figures before the main."""
+    main = ranking.board.main
+    heads = [*map(group_text, others), group_text(main), "[95 %]", "− A [95 %]", "p (Holm)"]
+    if ranking.has_all_pairs:
+        heads.append("better/worse than")
+    rows = [heads]
+    for run in ranking.runs:
+        figures = run.row.cells
+        cells = [format_percent((figures.get(name) or {}).get("value")) for name in [*others, main]]
+        cells.append(format_interval(figures.get(main)))
+        difference = run.difference
+        if difference is not None:
+            cells += [difference_text(difference), p_text(difference.p_value)]
+        else:
+            cells += ["A" if run.row.name == ranking.baseline else "", ""]
+        if ranking.has_all_pairs:
+            is_run = not run.row.is_published
+            cells.append(f"{run.better_than} / {run.worse_than}" if is_run else "")
+        rows.append(cells)
+    return rows
+
+
+def _room_for_names(rows: Sequence[Sequence[str]]) -> int:
+    """Return how long a name may be beside these cells; position and mark need room, too."""
+    columns = zip(*rows, strict=True)
+    return WIDTH - 5 - sum(max(map(len, column)) + 2 for column in columns)
+
+
+def _brief(name: str, room: int) -> str:
+    """Return a name in one line, of a long one both ends, which tell two alike apart."""
+    name = one_line(name)
+    if len(name) <= room:
+        return name
+    end = room // 2
+    return f"{name[: room - end - 1]}…{name[-end:]}"
 
 
 def _board(board: Board) -> Iterator[str]:
     yield ""
-    is_acting = any(name.startswith("SR ") for name in board.columns)
-    measure = "SR and EQA" if is_acting else "accuracy"
-    yield f"{board.title} · {measure} in %, 95 % interval below where there is one"
+    yield f"{board.title} · {_measure(board)} in %, 95 % interval below where there is one"
     lines = [["", *(group_text(name) for name in board.columns)]]
     for row in board.rows:
         name = f"{one_line(row.name, _LONGEST_NAME)} {row.mark[:1]}".rstrip()
         lines.append([name, *(cell_text(row.cells.get(column)) for column in board.columns)])
     yield from grid(lines)
+
+
+def _measure(board: Board) -> str:
+    is_acting = any(name.startswith("SR ") for name in board.columns)
+    return "SR and EQA" if is_acting else "accuracy"
 
 
 def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:

@@ -9,12 +9,14 @@ Report.figures = (() => {
 
   figures.draw = (host) => {
     const { summary, match } = pairs;
-    const many = summary.runs.length > 2 || summary.summary.some((board) => board.rows.some((row) => row.is_published));
+    const isRanked = summary.rankings.length > 0;
+    const beside = summary.summary.some((board) => board.rows.some((row) => row.is_published));
     host.replaceChildren(
       ...[
+        isRanked ? Report.ranking.draw() : null,
         match ? sides(match) : null,
         ...(match?.sets ?? []).map(set),
-        many || !match
+        !isRanked && (beside || !match)
           ? panel(
               "Scores of all runs",
               "In %, with the 95 % interval below each figure where there is one.",
@@ -35,6 +37,7 @@ Report.figures = (() => {
         .flat()
         .filter(Boolean),
     );
+    Report.ranking.follow(host);
   };
 
   const mark = (letter) => el("b", { class: `mark of-${letter.toLowerCase()}` }, letter);
@@ -192,6 +195,8 @@ Report.figures = (() => {
     );
   }
 
+  figures.split = split;
+
   /** Who is right: counts as one bar, each a link to exactly its samples. */
   function outcomes(found) {
     const shown = OUTCOMES.filter((name) => name in found.outcomes);
@@ -271,7 +276,7 @@ Report.figures = (() => {
       el(
         "p",
         { class: "quiet" },
-        "p is corrected for all tests of groups on this data set (Holm); the tests above are not corrected.",
+        "p is corrected for all tests of groups on this data set (Holm).",
       ),
       el(
         "div",
