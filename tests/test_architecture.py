@@ -57,7 +57,7 @@ BELOW = (
     "contracts errors findings protocol text misc thinking coordinates images resizing targets "
     "functions "
 )
-SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config"}
+SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config published"}
 DOWNLOAD = {"utils.download", "utils.hub", "utils.table_downloads"}
 SEEN_BY_DOWNLOAD = {
     "utils",

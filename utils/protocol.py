@@ -30,8 +30,14 @@ PUBLISHED_MD5 = {
     L2_NAME: "a2e042302ac389299873a857b7370a35",
 }
 
-PUBLISHED_ROWS = {"ScreenSpot-v2": 1272, "ScreenSpot-Pro": 1581, "ui-vision": 5479}
-"""Rows of the other grounding tables of which figures are known, by their folders."""
+PUBLISHED_ROWS = {
+    "ScreenSpot-v2": 1272,
+    "ScreenSpot-Pro": 1581,
+    "ui-vision": 5479,
+    "OSWorld-G": 564,
+    "OSWorld-G, instructions refined": 564,
+}
+"""Rows of the other grounding tables of which figures are known, by name of the annotations."""
 
 SAMPLE_MD5 = {
     L1_NAME: "7ba6d8848168c9bafc612fa4a151ad12",

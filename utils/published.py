@@ -1,14 +1,22 @@
-"""The results that were published with the benchmark."""
+"""The results that others published: with the benchmark, and of the models of a recipe."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+from urllib.parse import parse_qs, urlsplit
+
+from utils.text import format_number, format_percent
 
 Published = Mapping[str, Any]
 """Data set → row of its table → model → column → percent; and "source"."""
+
+Average = Literal["micro", "mean", "without refusals", ""]
+"""Over all rows; the mean of a table's halves or splits; over what is there; "": not known."""
+HALF_WIDTH = 1.959964  # of a 95 % interval, in standard errors
 
 
 def read_published() -> Published:
@@ -19,3 +27,180 @@ def read_published() -> Published:
         for name in ("results", "tables")
     )
     return {**tables, **levels, "source": f"{levels['source']}; {tables['source']}"}
+
+
+# -- figures of one checkpoint --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A published result, in percent."""
+
+    model: str
+    """The last part of the checkpoint's hub id, or less where the source does not say which."""
+    table: str
+    """The name that a manifest gives to its annotations."""
+    value: float
+    source: str
+    average: Average = ""
+    note: str = ""
+    """What is known to differ from the recipe; "" for nothing."""
+    protocol: Literal["single", "zoom"] = "single"
+    """How often a sample is asked; results of different protocols never stand side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where figures are from, and how they were made."""
+
+    name: str
+    average: Average = ""
+    note: str = ""
+    protocol: Literal["single", "zoom"] = "single"
+
+    def of(self, model: str, values: Mapping[str, float]) -> tuple[Figure, ...]:
+        """Return the figures of a model, by table."""
+        return tuple(
+            Figure(model, table, value, self.name, self.average, self.note, self.protocol)
+            for table, value in values.items()
+        )
+
+
+def checkpoint_names(entry: Mapping[str, Any]) -> list[str]:
+    """Return the names of the checkpoint that a model entry gives, the one of its path first.
+
+    They are the last parts of a path or hub id, of an endpoint's `model=`, and of `model_identity`.
+    """
+    path = str(entry.get("model_path") or "")
+    if entry.get("imp_type") == "openai":
+        path = parse_qs(urlsplit(path).query).get("model", [""])[0]
+    paths = [entry.get("model_identity")]
+    if entry.get("imp_type") != "custom":  # of a class it is no checkpoint
+        paths.insert(0, path)
+    return [_last_part(path) for path in paths if path]
+
+
+def _last_part(path: str) -> str:
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    for part in parts:
+        if part.startswith("models--"):  # of the hub's cache
+            return part.rpartition("--")[2]
+    return parts[-1] if parts else ""
+
+
+def figures_beside(
+    figures: Sequence[Figure],
+    names: Sequence[str],
+    table: str,
+    analysis: Mapping[str, Any],
+    protocol: str = "single",
+) -> dict[str, Any] | None:
+    """Return the published figures of a checkpoint beside one's own; None where there are none.
+
+    Args:
+        figures: of a recipe.
+        names: of the checkpoint; figures that have none of them are "family", not compared.
+        table: the name of the annotations that the result is of.
+        analysis: of the result.
+        protocol: of the result; figures of others are left out.
+
+    Returns:
+        `{checkpoint, protocol, rows, spread, family}`: a row has model, source, average, note,
+        value, text; those of the checkpoint also `own` {name, text}, difference, standard_errors
+        and is_same_rule. `spread` is how far the sources are apart, in points.
+    """
+    fitting = [f for f in figures if f.table == table and f.protocol == protocol]
+    if not fitting:
+        return None
+    own_cells = _own_cells(analysis)
+    rows: list[dict[str, Any]] = []
+    family: list[dict[str, Any]] = []
+    for figure in fitting:
+        if figure.model.casefold() in (name.casefold() for name in names):
+            rows.append({**_row(figure), **_beside(figure, own_cells)})
+        else:
+            family.append(_row(figure))
+    values = [row["value"] for row in rows] or [0.0]
+    return {
+        "checkpoint": rows[0]["model"] if rows else ", ".join(names),
+        "protocol": protocol,
+        "rows": rows,
+        "spread": round(max(values) - min(values), 2),
+        "family": family,
+    }
+
+
+def _row(figure: Figure) -> dict[str, Any]:
+    return {
+        "model": figure.model,
+        "source": figure.source,
+        "average": figure.average or "average not stated",
+        "note": figure.note,
+        "value": figure.value,
+        "text": format_percent(figure.value),
+    }
+
+
+def _own_cells(analysis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return one's own figures by the average that they are."""
+    averages = analysis.get("averages") or {}
+    headline = str((analysis.get("table") or {}).get("headline") or "")
+    cells = {
+        "micro": averages.get("micro") or averages.get("micro over all rows"),
+        "mean": averages.get("Average accuracy"),
+        "without refusals": averages.get("without refusals"),
+    }
+    if headline.startswith("mean"):
+        cells["mean"] = averages.get(headline)
+    return {name: cell for name, cell in cells.items() if cell}
+
+
+def _beside(figure: Figure, own_cells: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return one's own figure of the same average, and how far away it is.
+
+    The standard error is that of one's own figure, by images; the other one's is not known.
+    """
+    name = figure.average or "micro"
+    cell = own_cells.get(name)
+    if cell is None:
+        return {}
+    difference = cell["value"] - figure.value
+    errors = None
+    if cell.get("low") is not None:
+        error = (cell["high"] - cell["low"]) / 2 / HALF_WIDTH
+        errors = format_number(abs(difference) / error, 1) if error else None
+    return {
+        "own": {"name": name, "text": format_percent(cell["value"])},
+        "difference": format_number(difference, 2, signed=True),
+        "standard_errors": errors,
+        "is_same_rule": bool(figure.average) and not figure.note,
+    }
+
+
+def lines_of(section: Mapping[str, Any]) -> list[str]:
+    """Return the figures beside one's own as lines of text."""
+    checkpoint = section["checkpoint"] or "the model"
+    if not section["rows"]:
+        names = ", ".join(dict.fromkeys(row["model"] for row in section["family"]))
+        return [f"published figures of this family are of {names}; none names {checkpoint}"]
+    replies = "" if section["protocol"] == "single" else f", {section['protocol']}"
+    lines = [f"published for {checkpoint}{replies}:"]
+    if section.get("own_settings"):
+        lines.append(f"  your config sets {', '.join(section['own_settings'])} itself")
+    width = max(len(row["source"]) for row in section["rows"])
+    for row in section["rows"]:
+        lines.append(f"  {row['text']:>6}  {row['source']:{width}}  {distance_of(row)}".rstrip())
+    if section["spread"]:
+        lines.append(f"  the sources are {section['spread']:g} points apart")
+    return lines
+
+
+def distance_of(row: Mapping[str, Any]) -> str:
+    """Return how far one's own figure is from a published one, in words."""
+    if "own" not in row:
+        return f"{row['average']}: no figure of yours is of this kind"
+    text = f"yours {row['own']['text']} {row['own']['name']}: {row['difference']}"
+    if row["standard_errors"] is not None:
+        text += f", {row['standard_errors']} standard errors"
+    rule = "same rule" if row["is_same_rule"] else row["note"] or row["average"]
+    return f"{text}; {rule}"

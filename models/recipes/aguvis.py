@@ -10,7 +10,6 @@ from models.local_aguvis import preprocess_aguvis
 from models.recipes.base import (
     OTHER_DATA_SETS,
     ChatMessage,
-    Figure,
     Parser,
     PromptForm,
     Recipe,
@@ -18,6 +17,15 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import whole_parser
+from models.recipes.sources import (
+    L2,
+    LEADERBOARD,
+    MMBENCH_GUI_PAPER,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VISION,
+    UI_VISION_README,
+)
 from utils.contracts import WH, Message
 
 SYSTEM = "You are a GUI agent. You are given a task and a screenshot of the screen. You need to perform a series of pyautogui actions to complete the task."
@@ -73,7 +81,11 @@ RECIPE = Recipe(
         "preprocess_function": f"{__name__}.preprocess",
         "postprocess_function": "models.local_aguvis.postprocess_aguvis",
     },
-    figures=(Figure("Aguvis-7B-720P", 45.66, "MMBench-GUI paper"),),
+    figures=(
+        *MMBENCH_GUI_PAPER.of("Aguvis-7B-720P", {L2: 45.66}),
+        *LEADERBOARD.of("Aguvis-7B", {SCREENSPOT_PRO: 22.9, SCREENSPOT_V2: 87.3}),
+        *UI_VISION_README.of("Aguvis-7B", {UI_VISION: 13.7}),
+    ),
     verified="prompt and parser",
     note="The authors begin the reply with the recipient os. A checkpoint does so, too; on a server "
     "its chat template decides.",

@@ -22,6 +22,7 @@ from utils.contracts import WH, Line, Message, ParseFunction
 from utils.coordinates import UNKNOWN, read_size, smart_resize
 from utils.errors import UserError
 from utils.images import image_path_of, read_header
+from utils.published import Figure
 
 GRID = "pixels of the image resized in steps of 28"
 GRID_BOX = f"box in {GRID}"
@@ -113,16 +114,6 @@ class Parser:
     parse: ParseFunction
     nothing_found: str = ""
     """The point that the authors' code returns for "nothing found"; ours returns None there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A published result of a model of the family."""
-
-    model: str
-    value: float
-    source: str
-    dataset: str = "GUIElementGrounding"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from typing import Any
 
 from models.recipes.base import (
     ChatMessage,
-    Figure,
     Parser,
     PromptForm,
     Recipe,
@@ -16,6 +15,14 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import file_wh, from_pixels, numbers_or_none
+from models.recipes.sources import (
+    L2,
+    LEADERBOARD,
+    MMBENCH_GUI_PAPER,
+    SCREENSPOT_PRO,
+    UI_VISION,
+    UI_VISION_README,
+)
 from utils.contracts import WH, Point
 from utils.coordinates import UNKNOWN, read_size
 from utils.resizing import within_tiles
@@ -104,7 +111,12 @@ RECIPE = Recipe(
         "tool_choice": {"type": "function", "function": {"name": POINT_AT["name"]}},
     },
     kwargs={"image_format": "jpeg"},
-    figures=(Figure("Claude-3.7", 4.66, "MMBench-GUI paper, image as it is"),),
+    figures=(
+        *MMBENCH_GUI_PAPER.of("Claude-3.7", {L2: 4.66}),
+        *UI_VISION_README.of("Claude-3.7-Sonnet", {UI_VISION: 8.27}),
+        *UI_VISION_README.of("Claude-3.5-Sonnet", {UI_VISION: 4.47}),
+        *LEADERBOARD.of("Claude (Computer Use)", {SCREENSPOT_PRO: 17.1}),
+    ),
     verified="messages, tool, size sent and parser",
     note="An API. The tool goes out in the form of an OpenAI-style server; the authors' own API "
     "needs a class. From Opus 4.7 on: 2576 pixels, 4784 tiles.",

@@ -17,6 +17,7 @@ from models.recipes.base import (
     user_turn,
 )
 from models.recipes.reading import file_wh, four_or_none, from_pixels, whole_parser
+from models.recipes.sources import CLAWGUI_ZOOM, SCREENSPOT_PRO
 from models.recipes.zoom import Zoom
 from utils.contracts import WH, Point
 
@@ -83,6 +84,10 @@ RECIPE = Recipe(
     parsers={"clawgui": Parser(parse_point), "google_box_2d": Parser(parse_box_2d)},
     generate_cfg={"temperature": 0, "max_tokens": 32768},
     zoom=ZOOM,
+    figures=(
+        *CLAWGUI_ZOOM.of("Gemini 3.0 Pro", {SCREENSPOT_PRO: 75.08}),
+        *CLAWGUI_ZOOM.of("Gemini 3.1 Pro", {SCREENSPOT_PRO: 85.01}),
+    ),
     verified="prompt, crops and both parsers",
     note="An API. Google published no prompt for grounding, so ClawGUI-Eval's is used; it asks "
     "twice (zoom), which this program does not do yet.",

@@ -8,7 +8,6 @@ from typing import Any
 
 from models.recipes.base import (
     ChatMessage,
-    Figure,
     Parser,
     PromptForm,
     Recipe,
@@ -17,6 +16,15 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import centre, from_whole, numbers_or_none
+from models.recipes.sources import (
+    L2,
+    LEADERBOARD,
+    MMBENCH_GUI_PAPER,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VISION,
+    UI_VISION_README,
+)
 from utils.contracts import WH
 from utils.targets import DECLINED, Answer
 
@@ -67,7 +75,13 @@ RECIPE = Recipe(
     prompts={"ssp": SSP},
     parsers={"ssp": Parser(parse_point)},
     generate_cfg={"reasoning_effort": "high"},
-    figures=(Figure("GPT-4o", 2.87, "MMBench-GUI paper"),),
+    figures=(
+        *MMBENCH_GUI_PAPER.of("GPT-4o", {L2: 2.87}),
+        *LEADERBOARD.of("GPT-4o", {SCREENSPOT_PRO: 0.8, SCREENSPOT_V2: 20.1}),
+        *UI_VISION_README.of("GPT-4o", {UI_VISION: 1.38}),
+        *LEADERBOARD.of("GPT5-minimal (resized)", {SCREENSPOT_PRO: 18.5}),
+        *LEADERBOARD.of("GPT5-high (resized)", {SCREENSPOT_PRO: 6.0}),
+    ),
     verified="prompt and parser",
     note="An API. OpenAI published no prompt for grounding, so ScreenSpot-Pro's is used.",
 )

@@ -16,6 +16,15 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import grid_parser
+from models.recipes.sources import (
+    AUTHORS,
+    LEADERBOARD,
+    OSWORLD_G,
+    OSWORLD_G_REFINED,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VENUS_README,
+)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=8847360)
@@ -61,5 +70,12 @@ RECIPE = Recipe(
     limits=LIMITS,
     resize=({"factor": LIMITS.factor},),
     generate_cfg={"temperature": 0, "max_tokens": 32},
+    figures=(  # which of the two 7B checkpoints theirs is, the sources do not say
+        *LEADERBOARD.of("GTA1 7B", {SCREENSPOT_PRO: 55.5}),
+        *LEADERBOARD.of("GTA1-32B", {SCREENSPOT_PRO: 63.6}),
+        *AUTHORS.of("GTA1 7B", {SCREENSPOT_V2: 93.4, OSWORLD_G: 60.1}),
+        *AUTHORS.of("GTA1-32B", {SCREENSPOT_V2: 95.2, OSWORLD_G: 65.2}),
+        *UI_VENUS_README.of("GTA1-32B", {OSWORLD_G_REFINED: 72.2}),
+    ),
     verified="prompt, resizing and parser",
 )

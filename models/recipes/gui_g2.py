@@ -5,7 +5,6 @@ from __future__ import annotations
 from models.recipes.base import (
     GRID_BOX,
     ChatMessage,
-    Figure,
     Limits,
     Parser,
     PromptForm,
@@ -14,6 +13,16 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import grid_parser
+from models.recipes.sources import (
+    AUTHORS,
+    CLAWGUI,
+    CLAWGUI_510,
+    L2,
+    OSWORLD_G,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VISION,
+)
 from models.recipes.ui_venus_1_0 import read_box
 from utils.contracts import WH
 
@@ -39,7 +48,13 @@ RECIPE = Recipe(
     parsers={"official_readme": Parser(parse_point, nothing_found="(0, 0)")},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 128},
-    figures=(Figure("GUI-G2-7B", 79.33, "ClawGUI-Eval, own run, 78400..12845056 pixels"),),
+    figures=(
+        *AUTHORS.of("GUI-G2-7B", {SCREENSPOT_PRO: 47.5, SCREENSPOT_V2: 93.3}),
+        *CLAWGUI.of(
+            "GUI-G2-7B", {L2: 79.33, SCREENSPOT_PRO: 47.75, SCREENSPOT_V2: 93.32, UI_VISION: 25.99}
+        ),
+        *CLAWGUI_510.of("GUI-G2-7B", {OSWORLD_G: 58.63}),
+    ),
     verified="prompt and parser",
     note="ClawGUI-Eval's README calls the numbers per mille; they are not.",
 )

@@ -8,7 +8,6 @@ from typing import Any
 from models.recipes.base import (
     LIBRARY_GRID,
     ChatMessage,
-    Figure,
     Limits,
     Parser,
     PromptForm,
@@ -18,6 +17,16 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import declined_by_tool, whole_parser
+from models.recipes.sources import (
+    AUTHORS,
+    CLAWGUI,
+    CLAWGUI_563,
+    L2,
+    OSWORLD_G,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VISION,
+)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=200704, max_pixels=10035200)
@@ -95,12 +104,32 @@ RECIPE = Recipe(
         "extra_body": {"top_k": 1},
     },
     figures=(
-        Figure("GUI-Owl-1.5-2B-Instruct", 72.17, "authors"),
-        Figure("GUI-Owl-1.5-2B-Instruct", 71.54, "ClawGUI-Eval, own run"),
-        Figure("GUI-Owl-1.5-4B-Instruct", 83.24, "authors"),
-        Figure("GUI-Owl-1.5-4B-Instruct", 82.94, "ClawGUI-Eval, own run"),
-        Figure("GUI-Owl-1.5-8B-Instruct", 82.52, "authors"),
-        Figure("GUI-Owl-1.5-8B-Instruct", 82.33, "ClawGUI-Eval, own run"),
+        *AUTHORS.of(
+            "GUI-Owl-1.5-2B-Instruct",
+            {L2: 72.17, SCREENSPOT_PRO: 57.8, SCREENSPOT_V2: 89.7, OSWORLD_G: 52.8},
+        ),
+        *CLAWGUI.of(
+            "GUI-Owl-1.5-2B-Instruct",
+            {L2: 71.54, SCREENSPOT_PRO: 56.36, SCREENSPOT_V2: 89.23, UI_VISION: 23.71},
+        ),
+        *CLAWGUI_563.of("GUI-Owl-1.5-2B-Instruct", {OSWORLD_G: 52.04}),
+        *AUTHORS.of(
+            "GUI-Owl-1.5-4B-Instruct",
+            {L2: 83.24, SCREENSPOT_PRO: 66.8, SCREENSPOT_V2: 93.2, OSWORLD_G: 63.7},
+        ),
+        *CLAWGUI.of(
+            "GUI-Owl-1.5-4B-Instruct",
+            {L2: 82.94, SCREENSPOT_PRO: 66.16, SCREENSPOT_V2: 92.53, UI_VISION: 29.97},
+        ),
+        *CLAWGUI_563.of("GUI-Owl-1.5-4B-Instruct", {OSWORLD_G: 62.34}),
+        *AUTHORS.of(
+            "GUI-Owl-1.5-8B",
+            {L2: 82.52, SCREENSPOT_PRO: 71.1, SCREENSPOT_V2: 93.7, OSWORLD_G: 65.8},
+        ),
+        *CLAWGUI.of(
+            "GUI-Owl-1.5-8B",
+            {L2: 82.33, SCREENSPOT_PRO: 70.08, SCREENSPOT_V2: 93.55, UI_VISION: 36.7},
+        ),
     ),
     verified="prompts, resizing and parser",
     note="The authors' code resizes twice: in steps of 28 with the library's limits, then of 32 "

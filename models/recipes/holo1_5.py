@@ -17,6 +17,7 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import grid_parser
+from models.recipes.sources import LEADERBOARD, SCREENSPOT_PRO, SCREENSPOT_V2
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
@@ -72,6 +73,11 @@ RECIPE = Recipe(
     limits=LIMITS,
     resize=({"factor": LIMITS.factor, "filter": "lanczos"},),
     generate_cfg={"temperature": 0, "max_tokens": 256},
+    figures=(
+        *LEADERBOARD.of("Holo1.5-3B", {SCREENSPOT_PRO: 51.5, SCREENSPOT_V2: 91.7}),
+        *LEADERBOARD.of("Holo1.5-7B", {SCREENSPOT_PRO: 57.9, SCREENSPOT_V2: 93.3}),
+        *LEADERBOARD.of("Holo1.5-72B", {SCREENSPOT_PRO: 63.3, SCREENSPOT_V2: 94.4}),
+    ),
     verified="prompts, resizing and parser",
     note="The authors resize on the client (LANCZOS) with the checkpoint's limits; ScreenSpot-Pro "
     "with 3136..3686400.",

@@ -18,6 +18,7 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import declined_by_tool, file_wh, from_pixels, numbers_or_none
+from models.recipes.sources import AUTHORS, OSWORLD_G, SCREENSPOT_V2, UI_VISION, UI_VISION_README
 from utils.contracts import WH
 from utils.coordinates import model_grid_wh
 from utils.targets import Answer
@@ -101,6 +102,12 @@ RECIPE = Recipe(
     parsers={"osworld_jedi_7b": Parser(parse_point, nothing_found="(-1, -1)")},
     limits=LIMITS,
     generate_cfg={"temperature": 0},
+    figures=(
+        *UI_VISION_README.of("Jedi-3B-1080p", {UI_VISION: 18.96}),
+        *UI_VISION_README.of("Jedi-7B-1080p", {UI_VISION: 25.19}),
+        *AUTHORS.of("Jedi-3B-1080p", {SCREENSPOT_V2: 88.6, OSWORLD_G: 50.9}),
+        *AUTHORS.of("Jedi-7B-1080p", {SCREENSPOT_V2: 91.7, OSWORLD_G: 54.1}),
+    ),
     verified="prompt, resizing and parser",
     note="The authors' 3B agent passes height and width in the wrong order; this does not.",
 )

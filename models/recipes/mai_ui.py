@@ -8,7 +8,6 @@ from typing import Any
 
 from models.recipes.base import (
     ChatMessage,
-    Figure,
     Limits,
     Parser,
     PromptForm,
@@ -20,6 +19,23 @@ from models.recipes.base import (
     user_turn,
 )
 from models.recipes.reading import whole_parser
+from models.recipes.sources import (
+    AUTHORS,
+    AUTHORS_MICRO,
+    CLAWGUI,
+    CLAWGUI_563,
+    L2,
+    LEADERBOARD,
+    LEADERBOARD_ZOOM,
+    OSWORLD_G,
+    OSWORLD_G_REFINED,
+    README_TRANSFORMERS,
+    README_VLLM,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VENUS_README,
+    UI_VISION,
+)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=1024, max_pixels=6553600)
@@ -81,13 +97,33 @@ RECIPE = Recipe(
     resize=({"factor": LIMITS.factor},),
     generate_cfg={"temperature": 0, "max_tokens": 256},
     figures=(
-        Figure("MAI-UI-8B", 88.8, "authors' report"),
-        Figure("MAI-UI-8B", 88.9, "authors' README, transformers"),
-        Figure("MAI-UI-8B", 88.7, "authors' README, vLLM"),
-        Figure("MAI-UI-8B", 88.81, "ClawGUI-Eval, own run"),
-        Figure("MAI-UI-32B", 91.3, "authors' report"),
-        Figure("MAI-UI-2B", 82.60, "authors' report"),
-        Figure("MAI-UI-2B", 82.80, "ClawGUI-Eval, own run"),
+        *AUTHORS.of(
+            "MAI-UI-2B",
+            {L2: 82.6, SCREENSPOT_PRO: 57.4, SCREENSPOT_V2: 92.5, UI_VISION: 30.3, OSWORLD_G: 52.0},
+        ),
+        *CLAWGUI.of(
+            "MAI-UI-2B", {L2: 82.8, SCREENSPOT_PRO: 57.94, SCREENSPOT_V2: 92.3, UI_VISION: 29.68}
+        ),
+        *CLAWGUI_563.of("MAI-UI-2B", {OSWORLD_G: 54.17}),
+        *AUTHORS_MICRO.of("MAI-UI-8B", {L2: 88.8}),
+        *README_TRANSFORMERS.of("MAI-UI-8B", {L2: 88.9}),
+        *README_VLLM.of("MAI-UI-8B", {L2: 88.7}),
+        *LEADERBOARD.of("MAI-UI-8B", {SCREENSPOT_PRO: 65.7}),
+        *AUTHORS.of(
+            "MAI-UI-8B",
+            {SCREENSPOT_PRO: 65.8, SCREENSPOT_V2: 95.2, UI_VISION: 40.7, OSWORLD_G: 60.1},
+        ),
+        *CLAWGUI.of(
+            "MAI-UI-8B", {L2: 88.81, SCREENSPOT_PRO: 64.07, SCREENSPOT_V2: 94.34, UI_VISION: 40.23}
+        ),
+        *CLAWGUI_563.of("MAI-UI-8B", {OSWORLD_G: 63.23}),
+        *UI_VENUS_README.of("MAI-UI-8B", {OSWORLD_G_REFINED: 68.6}),
+        *AUTHORS.of("MAI-UI-32B", {L2: 91.3, SCREENSPOT_V2: 96.5, UI_VISION: 47.1}),
+        *LEADERBOARD.of("MAI-UI-32B", {SCREENSPOT_PRO: 67.9}),
+        *LEADERBOARD_ZOOM.of("MAI-UI-2B", {SCREENSPOT_PRO: 62.8}),
+        *LEADERBOARD_ZOOM.of("MAI-UI-8B", {SCREENSPOT_PRO: 71.9}),
+        *LEADERBOARD_ZOOM.of("MAI-UI-32B", {SCREENSPOT_PRO: 73.5}),
+        *UI_VENUS_README.of("MAI-UI-32B", {OSWORLD_G_REFINED: 73.9}),
     ),
     verified="prompt, resizing, three parsers",
     note="The authors resize on the client (RGB, bicubic) and send a PNG.",

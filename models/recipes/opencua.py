@@ -17,6 +17,7 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import as_point, from_grid, numbers_or_none
+from models.recipes.sources import AUTHORS, OSWORLD_G, OSWORLD_G_REFINED, UI_VENUS_README
 from utils.contracts import WH, Point
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
@@ -104,6 +105,10 @@ RECIPE = Recipe(
     parsers={"official_agentnetbench": Parser(parse_point)},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 512},
+    figures=(
+        *AUTHORS.of("OpenCUA-7B", {OSWORLD_G: 45.7}),
+        *UI_VENUS_README.of("OpenCUA-32B", {OSWORLD_G_REFINED: 70.2}),
+    ),
     verified="prompt, resizing and parser",
     note="The checkpoints need trust_remote_code and have no AutoProcessor: use a server that "
     "supports them, or a class of your own. OpenCUA-Qwen2-7B answers in fractions.",

@@ -15,6 +15,7 @@ from models.recipes.base import (
     user_turn,
 )
 from models.recipes.reading import whole_parser
+from models.recipes.sources import LEADERBOARD, SCREENSPOT_PRO, SCREENSPOT_V2
 from utils.contracts import WH
 
 TEXT = """\
@@ -46,6 +47,7 @@ RECIPE = Recipe(
     prompts={"ssp": OFFICIAL},
     parsers={"ssp": Parser(parse_point)},
     generate_cfg={"temperature": 0},
+    figures=(*LEADERBOARD.of("OS-Atlas-4B", {SCREENSPOT_PRO: 3.7, SCREENSPOT_V2: 68.5}),),
     verified="prompt and parser",
     note="Tiles of 448, at most 6, and chat() are in the checkpoint's remote code: use a server "
     "that supports it, or a class of your own.",

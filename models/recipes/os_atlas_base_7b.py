@@ -9,7 +9,6 @@ from models.recipes.base import (
     KEEP_TOKENS,
     KEEP_TOKENS_LOCALLY,
     ChatMessage,
-    Figure,
     Parser,
     PromptForm,
     Recipe,
@@ -17,6 +16,15 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import centre, whole_parser
+from models.recipes.sources import (
+    L2,
+    LEADERBOARD,
+    MMBENCH_GUI_PAPER,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VISION,
+    UI_VISION_README,
+)
 from utils.contracts import WH
 
 TEXT = 'In this UI screenshot, what is the position of the element corresponding to the command "{}" (with bbox)?"'
@@ -58,7 +66,11 @@ RECIPE = Recipe(
     parsers={"ssp": Parser(parse_point)},
     generate_cfg={"temperature": 0, **KEEP_TOKENS},
     checkpoint=KEEP_TOKENS_LOCALLY,
-    figures=(Figure("OS-Atlas-Base-7B", 41.42, "MMBench-GUI paper"),),
+    figures=(
+        *MMBENCH_GUI_PAPER.of("OS-Atlas-Base-7B", {L2: 41.42}),
+        *LEADERBOARD.of("OS-Atlas-7B", {SCREENSPOT_PRO: 18.9, SCREENSPOT_V2: 83.3}),
+        *UI_VISION_README.of("OS-Atlas-7B", {UI_VISION: 9.02}),
+    ),
     verified="prompt and parser",
     note="The special tokens must stay in the reply. For a server that drops them use "
     "utils.coordinates.parse_per_mille.",

@@ -9,7 +9,6 @@ from models.recipes.base import (
     GRID,
     HELPFUL,
     ChatMessage,
-    Figure,
     Limits,
     Parser,
     PromptForm,
@@ -25,6 +24,19 @@ from models.recipes.reading import (
     grid_parser,
     numbers_or_none,
     tool_call,
+)
+from models.recipes.sources import (
+    CLAWGUI_OTHER_PROMPT,
+    L2,
+    LEADERBOARD,
+    OPENCUA_README,
+    OSWORLD_G,
+    OSWORLD_G_PAGE,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VENUS_README,
+    UI_VISION,
+    UI_VISION_README,
 )
 from utils.contracts import WH, Point
 
@@ -131,8 +143,23 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 100},
     figures=(
-        Figure("Qwen2.5-VL-3B-Instruct", 52.81, "ClawGUI-Eval, own run, another prompt"),
-        Figure("Qwen2.5-VL-7B-Instruct", 70.26, "ClawGUI-Eval, own run, another prompt"),
+        *CLAWGUI_OTHER_PROMPT.of(
+            "Qwen2.5-VL-3B-Instruct",
+            {L2: 52.81, SCREENSPOT_PRO: 15.62, SCREENSPOT_V2: 64.86, UI_VISION: 6.73},
+        ),
+        *LEADERBOARD.of("Qwen2.5-VL-3B-Instruct", {SCREENSPOT_PRO: 16.1, SCREENSPOT_V2: 46.9}),
+        *CLAWGUI_OTHER_PROMPT.of(
+            "Qwen2.5-VL-7B-Instruct",
+            {L2: 70.26, SCREENSPOT_PRO: 27.45, SCREENSPOT_V2: 87.66, UI_VISION: 14.4},
+        ),
+        *LEADERBOARD.of("Qwen2.5-VL-7B-Instruct", {SCREENSPOT_PRO: 26.8, SCREENSPOT_V2: 86.5}),
+        *UI_VENUS_README.of("Qwen2.5-VL-7B-Instruct", {SCREENSPOT_V2: 88.8}),
+        *UI_VISION_README.of("Qwen2.5-VL-7B-Instruct", {UI_VISION: 0.85}),
+        *LEADERBOARD.of("Qwen2.5-VL-32B-Instruct", {SCREENSPOT_PRO: 48.0}),
+        *LEADERBOARD.of("Qwen2.5-VL-72B-Instruct", {SCREENSPOT_PRO: 53.3}),
+        *OSWORLD_G_PAGE.of("Qwen2.5-VL-3B-Instruct", {SCREENSPOT_V2: 80.9, OSWORLD_G: 27.3}),
+        *OSWORLD_G_PAGE.of("Qwen2.5-VL-7B-Instruct", {OSWORLD_G: 31.4}),
+        *OPENCUA_README.of("Qwen2.5-VL-32B-Instruct", {OSWORLD_G: 46.5}),
     ),
     verified="prompts, resizing and both parsers",
     note="ScreenSpot-Pro raises max_pixels to 99999999; the cookbook raises where this reads None.",

@@ -8,7 +8,6 @@ from typing import Any
 from models.recipes.base import (
     HELPFUL,
     ChatMessage,
-    Figure,
     Limits,
     Parser,
     PromptForm,
@@ -25,6 +24,17 @@ from models.recipes.reading import (
     numbers_or_none,
     tool_call,
     whole_parser,
+)
+from models.recipes.sources import (
+    AUTHORS,
+    CLAWGUI_OTHER_PROMPT,
+    L2,
+    OSWORLD_G_REFINED,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VENUS_2_PAGE,
+    UI_VENUS_README,
+    UI_VISION,
 )
 from utils.contracts import WH, Point
 
@@ -79,11 +89,24 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 512},
     figures=(
-        Figure("Qwen3-VL-2B", 73.12, "ClawGUI-Eval, own run, another prompt"),
-        Figure("Qwen3-VL-4B", 84.28, "ClawGUI-Eval, own run, another prompt"),
-        Figure("Qwen3-VL-8B", 84.25, "ClawGUI-Eval, own run, another prompt"),
-        Figure("Qwen3-VL-8B", 81.4, "UI-Venus-2.0 page"),
-        Figure("Qwen3-VL-30B-A3B", 83.7, "UI-Venus-2.0 page"),
+        *CLAWGUI_OTHER_PROMPT.of(
+            "Qwen3-VL-2B", {L2: 73.12, SCREENSPOT_PRO: 43.9, SCREENSPOT_V2: 88.92, UI_VISION: 15.06}
+        ),
+        *CLAWGUI_OTHER_PROMPT.of(
+            "Qwen3-VL-4B",
+            {L2: 84.28, SCREENSPOT_PRO: 59.39, SCREENSPOT_V2: 93.08, UI_VISION: 27.78},
+        ),
+        *CLAWGUI_OTHER_PROMPT.of(
+            "Qwen3-VL-8B",
+            {L2: 84.25, SCREENSPOT_PRO: 56.42, SCREENSPOT_V2: 94.26, UI_VISION: 27.96},
+        ),
+        *AUTHORS.of("Qwen3-VL-2B", {SCREENSPOT_PRO: 48.5}),
+        *AUTHORS.of("Qwen3-VL-4B", {SCREENSPOT_PRO: 59.5}),
+        *AUTHORS.of("Qwen3-VL-8B", {SCREENSPOT_PRO: 54.6}),
+        *UI_VENUS_2_PAGE.of("Qwen3-VL-8B", {L2: 81.4, SCREENSPOT_V2: 92.1}),
+        *UI_VENUS_2_PAGE.of("Qwen3-VL-30B-A3B", {L2: 83.7}),
+        *UI_VENUS_README.of("Qwen3-VL-8B", {OSWORLD_G_REFINED: 67.0}),
+        *UI_VENUS_README.of("Qwen3-VL-30B-A3B", {OSWORLD_G_REFINED: 69.3}),
     ),
     verified="prompt, resizing and both parsers",
     note="Greedy as ClawGUI-Eval; the authors' README samples (temperature 0.7, top_p 0.8, top_k "

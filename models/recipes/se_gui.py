@@ -17,6 +17,7 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import declined_by_tool, grid_parser
+from models.recipes.sources import LEADERBOARD, SCREENSPOT_PRO
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=7049280)
@@ -82,5 +83,6 @@ RECIPE = Recipe(
     parsers={"official": Parser(parse_point, nothing_found="(0, 0)")},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 256},
+    figures=(*LEADERBOARD.of("SE-GUI-7B", {SCREENSPOT_PRO: 47.2}),),
     verified="prompt, resizing and parser",
 )

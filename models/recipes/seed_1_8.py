@@ -16,6 +16,7 @@ from models.recipes.base import (
 )
 from models.recipes.gemini import DESCRIPTION
 from models.recipes.reading import whole_parser
+from models.recipes.sources import CLAWGUI_ZOOM, SCREENSPOT_PRO
 from models.recipes.zoom import Zoom
 from utils.contracts import WH
 
@@ -76,6 +77,7 @@ RECIPE = Recipe(
     },
     generate_cfg={"temperature": 0, "max_tokens": 32768},
     zoom=ZOOM,
+    figures=(*CLAWGUI_ZOOM.of("Seed 1.8", {SCREENSPOT_PRO: 72.8}),),
     verified="prompt, crops and both parsers",
     note="An API. The authors published no code for grounding.",
 )

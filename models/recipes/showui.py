@@ -7,7 +7,6 @@ from typing import Any
 
 from models.recipes.base import (
     ChatMessage,
-    Figure,
     Limits,
     Parser,
     PromptForm,
@@ -18,6 +17,15 @@ from models.recipes.base import (
     user_turn,
 )
 from models.recipes.reading import whole_parser
+from models.recipes.sources import (
+    L2,
+    LEADERBOARD,
+    MMBENCH_GUI_PAPER,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VISION,
+    UI_VISION_README,
+)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=200704, max_pixels=1053696)
@@ -48,6 +56,10 @@ RECIPE = Recipe(
     parsers={"official_literal_eval": Parser(parse_point)},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 128},
-    figures=(Figure("ShowUI-2B", 15.96, "MMBench-GUI paper"),),
+    figures=(
+        *MMBENCH_GUI_PAPER.of("ShowUI-2B", {L2: 15.96}),
+        *LEADERBOARD.of("ShowUI-2B", {SCREENSPOT_PRO: 7.7, SCREENSPOT_V2: 77.3}),
+        *UI_VISION_README.of("ShowUI-2B", {UI_VISION: 5.94}),
+    ),
     verified="prompt, resizing and parser",
 )

@@ -9,7 +9,6 @@ from typing import Any
 from models.recipes.base import (
     HELPFUL,
     ChatMessage,
-    Figure,
     Limits,
     Parser,
     PromptForm,
@@ -19,6 +18,17 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import file_wh, from_pixels, numbers_or_none, whole_parser
+from models.recipes.sources import (
+    AUTHORS,
+    CLAWGUI,
+    L2,
+    OSWORLD_G_REFINED,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VENUS_2_PAGE,
+    UI_VENUS_README,
+    UI_VISION,
+)
 from utils.contracts import WH, Point
 
 LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)
@@ -75,9 +85,9 @@ def read_action(response: str) -> Any:
 
 
 parse_agent_point = whole_parser(read_action)
-CLAWGUI = PromptForm(messages)
+CLAWGUI_FORM = PromptForm(messages)
 ISSUE = PromptForm(messages_of_issue)
-build_prompt = prompt_function(CLAWGUI)
+build_prompt = prompt_function(CLAWGUI_FORM)
 build_prompt_of_issue = prompt_function(ISSUE)
 
 RECIPE = Recipe(
@@ -86,14 +96,18 @@ RECIPE = Recipe(
     frame="0 to 1000, read as of 999",
     source="gelab-zero issue #8 (a developer's answer); ClawGUI-Eval @ d990d3e3; "
     "stepfun-ai/gelab-zero @ 19465cf3 (agent)",
-    prompts={"clawgui": CLAWGUI, "stepfun_issue_8": ISSUE},
+    prompts={"clawgui": CLAWGUI_FORM, "stepfun_issue_8": ISSUE},
     parsers={"clawgui": Parser(parse_point), "gelab_agent_1000": Parser(parse_agent_point)},
     limits=LIMITS,
     generate_cfg={"temperature": 0.2, "max_tokens": 512, "extra_body": {"top_k": 1}},
     figures=(
-        Figure("GELab-Zero-4B", 84.00, "authors"),
-        Figure("GELab-Zero-4B", 83.03, "ClawGUI-Eval, own run"),
-        Figure("Step-GUI-8B", 85.6, "UI-Venus-2.0 page"),
+        *AUTHORS.of("Step-GUI-4B", {L2: 84.0, SCREENSPOT_PRO: 60.0, SCREENSPOT_V2: 93.6}),
+        *CLAWGUI.of(
+            "Step-GUI-4B", {L2: 83.03, SCREENSPOT_PRO: 59.14, SCREENSPOT_V2: 91.98, UI_VISION: 29.9}
+        ),
+        *UI_VENUS_2_PAGE.of("Step-GUI-8B", {L2: 85.6, SCREENSPOT_V2: 95.1}),
+        *UI_VENUS_README.of("Step-GUI-4B", {OSWORLD_G_REFINED: 66.9}),
+        *UI_VENUS_README.of("Step-GUI-8B", {OSWORLD_G_REFINED: 70.0}),
     ),
     verified="prompts, resizing and both parsers",
     note="The authors published no parser for grounding, so ClawGUI-Eval's is followed: it takes "

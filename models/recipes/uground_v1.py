@@ -7,7 +7,6 @@ from typing import Any
 
 from models.recipes.base import (
     ChatMessage,
-    Figure,
     Parser,
     PromptForm,
     Recipe,
@@ -15,6 +14,14 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import file_wh, from_pixels, numbers_or_none, python_value
+from models.recipes.sources import (
+    L2,
+    LEADERBOARD,
+    MMBENCH_GUI_PAPER,
+    SCREENSPOT_PRO,
+    UI_VISION,
+    UI_VISION_README,
+)
 from utils.contracts import WH, Point
 
 TEXT = """\
@@ -75,7 +82,14 @@ RECIPE = Recipe(
     prompts={"vllm_serve": SERVED, "vllm_local": LOCAL},
     parsers={"official": Parser(parse_point)},
     generate_cfg={"temperature": 0},
-    figures=(Figure("UGround-V1-7B", 65.68, "MMBench-GUI paper"),),
+    figures=(
+        *MMBENCH_GUI_PAPER.of("UGround-V1-7B", {L2: 65.68}),
+        *LEADERBOARD.of("UGround-V1-2B", {SCREENSPOT_PRO: 26.6}),
+        *LEADERBOARD.of("UGround-V1-7B", {SCREENSPOT_PRO: 31.1}),
+        *LEADERBOARD.of("UGround-V1-72B", {SCREENSPOT_PRO: 34.5}),
+        *UI_VISION_README.of("UGround-V1-7B", {UI_VISION: 12.9}),
+        *UI_VISION_README.of("UGround-V1-72B", {UI_VISION: 23.2}),
+    ),
     verified="prompts and parser",
     note="The authors serve it in float16.",
 )

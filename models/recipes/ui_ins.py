@@ -9,7 +9,6 @@ from models.recipes.base import (
     GRID,
     HELPFUL,
     ChatMessage,
-    Figure,
     Limits,
     Parser,
     PromptForm,
@@ -19,6 +18,7 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import grid_parser
+from models.recipes.sources import AUTHORS, L2
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=784, max_pixels=12845056)
@@ -66,7 +66,7 @@ RECIPE = Recipe(
     parsers={"official_eval": Parser(parse_point, nothing_found="(-1, -1)")},
     limits=LIMITS,
     generate_cfg={"temperature": 0.01, "max_tokens": 256},
-    figures=(Figure("UI-Ins-32B", 84.9, "authors' README"),),
+    figures=(*AUTHORS.of("UI-Ins-32B", {L2: 84.9}),),
     verified="prompt and parser",
     note="A point with a blank after the comma is not read; the authors' README reads it.",
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from models.recipes.base import (
     ChatMessage,
-    Figure,
     Parser,
     PromptForm,
     Recipe,
@@ -12,6 +11,19 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import whole_parser
+from models.recipes.sources import (
+    L2,
+    LEADERBOARD,
+    MMBENCH_GUI_PAPER,
+    OPENCUA_README,
+    OSWORLD_G,
+    OSWORLD_G_PAGE,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VENUS_README,
+    UI_VISION,
+    UI_VISION_README,
+)
 from models.recipes.ui_tars_1_5 import read_action
 from utils.contracts import WH
 
@@ -42,7 +54,18 @@ RECIPE = Recipe(
     prompts={"readme_v1": OFFICIAL},
     parsers={"official_action_parser": Parser(parse_point)},
     generate_cfg={"temperature": 0, "frequency_penalty": 1, "max_tokens": 128},
-    figures=(Figure("UI-TARS-72B-DPO", 74.25, "MMBench-GUI paper"),),
+    figures=(
+        *MMBENCH_GUI_PAPER.of("UI-TARS-72B-DPO", {L2: 74.25}),
+        *LEADERBOARD.of("UI-TARS-2B-SFT", {SCREENSPOT_PRO: 27.7}),
+        *LEADERBOARD.of("UI-TARS-7B", {SCREENSPOT_PRO: 35.7}),
+        *LEADERBOARD.of("UI-TARS-72B", {SCREENSPOT_PRO: 38.1}),
+        *UI_VISION_README.of("UI-TARS-7B", {UI_VISION: 17.6}),
+        *UI_VISION_README.of("UI-TARS-72B", {UI_VISION: 25.5}),
+        *UI_VENUS_README.of("UI-TARS-7B", {SCREENSPOT_V2: 91.6}),
+        *UI_VENUS_README.of("UI-TARS-72B", {SCREENSPOT_V2: 90.3}),
+        *OSWORLD_G_PAGE.of("UI-TARS-7B", {OSWORLD_G: 47.5}),
+        *OPENCUA_README.of("UI-TARS-72B", {OSWORLD_G: 57.1}),
+    ),
     verified="prompt and parser",
     note="The authors set no temperature: 0 is our choice. To this prompt the model answers (x,y) "
     'without "Action:", which the authors\' parser does not read; '

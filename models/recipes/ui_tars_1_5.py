@@ -9,7 +9,6 @@ from typing import Any
 from models.recipes.base import (
     GRID,
     ChatMessage,
-    Figure,
     Limits,
     Parser,
     PromptForm,
@@ -18,6 +17,20 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import Numbers, centre, grid_parser
+from models.recipes.sources import (
+    AUTHORS,
+    CLAWGUI,
+    CLAWGUI_510,
+    L2,
+    MMBENCH_GUI_PAPER,
+    OSWORLD_G,
+    OSWORLD_G_REFINED,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VENUS_2_PAGE,
+    UI_VENUS_README,
+    UI_VISION,
+)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=78400, max_pixels=12845056)
@@ -119,9 +132,15 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 400},
     figures=(
-        Figure("UI-TARS-1.5-7B", 64.32, "MMBench-GUI paper"),
-        Figure("UI-TARS-1.5-7B", 73.23, "ClawGUI-Eval, own run"),
-        Figure("UI-TARS-1.5-7B", 64.3, "UI-Venus-2.0 page"),
+        *MMBENCH_GUI_PAPER.of("UI-TARS-1.5-7B", {L2: 64.32}),
+        *CLAWGUI.of(
+            "UI-TARS-1.5-7B",
+            {L2: 73.23, SCREENSPOT_PRO: 42.06, SCREENSPOT_V2: 89.54, UI_VISION: 20.3},
+        ),
+        *CLAWGUI_510.of("UI-TARS-1.5-7B", {OSWORLD_G: 58.24}),
+        *UI_VENUS_2_PAGE.of("UI-TARS-1.5-7B", {L2: 64.3}),
+        *AUTHORS.of("UI-TARS-1.5-7B", {SCREENSPOT_PRO: 49.6}),
+        *UI_VENUS_README.of("UI-TARS-1.5-7B", {OSWORLD_G_REFINED: 64.2}),
     ),
     verified="prompt, resizing and parser",
     note="`models.api_uitars` is the example of the protocol and reads any two runs of digits.",

@@ -7,7 +7,6 @@ from typing import Any
 from models.recipes.base import (
     GRID_BOX,
     ChatMessage,
-    Figure,
     Limits,
     Parser,
     PromptForm,
@@ -16,6 +15,17 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import centre, grid_parser, python_value
+from models.recipes.sources import (
+    AUTHORS,
+    CLAWGUI,
+    CLAWGUI_510,
+    L2,
+    LEADERBOARD,
+    OSWORLD_G,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VISION,
+)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=2000000, max_pixels=4800000)
@@ -55,6 +65,14 @@ RECIPE = Recipe(
     parsers={"official_7b": Parser(parse_point, nothing_found="(0, 0)")},
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 128},
-    figures=(Figure("UI-Venus-Ground-7B", 80.08, "ClawGUI-Eval, own run"),),
+    figures=(
+        *CLAWGUI.of(
+            "UI-Venus-Ground-7B",
+            {L2: 80.08, SCREENSPOT_PRO: 50.47, SCREENSPOT_V2: 94.03, UI_VISION: 26.52},
+        ),
+        *CLAWGUI_510.of("UI-Venus-Ground-7B", {OSWORLD_G: 59.41}),
+        *LEADERBOARD.of("UI-Venus-Ground-7B", {SCREENSPOT_PRO: 50.8, SCREENSPOT_V2: 94.1}),
+        *AUTHORS.of("UI-Venus-Ground-7B", {UI_VISION: 26.5, OSWORLD_G: 58.8}),
+    ),
     verified="prompts, resizing (both sizes) and parser",
 )

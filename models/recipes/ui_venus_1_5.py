@@ -9,7 +9,6 @@ from typing import Any
 from models.recipes.base import (
     LIBRARY_GRID,
     ChatMessage,
-    Figure,
     Parser,
     PromptForm,
     Recipe,
@@ -17,6 +16,18 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import centre, from_whole, numbers_or_none
+from models.recipes.sources import (
+    AUTHORS,
+    CLAWGUI,
+    CLAWGUI_563,
+    L2,
+    LEADERBOARD,
+    OSWORLD_G,
+    OSWORLD_G_REFINED,
+    SCREENSPOT_PRO,
+    SCREENSPOT_V2,
+    UI_VISION,
+)
 from utils.contracts import WH
 from utils.targets import DECLINED, Answer
 
@@ -82,11 +93,42 @@ RECIPE = Recipe(
     resize=(LIBRARY_GRID,),
     generate_cfg={"temperature": 0, "max_tokens": 128},
     figures=(
-        Figure("UI-Venus-1.5-2B", 80.30, "authors"),
-        Figure("UI-Venus-1.5-2B", 81.19, "ClawGUI-Eval, own run"),
-        Figure("UI-Venus-1.5-8B", 88.10, "authors"),
-        Figure("UI-Venus-1.5-8B", 87.79, "ClawGUI-Eval, own run"),
-        Figure("UI-Venus-1.5-30B-A3B", 88.6, "UI-Venus-2.0 page"),
+        *AUTHORS.of(
+            "UI-Venus-1.5-2B",
+            {L2: 80.3, SCREENSPOT_PRO: 57.7, SCREENSPOT_V2: 92.8, UI_VISION: 44.8, OSWORLD_G: 59.4},
+        ),
+        *CLAWGUI.of(
+            "UI-Venus-1.5-2B",
+            {L2: 81.19, SCREENSPOT_PRO: 58.82, SCREENSPOT_V2: 93.24, UI_VISION: 43.82},
+        ),
+        *CLAWGUI_563.of("UI-Venus-1.5-2B", {OSWORLD_G: 58.97}),
+        *AUTHORS.of(
+            "UI-Venus-1.5-8B",
+            {
+                L2: 88.1,
+                SCREENSPOT_PRO: 68.4,
+                SCREENSPOT_V2: 95.9,
+                UI_VISION: 46.5,
+                OSWORLD_G: 69.7,
+                OSWORLD_G_REFINED: 74.1,
+            },
+        ),
+        *CLAWGUI.of(
+            "UI-Venus-1.5-8B",
+            {L2: 87.79, SCREENSPOT_PRO: 67.68, SCREENSPOT_V2: 95.83, UI_VISION: 45.88},
+        ),
+        *CLAWGUI_563.of("UI-Venus-1.5-8B", {OSWORLD_G: 69.98}),
+        *AUTHORS.of(
+            "UI-Venus-1.5-30B-A3B",
+            {
+                L2: 88.6,
+                SCREENSPOT_V2: 96.2,
+                UI_VISION: 54.7,
+                OSWORLD_G: 70.6,
+                OSWORLD_G_REFINED: 76.4,
+            },
+        ),
+        *LEADERBOARD.of("UI-Venus-1.5-30B-A3B", {SCREENSPOT_PRO: 69.6}),
     ),
     verified="prompts and parser",
     note="The authors' default asks with the sentence about infeasible tasks, ClawGUI-Eval only "

@@ -7,17 +7,18 @@ A recipe is a module with a record `RECIPE` and the functions that it names: one
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Protocol, cast
 
 from utils.errors import UserError
 from utils.import_utils import module_at
+from utils.published import Figure
 from utils.text import likeness, listed
 
 PACKAGE = "models.recipes"
-SHARED = ("base", "reading", "zoom")  # of the package: no recipes
+SHARED = ("base", "reading", "sources", "zoom")  # of the package: no recipes
 NEAR = 3  # names that are shown for one that is not known
 _WHOLE = ("resize",)  # objects that are one value: never half the config's, half the recipe's
 TOKEN_LIMITS = (
@@ -26,6 +27,12 @@ TOKEN_LIMITS = (
     "max_new_tokens",
     "max_output_tokens",
     "max_length",
+)
+_OF_IMAGES = (
+    ("kwargs", "min_pixels"),
+    ("kwargs", "max_pixels"),
+    ("kwargs", "resize"),
+    ("kwargs", "img_size"),
 )
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
@@ -36,6 +43,7 @@ class Recipe(Protocol):
     family: str
     verified: str
     note: str
+    figures: Sequence[Figure]
 
     def entry(self, imp_type: str, module: str, grounding: Mapping[str, str]) -> dict[str, Any]:
         """Return a whole model entry but for its path.
@@ -54,6 +62,15 @@ class FilledIn:
     entry: dict[str, Any]
     recipe: Recipe
     from_recipe: frozenset[tuple[str, ...]]  # key paths within the entry
+
+    def own_settings(self, dataset: str) -> list[str]:
+        """Return the keys of the config that decide replies to a data set in the recipe's place."""
+        return [
+            ".".join(path)
+            for path, _ in values_in(self.entry)
+            if path not in self.from_recipe
+            and (path[0] == "generate_cfg" or path in _OF_IMAGES or path[1:] == (dataset,))
+        ]
 
 
 def recipe_names() -> list[str]:

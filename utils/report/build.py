@@ -27,7 +27,7 @@ from utils.report.data_files import (
     value_of,
     write_script,
 )
-from utils.report.overview import NO_ANSWER, Tally, run_checks, scores_of, shared_rows
+from utils.report.overview import NO_ANSWER, Tally, beside, run_checks, scores_of, shared_rows
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
 from utils.report.run_facts import REPORT_FOLDER, is_whole, model_entry, run_facts, stops
@@ -310,6 +310,7 @@ class _ReportData:
             "problems": tally.problems(level) if tally.has_score else [],
             "notices": notices_of(analysis) + replaced,
             "details": tables_of(name, level, analysis),
+            "beside": beside(entry.get("published")),
             **scores_of(tally, analysis, level, is_comparable=is_comparable),
         }
 

@@ -24,7 +24,7 @@ from utils.protocol import (
     official_figures,
     unit_of,
 )
-from utils.published import read_published
+from utils.published import distance_of, read_published
 from utils.report.run_facts import REPEATED
 from utils.text import cut, format_interval, format_number, format_percent, format_share
 
@@ -370,6 +370,14 @@ def _published(dataset: str, figures: Sequence[Json], *, is_comparable: bool) ->
         return None
     source = published["source"]
     return {"figures": published_figures, "source": source, "is_comparable": is_comparable}
+
+
+def beside(section: Mapping[str, Any] | None) -> Json | None:
+    """Return the published figures of the run's checkpoint, with their distance in words."""
+    if not section:
+        return None
+    rows = [{**row, "distance": distance_of(row)} for row in section["rows"]]
+    return {**section, "rows": rows}
 
 
 def _cell(cell: Mapping[str, Any], link: Json | None, *, name: str = "") -> Json:

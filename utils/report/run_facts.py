@@ -159,7 +159,15 @@ def parse_functions(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _data(entries: Mapping[str, Any]) -> str:
-    kinds = {data_kind(entry) for entry in entries.values()}
+    kinds: set[str] = set()
+    tables: list[str] = []
+    for entry in entries.values():
+        file = (entry.get("annotations") or {}).get("file")
+        if file in PUBLISHED_ROWS:  # by their number, as their checksums are not known
+            rows = f"{entry.get('samples') or 0:,} of {PUBLISHED_ROWS[file]:,} rows"
+            tables.append(f"{file}: {rows}")
+        else:
+            kinds.add(data_kind(entry))
     file_kinds = kinds - {LIVE}
     limit = max((entry.get("limit") or 0 for entry in entries.values()), default=0)
     parts: list[str] = []
@@ -174,7 +182,7 @@ def _data(entries: Mapping[str, Any]) -> str:
         parts.append("in part different from the published files")
     if LIVE in kinds:
         parts.append("tasks in live worlds")
-    return "; ".join(parts)
+    return "; ".join(parts + tables)
 
 
 def _samples(totals: Mapping[str, int]) -> str:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from utils.config.text import key_path
 from utils.engine.ranks import runs as ranks
@@ -14,6 +15,8 @@ from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.findings import warnings_in
 from utils.judging.scoring import Judged, judge_replies, same_model_warning
 from utils.protocol import official_figures
+from utils.published import checkpoint_names, figures_beside, lines_of
+from utils.report.run_facts import is_whole
 from utils.run.outcome import Outcome, stopped
 from utils.run.plan import Plan
 from utils.run.requests import asked_otherwise
@@ -120,6 +123,9 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
             scored = score_data_set(task, view)
             entry.facts["figures"] = official_figures(scored.analysis) if scored.has_score else {}
             entry.facts["warnings"] = len(warnings_in(scored.analysis))
+            published = _published(plan, name, dataset, entry, scored) if not is_part else None
+            if published is not None:
+                entry.facts["published"] = published
     except StopRun as stop:  # this data set's functions; the others are scored all the same
         problems = [f"{dataset}: {problem}" for problem in stop.problems]
         outcome = stopped(plan, dataset, folder, problems, stop.summary)
@@ -130,6 +136,8 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
         problems = [f'model "{name}", {problem}' for problem in error.problems]
         return stopped(plan, dataset, folder, problems, error.summary)
     console.show_scored(scored, name, options)
+    if published is not None:
+        print("\n".join(lines_of(published)))
     _print_parser_setting(plan, name, dataset, scored)
     code = DONE if scored.is_whole else SOME_FAILED
     return Outcome(dataset, folder, code, is_scored=True, entry=entry, checksums=scored.checksums)
@@ -144,6 +152,26 @@ def _judged(plan: Plan, name: str, dataset: str, task: ScoringTask, view: LogVie
     return judge_replies(
         judge, records, task.scorer(), task.folder, plan.options, plan.secrets.clean_object
     )
+
+
+def _published(
+    plan: Plan, name: str, dataset: str, entry: Entry, scored: Scored
+) -> dict[str, Any] | None:
+    """Return what others published of the checkpoint, beside scores on the same data."""
+    filled_in = plan.config.recipes.get(name)
+    if filled_in is None or not scored.has_score or not is_whole(entry.facts, is_partial=False):
+        return None
+    config_entry = plan.dump["model"][name]
+    section = figures_beside(
+        filled_in.recipe.figures,
+        checkpoint_names(config_entry),
+        entry.facts["annotations"]["file"],
+        scored.analysis,
+        "zoom" if config_entry.get("zoom") else "single",
+    )
+    if section is not None:
+        section["own_settings"] = filled_in.own_settings(dataset)
+    return section
 
 
 def _print_parser_setting(plan: Plan, name: str, dataset: str, scored: Scored) -> None:

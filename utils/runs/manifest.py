@@ -12,6 +12,8 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         left_out, statuses, tokens, answered (first and last time),
                         figures (the official ones, where it was scored: cells of the analysis),
                         warnings (how many, where it was scored),
+                        published (of a recipe's checkpoint, beside the figures of a whole data set:
+                        see `utils.published.figures_beside`),
                         runs_with (answers of local models by device, dtype, attention),
                         annotations {file, bytes, md5, sha256},
                         pictures {count, digest}: see `utils.runs.provenance.pictures_digest`

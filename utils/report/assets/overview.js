@@ -168,7 +168,7 @@ Report.overview = (() => {
         "div",
         { class: "scores-of" },
         data.no_score ? noScore(data.no_score) : official(data),
-        data.no_score ? null : el("div", { class: "below" }, legend(data), published(data)),
+        data.no_score ? null : el("div", { class: "below" }, legend(data), beside(data.beside), published(data)),
       ),
     );
   }
@@ -294,6 +294,58 @@ Report.overview = (() => {
       "svg",
       { class: "track", viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" },
       parts,
+    );
+  }
+
+  /** Published figures of the checkpoint that was run, and on demand those of its family. */
+  function beside(section) {
+    if (!section) return nothing();
+    const { checkpoint, protocol, rows, family } = section;
+    const how = protocol === "single" ? "" : `, ${protocol}`;
+    const own = section.own_settings.length ? `your config sets ${section.own_settings.join(", ")} itself` : "";
+    const apart = section.spread ? `the sources are ${section.spread} points apart` : "";
+    return el(
+      "div",
+      { class: "beside" },
+      rows.length
+        ? el(
+            "table",
+            {},
+            el("caption", {}, `Published for ${checkpoint}${how}`),
+            el(
+              "tbody",
+              {},
+              rows.map((row) =>
+                el(
+                  "tr",
+                  {},
+                  el("td", {}, row.text),
+                  el("th", { scope: "row" }, row.source),
+                  el("td", { class: "quiet" }, row.distance),
+                ),
+              ),
+            ),
+          )
+        : null,
+      el("p", { class: "quiet" }, [apart, own].filter(Boolean).join(" · ")),
+      family.length
+        ? el(
+            "details",
+            {},
+            el("summary", {}, `Published for ${rows.length ? "others of its family" : "its family"}${how}, as context`),
+            el(
+              "ul",
+              {},
+              family.map((row) =>
+                el(
+                  "li",
+                  {},
+                  `${row.text} ${row.model} · ${row.source} · ${row.average}${row.note ? ` · ${row.note}` : ""}`,
+                ),
+              ),
+            ),
+          )
+        : null,
     );
   }
 
