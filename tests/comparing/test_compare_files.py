@@ -2,16 +2,20 @@
 
 import csv
 import io
+import itertools
 import random
+import re
 
 import pytest
 
 from tests.support.clicks import Model, columns_of, simulated
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
 from utils.analysis.coordinate_audit import Interpretation, coordinate_audit
-from utils.comparing.files import figures_csv, flips_csv
+from utils.comparing.command import main
+from utils.comparing.files import figures_csv, flips_csv, wide_csv
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
+from utils.comparing.tables import as_latex, as_markdown
 from utils.comparing.words import WIDTH, as_text, closing_text
 from utils.coordinates import Frame
 from utils.findings import warning
@@ -207,3 +211,77 @@ def test_figures_are_numbers_with_what_they_stand_for(tmp_path):
     assert (published_row["value"], published_row["published"]) == ("2.87", "1")
     assert (overall["run"], overall["baseline"], overall["only_run_right"]) == ("b", "a<b>", "1")
     assert None not in {key for row in rows for key in row}  # no row is longer than the head
+
+
+def paper_runs(home):
+    """Three runs of which the second is the best in every column; two have odd names."""
+    hits = {"a": "x..." * 10, "b_100%": "xxxx" * 10, "c|<b>*d*": "xx.." * 10}
+    folders = [
+        f"{name}={make_run(home / str(number), {L2: l2_set(marks, 20)})}"
+        for number, (name, marks) in enumerate(hits.items())
+    ]
+    return compare(read_runs(folders))
+
+
+@pytest.mark.parametrize("intervals", [False, True])
+def test_a_table_in_markdown_has_the_best_in_bold(tmp_path, intervals):
+    text = as_markdown(paper_runs(tmp_path), intervals=intervals)
+    table = text.split("\n\n")[1].splitlines()
+    assert text.startswith(f"### L2 {L2} (accuracy in %)\n")
+    assert table[:2] == ["| model | basic | advanced | average |", "| --- | ---: | ---: | ---: |"]
+    assert table[2].startswith(r"| b\_100% | **100.00**") and r"| c\|\<b>\*d\* | 50.00" in table[3]
+    assert ("25.00 (1" in table[4]) == intervals
+    assert text.count("###") == 4  # average, basic, advanced by platform
+
+
+@pytest.mark.parametrize("intervals", [False, True])
+def test_a_table_in_latex_is_one_that_latex_reads(tmp_path, intervals):
+    text = as_latex(paper_runs(tmp_path), intervals=intervals)
+    assert r"b\_100\% & \textbf{100.00}" in text
+    assert r"c\textbar{}\textless{}b\textgreater{}*d* & 50.00" in text
+    assert (r"25.00 {\scriptsize [1" in text) == intervals
+    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 4
+    for table in re.findall(r"\\begin\{tabular\}\{(l?r+)\}(.*?)\\end", text, re.DOTALL):
+        columns, body = table
+        rows = [line for line in body.splitlines() if line.endswith(r"\\")]
+        assert rows and all(line.count(" & ") == len(columns) - 1 for line in rows)
+    depths = itertools.accumulate(
+        {"{": 1, "}": -1}.get(sign, 0) for sign in re.sub(r"\\[{}]", "", text)
+    )
+    assert min(depths := [*depths]) == 0 == depths[-1]
+
+
+def test_the_wide_table_has_a_row_for_each_run_and_every_score_with_its_bounds(tmp_path):
+    rows = [*csv.DictReader(io.StringIO(wide_csv(paper_runs(tmp_path))))]
+    assert [row["run"] for row in rows] == ["b_100%", "c|<b>*d*", "a"]
+    worst = rows[-1]
+    assert float(worst[f"{L2}/average"]) == 25
+    assert float(worst[f"{L2}/average/low"]) < 25 < float(worst[f"{L2}/average/high"])
+    assert float(worst[f"{L2}/basic/os_web"]) == 50
+
+
+def test_tables_for_papers_are_written_where_they_are_asked_for(tmp_path):
+    folders = [
+        make_run(tmp_path / name, {L2: l2_set(hits)}, model=name)
+        for name, hits in [("a", "x..x"), ("b", "xxx.")]
+    ]
+    assert (
+        main(
+            [
+                *map(str, folders),
+                "--output",
+                str(tmp_path / "out"),
+                "--format",
+                "latex",
+                "markdown",
+                "--intervals",
+            ]
+        )
+        == 0
+    )
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "comparison.md",
+        "comparison.tex",
+    ]
+    assert main([*map(str, folders), "--output", str(tmp_path / "csv"), "--format", "csv"]) == 0
+    assert "comparison_wide.csv" in [path.name for path in (tmp_path / "csv").iterdir()]

@@ -16,6 +16,7 @@ from utils.report.run_facts import is_whole
 
 OVERALL = "Overall"  # the last column of a score table
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
+NOT_COMPARABLE = "not comparable"
 
 
 class Row(NamedTuple):
@@ -74,7 +75,7 @@ def _boards_of_set(
     scored_runs = [run for run in runs if dataset in run.sets]
     mark = f"{PUBLISHED_MARK} published"
     if not all(_is_whole(run, dataset) for run in scored_runs):
-        mark += ", not comparable"
+        mark += f", {NOT_COMPARABLE}"
     tables = [
         {"": run.sets[dataset].figures, **_cells_by_row(run.sets[dataset])} for run in scored_runs
     ]

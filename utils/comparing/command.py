@@ -11,10 +11,11 @@ from itertools import combinations
 from pathlib import Path
 
 from utils.comparing.denominators import fitting
-from utils.comparing.files import figures_csv, flips_csv
+from utils.comparing.files import figures_csv, flips_csv, wide_csv
 from utils.comparing.page import write_page
 from utils.comparing.pairing import Comparison, compare
 from utils.comparing.runs import ComparedRun, read_runs, runs_meant
+from utils.comparing.tables import as_latex, as_markdown
 from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
 from utils.config.options import HelpShown, Parser, not_negative
@@ -29,7 +30,12 @@ from utils.text import printable
 
 PARTIAL = "_partial"  # ends the folder of a comparison, as the names of partial files
 FORMATS = ("text", "csv", "html")
-TABLES = {"comparison.csv": figures_csv, "flips.csv": flips_csv}
+PAPER = {"markdown": ("comparison.md", as_markdown), "latex": ("comparison.tex", as_latex)}
+TABLES = {
+    "comparison.csv": figures_csv,
+    "comparison_wide.csv": wide_csv,
+    "flips.csv": flips_csv,
+}
 
 DESCRIPTION = """\
 Puts finished runs side by side: their score tables, paired differences on the samples that both
@@ -116,6 +122,10 @@ def _write_files(comparison: Comparison, options: argparse.Namespace, output: Pa
     if "csv" in options.format:
         for name, make in TABLES.items():
             files.append(write_text(output / name, make(comparison)))
+    for name, (file, make_table) in PAPER.items():
+        if name in options.format:
+            text = make_table(comparison, intervals=options.intervals)
+            files.append(write_text(output / file, text))
     if options.why:
         for a, b in combinations(runs, 2):
             if options.all_pairs or a is runs[0]:
@@ -187,12 +197,13 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add(
         "--format",
         nargs="+",
-        choices=FORMATS,
+        choices=(*FORMATS, *PAPER),
         default=list(FORMATS),
         metavar="FORMAT",
-        help=f"which files to write, of {', '.join(FORMATS)} (default all); text is always printed "
-        "and has no file",
+        help=f"which files to write (default {' '.join(FORMATS)}; also {' '.join(PAPER)}, tables "
+        "for papers); text is always printed and has no file",
     )
+    add("--intervals", action="store_true", help="95 %% intervals in the tables for papers")
     add(
         "--output",
         type=Path,

@@ -93,6 +93,26 @@ def figures_csv(comparison: Comparison) -> str:
     return as_csv(FIGURE_COLUMNS, rows)
 
 
+def wide_csv(comparison: Comparison) -> str:
+    """Return a row for each run, with a column for each score and its bounds.
+
+    `GUIElementGrounding/average` is an official figure, `GUIElementGrounding/basic/os_web/low` the
+    lower bound of a score of the table.
+    """
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    columns: dict[str, None] = {}
+    for board in comparison.boards:
+        prefix = "/".join(filter(None, [board.dataset, board.split]))
+        for column in board.columns:
+            names = [f"{prefix}/{column}{end}" for end in ("", "/low", "/high")]
+            columns |= dict.fromkeys(names)
+            for row in board.rows:
+                values = rows.setdefault((row.name, row.mark), {"run": row.name, "mark": row.mark})
+                cell = row.cells.get(column) or {}
+                values |= zip(names, map(cell.get, ("value", "low", "high")), strict=True)
+    return as_csv(["run", "mark", *columns], rows.values())
+
+
 def flips_csv(comparison: Comparison) -> str:
     """Return every flipped sample of every pair, with both replies in full."""
     rows = (

@@ -185,7 +185,7 @@ def _ranking(ranking: Ranking) -> Iterator[str]:
     board = ranking.board
     yield ""
     yield from wrapped(
-        f"{board.title} · {_measure(board)} in %, sorted by {group_text(board.main)}; A is "
+        f"{board.title} · {measure_of(board)} in %, sorted by {group_text(board.main)}; A is "
         f"{_brief(ranking.baseline, _LONGEST_NAME)}"
     )
     others = [name for name in board.columns if name != board.main]
@@ -242,7 +242,7 @@ def _brief(name: str, room: int) -> str:
 
 def _board(board: Board) -> Iterator[str]:
     yield ""
-    yield f"{board.title} · {_measure(board)} in %, 95 % interval below where there is one"
+    yield f"{board.title} · {measure_of(board)} in %, 95 % interval below where there is one"
     lines = [["", *(group_text(name) for name in board.columns)]]
     for row in board.rows:
         name = f"{one_line(row.name, _LONGEST_NAME)} {row.mark[:1]}".rstrip()
@@ -250,7 +250,8 @@ def _board(board: Board) -> Iterator[str]:
     yield from grid(lines)
 
 
-def _measure(board: Board) -> str:
+def measure_of(board: Board) -> str:
+    """Return what the scores of a board are."""
     is_acting = any(name.startswith("SR ") for name in board.columns)
     return "SR and EQA" if is_acting else "accuracy"
 

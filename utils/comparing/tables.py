@@ -1,0 +1,119 @@
+"""Score tables of several runs for papers: Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from utils.comparing.boards import NOT_COMPARABLE, PARTIAL_MARK, PUBLISHED_MARK, Board, Row
+from utils.comparing.pairing import Comparison
+from utils.comparing.words import group_text, measure_of, one_line
+from utils.text import format_interval, format_percent
+
+NOTES = {PARTIAL_MARK: "part of the data set", PUBLISHED_MARK: "published"}
+LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "–": "--",
+    PARTIAL_MARK: r"$^\ddagger$",
+    PUBLISHED_MARK: r"$^\dagger$",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+
+
+def as_markdown(comparison: Comparison, *, intervals: bool) -> str:
+    """Return a table for each board, the best of each column in bold."""
+    parts: list[str] = []
+    for board in comparison.boards:
+        interval = " ({})" if intervals else ""
+        rows = _rows(board, lambda text: f"**{text}**", interval, _markdown)
+        heads = ["model", *map(group_text, board.columns)]
+        lines = [heads, ["---", *["---:"] * len(board.columns)], *rows]
+        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        note = f"\n\n{notes}" if (notes := _notes(board)) else ""
+        parts.append(f"### {board.title} ({measure_of(board)} in %)\n\n{table}{note}\n")
+    return "\n".join(parts)
+
+
+def as_latex(comparison: Comparison, *, intervals: bool) -> str:
+    """Return the same as tables of the package booktabs."""
+    parts = ["% \\usepackage{booktabs}\n"]
+    for board in comparison.boards:
+        rows = _rows(
+            board,
+            lambda text: f"\\textbf{{{text}}}",
+            r" {{\scriptsize [{}]}}" if intervals else "",
+            latex,
+        )
+        heads = ["model", *map(group_text, board.columns)]
+        caption = f"{board.title} ({measure_of(board)} in %)"
+        if intervals:
+            caption += ", with 95 % intervals"
+        if notes := _notes(board):
+            caption += f". {notes}"
+        body = "\n".join(f"    {' & '.join(row)} \\\\" for row in rows)
+        parts.append(
+            "\\begin{table}\n  \\centering\n"
+            f"  \\caption{{{latex(caption)}}}\n"
+            f"  \\begin{{tabular}}{{l{'r' * len(board.columns)}}}\n    \\toprule\n"
+            f"    {' & '.join(map(latex, heads))} \\\\\n    \\midrule\n{body}\n    \\bottomrule\n"
+            "  \\end{tabular}\n\\end{table}\n"
+        )
+    return "\n".join(parts)
+
+
+def _markdown(text: str) -> str:
+    """Return a text in which Markdown finds no cell, no emphasis and no HTML."""
+    return re.sub(r"([\\`*_|<\[\]])", r"\\\1", text)
+
+
+def latex(text: str) -> str:
+    """Return a text as LaTeX writes it."""
+    return "".join(LATEX_SIGNS.get(char, char) for char in text)
+
+
+def _rows(
+    board: Board,
+    bold: Callable[[str], str],
+    interval: str,
+    escaped: Callable[[str], str],
+) -> list[list[str]]:
+    """Return names and scores.
+
+    Args:
+        board: the table.
+        bold: what is done to the best score of a column.
+        interval: holds an interval behind a score; "" for none.
+        escaped: what is done to every text.
+    """
+    best = {column: _best(board.rows, column) for column in board.columns}
+    rows: list[list[str]] = []
+    for row in board.rows:
+        cells = [escaped(f"{one_line(row.name)} {row.mark[:1]}".rstrip())]
+        for column in board.columns:
+            cell = row.cells.get(column)
+            score = format_percent((cell or {}).get("value"))
+            is_best = score == best[column] and NOT_COMPARABLE not in row.mark
+            text = bold(score) if is_best else score
+            bounds = format_interval(cell)
+            cells.append(text + interval.format(escaped(bounds)) if bounds else text)
+        rows.append(cells)
+    return rows
+
+
+def _best(rows: Sequence[Row], column: str) -> str | None:
+    """Return the highest score of a column as it is printed; None of fewer than two."""
+    comparable = [row for row in rows if NOT_COMPARABLE not in row.mark]
+    values = [(row.cells.get(column) or {}).get("value") for row in comparable]
+    scores = [value for value in values if value is not None]
+    return format_percent(max(scores)) if len(scores) > 1 else None
+
+
+def _notes(board: Board) -> str:
+    """Return what the marks of a board mean; "" without any."""
+    signs = {row.mark[0]: row.mark[2:] for row in board.rows if row.mark}
+    return "; ".join(f"{sign} {text or NOTES[sign]}" for sign, text in signs.items())
