@@ -59,11 +59,12 @@ def run_at(work_dir, name, *, hours=0, model="m", log_later_s=-60, **changes):
 
 
 class Page(HTMLParser):
-    """The texts of each row's cells, the links and the tags."""
+    """The texts of each row's cells, the intervals below them, the links and the tags."""
 
     def __init__(self, text):
         super().__init__()
-        self.rows, self.links, self.tags, self.titles = [], [], [], []
+        self.rows, self.links, self.tags, self.titles, self.intervals = [], [], [], [], []
+        self.is_interval = False
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -75,9 +76,15 @@ class Page(HTMLParser):
             self.rows[-1].append("")
         elif tag == "a":
             self.links.append(dict(attrs)["href"])
+        self.is_interval = tag == "small"
+
+    def handle_endtag(self, tag):
+        self.is_interval = False
 
     def handle_data(self, data):
-        if self.rows and self.rows[-1]:
+        if self.is_interval:
+            self.intervals.append(data)
+        elif self.rows and self.rows[-1]:
             self.rows[-1][-1] += data
 
 
@@ -225,6 +232,15 @@ def test_a_run_that_was_killed_before_it_had_a_manifest_is_stopped(tmp_path):
 def test_scores_are_rounded_and_absent_where_most_requests_failed(tmp_path, changes, expected):
     run_at(tmp_path, "T20260101_Gaa", **changes)
     assert page_of(tmp_path).rows[2][2:-3] == expected
+
+
+def test_every_score_has_its_interval_below_it_without_hovering(tmp_path):
+    without = {"value": 12.5, "low": None, "high": None, "samples": 4}
+    run_at(tmp_path, "T20260101_Gaa")
+    run_at(tmp_path, "T20260102_Gaa", figures={"average": without})
+    page = page_of(tmp_path)
+    assert page.intervals == ["55.1–65.1", "65.1–75.1", "45.0–55.0"]
+    assert ["12.50", "–", "–"] in [row[2:-3] for row in page.rows]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@
   };
   const valueOf = (row, column) => {
     const cell = cellAt(row, column),
-      text = cell?.dataset.value ?? cell?.textContent ?? "";
+      text = cell?.dataset.value ?? cell?.dataset.score ?? cell?.textContent ?? "";
     if (column < 2) return text.toLowerCase();
     return /^[\d.]/.test(text) && !cell.classList.contains("none") ? Number.parseFloat(text) : -Infinity;
   };

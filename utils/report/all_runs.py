@@ -395,12 +395,14 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
         if not cell:
             cells.append(f'<td{attributes} title="">–</td>')
             continue
-        interval = format_interval(cell) or "unknown"
-        title = f"{cell.get('samples')} {noun}s, 95 % interval {interval}"
+        interval = format_interval(cell)
+        title = f"{cell.get('samples')} {noun}s, 95 % interval {interval or 'unknown'}"
         if reason:
             title += f"; from an earlier scoring: {reason}"
         value = format_percent(cell["value"])
-        cells.append(f'<td{attributes} title="{_text(title)}">{value}{mark}</td>')
+        bounds = f"<small>{interval}</small>" if interval else ""
+        score = "" if cell["value"] is None else f' data-score="{cell["value"]}"'
+        cells.append(f'<td{attributes}{score} title="{_text(title)}">{value}{mark}{bounds}</td>')
     return "".join(cells)
 
 
