@@ -272,7 +272,7 @@ def state_of(
     """
     return {
         **line,
-        "image_path": str(screenshot),
+        "image_path": str(screenshot.absolute()),  # `image_path_of` leaves it as it is
         "image_size": list(screen_wh),
         "step": len(steps) + 1,
         "max_steps": max_steps,

@@ -18,10 +18,11 @@ def table() -> list[str]:
     lines = []
     for name, recipe in all_recipes().items():
         condition = ", with a class of yours" if recipe.needs_class else ""
+        agent = "; L3, L4" if recipe.agent else ""
         facts = {
             "hub": ", ".join(recipe.hub_ids) or "an API",
             "numbers": recipe.frame,
-            "levels": f"L2 and other grounding data sets{condition}",
+            "levels": f"L2 and other grounding data sets{agent}{condition}",
             "verified": recipe.verified,
         }
         lines += [f"{name}: {recipe.family}"]

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from models.recipes.base import (
+    Agent,
     ChatMessage,
     Parser,
     PromptForm,
@@ -49,6 +50,13 @@ RECIPE = Recipe(
     generate_cfg={"temperature": 0.1, "top_p": 0.3},
     resize=({"longest": LONGEST},),
     kwargs={"image_format": "jpeg"},
+    agent=Agent(
+        prompt="models.recipes.agents.agentcpm.build_agent_prompt",
+        parse="models.recipes.agents.agentcpm.parse_actions",
+        source="OpenBMB/AgentCPM-GUI @ acbaf509 README, schema.json",
+        generate_cfg={"temperature": 0.1, "top_p": 0.3, "max_tokens": 2048},
+        note="phones only, as its authors made it; the tasks of other platforms are played with touches",
+    ),
     verified="prompt, size sent and parser",
     note="A checkpoint needs a class of your own (remote code, model.chat).",
 )

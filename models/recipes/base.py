@@ -27,8 +27,9 @@ from utils.published import Figure
 GRID = "pixels of the image resized in steps of 28"
 GRID_BOX = f"box in {GRID}"
 GRID_FRAMES = (GRID, GRID_BOX)
-OTHER_DATA_SETS = ("GUIContentUnderstanding", "GUITaskAutomation", "GUITaskCollaboration")
-"""Levels that do not ask for a point; a recipe leaves them to the benchmark's own prompt."""
+ACTING = ("GUITaskAutomation", "GUITaskCollaboration")
+OTHER_DATA_SETS = ("GUIContentUnderstanding", *ACTING)
+"""Levels that do not ask for a point; but for agents, recipes leave them to their own prompts."""
 HELPFUL = "You are a helpful assistant."
 """What the chat templates of Qwen2-VL and Qwen2.5-VL say where there is no system message."""
 LIBRARY_GRID = {"factor": 28, "min_pixels": 3136, "max_pixels": 12845056}
@@ -117,6 +118,18 @@ class Parser:
 
 
 @dataclass(frozen=True, slots=True)
+class Agent:
+    """How the authors' agent is asked and read: dotted paths of the functions for L3 and L4."""
+
+    prompt: str
+    parse: str
+    source: str
+    generate_cfg: Mapping[str, Any] = field(default_factory=dict)
+    """In place of the recipe's, where a config has no data set that asks for a point."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """All that decides the answers of a family of models, and where it is from."""
 
@@ -145,6 +158,7 @@ class Recipe:
     """Whether no chat server and no chat template makes the authors' prompt."""
     prompt_functions: Mapping[str, str] = field(default_factory=dict)
     """By benchmark, where it is not `build_prompt`."""
+    agent: Agent | None = None
     figures: tuple[Figure, ...] = ()
     zoom: Zoom | None = None
     verified: str = ""
@@ -152,7 +166,7 @@ class Recipe:
     note: str = ""
     """What to know before using it."""
 
-    def entry(self, imp_type: str, module: str, grounding: Mapping[str, str]) -> dict[str, Any]:
+    def entry(self, imp_type: str, module: str, benchmarks: Mapping[str, str]) -> dict[str, Any]:
         """Return a config's model entry but for its path; see `utils.config.recipes`.
 
         A class of the user's has settings of its own, so it gets prompts and parse functions only.
@@ -164,22 +178,29 @@ class Recipe:
             raise UserError(
                 f'{self.family} needs a class of yours (imp_type "custom"): {self.note}'
             )
+        grounding = {d: b for d, b in benchmarks.items() if b not in OTHER_DATA_SETS}
         prompt_of = self.prompt_functions
-        entry: dict[str, Any] = {
-            "custom_prompt": {
-                dataset: f"{module}.{prompt_of.get(benchmark, 'build_prompt')}"
-                for dataset, benchmark in grounding.items()
-            },
-            "parse_function": dict.fromkeys(grounding, f"{module}.parse_point"),
+        prompts = {
+            dataset: f"{module}.{prompt_of.get(benchmark, 'build_prompt')}"
+            for dataset, benchmark in grounding.items()
         }
+        parsers = dict.fromkeys(grounding, f"{module}.parse_point")
+        generate_cfg = self.generate_cfg
+        acting = [dataset for dataset, benchmark in benchmarks.items() if benchmark in ACTING]
+        if self.agent is not None:
+            prompts |= dict.fromkeys(acting, self.agent.prompt)
+            parsers |= dict.fromkeys(acting, self.agent.parse)
+            if self._is_for_agents(benchmarks):
+                generate_cfg = self.agent.generate_cfg
+        entry: dict[str, Any] = {"custom_prompt": prompts, "parse_function": parsers}
         if imp_type == "custom":
             return entry
         if imp_type == "transformers":
-            return entry | self._of_checkpoint()
-        extra_body = dict(self.generate_cfg.get("extra_body", {}))
+            return entry | self._of_checkpoint(generate_cfg)
+        extra_body = dict(generate_cfg.get("extra_body", {}))
         if self.chat_template:
             extra_body["chat_template_kwargs"] = dict(self.chat_template)
-        generate_cfg = dict(self.generate_cfg)
+        generate_cfg = dict(generate_cfg)
         if extra_body:
             generate_cfg["extra_body"] = extra_body
         # The limits of a foreign server are not known; after this resizing they have no effect.
@@ -188,6 +209,20 @@ class Recipe:
             resize = ({"factor": self.limits.factor},)
         return entry | {"generate_cfg": generate_cfg, "kwargs": self._kwargs(resize)}
 
+    def other_data_sets(self, benchmarks: Mapping[str, str]) -> list[str]:
+        """Return the data sets of a config that the generation settings are not made for."""
+        made_for_agents = self._is_for_agents(benchmarks)
+        return [
+            dataset
+            for dataset, benchmark in benchmarks.items()
+            if benchmark in OTHER_DATA_SETS and not (made_for_agents and benchmark in ACTING)
+        ]
+
+    def _is_for_agents(self, benchmarks: Mapping[str, str]) -> bool:
+        """Return whether a config has tasks for agents, and nothing that asks for a point."""
+        names = set(benchmarks.values())
+        return self.agent is not None and bool(names & {*ACTING}) and names <= {*OTHER_DATA_SETS}
+
     def _kwargs(self, resize: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         limits = self.limits.as_kwargs() if self.limits else {}
         kwargs = {**limits, **self.kwargs}
@@ -195,9 +230,9 @@ class Recipe:
             kwargs["resize"] = [dict(step) for step in resize]
         return kwargs
 
-    def _of_checkpoint(self) -> dict[str, Any]:
+    def _of_checkpoint(self, api_cfg: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings in the words of transformers' `generate`, as far as it has them."""
-        settings = {**self.generate_cfg, **self.generate_cfg.get("extra_body", {})}
+        settings = {**api_cfg, **api_cfg.get("extra_body", {})}
         generate_cfg: dict[str, Any] = {}
         if "max_tokens" in settings:
             generate_cfg["max_new_tokens"] = settings["max_tokens"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from models.recipes.base import (
     LIBRARY_GRID,
+    Agent,
     ChatMessage,
     Limits,
     Parser,
@@ -130,6 +131,12 @@ RECIPE = Recipe(
             "GUI-Owl-1.5-8B",
             {L2: 82.33, SCREENSPOT_PRO: 70.08, SCREENSPOT_V2: 93.55, UI_VISION: 36.7},
         ),
+    ),
+    agent=Agent(
+        prompt="models.recipes.agents.gui_owl.build_agent_prompt",
+        parse="benchmarks.worlds.dialects.parse_computer_use_per_mille",
+        source="X-PLUG/MobileAgent @ 11cea575 Mobile-Agent-v3.5",
+        generate_cfg={"temperature": 0.01, "max_tokens": 2048},
     ),
     verified="prompts, resizing and parser",
     note="The authors' code resizes twice: in steps of 28 with the library's limits, then of 32 "

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from models.recipes.base import (
+    Agent,
     ChatMessage,
     Limits,
     Parser,
@@ -124,6 +125,13 @@ RECIPE = Recipe(
         *LEADERBOARD_ZOOM.of("MAI-UI-8B", {SCREENSPOT_PRO: 71.9}),
         *LEADERBOARD_ZOOM.of("MAI-UI-32B", {SCREENSPOT_PRO: 73.5}),
         *UI_VENUS_README.of("MAI-UI-32B", {OSWORLD_G_REFINED: 73.9}),
+    ),
+    agent=Agent(
+        prompt="models.recipes.agents.mai_ui.build_agent_prompt",
+        parse="models.recipes.agents.mai_ui.parse_actions",
+        source="Tongyi-MAI/MAI-UI @ 4dd07b9e src/prompt.py",
+        generate_cfg={"temperature": 0, "max_tokens": 2048},
+        note="phones only, as its authors made it; the tasks of other platforms are played with touches",
     ),
     verified="prompt, resizing, three parsers",
     note="The authors resize on the client (RGB, bicubic) and send a PNG.",

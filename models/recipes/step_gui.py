@@ -8,6 +8,7 @@ from typing import Any
 
 from models.recipes.base import (
     HELPFUL,
+    Agent,
     ChatMessage,
     Limits,
     Parser,
@@ -108,6 +109,13 @@ RECIPE = Recipe(
         *UI_VENUS_2_PAGE.of("Step-GUI-8B", {L2: 85.6, SCREENSPOT_V2: 95.1}),
         *UI_VENUS_README.of("Step-GUI-4B", {OSWORLD_G_REFINED: 66.9}),
         *UI_VENUS_README.of("Step-GUI-8B", {OSWORLD_G_REFINED: 70.0}),
+    ),
+    agent=Agent(
+        prompt="models.recipes.agents.step_gui.build_agent_prompt",
+        parse="models.recipes.agents.step_gui.parse_actions",
+        source="stepfun-ai/gelab-zero @ 19465cf3 copilot_tools/parser_0920_summary.py",
+        generate_cfg={"temperature": 0.2, "max_tokens": 2048},
+        note="phones only, as its authors made it; the tasks of other platforms are played with touches",
     ),
     verified="prompts, resizing and both parsers",
     note="The authors published no parser for grounding, so ClawGUI-Eval's is followed: it takes "

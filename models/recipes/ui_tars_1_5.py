@@ -8,6 +8,7 @@ from typing import Any
 
 from models.recipes.base import (
     GRID,
+    Agent,
     ChatMessage,
     Limits,
     Parser,
@@ -141,6 +142,13 @@ RECIPE = Recipe(
         *UI_VENUS_2_PAGE.of("UI-TARS-1.5-7B", {L2: 64.3}),
         *AUTHORS.of("UI-TARS-1.5-7B", {SCREENSPOT_PRO: 49.6}),
         *UI_VENUS_README.of("UI-TARS-1.5-7B", {OSWORLD_G_REFINED: 64.2}),
+    ),
+    agent=Agent(
+        prompt="models.recipes.agents.ui_tars.build_agent_prompt",
+        parse="benchmarks.worlds.dialects.parse_uitars",
+        source="bytedance/UI-TARS @ 582f3a7e codes/ui_tars/prompt.py",
+        generate_cfg={"temperature": 0, "max_tokens": 1024},
+        note="no words for a task that cannot be done; models/api_uitars.py adds some",
     ),
     verified="prompt, resizing and parser",
     note="`models.api_uitars` is the example of the protocol and reads any two runs of digits.",

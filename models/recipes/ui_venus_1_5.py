@@ -8,6 +8,7 @@ from typing import Any
 
 from models.recipes.base import (
     LIBRARY_GRID,
+    Agent,
     ChatMessage,
     Parser,
     PromptForm,
@@ -129,6 +130,13 @@ RECIPE = Recipe(
             },
         ),
         *LEADERBOARD.of("UI-Venus-1.5-30B-A3B", {SCREENSPOT_PRO: 69.6}),
+    ),
+    agent=Agent(
+        prompt="models.recipes.agents.ui_venus.build_agent_prompt",
+        parse="models.recipes.agents.ui_venus.parse_actions",
+        source="inclusionAI/UI-Venus @ c3a1442c models/navigation/utils.py",
+        generate_cfg={"temperature": 0, "max_tokens": 2048},
+        note="no words for a task that cannot be done",
     ),
     verified="prompts and parser",
     note="The authors' default asks with the sentence about infeasible tasks, ClawGUI-Eval only "

@@ -69,7 +69,7 @@ def test_a_recipe_answers_what_asks_for_a_point_and_leaves_the_rest_alone(staged
         level = L1 if "Question" in request.text else L2
         by_level[level].add("# Tools" in request.text)
     assert by_level == {L1: {False}, L2: {True}}
-    assert f'are made for grounding, and count for "{L1}", too' in result.output
+    assert f'are made for other data sets, and count for "{L1}", too' in result.output
 
 
 def test_what_the_entry_says_wins(staged):

@@ -125,7 +125,7 @@ class _Reader:
         data = entries if isinstance(entries, dict) else {}
         self.known_names = {*self.datasets, *data}
         self.in_config = list(data)
-        self.for_recipes = self._grounding_sets(data)
+        self.for_recipes = self._benchmarks(data)
         self.out.models = self._entries(content.get("model"), "model", self._model)
         self.out.data = self._entries(content.get("data"), "data", self._data_set)
         if not self.out.problems:
@@ -133,13 +133,13 @@ class _Reader:
             data = {name: entry for name, entry in self.out.data.items() if entry is not None}
             self.out.config = RunConfig(self.path, models, data, self.out.recipes)
 
-    def _grounding_sets(self, data: Mapping[str, Any]) -> dict[str, str]:
-        """The benchmark of each data set of the config that asks for points."""
+    def _benchmarks(self, data: Mapping[str, Any]) -> dict[str, str]:
+        """Return the benchmark of each data set of the config that has a known one."""
         benchmarks = {}
         for name, entry in data.items():
             kind = entry.get("benchmark") if isinstance(entry, dict) else None
             benchmark = kind if isinstance(kind, str) else name
-            if benchmark in self.grounding or "." in benchmark:
+            if benchmark in self.datasets or benchmark in self.tables or "." in benchmark:
                 benchmarks[name] = benchmark
         return benchmarks
 
@@ -217,9 +217,9 @@ class _Reader:
         except UserError as error:
             return raw, [(("recipe",), str(error))]
         self.out.recipes[name] = filled_in
-        others = [data_set for data_set in self.in_config if data_set not in self.for_recipes]
+        others = filled_in.recipe.other_data_sets(self.for_recipes)
         if others and any(path[0] == "generate_cfg" for path in filled_in.from_recipe):
-            what = "its generate_cfg and kwargs are made for grounding, and count for"
+            what = "its generate_cfg and kwargs are made for other data sets, and count for"
             self._warn(name, "recipe", f"{what} {listed(others)}, too; --check shows them")
         return filled_in.entry, []
 

@@ -18,7 +18,7 @@ from utils.published import Figure
 from utils.text import likeness, listed
 
 PACKAGE = "models.recipes"
-SHARED = ("base", "reading", "sources", "zoom")  # of the package: no recipes
+SHARED = ("base", "reading", "sources", "zoom", "agents")  # of the package: no recipes
 NEAR = 3  # names that are shown for one that is not known
 _WHOLE = ("resize",)  # objects that are one value: never half the config's, half the recipe's
 TOKEN_LIMITS = (
@@ -45,14 +45,17 @@ class Recipe(Protocol):
     note: str
     figures: Sequence[Figure]
 
-    def entry(self, imp_type: str, module: str, grounding: Mapping[str, str]) -> dict[str, Any]:
+    def entry(self, imp_type: str, module: str, benchmarks: Mapping[str, str]) -> dict[str, Any]:
         """Return a whole model entry but for its path.
 
         Args:
             imp_type: kind of the model.
             module: dotted path of the recipe, in which its functions are.
-            grounding: benchmark by data set of the config, of those that ask for a point.
+            benchmarks: benchmark by data set of the config.
         """
+
+    def other_data_sets(self, benchmarks: Mapping[str, str]) -> list[str]:
+        """Return the data sets that the generation settings are not made for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def recipe_names() -> list[str]:
     return sorted(m.name for m in pkgutil.iter_modules(package.__path__) if m.name not in SHARED)
 
 
-def fill_in(entry: Mapping[str, Any], imp_type: str, grounding: Mapping[str, str]) -> FilledIn:
+def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, str]) -> FilledIn:
     """Return a model entry with all that it leaves out as its recipe has it; what it says wins.
 
     Raises:
@@ -95,7 +98,7 @@ def fill_in(entry: Mapping[str, Any], imp_type: str, grounding: Mapping[str, str
     recipe = cast("Recipe | None", getattr(module_at(path), "RECIPE", None))
     if recipe is None:
         raise UserError(f"{path} is no recipe: it has no RECIPE")
-    defaults = recipe.entry(imp_type, path, grounding)
+    defaults = recipe.entry(imp_type, path, benchmarks)
     _leave_out_alternatives(defaults, entry)
     merged, paths = _merged(entry, defaults)
     return FilledIn(merged, recipe, frozenset(paths))
