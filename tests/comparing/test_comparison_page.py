@@ -1,12 +1,14 @@
 """`comparison.html` in headless Chromium, opened from disk as a user opens it."""
 
 import shutil
+from zipfile import ZipFile
 
 import pytest
 
 from tests.support.browser import DESKTOP, PHONE, Tab, need_browser
 from tests.support.finished import L1, L2, l2_set, make_run
 from tests.support.report_runs import l1_sample, l2_sample, make_pictures, many_samples
+from utils.comparing.command import main
 from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
@@ -431,3 +433,39 @@ def test_seven_thousand_samples_are_compared_and_shown_a_few_at_a_time(open_tab,
     tab.settle()
     assert len(tab.texts('.pair[aria-posinset="7000"]')) == 1
     assert tab.run("document.querySelectorAll('*').length") < 1000
+
+
+@pytest.mark.parametrize("source", ["reports", "data"])
+def test_one_that_is_sent_around_opens_elsewhere(
+    open_tab, work, tmp_path, monkeypatch, capsys, source
+):
+    runs = [shutil.copytree(work / "out" / side, tmp_path / "here" / side) for side in "ab"]
+    if source == "data":
+        for run in runs:
+            shutil.rmtree(run / "T20260101_Gaa" / "report")
+        monkeypatch.setenv("IMAGE_ROOT_DIR", str(work / "images"))
+    output = tmp_path / "here" / "page"
+    arguments = [f"a={runs[0]}", f"b={runs[1]}", "--output", str(output), "--small-images"]
+    assert main(arguments) == 0
+    assert f"To send around: {output / 'comparison.zip'} (" in capsys.readouterr().out
+    with ZipFile(output / "comparison.zip") as archive:
+        archive.extractall(tmp_path / "elsewhere")
+    shutil.rmtree(tmp_path / "here")
+    sent = tmp_path / "elsewhere" / "comparison"
+    texts = [path.read_text("utf-8", "replace") for path in sent.rglob("*") if path.is_file()]
+    assert not any(str(tmp_path) in text for text in texts)
+    tab = open_tab(f"#/sample/{L2}/0", page=sent / "comparison.html")
+    tab.page.wait_for_function("() => document.querySelector('#canvas img')?.naturalWidth")
+    assert tab.run("document.querySelector('#canvas img').src").endswith("_1600.webp")
+    assert tab.texts("#sample-links a") == []
+    tab.go("#/overview")
+    assert not tab.run("[...document.links].some((link) => link.href.includes('report'))")
+
+
+def test_a_zip_of_an_earlier_comparison_does_not_stay(work, tmp_path):
+    runs = [str(work / "out" / side) for side in "ab"]
+    assert main([*runs, "--output", str(tmp_path), "--small-images"]) == 0
+    assert (tmp_path / "comparison.zip").is_file()
+    assert main([*runs, "--output", str(tmp_path)]) == 0
+    assert not (tmp_path / "comparison.zip").exists()
+    assert main([*runs, "--output", str(tmp_path), "--small-images", "--format", "csv"]) == 2

@@ -14,6 +14,7 @@ from utils.comparing.denominators import fitting
 from utils.comparing.files import figures_csv, flips_csv, wide_csv
 from utils.comparing.page import write_page
 from utils.comparing.pairing import Comparison, compare
+from utils.comparing.portable import ZIP
 from utils.comparing.runs import ComparedRun, read_runs, runs_meant
 from utils.comparing.tables import as_latex, as_markdown
 from utils.comparing.why import explain
@@ -97,6 +98,8 @@ def _compared(options: argparse.Namespace, output: Path) -> tuple[Comparison, li
     problems = work_dir_problems(output, option="--output")
     if problems and set(options.format) != {"text"}:
         raise UserError(f"{problems[0]}, or none with --format text")
+    if options.small_images and "html" not in options.format:
+        raise UserError("--small-images is about the page: leave --format out, or name html, too")
     paths, notes = runs_meant(options.runs)
     if len(paths) < 2 and not options.published:
         raise UserError(["only one run; name another one, or use --published", *notes])
@@ -133,7 +136,11 @@ def _write_files(comparison: Comparison, options: argparse.Namespace, output: Pa
     if files:
         print(f"\nFiles: {', '.join(map(str, files))}")
     if "html" in options.format:
-        print(f"Comparison: {write_page(comparison, output).absolute().as_uri()}")
+        page = write_page(comparison, output, small_images=options.small_images)
+        if options.small_images:
+            archive = output / ZIP
+            print(f"To send around: {archive} ({archive.stat().st_size / 1e6:.1f} MB)")
+        print(f"Comparison: {page.absolute().as_uri()}")
 
 
 def compare_after_run(folders: Sequence[Path], work_dir: Path, *, has_page: bool) -> None:
@@ -204,6 +211,11 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         "for papers); text is always printed and has no file",
     )
     add("--intervals", action="store_true", help="95 %% intervals in the tables for papers")
+    add(
+        "--small-images",
+        action="store_true",
+        help="the page holds small copies of its images and can be sent around, also as a zip",
+    )
     add(
         "--output",
         type=Path,

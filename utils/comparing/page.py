@@ -1,8 +1,9 @@
 """Writes the page of a comparison: `comparison.html`, its scripts and data in `comparison_files/`.
 
 It looks and is made as the report of a run (`utils/report`): data files that scripts show as text.
-Images are those of the runs' reports; where those are missing, small ones are made of the samples
-that flipped, if the images are here.
+Images are those of the runs' reports; where those are missing, those of samples that the runs
+differ in are made, if the images are here. A page that is to be sent around (`small_images`) has
+small copies of these images alone, and no link to a report.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from urllib.parse import quote
 from utils.comparing import words
 from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, Outcome, PairOfRuns, SamplePair
+from utils.comparing.portable import ZIP, with_small_copies, write_zip
 from utils.comparing.ranking import Ranking, rankings_of
 from utils.comparing.runs import ComparedRun
 from utils.comparing.why import different_functions, different_settings
@@ -31,7 +33,7 @@ from utils.report.build import ASSETS as REPORT_ASSETS
 from utils.report.build import pictures_of_report
 from utils.report.data_files import Chunks, Facets, ToJson, columns, replaced_folder, write_script
 from utils.report.pictures import Pictures
-from utils.report.privacy import path_hider
+from utils.report.privacy import path_hider, shown_name
 from utils.report.run_facts import REPORT_FOLDER
 from utils.scoring.sheets import write_text
 from utils.text import format_interval, format_number, format_percent, format_share
@@ -47,11 +49,14 @@ FIELDS_OF_SIDES = {
     "finish": "finish_reason",
 }
 """Names in the page's details and in the samples files; each has a value for A and one for B."""
+DIFFERING = (Outcome.ONLY_A, Outcome.ONLY_B, Outcome.APART)
 ROWS_PER_FILE, DETAILS_PER_FILE = 4000, 200
 
 
-def write_page(comparison: Comparison, output: Path) -> Path:
+def write_page(comparison: Comparison, output: Path, *, small_images: bool = False) -> Path:
     """Write the page into a folder and return it; it replaces one from before when it is whole.
+
+    With `small_images` there is a zip beside it.
 
     Raises:
         UserError: the folder cannot be written.
@@ -61,24 +66,35 @@ def write_page(comparison: Comparison, output: Path) -> Path:
             for asset in (*(REPORT_ASSETS / name for name in SHARED), *ASSETS.iterdir()):
                 if asset.name != PAGE:
                     shutil.copyfile(asset, fresh / asset.name)
-            _write_data(comparison, output, fresh)
+            _write_data(comparison, output, fresh, small_images=small_images)
             folders = [os.path.relpath(run.path, output) for run in comparison.runs]
             (fresh / RUNS_FILE).write_text(json.dumps(folders), "utf-8")
+        (output / ZIP).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{output}: cannot write ({error.strerror or error})") from error
-    return write_text(output / PAGE, (ASSETS / PAGE).read_text("utf-8"))
+    page = write_text(output / PAGE, (ASSETS / PAGE).read_text("utf-8"))
+    if small_images:
+        write_zip(page, output / FILES_FOLDER)
+    return page
 
 
-def _write_data(comparison: Comparison, output: Path, fresh: Path) -> None:
+def _write_data(comparison: Comparison, output: Path, fresh: Path, *, small_images: bool) -> None:
     root = _image_root()
     to_json = path_hider([*(run.path for run in comparison.runs), root, Path.cwd()])
     ready = _images_of_reports(comparison.runs, output)
     below = f"{FILES_FOLDER}/"
-    with closing(Pictures(root, fresh / "pictures", fresh, ready=ready, below=below)) as images:
+    with closing(
+        Pictures(root, fresh / "pictures", fresh, small=small_images, ready=ready, below=below)
+    ) as images:
         matches = _write_matches(comparison, fresh / "data", to_json, images)
         pictures = images.all()
+    runs = [_run(run, output) for run in comparison.runs]
+    if small_images:
+        names = _shown_in(comparison)
+        pictures = with_small_copies(pictures, names, output / PAGE, fresh / "pictures")
+        runs = [{**run, "report": None} for run in runs]
     summary = {
-        "runs": [_run(run, output) for run in comparison.runs],
+        "runs": runs,
         "summary": [_board(board) for board in comparison.summary],
         "boards": [_board(board) for board in comparison.boards if board.split],
         "rankings": [],
@@ -91,6 +107,17 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path) -> None:
         summary["rankings"] = [_ranking(ranking) for ranking in rankings_of(comparison)]
         summary["how"] = words.HOW_TO_READ_MANY
     write_script(fresh / "data", "summary", 0, to_json(summary))
+
+
+def _shown_in(comparison: Comparison) -> set[str]:
+    """Return the names of the images of samples in which runs differ."""
+    images = {
+        _image_of(sample)[0]
+        for pair in comparison.pairs
+        for sample in pair.samples
+        if sample.outcome in DIFFERING
+    }
+    return {shown_name(image) for image in images if image}
 
 
 def _write_matches(
@@ -288,12 +315,12 @@ class _SampleFiles:
         facts = pair.run
         sides = (pair.baseline, pair.run)
         image, screen = _image_of(pair)
-        is_flip = pair.outcome in (Outcome.ONLY_A, Outcome.ONLY_B)
+        is_needed = pair.outcome in DIFFERING
         row = self._facets.row({**facts, "dataset": dataset, "outcome": pair.outcome})
         row |= {
             "text": pair.text,
             "index": facts.get("index"),
-            "picture": self._images.number(image, is_needed=is_flip),
+            "picture": self._images.number(image, is_needed=is_needed),
             "box": facts.get("box_frac"),
             "target": facts.get("target"),
             "declined": [bool(side.get("declined")) for side in sides],
