@@ -37,6 +37,7 @@ ORDER = (
         "utils.published",
         "utils.resizing",
         "utils.targets",
+        "utils.zooming",
     ),
     ("utils.functions", "utils.import_utils"),
     ("utils.config",),
@@ -55,7 +56,7 @@ ORDER = (
 
 BELOW = (
     "contracts errors findings protocol text misc thinking coordinates images resizing targets "
-    "functions "
+    "zooming functions "
 )
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config published"}
 DOWNLOAD = {"utils.download", "utils.hub", "utils.table_downloads"}

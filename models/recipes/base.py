@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from models.recipes.zoom import Zoom
 from models.wrappers.local.defaults import sequences_of
 from utils.contracts import WH, Line, Message, ParseFunction
 from utils.coordinates import UNKNOWN, read_size, smart_resize
 from utils.errors import UserError
 from utils.images import image_path_of, read_header
 from utils.published import Figure
+from utils.zooming import Zoom
 
 GRID = "pixels of the image resized in steps of 28"
 GRID_BOX = f"box in {GRID}"

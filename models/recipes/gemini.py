@@ -18,8 +18,8 @@ from models.recipes.base import (
 )
 from models.recipes.reading import file_wh, four_or_none, from_pixels, whole_parser
 from models.recipes.sources import CLAWGUI_ZOOM, SCREENSPOT_PRO
-from models.recipes.zoom import Zoom
 from utils.contracts import WH, Point
+from utils.zooming import Zoom
 
 TEXT = """\
 You are an expert UI element locator. Given a GUI image and a user's element description, provide your reasoning process first, finally provide the coordinates of the specified element as a single point. For elements with area, return the center point.
@@ -30,7 +30,7 @@ DESCRIPTION = "The user's element description is: "
 NUMBER = r"(\d+(?:\.\d+)?)"
 ROUND_PAIR = re.compile(rf"\(\s*{NUMBER}\s*,\s*{NUMBER}\s*\)")
 BARE_PAIR = re.compile(rf"{NUMBER}\s*,\s*{NUMBER}")
-ZOOM = Zoom(ratio=0.25, resize_to=(1920, 1080))
+ZOOM = Zoom(ratio=0.25, resize_to=(1920, 1080), whole_per_mille=True)
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:

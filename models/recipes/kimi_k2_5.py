@@ -14,15 +14,15 @@ from models.recipes.base import (
 )
 from models.recipes.gemini import DESCRIPTION, read_pair
 from models.recipes.reading import whole_parser
-from models.recipes.zoom import Zoom
 from utils.contracts import WH
+from utils.zooming import Zoom
 
 TEXT = """\
 You are an expert UI element locator. Given a GUI image and a user's element description, provide your reasoning process first, finally provide the coordinates of the specified element as a single point. For elements with area, return the center point.
 
 Give your reasoning process first, then output the coordinate pair ranging from 0 to 1000 exactly in format:
 (x,y)"""
-ZOOM = Zoom(ratio=0.25, resize_to=(1920, 1080))
+ZOOM = Zoom(ratio=0.25, resize_to=(1920, 1080), whole_per_mille=True)
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:

@@ -17,8 +17,8 @@ from models.recipes.base import (
 from models.recipes.gemini import DESCRIPTION
 from models.recipes.reading import whole_parser
 from models.recipes.sources import CLAWGUI_ZOOM, SCREENSPOT_PRO
-from models.recipes.zoom import Zoom
 from utils.contracts import WH
+from utils.zooming import Zoom
 
 TEXT = """\
 You are an expert UI element locator. Given a GUI image and a user's element description, provide your reasoning process first, finally provide the coordinates of the specified element as a single <point>x y<point> point. For elements with area, return the center point.
@@ -33,7 +33,7 @@ FIRST_POINT = [
     for end in ("</point>", "<point>")
 ]
 """In the order in which they are tried; the prompt itself shows an end without the slash."""
-ZOOM = Zoom(ratio=0.5)
+ZOOM = Zoom(ratio=0.5, whole_per_mille=True)
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:

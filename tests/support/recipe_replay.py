@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections import Counter
 from pathlib import Path
 
 from models.recipes import all_recipes, phi_ground, ui_venus_1_0
 from models.recipes.base import Limits, prompt_function
-from models.recipes.zoom import Zoom
 from utils.resizing import canvas_ratio, resized_wh, steps_of
 from utils.targets import DECLINED
+from utils.zooming import Zoom
 
 EQUAL = "equal"
 FALLBACK = "documented fallbacks"
@@ -191,16 +192,20 @@ ZOOMS = {"gemini_kimi_zoom": ("gemini", "kimi_k2_5"), "seed_zoom": ("seed_1_8",)
 def outcome_of_zoom(case, recipes):
     """Whether a crop and the way back from it are those of the authors' code."""
     size = case["resize_to"]
-    zoom = Zoom(case["crop_ratio"], tuple(size) if size else None)
+    zoom = Zoom(case["crop_ratio"], tuple(size) if size else None, whole_per_mille=True)
     if case["family"] not in ZOOMS:
         return NOT_FOLLOWED
     if any(recipes[name].zoom != zoom for name in ZOOMS[case["family"]]):
         return DIFFERENT
-    crop = zoom.crop(tuple(case["image_wh"]), tuple(case["stage1_per_mille"]))
+    first_frac = tuple(value / 1000 for value in case["stage1_per_mille"])
+    crop = zoom.crop(tuple(case["image_wh"]), first_frac)
     is_equal = list(crop.box_px) == case["crop_box_px"] and list(crop.sent_wh) == case["sent_wh"]
     if case["stage2_per_mille"] is not None:
-        point = crop.in_image(tuple(case["stage2_per_mille"]))
-        is_equal = is_equal and is_same(point, tuple(case["point_per_mille"]))
+        second_frac = tuple(value / 1000 for value in case["stage2_per_mille"])
+        point = tuple(1000 * value for value in crop.in_image(second_frac))
+        final = tuple(round(1000 * value) for value in zoom.answer(crop, second_frac))
+        written = tuple(map(int, re.findall(r"\d+", case["final_reply"])))
+        is_equal = is_equal and is_same(point, tuple(case["point_per_mille"])) and final == written
     return EQUAL if is_equal else DIFFERENT
 
 
