@@ -203,15 +203,20 @@ class Benchmark(contracts.Benchmark):
         """
         if reply is None:
             return self.judge_parsed(line, sizes, None, None)
-        error, parsed = None, None
+        parsed, error = self.read(line, sizes, reply, parse, meta_extra)
+        return replace(self.judge_parsed(line, sizes, parsed, reply), error=error)
+
+    def read(
+        self, line: Line, sizes: Sizes, reply: str, parse: ParseFunction, meta_extra: Line
+    ) -> tuple[Any, UserFunctionError | None]:
+        """What a parse function makes of a reply, and why that is nothing usable, if so."""
         meta = meta_of({**line, "file_size": sizes.file_wh, **meta_extra})
         try:
-            parsed = self.accept(parse(reply, meta))
+            return self.accept(parse(reply, meta)), None
         except UserFunctionError as raised:
-            error = raised
+            return None, raised
         except ValueError as nonsense:
-            error = UserFunctionError("parse", str(nonsense), str(nonsense))
-        return replace(self.judge_parsed(line, sizes, parsed, reply), error=error)
+            return None, UserFunctionError("parse", str(nonsense), str(nonsense))
 
     def unreadable(self, samples: Sequence[Sample]) -> list[str]:
         """What the default parser cannot read of any reply to these samples, one line each."""

@@ -20,13 +20,13 @@ from benchmarks.grounding_figures import (
     grounding_scores,
     table_sections,
 )
-from benchmarks.matrics import Scores, point_as_fractions
+from benchmarks.matrics import Scores
 from utils.analysis.anatomy import anatomy
 from utils.analysis.columns import SampleColumns
 from utils.analysis.constant_answer import constant_answer
 from utils.analysis.coordinate_audit import coordinate_audit
 from utils.contracts import WH, Judgement, Line, ParseFunction, Point, Sample, Sizes, Verdict
-from utils.coordinates import known_grid_wh
+from utils.coordinates import known_grid_wh, point_as_fractions
 from utils.errors import UserError
 from utils.images import data_root
 from utils.misc import parser_response_into_coordinates

@@ -13,7 +13,6 @@ from benchmarks.grounding import PointBenchmark
 from benchmarks.matrics import (
     Scores,
     box_as_fractions,
-    point_as_fractions,
     score_click,
     score_element_grounding,
 )
@@ -22,6 +21,7 @@ from utils.analysis.columns import SampleColumns
 from utils.analysis.constant_answer import constant_answer
 from utils.analysis.coordinate_audit import coordinate_audit
 from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
+from utils.coordinates import point_as_fractions
 from utils.misc import parser_response_into_coordinates
 from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES
 from utils.text import counted

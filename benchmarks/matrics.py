@@ -41,15 +41,6 @@ def box_as_fractions(bbox: Sequence[float], file_wh: WH) -> Box:
     return Box(*values)
 
 
-def point_as_fractions(point: Point, file_wh: WH) -> Point:
-    """Return a predicted point in fractions of the image.
-
-    A coordinate above 1 declares pixels of the image file for both; else both are fractions.
-    """
-    x, y = point
-    return (x / file_wh[0], y / file_wh[1]) if x > 1 or y > 1 else (x, y)
-
-
 def score_click(box_frac: Box, click_frac: Point | None) -> Verdict:
     """Return where the click went; None if there was none to read in the reply.
 

@@ -91,6 +91,16 @@ class Prompt:
     image: Path | None = None  # which of its images the answer is about; None: the last one
 
 
+class FollowUp(Protocol):
+    """What is asked after a reply: `utils.functions.follow_up`."""
+
+    def next_prompt(self, sample: Sample, records: Sequence[Record]) -> Prompt | None:
+        """The prompt after the answered stages of a sample; None: that was all."""
+
+    def release(self, prompt: Prompt) -> None:
+        """The prompt was answered: what was made for it is not needed any more."""
+
+
 PromptOf = Callable[[Line], Prompt]  # the user's prompt function's, or the benchmark's default
 
 
@@ -143,7 +153,8 @@ class Generation:
 class UserFunctionError(Exception):
     """One of the user's four functions raised; that sample has failed, the run goes on."""
 
-    stage: str  # "prompt", "preprocess", "postprocess" or "parse"; "generate" of a custom class
+    # "prompt", "preprocess", "postprocess", "parse" or "follow_up"; "generate" of a custom class
+    stage: str
     summary: str  # `raised KeyError: 'instruction' (my_model.py, line 12)`, `returned None; ...`
     trace: str  # the traceback, from the user's function inwards
 
@@ -289,6 +300,14 @@ class Benchmark(Protocol):
         self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
     ) -> Judgement:
         """Parses and judges one reply; None: there was no answer."""
+
+    def accept(self, parsed: Any) -> Any:
+        """A parse function's result in one form; a `ValueError` for nonsense."""
+
+    def read(
+        self, line: Line, sizes: Sizes, reply: str, parse: ParseFunction, meta_extra: Line
+    ) -> tuple[Any, UserFunctionError | None]:
+        """What a parse function makes of a reply, and why that is nothing usable, if so."""
 
     @abstractmethod
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]:

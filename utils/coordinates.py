@@ -150,6 +150,15 @@ def format_size(size: Sequence[int] | None) -> str:
     return f"{size[0]}x{size[1]}" if size else "unknown"
 
 
+def point_as_fractions(point: Point, file_wh: WH) -> Point:
+    """Return a predicted point in fractions of the image.
+
+    A coordinate above 1 declares pixels of the image file for both; else both are fractions.
+    """
+    x, y = point
+    return (x / file_wh[0], y / file_wh[1]) if x > 1 or y > 1 else (x, y)
+
+
 def px_to_frac(point_px: Point, image_wh: WH) -> Point:
     """Convert pixels of an image to fractions of it; a point outside stays outside."""
     return point_px[0] / image_wh[0], point_px[1] / image_wh[1]

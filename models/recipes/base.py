@@ -161,6 +161,9 @@ class Recipe:
     agent: Agent | None = None
     figures: tuple[Figure, ...] = ()
     zoom: Zoom | None = None
+    """The second look of the published figures, for `"zoom": true` in a config."""
+    zoom_parser: str = "parse_point"
+    """What reads both looks."""
     verified: str = ""
     """What was compared with the authors' code."""
     note: str = ""
@@ -222,6 +225,21 @@ class Recipe:
         """Return whether a config has tasks for agents, and nothing that asks for a point."""
         names = set(benchmarks.values())
         return self.agent is not None and bool(names & {*ACTING}) and names <= {*OTHER_DATA_SETS}
+
+    def second_look(self, module: str, parsers: Mapping[str, str]) -> dict[str, Any] | None:
+        """Return what `"zoom": true` stands for in a model entry; None: the family has no zoom.
+
+        Args:
+            parsers: the entry's parse functions by data set.
+        """
+        if self.zoom is None:
+            return None
+        one_look, both_looks = (f"{module}.{name}" for name in ("parse_point", self.zoom_parser))
+        changed = {
+            dataset: both_looks if dotted == one_look else dotted
+            for dataset, dotted in parsers.items()
+        }
+        return {"zoom": self.zoom.as_settings(), "parse_function": changed}
 
     def _kwargs(self, resize: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         limits = self.limits.as_kwargs() if self.limits else {}

@@ -89,6 +89,6 @@ RECIPE = Recipe(
         *CLAWGUI_ZOOM.of("Gemini 3.1 Pro", {SCREENSPOT_PRO: 85.01}),
     ),
     verified="prompt, crops and both parsers",
-    note="An API. Google published no prompt for grounding, so ClawGUI-Eval's is used; it asks "
-    "twice (zoom), which this program does not do yet.",
+    note="An API. Google published no prompt for grounding, so ClawGUI-Eval's is used; its "
+    'figures with a second look need "zoom": true.',
 )

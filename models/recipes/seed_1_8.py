@@ -77,6 +77,7 @@ RECIPE = Recipe(
     },
     generate_cfg={"temperature": 0, "max_tokens": 32768},
     zoom=ZOOM,
+    zoom_parser="parse_first_point",
     figures=(*CLAWGUI_ZOOM.of("Seed 1.8", {SCREENSPOT_PRO: 72.8}),),
     verified="prompt, crops and both parsers",
     note="An API. The authors published no code for grounding.",

@@ -8,6 +8,7 @@ import pytest
 from benchmarks import matrics
 from benchmarks.matrics import Box, OptionResult
 from utils.contracts import Verdict
+from utils.coordinates import point_as_fractions
 
 WH = (1000, 500)
 
@@ -70,7 +71,7 @@ POINT, CROSSED = Box(0.3, 0.3, 0.3, 0.3), Box(0.4, 0.4, 0.2, 0.2)
     ],
 )
 def test_odd_boxes_and_points(box, point, verdict):
-    assert matrics.score_click(box, matrics.point_as_fractions(point, WH)) is verdict
+    assert matrics.score_click(box, point_as_fractions(point, WH)) is verdict
 
 
 def test_difficulties_and_platforms_come_in_their_usual_order_and_unknown_names_behind():

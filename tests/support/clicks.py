@@ -8,10 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.matrics import Box, point_as_fractions, score_click
+from benchmarks.matrics import Box, score_click
 from utils.analysis.columns import SampleColumns, Section
 from utils.analysis.coordinate_audit import Interpretation
-from utils.coordinates import OF_THE_IMAGE_SENT, Frame, known_grid_wh, place_in_frame, smart_resize
+from utils.coordinates import (
+    OF_THE_IMAGE_SENT,
+    Frame,
+    known_grid_wh,
+    place_in_frame,
+    point_as_fractions,
+    smart_resize,
+)
 
 # Sizes that people's screens have; a few are larger than what is sent or seen.
 SCREENS = ((1920, 1080), (2560, 1440), (3840, 2160), (1366, 768), (1179, 2556), (1080, 2400))

@@ -39,6 +39,7 @@ FIELDS = (
     "declined",
     "groups",
     "target",
+    "zoom",
     "options",
     "answer",
     "chosen",

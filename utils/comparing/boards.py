@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from utils.comparing.runs import ComparedRun, ScoredSet
 from utils.protocol import AVERAGE, GROUNDING_TYPES, PLATFORMS, official_order, title_of
 from utils.published import Published
-from utils.report.run_facts import is_whole
+from utils.report.run_facts import is_single, is_whole
 
 OVERALL = "Overall"  # the last column of a score table
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
@@ -122,13 +122,14 @@ def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) ->
         if others:
             notes.append(
                 f"{PUBLISHED_MARK} {dataset}: NOT COMPARABLE with {', '.join(others)}: not known "
-                "to be the whole published data set (see manifest.json)"
+                "to be the whole published data set, each sample asked once (see manifest.json)"
             )
     return notes
 
 
 def _is_whole(run: ComparedRun, dataset: str) -> bool:
-    return is_whole(run.entry(dataset), is_partial=run.sets[dataset].is_partial)
+    entry = run.entry(dataset)
+    return is_whole(entry, is_partial=run.sets[dataset].is_partial) and is_single(entry)
 
 
 def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:

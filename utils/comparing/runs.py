@@ -94,6 +94,10 @@ class ComparedRun:
             notes.append(f"{self.label}: {self.folder}, {which}; there are also {names}")
         for name, scored in self.sets.items():
             notes += [f"{self.label}, {name}: {note}" for note in scored.notes()]
+        for name in self.sets:
+            protocol = self.entry(name).get("protocol")
+            if protocol:
+                notes.append(f"{self.label}, {name}: {protocol}, more than one request a sample")
         for name, text in stops(self.manifest, self.sets).items():
             notes.append(f"{self.label}, {name}: {text}")
         return notes

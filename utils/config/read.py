@@ -105,6 +105,7 @@ class _Reader:
     out: ConfigReading
     for_recipes: dict[str, str] = field(default_factory=dict)  # benchmark by data set
     in_config: list[str] = field(default_factory=list)  # data sets
+    circular: list[str] = field(default_factory=list)  # data sets in all rotations
     known_names: set[str] = field(default_factory=set)  # names of data sets
 
     def read(self, content: Any) -> None:
@@ -125,6 +126,11 @@ class _Reader:
         data = entries if isinstance(entries, dict) else {}
         self.known_names = {*self.datasets, *data}
         self.in_config = list(data)
+        self.circular = [
+            name
+            for name, entry in data.items()
+            if isinstance(entry, dict) and entry.get("circular")
+        ]
         self.for_recipes = self._benchmarks(data)
         self.out.models = self._entries(content.get("model"), "model", self._model)
         self.out.data = self._entries(content.get("data"), "data", self._data_set)
@@ -196,6 +202,9 @@ class _Reader:
             for dataset in functions if isinstance(functions, dict) else ():
                 if dataset not in self.known_names:
                     findings.append(((key, dataset), self._unknown_data_set(dataset)))
+                elif key == "follow_up" and dataset in (*LIVE_NAMES, *self.circular):
+                    what = "not for L3 and L4, and not in circular evaluation; leave it out"
+                    findings.append(((key, dataset), what))
         secrets = raw.get("secrets", [])
         if _is_list_of_texts(secrets):
             self._check_secrets(("model", name), secrets)
@@ -258,7 +267,7 @@ class _Reader:
         """Notes which functions an entry names and what they will be called with."""
         keys = ("kwargs", "generate_cfg", *schema.PER_DATA_SET)
         blocks = (value if isinstance(value := raw.get(key), dict) else {} for key in keys)
-        kwargs, generate_cfg, prompts, parsers = blocks
+        kwargs, generate_cfg, prompts, parsers, follow_ups = blocks
         passed = ["dataset_name", *(key for key in kwargs if key not in schema.RESERVED_KWARGS)]
         after = [*passed, "input_length"] if imp_type == "transformers" else passed
         if imp_type == "custom" and not path_problem(str(raw.get("model_path"))):
@@ -272,6 +281,8 @@ class _Reader:
             self._ref(("model", name, "custom_prompt", dataset), dotted, "prompt")
         for dataset, dotted in parsers.items():
             self._ref(("model", name, "parse_function", dataset), dotted, "parse")
+        for dataset, dotted in follow_ups.items():
+            self._ref(("model", name, "follow_up", dataset), dotted, "follow_up")
 
     def _ref(
         self,

@@ -57,6 +57,13 @@ class Recipe(Protocol):
     def other_data_sets(self, benchmarks: Mapping[str, str]) -> list[str]:
         """Return the data sets that the generation settings are not made for."""
 
+    def second_look(self, module: str, parsers: Mapping[str, str]) -> dict[str, Any] | None:
+        """Return what `"zoom": true` stands for; None: the family has no zoom.
+
+        Args:
+            parsers: the entry's parse functions by data set.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class FilledIn:
@@ -99,6 +106,12 @@ def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, st
     if recipe is None:
         raise UserError(f"{path} is no recipe: it has no RECIPE")
     defaults = recipe.entry(imp_type, path, benchmarks)
+    if entry.get("zoom") is True:
+        second_look = recipe.second_look(path, defaults["parse_function"])
+        if second_look is None:
+            raise UserError(f'{recipe.family} has no zoom; set "zoom": {{"ratio": 0.25}} instead')
+        entry = {key: value for key, value in entry.items() if key != "zoom"}
+        defaults |= second_look
     _leave_out_alternatives(defaults, entry)
     merged, paths = _merged(entry, defaults)
     return FilledIn(merged, recipe, frozenset(paths))

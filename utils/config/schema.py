@@ -33,6 +33,9 @@ _BATCH = 'a whole number of at least 1, or "auto"'
 _SERVE = 'an object {"max-num-seqs": 8, ...} or a list ["--max-num-seqs", "8", ...]'
 _MATCH = '"exact_match" (replies are compared as letters) or "judge" (docs/scores.md)'
 _COUNT = "a whole number"
+_RATIO = "the part of the width and height that is looked at again: 0.25"
+_WH = "width and height in pixels: [1920, 1080]"
+_ZOOM = 'an object { "ratio": 0.25 }, or true where the recipe has one'
 _STEPS = "a whole number of steps of at least 1"
 _DECLINED = 'a list of texts, each of which says "not there": ["not found"]'
 _SEEDS = "a list of whole numbers, at least one: [0]"
@@ -40,7 +43,7 @@ _PLATFORMS = f"a list of platforms out of {', '.join(PLATFORMS)}"
 _TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"]'
 _IMAGES = "a whole number of earlier screenshots of at least 0"
 SECRETS = 'a list of texts that are shown nowhere: ["${MY_KEY}"]'
-PER_DATA_SET = ("custom_prompt", "parse_function")  # keys of a model entry
+PER_DATA_SET = ("custom_prompt", "parse_function", "follow_up")  # keys of a model entry
 _TYPES = {
     "string_type": "a string",
     "string_unicode": "a string of valid characters",
@@ -56,6 +59,7 @@ _ELSEWHERE = {
 S = TypeVar("S", bound=BaseModel)
 Seconds = Annotated[float, Field(gt=0, description="a number of seconds greater than 0")]
 Pixels = Annotated[int, Field(gt=0, description=_AREA)]
+Side = Annotated[int, Field(ge=1)]
 
 
 class _Section(BaseModel):
@@ -80,6 +84,16 @@ class Kwargs(BaseModel):
     chat_template: dict[str, Any] = {}  # likewise variables of the chat template
 
 
+class ZoomEntry(_Section):
+    """A second look at a crop around the first point: `utils.zooming`."""
+
+    ratio: Annotated[float, Field(gt=0, le=1)] = Field(description=_RATIO)
+    resize_to: (
+        Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)] | None
+    ) = Field(None, description=_WH)
+    whole_per_mille: bool = False
+
+
 class _Model(_Section):
     """What every kind of model has; what may hold a key stays out of repr(), hence tracebacks."""
 
@@ -90,6 +104,8 @@ class _Model(_Section):
     postprocess_function: str | None = None
     custom_prompt: dict[str, str] = {}
     parse_function: dict[str, str] = {}  # by data set, in place of the data set's
+    follow_up: dict[str, str] = {}  # by data set: what is asked after a reply
+    zoom: ZoomEntry | None = Field(None, description=_ZOOM)
     kwargs: dict[str, Any] = Field({}, repr=False)
     secrets: list[str] = Field([], repr=False, description=SECRETS)  # read by `secrets_in`
     model_identity: str | None = None

@@ -20,6 +20,7 @@ from typing import Any
 from utils.config.environment import is_set
 from utils.config.options import Options
 from utils.contracts import (
+    FollowUp,
     Generation,
     ModelWrapper,
     Prepared,
@@ -39,6 +40,7 @@ from utils.engine.jobs import Job, Progress
 from utils.errors import StopRun, UserError
 from utils.runs import records
 from utils.runs.log import StoredAnswer
+from utils.runs.records import MORE
 
 SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
 PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
@@ -289,7 +291,31 @@ class Engine:
             return _Outcome(task)
         if task.prompt is None:
             return self._play(task)
+        if task.job.follow_up is not None:
+            return self._stages(task, task.prompt, task.job.follow_up)
         return self._answer(task, task.prompt, task.sample.key)
+
+    def _stages(self, task: _Task, prompt: Prompt, follow_up: FollowUp) -> _Outcome:
+        """All stages of a sample, each an answer of its own in the log; the last one's outcome."""
+        answered: list[Record] = []
+        while True:
+            outcome = self._answer(task, prompt, turn_key(task.sample.key, len(answered)))
+            if answered:
+                follow_up.release(prompt)
+            if outcome.record is None or outcome.record["status"] != Status.OK:
+                return outcome
+            answered.append(outcome.record)
+            try:
+                next_prompt = follow_up.next_prompt(task.sample, answered)
+            except (UserFunctionError, UserError) as error:
+                self._bring(replace(_followed(outcome, is_followed=True), is_last=False))
+                key = turn_key(task.sample.key, len(answered))
+                return _failed(task, key, None, error, outcome.reason)
+            outcome = _followed(outcome, is_followed=next_prompt is not None)
+            if next_prompt is None:
+                return outcome
+            self._bring(replace(outcome, is_last=False))
+            prompt = next_prompt
 
     def _bring(self, outcome: _Outcome) -> None:
         """What a kill can cost is what is in flight: a worker goes on once its answer is logged."""
@@ -388,6 +414,9 @@ def _ending(turns: int, *, returned: Any = None, **fields: Any) -> dict[str, Any
 def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
     """A stored record with the annotation of today; the stored response is unchanged."""
     record = stored.read()
+    had_more = record.get(MORE) is not None and task.job.follow_up is None
+    if had_more:  # of a run that asked again
+        del record[MORE]
     file_wh = task.sample.file_wh
     current = {
         "line": task.sample.line,
@@ -398,8 +427,20 @@ def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
     in_own_log = task.job.answers.in_own_log(record["key"], task.job.run.request_hashes)
     is_logged = in_own_log is not None and (in_own_log == stored or in_own_log.read() == record)
     is_outdated = any(record[name] != current[name] for name in current)
-    is_new = is_outdated or not is_logged
+    is_new = is_outdated or had_more or not is_logged
     return _Outcome(task, record | current, reused=True, is_new=is_new)
+
+
+def _followed(outcome: _Outcome, *, is_followed: bool) -> _Outcome:
+    """The outcome of a stage that says whether another one comes."""
+    record = outcome.record
+    assert record is not None
+    if bool(record.get(MORE)) == is_followed:
+        return outcome
+    record = {name: value for name, value in record.items() if name != MORE}
+    if is_followed:
+        record[MORE] = True
+    return replace(outcome, record=record, is_new=True)
 
 
 def _failed(

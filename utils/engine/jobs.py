@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from utils.contracts import Episode, Generation, Prompt, ReadReply, Sample
+from utils.contracts import Episode, FollowUp, Generation, Prompt, ReadReply, Sample
 from utils.engine.ranks.shares import Share
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun
@@ -36,6 +36,7 @@ class Questions:
     fingerprint: Callable[[Sample], str] | None = None
     # Of an episode's first prompt: what a reply to it asks for; None: there are no actions.
     read_reply: Callable[[Sample, Prompt, Generation], ReadReply] | None = None
+    follow_up: FollowUp | None = None  # what is asked after the reply to a sample's only prompt
 
 
 @dataclass(kw_only=True)

@@ -42,7 +42,7 @@ def prompt_builder(
                 "prompt", custom, private_copy(line), benchmark.name, **keywords
             )
             if messages is not None:
-                return Prompt(_checked(messages, benchmark.image_root), is_custom=True)
+                return Prompt(checked_messages(messages, benchmark.image_root), is_custom=True)
         return Prompt(benchmark.build_prompt(line, use_system, text))
 
     return build
@@ -65,12 +65,13 @@ def shown(messages: Sequence[Message]) -> list[Message]:
     return [{**m, "value": ""} if m["type"] == "image" else dict(m) for m in messages]
 
 
-def _checked(messages: Any, image_root: Path) -> list[Message]:
+def checked_messages(messages: Any, image_root: Path, *, stage: str = "prompt") -> list[Message]:
+    """Return what a user's function has returned as messages; UserFunctionError if it is none."""
     is_list = isinstance(messages, (list, tuple)) and messages
     if not is_list or not all(_is_message(message) for message in messages):
         expected = 'a list of messages {"role", "type", "value"}, all strings, or None'
         problem = f"returned {messages!r:.200}; expected {expected}"
-        raise UserFunctionError("prompt", problem, problem)
+        raise UserFunctionError(stage, problem, problem)
     checked = []
     for message in messages:
         if message["type"] == "message":  # in the API's own form

@@ -20,10 +20,18 @@ from utils.errors import UserError
 from utils.functions.calling import call_user_function
 
 Kind = Literal[
-    "prompt", "preprocess", "postprocess", "parse", "custom-class", "environment", "benchmark"
+    "prompt",
+    "preprocess",
+    "postprocess",
+    "parse",
+    "follow_up",
+    "custom-class",
+    "environment",
+    "benchmark",
 ]
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "prompt": ("line", "dataset"),
+    "follow_up": ("line", "responses"),
     "preprocess": ("message", "model", "processor"),
     "postprocess": ("outputs", "model", "processor"),
     "custom-class": ("message",),

@@ -387,6 +387,8 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
         signs += "‡"
     if reason:
         signs += "§"
+    if entry.get("protocol"):
+        signs += f" {_text(entry['protocol'])}"
     mark = f"<i>{signs}</i>" if signs else ""
     cells: list[str] = []
     for figure in figures:

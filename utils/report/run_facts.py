@@ -96,6 +96,11 @@ def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
     return is_all and data_kind(entry) == PUBLISHED
 
 
+def is_single(entry: Mapping[str, Any]) -> bool:
+    """Return whether each sample was asked once; a second look is another experiment."""
+    return "protocol" not in entry
+
+
 def stops(manifest: Mapping[str, Any], scored: Collection[str]) -> dict[str, str]:
     """Return why data sets of a run were stopped, by name; `scored`: those that have scores."""
     entries = manifest.get("datasets") or {}

@@ -55,8 +55,9 @@ def infer(
     """
     options = plan.options
     for job in jobs:
-        job.first_look = plan.scorer(model.name, job.dataset)
-        job.functions = job.first_look.functions
+        first_look = plan.scorer(model.name, job.dataset)
+        job.functions = first_look.functions
+        job.first_look = first_look if job.follow_up is None else None  # of single replies
     for note in model.notes_before():
         print(note)
     # A sample that was never asked needs the model, whatever has changed about the others since.

@@ -15,6 +15,7 @@ from utils.functions.signatures import parse_caller
 from utils.import_utils import resolve
 from utils.judging.judge import Judge
 from utils.scoring.scorer import Scorer
+from utils.zooming import Zoom
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,24 @@ class Plan:
         dotted, key = self.config.parser_of(name, dataset)
         return parse_caller(resolve(str(dotted), role=key))
 
+    def zoom(self, name: str, dataset: str) -> Zoom | None:
+        """How a model looks again at the samples of a data set; None: it does not."""
+        entry = self.config.model[name]
+        is_asked_otherwise = dataset in entry.follow_up
+        if (
+            entry.zoom is None
+            or is_asked_otherwise
+            or not self.data[dataset].benchmark.is_grounding
+        ):
+            return None
+        return Zoom.of(entry.zoom.model_dump())
+
+    def protocol(self, name: str, dataset: str) -> str:
+        """How often a sample is asked: "single", "zoom" or "follow-up"."""
+        if dataset in self.config.model[name].follow_up:
+            return "follow-up"
+        return "single" if self.zoom(name, dataset) is None else "zoom"
+
     def scorer(self, name: str, dataset: str, *, skip_errors: bool = False) -> Scorer:
         """Judges the replies of one model to one data set."""
         entry, data = self.config.model[name], self.data[dataset]
@@ -52,6 +71,7 @@ class Plan:
             "preprocess": entry.preprocess_function,
             "postprocess": entry.postprocess_function,
             "parse": self.config.parser_of(name, dataset)[0],
+            "follow_up": entry.follow_up.get(dataset),
         }
         return Scorer(
             data.benchmark,
@@ -61,4 +81,5 @@ class Plan:
             skip_errors=skip_errors or is_set("SKIP_ERR"),
             functions={stage: dotted for stage, dotted in functions.items() if dotted},
             token_limit=token_limit_key(self.dump["model"][name]),
+            zoom=self.zoom(name, dataset),
         )

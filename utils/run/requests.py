@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from utils import PROJECT
-from utils.contracts import ReplyParsing, Sample
+from utils.config.text import key_path
+from utils.contracts import FollowUp, PromptOf, Record, ReplyParsing, Sample
 from utils.coordinates import PIXEL_LIMITS
 from utils.engine.jobs import Job, Questions
 from utils.engine.worlds import Worlds
 from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import READING, code_digest, digest
+from utils.functions.follow_up import UserStages, ZoomStage, reply_text
 from utils.functions.prompting import prompt_builder, shown
 from utils.functions.signatures import takes_settings
 from utils.import_utils import resolve
@@ -30,8 +32,9 @@ from utils.runs.provenance import (
     prompting_digest,
     run_spec_of,
 )
-from utils.runs.records import run_record
+from utils.runs.records import run_record, sizes_of
 from utils.runs.view import LogView
+from utils.scoring.scorer import meta_of_record
 
 KEYS_OF_ASKING = (
     "imp_type",
@@ -77,6 +80,9 @@ def questions_of(
     prompt_of = prompt_builder(
         benchmark, system_prompt=system_prompt, custom=custom, settings=prompt_settings
     )
+    follow_up = None
+    if not benchmark.acts:
+        follow_up = _follow_up_of(plan, name, dataset, prompt_of)
     return Questions(
         dataset=dataset,
         samples=data.requested(plan.options.limit),
@@ -85,7 +91,30 @@ def questions_of(
         worlds=worlds,
         fingerprint=fingerprint,
         read_reply=read_reply,
+        follow_up=follow_up,
     )
+
+
+def _follow_up_of(plan: Plan, name: str, dataset: str, prompt_of: PromptOf) -> FollowUp | None:
+    """Return what a model is asked after a reply, if anything; workers call it, several at once."""
+    postprocess = plan.models[name].postprocess(dataset)
+    benchmark, entry = plan.data[dataset].benchmark, plan.config.model[name]
+    if dataset in entry.follow_up:
+        role = key_path("model", name, "follow_up", dataset)
+        function = one_at_a_time(resolve(entry.follow_up[dataset], role=role), threading.Lock())
+        return UserStages(function, postprocess, benchmark.image_root)
+    zoom = plan.zoom(name, dataset)
+    if zoom is None:
+        return None
+    parse = one_at_a_time(plan.parse(name, dataset), threading.Lock())
+
+    def point_of(record: Record) -> Any:
+        reply = reply_text(record, postprocess)
+        extra = meta_of_record(record, entry.kwargs)
+        point, _ = benchmark.read(record["line"], sizes_of(record), reply, parse, extra)
+        return point
+
+    return ZoomStage(zoom, one_at_a_time(prompt_of, threading.Lock()), point_of)
 
 
 def _of_episode(settings: str, prompt_code: str, sample: Sample) -> str:
@@ -106,7 +135,7 @@ def settings_of(plan: Plan, name: str, dataset: str) -> str:
     settings, data = plan.models[name].settings_digest(), plan.data[dataset]
     benchmark = data.benchmark
     if not benchmark.acts:
-        return settings
+        return _with_follow_up(plan, name, dataset, settings)
     entry, role = plan.config.model[name], f'model."{name}".postprocess_function'
     dotted, key = plan.config.parser_of(name, dataset)
     parse = resolve(dotted, role=key) if dotted else data.parse
@@ -125,6 +154,23 @@ def settings_of(plan: Plan, name: str, dataset: str) -> str:
             _pixel_limits(plan, name),
         ]
     )
+
+
+def _with_follow_up(plan: Plan, name: str, dataset: str, settings: str) -> str:
+    """Return the hash of settings with what is asked after a reply, which depends on its reading.
+
+    Requests do not depend on it: a first reply counts, however it is followed up.
+    """
+    entry = plan.config.model[name]
+    zoom, dotted = plan.zoom(name, dataset), entry.follow_up.get(dataset)
+    if zoom is None and dotted is None:
+        return settings
+    parser, key = plan.config.parser_of(name, dataset)
+    parse = resolve(parser, role=key) if parser else plan.data[dataset].parse
+    role = key_path("model", name, "follow_up", dataset)
+    function = resolve(dotted, role=role) if dotted else None
+    follow_up = zoom.as_settings() if zoom is not None else code_digest(function)
+    return digest([settings, follow_up, code_digest(parse, also=READING)])
 
 
 def _pixel_limits(plan: Plan, name: str) -> dict[str, Any]:
@@ -194,6 +240,7 @@ def open_job(
         mode=spec.mode,
         limit=spec.limit,
         circular=spec.is_circular,
+        protocol=plan.protocol(name, questions.dataset),
         samples=keys,
         turns=[ranks[key] for key in keys],
         bad=data.bad,

@@ -14,7 +14,7 @@ from utils.engine.ranks import runs as ranks
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.findings import warnings_in
 from utils.judging.scoring import Judged, judge_replies, same_model_warning
-from utils.protocol import official_figures
+from utils.protocol import SINGLE, official_figures
 from utils.published import checkpoint_names, figures_beside, lines_of
 from utils.report.run_facts import is_whole
 from utils.run.outcome import Outcome, stopped
@@ -167,7 +167,7 @@ def _published(
         checkpoint_names(config_entry),
         entry.facts["annotations"]["file"],
         scored.analysis,
-        "zoom" if config_entry.get("zoom") else "single",
+        entry.facts.get("protocol", SINGLE),
     )
     if section is not None:
         section["own_settings"] = filled_in.own_settings(dataset)

@@ -39,6 +39,7 @@ from typing import Any, NamedTuple
 from utils import PROJECT
 from utils.config.secret_filter import with_texts
 from utils.contracts import Record
+from utils.protocol import SINGLE
 from utils.runs.provenance import environment, git_state
 from utils.runs.records import now
 from utils.runs.seals import CHECKSUMS
@@ -71,6 +72,9 @@ def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
         **view.totals,
         **{name: view.run[name] for name in ("annotations", "pictures") if name in view.run},
     }
+    protocol = view.run.get("protocol", SINGLE)
+    if protocol != SINGLE:
+        facts["protocol"] = protocol
     return Entry(view.run, view.end, facts)
 
 

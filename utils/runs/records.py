@@ -4,7 +4,8 @@ Every record has `kind` and `seq`: the number of the run that wrote it. It only 
 of a model, so that it orders runs and answers whatever clocks say. The log adds `crc`.
 
 run      opens a run: started_at, model, dataset, mode, limit, circular (whether all rotations of
-         the questions are asked; in older logs only the config says so); samples (keys of all that
+         the questions are asked; in older logs only the config says so), protocol ("single", or
+         "zoom", "follow-up" where more is asked after a reply); samples (keys of all that
          it covers, in file order), turns (of each, see `utils.sampling`), bad (left out,
          one line each); asking (what its requests depend on, as short hashes: settings, prompt,
          annotations, pictures; see `utils.runs.provenance`);
@@ -21,6 +22,7 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
            prompt                           the messages as the model saw them, without images
            finish_reason, usage, reasoning, latency_s, attempts, asked_at
            tool_calls                       native ones (id, name, arguments); `raw` has them, too
+           more                             another stage of the sample follows, as `<key>~<n>`
            runs_with                        device, dtype and attention of a local model
 episode  a sample of many turns is over: key, trial, fingerprint (of task and settings), parts,
          status, error; turns (how many answers it took), returned (what is judged); line, sizes,
@@ -50,6 +52,7 @@ from utils.contracts import (
 )
 from utils.images import image_digest
 
+MORE = "more"
 SIZES = ("file", "sent", "seen")  # of an image, in a record and in `Sizes`
 _IS_URL = ("data:", "http://", "https://")
 
@@ -194,3 +197,28 @@ def error_text(error: Mapping[str, Any]) -> str:
 def now() -> str:
     """Return the time as records have it."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+
+
+def joined(first: Record, later: Sequence[Record]) -> Record:
+    """Return one record for a sample that was asked in several stages.
+
+    It has the reply of the last stage, or of the first that failed; cost and attempts are those of
+    all together. `stages` are the records themselves.
+    """
+    stages = [first, *later]
+    last = next((stage for stage in stages if stage["status"] != "ok"), stages[-1])
+    usage: dict[str, Any] = {}
+    for stage in stages:
+        for kind, count in (stage.get("usage") or {}).items():
+            if isinstance(count, int):
+                usage[kind] = usage.get(kind, 0) + count
+    latencies_s = [stage["latency_s"] for stage in stages if stage.get("latency_s") is not None]
+    fields = ("status", "error", "raw", "reply", "finish_reason", "reasoning")
+    return {
+        **{name: value for name, value in first.items() if name not in fields},
+        **{name: last[name] for name in fields if name in last},
+        "usage": usage,
+        "latency_s": round(sum(latencies_s), 4),
+        "attempts": 1 + sum(stage.get("attempts", 1) - 1 for stage in stages),
+        "stages": stages,
+    }

@@ -15,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from utils.contracts import TURN_MARK, Line, Record, Status
+from utils.contracts import TURN_MARK, Line, Record, Status, turn_key
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, note
 from utils.runs.log import (
@@ -26,6 +26,7 @@ from utils.runs.log import (
     read_records,
     record_at,
 )
+from utils.runs.records import MORE, joined
 from utils.text import counted
 
 EVERYTHING = "all"  # the mode that no other one reaches beyond
@@ -57,6 +58,7 @@ class _Entry(NamedTuple):
     asked_at: str
     tokens: tuple[int, ...]  # as `TOKENS` has them
     ran_with: str
+    has_more: bool  # another stage follows
 
 
 class _Contents:
@@ -146,7 +148,8 @@ class LogView:
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
         self.left_out: list[str] = self.run.get("bad") or []  # bad samples, one line each
-        self.missing = sum(key not in newest for key in self.covered)
+        self._stages = {key: _stages_of(key, newest) for key in self.covered}
+        self.missing = sum(stages is None for stages in self._stages.values())
         # Keys of records that runs before it have left, if it was stopped.
         self.earlier: set[str] = set()
         if seq_of_run and not self.end:
@@ -174,12 +177,20 @@ class LogView:
 
     def records(self) -> Iterator[Record]:
         """The record of each covered sample that has one, in file order."""
-        return (record for record in map(self.record, self.covered) if record is not None)
+        return (record for record in map(self.sample_record, self.covered) if record is not None)
 
     def record(self, key: str) -> Record | None:
         """A sample's episode or answer, or the answer of a later turn of one, if there is any."""
         offset = self._offsets.get(key)
         return None if offset is None else record_at(self._file, offset)
+
+    def sample_record(self, key: str) -> Record | None:
+        """A sample's episode or answer, with all its stages; None where one of them is missing."""
+        stages = self._stages.get(key)
+        if stages is None:
+            return None
+        first, *later = [record_at(self._file, offset) for offset in stages]
+        return joined(first, later) if later else first
 
     def close(self) -> None:
         """Closes the file."""
@@ -200,7 +211,18 @@ def _entry_of(record: Record, offset: int) -> _Entry:
         record["asked_at"],
         tokens,
         ran_with,
+        bool(record.get(MORE)),
     )
+
+
+def _stages_of(key: str, newest: Mapping[str, _Entry]) -> list[int] | None:
+    """Return where all stages of a sample lie; None where one of them is missing."""
+    offsets: list[int] = []
+    while (entry := newest.get(turn_key(key, len(offsets)))) is not None:
+        offsets.append(entry.offset)
+        if not entry.has_more or entry.status != Status.OK:
+            return offsets
+    return None
 
 
 def _totals(entries: Iterable[_Entry], covered: Set[str]) -> dict[str, Any]:
@@ -275,7 +297,7 @@ class Selection:
     def __iter__(self) -> Iterator[Record]:
         self.taken = self.missing = self.earlier = 0
         for key in self._keys:
-            record = self._log.record(key)
+            record = self._log.sample_record(key)
             if record is None:  # where the log covers all modes, it may be of this one
                 self.missing += 1
             elif self._in_mode(record["line"], self._mode):
@@ -287,7 +309,7 @@ class Selection:
         """The covered keys whose turns come first, in file order."""
         taken: set[str] = set()
         for key in sorted(self._log.covered, key=self._log.limit_ranks.__getitem__):
-            record = self._log.record(key)
+            record = self._log.sample_record(key)
             is_of_mode = self._mode == self._log.mode  # no record: nothing else is known
             if self._in_mode(record["line"], self._mode) if record else is_of_mode:
                 taken.add(key)

@@ -203,6 +203,8 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
     head = analysis["head"]
     note = "" if head["mode"] == "all" else f" · {head['mode']} only"
     note += " (partial)" if head["partial"] else ""
+    if "protocol" in head:
+        note += f" · {head['protocol']}"
     total = counts["samples"]
     if not scored.has_score:
         failed = f"{scored.without_answer} of {total} {noun_of(head['level'])}s have no answer"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from utils.contracts import (
@@ -21,11 +21,13 @@ from utils.contracts import (
     UserFunctionError,
     Verdict,
 )
-from utils.coordinates import PIXEL_LIMITS
+from utils.coordinates import PIXEL_LIMITS, point_as_fractions
 from utils.errors import StopRun
 from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW
+from utils.functions.follow_up import parse_of_user, parse_of_zoom, reply_text
 from utils.runs.records import error_text, sizes_of, user_error_fields
+from utils.zooming import Zoom
 
 MOST_EXAMPLES = 3
 NEARLY_ALL = 0.8  # of the replies
@@ -53,6 +55,7 @@ class Scorer:
     skip_errors: bool  # go on however often a user's function fails
     functions: Mapping[str, str] = field(default_factory=dict)  # the user's, by stage
     token_limit: str = "generate_cfg.max_tokens"  # the key of the model's entry
+    zoom: Zoom | None = None  # how samples of two stages were looked at again
     # "samples", "answered", "unparsed", "failed", ...
     counts: Counter[str] = field(default_factory=Counter)
     # What went wrong, by kind: how often, and one traceback ("" where there is none).
@@ -71,12 +74,11 @@ class Scorer:
         """
         reply, error = reply_of(record, self.postprocess)
         sizes = sizes_of(record)
-        extra = {key: self.kwargs[key] for key in PIXEL_LIMITS if key in self.kwargs}
-        image_sizes = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
-        extra |= {name: wh for name, wh in image_sizes.items() if wh}
-        if record.get("tool_calls"):
-            extra["tool_calls"] = record["tool_calls"]
-        judged = self.benchmark.judge(record["line"], sizes, reply, self.parse, extra)
+        extra = meta_of_record(record, self.kwargs)
+        parse = self.parse if reply is None else self._parse_of(record)
+        judged = self.benchmark.judge(record["line"], sizes, reply, parse, extra)
+        if self.zoom is not None and reply is not None and len(record.get("stages", ())) > 1:
+            judged = replace(judged, facts={**judged.facts, "zoom": self._looks(record, self.zoom)})
         error = error or judged.error
         if error or record.get("error") or self._failures_in_a_row:
             self._note(record, error)
@@ -88,6 +90,31 @@ class Scorer:
         if judged.verdict == Verdict.UNPARSED and prediction not in self.unparsed[:MOST_EXAMPLES]:
             self.unparsed = [*self.unparsed, prediction][:MOST_EXAMPLES]
         return ScoredSample(record["line"], prediction, judged, error)
+
+    def _parse_of(self, record: Record) -> ParseFunction:
+        """What reads a sample: its only reply, or those of all its stages."""
+        stages = record.get("stages")
+        if stages is None:
+            return self.parse
+        replies = [reply_text(stage, self.postprocess) for stage in stages]
+        if self.zoom is None:
+            return parse_of_user(self.parse, replies)
+        sizes = stages[-1]["sizes"]
+        return parse_of_zoom(self.zoom, self.benchmark.accept, self.parse, replies, sizes)
+
+    def _looks(self, record: Record, zoom: Zoom) -> dict[str, Any]:
+        """What pages show of a second look: first reply, its point and the crop (fractions)."""
+        first, file_wh = record["stages"][0], sizes_of(record).file_wh
+        looks = {"first_reply": reply_text(first, self.postprocess)}
+        extra = meta_of_record(first, self.kwargs)
+        point, _ = self.benchmark.read(
+            record["line"], sizes_of(first), looks["first_reply"], self.parse, extra
+        )
+        if not isinstance(point, tuple) or file_wh is None:
+            return looks
+        first_frac = point_as_fractions(point, file_wh)
+        crop = zoom.crop(file_wh, first_frac)
+        return {**looks, "first_point_frac": list(first_frac), "crop_frac": list(crop.box_frac)}
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
         """The score object of all samples so far; `settings` are environment variables."""
@@ -182,6 +209,17 @@ class Scorer:
     def has_failures(self) -> bool:
         """Whether a sample failed in whatever way."""
         return any(self.counts[kind] for kind in ("failed", "refused", "spoilt", "parse_errors"))
+
+
+def meta_of_record(record: Record, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """What a parse function learns beside the line: limits, sizes, native tool calls."""
+    sizes = sizes_of(record)
+    extra = {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs}
+    image_sizes = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
+    extra |= {name: wh for name, wh in image_sizes.items() if wh}
+    if record.get("tool_calls"):
+        extra["tool_calls"] = record["tool_calls"]
+    return extra
 
 
 def keeps_failing(stage: str, functions: Mapping[str, str], then: str, failure: str) -> StopRun:

@@ -19,7 +19,7 @@ from utils.analysis.judge_reading import with_reading
 from utils.contracts import Benchmark, DataSet, Facts, Record
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in
-from utils.protocol import has_score
+from utils.protocol import SINGLE, has_score
 from utils.runs.derived import SAMPLES_FORMAT, SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
 from utils.runs.seals import checksums_of
@@ -146,6 +146,9 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         "partial": is_partial,
         "sealed": True,
     }
+    protocol = view.run.get("protocol", SINGLE)
+    if protocol != SINGLE:
+        head["protocol"] = protocol
     sheets = [name(".xlsx"), name(f"_{benchmark.result_suffix}.xlsx")]
     score_file, samples = name(f"_{benchmark.score_suffix}.json"), name(SAMPLES_SUFFIX)
     rotations = name(ROTATIONS_SUFFIX)

@@ -160,6 +160,7 @@ Report.overview = (() => {
           el("span", { class: "level" }, data.level),
           data.name === data.level ? null : ` ${data.name}`,
           data.partial ? el("span", { class: "tag" }, "partial") : null,
+          data.protocol ? el("span", { class: "tag" }, data.protocol) : null,
         ),
         el("p", { class: "quiet" }, link({ dataset: data.name }, samples(data)), ` ${below(data)}`),
         outcomes(data),

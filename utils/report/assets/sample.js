@@ -59,7 +59,8 @@ Report.sample = (() => {
         box: isReplaced ? null : store.columns.box_frac[row],
         target: store.columns.target[row],
         declined: store.columns.declined[row] ? "the reply says that it is not there" : "",
-        clicks: point && !isReplaced ? [{ point, name: "click" }] : [],
+        clicks: isReplaced ? [] : looks(point, facts.zoom),
+        crop: isReplaced ? null : facts.zoom?.crop_frac,
         note: isReplaced
           ? "This image was replaced since the model was asked about it: target and click are not drawn"
           : "",
@@ -70,6 +71,17 @@ Report.sample = (() => {
     if (!film.isOne(facts)) $("reply").replaceChildren(reply(row, facts));
     for (const id of ["facts", "reply"]) $(id).scrollTop = 0;
   };
+
+  /** The click, and before it the one that a second look was taken around. */
+  function looks(point, zoom) {
+    if (!point) return [];
+    const first = zoom?.first_point_frac;
+    if (!first) return [{ point, name: "click" }];
+    return [
+      { point: first, name: "first look", mark: "1" },
+      { point, name: "click", mark: "2" },
+    ];
+  }
 
   function panel(row, facts, picture) {
     return [
@@ -228,6 +240,7 @@ Report.sample = (() => {
       facts.prediction === null || facts.prediction === undefined
         ? el("p", { class: "quiet" }, "There is no reply.")
         : pre(String(facts.prediction)),
+      facts.zoom ? [el("h3", {}, "Reply to the first look"), pre(facts.zoom.first_reply)] : null,
       facts.raw !== null && facts.raw !== undefined
         ? el("details", {}, el("summary", {}, "Raw, before the postprocess function"), pre(String(facts.raw)))
         : null,

@@ -77,8 +77,9 @@ Report.stage = (() => {
 
   /** Shows a picture with its target, if any, and a `note` below it. `wh`: pixels of the file; `box` and the
       clicks' `point` are fractions of it. A click has a `name`, and where there are several a `mark`.
-      `target`: boxes and polygons, where it is not one box; `declined`: who said that there is none. */
-  stage.show = ({ wh, box, target, declined, clicks, picture, alt, isAnswered, note }) => {
+      `target`: boxes and polygons, where it is not one box; `declined`: who said that there is none;
+      `crop`: the part that a model has looked at again. */
+  stage.show = ({ wh, box, target, declined, clicks, crop, picture, alt, isAnswered, note }) => {
     const source = picture?.view;
     shown = { wh, box, clicks, isSharp: !source?.endsWith("_1600.webp") || Math.max(...wh) <= 1600 };
     const copies = [...(picture?.others ?? [])];
@@ -100,6 +101,7 @@ Report.stage = (() => {
       });
       layers.push(image);
     } else layers.push(absent());
+    if (crop) layers.push(styled(el("i", { class: "crop", title: "second look" }), fractions(crop)));
     if (box) for (const { point, mark } of clicks) layers.push(leash(box, point, wh, mark));
     if (box)
       layers.push(target ? outline(target) : styled(el("i", { class: "target", title: "target" }), fractions(box)));
@@ -117,6 +119,7 @@ Report.stage = (() => {
     $("zoom-target").hidden = !box;
     $("legend").replaceChildren(
       ...(box ? [el("span", { class: "key box" }, "target")] : []),
+      ...(crop ? [el("span", { class: "key box dashed" }, "second look")] : []),
       ...clicks.map(({ point, name, mark }) =>
         el("span", { class: `key dot ${of(mark)}` }, name, isInside(point) ? null : ", outside the image"),
       ),

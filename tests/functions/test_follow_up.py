@@ -1,0 +1,248 @@
+"""A second look at a crop, and users' own questions after a reply."""
+
+import base64
+import io
+import json
+import re
+
+import pytest
+from PIL import Image
+
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import api_model, evaluate, make_data, run_folder, write_config
+
+L1, L2 = "GUIContentUnderstanding", "GUIElementGrounding"
+WH = (400, 300)
+ZOOM = {"ratio": 0.5, "resize_to": [800, 600]}
+PER_MILLE = {L2: "models.recipes.gemini.parse_point"}
+
+
+def sent_wh(request):
+    """The size of the only image of a request."""
+    [url] = request.pictures
+    return Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).size
+
+
+class Eyes:
+    """A server that sees the whole image first and a crop then, and says what it is told to."""
+
+    def __init__(self, first="(200,150)", second="(500,500)"):
+        self.first, self.second = first, second
+
+    def __call__(self, request):
+        return Reply(self.first if sent_wh(request) == WH else self.second)
+
+
+class Lab:
+    def __init__(self, folder, server):
+        self.folder, self.server = folder, server
+        self.data = make_data(folder / "data", [("os_web", WH)])
+        self.model = {"zoom": ZOOM, "parse_function": PER_MILLE}
+        self.sets = {L2: {"mode": "basic"}}
+
+    def run(self, *arguments, code=0):
+        model = {"m": api_model(self.server.url, **self.model)}
+        config = write_config(self.folder / "c.json", model=model, data=self.sets)
+        command = [
+            "--config",
+            config,
+            "--work-dir",
+            self.folder / "out",
+            "--retry",
+            "0",
+            *arguments,
+        ]
+        env = {"LMUData": str(self.data), "PYTHONPATH": str(self.folder)}
+        finished = evaluate(*command, cwd=self.folder, env=env)
+        assert finished.code == code, finished.output
+        return finished
+
+    def lines(self, suffix):
+        path = next(run_folder(self.folder / "out", "m").glob(f"*{suffix}"))
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    @property
+    def sample(self):
+        _, facts = self.lines("_samples.jsonl")
+        return facts
+
+    @property
+    def answers(self):
+        return [line for line in self.lines(f"{L2}.jsonl") if line["kind"] == "answer"]
+
+    @property
+    def manifest(self):
+        return json.loads((run_folder(self.folder / "out", "m") / "manifest.json").read_text())
+
+
+@pytest.fixture
+def lab(tmp_path):
+    with MockServer(Eyes()) as server:
+        yield Lab(tmp_path, server)
+
+
+def test_the_point_of_the_crop_counts_in_the_whole_image(lab):
+    lab.run()
+    assert [sent_wh(request) for request in lab.server.requests] == [WH, (800, 600)]
+    facts = lab.sample
+    # Around (0.2, 0.15) half the image is its upper left quarter, whose middle is (0.25, 0.25).
+    assert facts["point_frac"] == pytest.approx([0.25, 0.25])
+    assert facts["zoom"] == {
+        "first_reply": "(200,150)",
+        "first_point_frac": [0.2, 0.15],
+        "crop_frac": [0, 0, 0.5, 0.5],
+    }
+    assert facts["prediction"] == "(500,500)"
+    assert facts["usage"]["prompt_tokens"] == 14
+
+
+def test_both_stages_are_in_the_log_and_neither_is_asked_twice(lab):
+    lab.run()
+    first, second = lab.answers
+    assert second["key"] == f"{first['key']}~1"
+    assert first["more"] is True and "more" not in second
+    lab.run()
+    lab.run("--mode", "eval")
+    assert len(lab.server.requests) == 2
+
+
+def test_what_was_stopped_between_the_stages_asks_the_second_one_alone(lab):
+    lab.server.answer = lambda request: (
+        Reply("(200,150)") if sent_wh(request) == WH else Reply(status=500)
+    )
+    lab.run("--outage", "0", code=1)
+    assert lab.sample["status"] == "failed"
+    asked = len(lab.server.requests)
+    lab.server.answer = Eyes()
+    lab.run()
+    assert [sent_wh(request) for request in lab.server.requests[asked:]] == [(800, 600)]
+    assert lab.sample["hit"] == 0 and lab.sample["point_frac"] == pytest.approx([0.25, 0.25])
+
+
+def test_a_log_that_ends_between_the_stages_has_no_answer_to_the_sample(lab):
+    lab.run()
+    log = next(run_folder(lab.folder / "out", "m").glob(f"*{L2}.jsonl"))
+    lines = [line for line in log.read_text().splitlines() if "~1" not in line]
+    log.write_text("\n".join(lines) + "\n")
+    assert "nothing to score" in lab.run("--mode", "eval", code=1).output
+    lab.run()
+    assert len(lab.server.requests) == 3
+
+
+@pytest.mark.parametrize("first", ["I see nothing", "(-1, -1)"])
+def test_without_a_first_point_there_is_no_second_look(lab, first):
+    lab.server.answer = Eyes(first)
+    lab.run()
+    assert len(lab.server.requests) == 1
+    assert lab.sample["verdict"] == "unparsed" and "zoom" not in lab.sample
+
+
+def test_a_crop_without_a_point_leaves_the_first_one(lab):
+    lab.server.answer = Eyes(second="nothing here")
+    lab.run()
+    assert lab.sample["point_frac"] == pytest.approx([0.2, 0.15])
+    assert lab.sample["hit"] == 1
+
+
+def test_answers_of_a_single_look_are_the_first_stage_and_the_other_way_round(lab):
+    lab.model = {"parse_function": PER_MILLE}
+    lab.run()
+    lab.model = {"zoom": ZOOM, "parse_function": PER_MILLE}
+    lab.run()
+    assert [sent_wh(request) for request in lab.server.requests] == [WH, (800, 600)]
+    lab.model = {"parse_function": PER_MILLE}
+    lab.run("--mode", "all")
+    assert len(lab.server.requests) == 2
+    assert len({path for path in (lab.folder / "out" / "m").glob("T*") if path.is_dir()}) == 2
+
+
+def test_results_carry_the_protocol_and_no_published_figure_is_beside_them(lab):
+    output = lab.run().stdout
+    assert lab.manifest["datasets"][L2]["protocol"] == "zoom"
+    assert "n = 1 · basic only · zoom" in output
+    page = (lab.folder / "out" / "index.html").read_text()
+    assert "<i>‡ zoom</i>" in page or "<i> zoom</i>" in page
+
+
+def test_other_data_sets_of_the_model_are_asked_once(lab):
+    lab.sets = {L1: {"mode": "easy"}, L2: {"mode": "basic"}}
+    lab.run()
+    assert len(lab.server.requests) == 3
+
+
+def test_a_recipe_knows_its_second_look(lab):
+    lab.model = {"recipe": "gemini", "zoom": True, "imp_type": None}
+    lab.model["generate_cfg"] = None
+    lab.run()
+    assert [sent_wh(request) for request in lab.server.requests] == [WH, (1920, 1080)]
+    # 0.2 of 400 pixels is 80; a quarter of the width begins at 30: (30 + 50) / 400 = 0.2.
+    assert lab.sample["point_frac"] == pytest.approx([0.2, 0.15])
+
+
+@pytest.mark.parametrize(
+    ("zoom", "problem"),
+    [
+        (True, 'zoom: must be an object { "ratio": 0.25 }, or true where the recipe has one'),
+        ({}, "zoom: is missing; it must be an object"),
+        ({"ratio": 0}, "zoom: must be an object"),
+    ],
+)
+def test_a_wrong_zoom_is_named(lab, zoom, problem):
+    lab.model = {"zoom": zoom}
+    assert problem in lab.run(code=2).output
+
+
+def test_circular_evaluation_does_not_go_with_follow_ups(lab):
+    lab.model = {"follow_up": {L1: "mine.ask_again"}}
+    lab.sets = {L1: {"circular": True}}
+    assert "follow_up.GUIContentUnderstanding: not for L3" in lab.run(code=2).output
+
+
+USERS = """
+import re
+
+def ask_again(line, responses):
+    if len(responses) == 3 or "sure" in responses[-1]:
+        return None
+    text = f"{line['instruction']} You said {responses[-1]}. Are you sure?"
+    return [
+        {"role": "user", "type": "image", "value": line["image_path"]},
+        {"role": "user", "type": "text", "value": text},
+    ]
+
+def for_ever(line, responses):
+    return [{"role": "user", "type": "text", "value": f"again {len(responses)}"}]
+
+def read_first(response, meta):
+    numbers = re.findall(r"[0-9.]+", meta["responses"][0])
+    return float(numbers[0]), float(numbers[1])
+"""
+
+
+def test_a_users_function_asks_until_it_has_enough(lab):
+    (lab.folder / "mine.py").write_text(USERS)
+    lab.model = {"follow_up": {L2: "mine.ask_again"}}
+    replies = iter(["(0.9, 0.9)", "(0.8, 0.8)", "(0.2, 0.15)"])
+    lab.server.answer = lambda _: Reply(next(replies))
+    lab.run()
+    assert len(lab.server.requests) == 3
+    assert re.search(r"You said \(0.8, 0.8\)", lab.server.requests[2].text)
+    assert lab.sample["hit"] == 1, "the last reply counts"
+    assert lab.manifest["datasets"][L2]["protocol"] == "follow-up"
+
+
+def test_a_parse_function_sees_all_replies(lab):
+    (lab.folder / "mine.py").write_text(USERS)
+    lab.model = {"follow_up": {L2: "mine.ask_again"}, "parse_function": {L2: "mine.read_first"}}
+    replies = iter(["(0.2, 0.15)", "I am sure"])
+    lab.server.answer = lambda _: Reply(next(replies))
+    lab.run()
+    assert lab.sample["hit"] == 1
+
+
+def test_a_function_that_never_ends_fails_its_sample(lab):
+    (lab.folder / "mine.py").write_text(USERS)
+    lab.model = {"follow_up": {L2: "mine.for_ever"}}
+    lab.server.answer = lambda _: Reply("(0.2, 0.15)")
+    assert "asks for more than 8 stages" in lab.run(code=1).stdout
+    assert len(lab.server.requests) == 8

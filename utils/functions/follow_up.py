@@ -1,0 +1,161 @@
+"""What is asked after a reply: a second look at a crop, or what a user's function says.
+
+Every stage is an answer of its own in the log; the first has the sample's key, later ones
+`<key>~1`, `<key>~2` and so on. A record with `more` is followed by another stage.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from utils.contracts import WH, ParseFunction, Prompt, PromptOf, Record, Sample
+from utils.coordinates import point_as_fractions
+from utils.errors import UserError
+from utils.functions.calling import call_user_function, private_copy
+from utils.functions.prompting import checked_messages
+from utils.zooming import Crop, Zoom
+
+MOST_STAGES = 8
+"""Of a user's function, which may never be content."""
+
+Accept = Callable[[Any], Any]
+Sizes = Mapping[str, Sequence[int] | None]
+
+
+@dataclass(frozen=True)
+class ZoomStage:
+    """A second look at the part of the image around the point of the first reply."""
+
+    zoom: Zoom
+    prompt_of: PromptOf
+    point_of: Callable[[Record], Any]  # what the parse function reads; a point or not
+    _folder: tempfile.TemporaryDirectory[str] = field(
+        default_factory=lambda: tempfile.TemporaryDirectory(prefix="zoom-")
+    )
+
+    def next_prompt(self, sample: Sample, records: Sequence[Record]) -> Prompt | None:
+        """Return the prompt on the crop; None after it, and where the first reply has no point."""
+        if len(records) > 1 or sample.image is None or sample.file_wh is None:
+            return None
+        point = self.point_of(records[0])
+        if not isinstance(point, tuple):
+            return None
+        crop = self.zoom.crop(sample.file_wh, point_as_fractions(point, sample.file_wh))
+        file = Path(self._folder.name) / f"{sample.key}.png"
+        save_crop(sample.image, crop, file)
+        line = {**sample.line, "image_path": str(file), "image_size": list(crop.sent_wh)}
+        return replace(self.prompt_of(line), image=file)
+
+    def release(self, prompt: Prompt) -> None:
+        """Remove the crop of a prompt that was answered."""
+        if prompt.image is not None:
+            prompt.image.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class UserStages:
+    """Whatever a user's function asks next: `follow_up(line, responses) -> messages or None`."""
+
+    function: Callable[..., Any]
+    postprocess: Callable[[str], str]
+    image_root: Path
+
+    def next_prompt(self, sample: Sample, records: Sequence[Record]) -> Prompt | None:
+        """Return what the function asks after these replies; None: nothing more.
+
+        Raises:
+            UserFunctionError: the function raises, or returns no messages.
+            UserError: it goes on for too long.
+        """
+        responses = [reply_text(record, self.postprocess) for record in records]
+        line = private_copy(sample.line)
+        messages = call_user_function("follow_up", self.function, line, responses)
+        if messages is None:
+            return None
+        if len(records) == MOST_STAGES:
+            raise UserError(f"the follow_up function asks for more than {MOST_STAGES} stages")
+        checked = checked_messages(messages, self.image_root, stage="follow_up")
+        return Prompt(checked, is_custom=True)
+
+    def release(self, prompt: Prompt) -> None:
+        """Do nothing: its images are the user's."""
+
+
+FollowUp = ZoomStage | UserStages
+
+
+def reply_text(record: Record, postprocess: Callable[[str], str]) -> str:
+    """Return the text to parse of an answered stage."""
+    reply = record.get("reply")
+    return str(reply) if reply is not None else postprocess(record["raw"])
+
+
+def save_crop(image: Path, crop: Crop, file: Path) -> None:
+    """Cut a part out of an image, resize it as the authors do, and save it as PNG."""
+    from PIL import Image
+
+    with Image.open(image) as opened:
+        part = opened.convert("RGB").crop(crop.box_px)
+    if part.size != crop.sent_wh:
+        part = part.resize(crop.sent_wh, Image.Resampling.LANCZOS)
+    part.save(file, compress_level=1)
+
+
+# -- reading all stages of a sample ----------------------------------------------------------------
+
+
+def parse_of_zoom(
+    zoom: Zoom, accept: Accept, parse: ParseFunction, replies: Sequence[str], sizes: Sizes
+) -> ParseFunction:
+    """Return the parse function of a sample that was looked at twice.
+
+    The point of the crop counts, in the whole image; without one, that of the first reply.
+
+    Args:
+        zoom: how it was looked at.
+        accept: makes one form of what a parse function returns.
+        parse: reads one reply.
+        replies: of all stages.
+        sizes: of the crop, by stage of its way: file, sent, seen.
+    """
+
+    def parse_both(_: str, meta: Mapping[str, Any]) -> Any:
+        first = accept(parse(replies[0], meta))
+        if len(replies) == 1 or not isinstance(first, tuple):
+            return first
+        file_wh = size_of(meta)
+        crop = zoom.crop(file_wh, point_as_fractions(first, file_wh))
+        second = accept(parse(replies[1], {**meta, **_meta_of_crop(crop, sizes)}))
+        if not isinstance(second, tuple):
+            return first
+        return zoom.answer(crop, point_as_fractions(second, crop.sent_wh))
+
+    return parse_both
+
+
+def _meta_of_crop(crop: Crop, sizes: Sizes) -> dict[str, str]:
+    known: dict[str, Sequence[int]] = {"image_size": crop.sent_wh, "file_size": crop.sent_wh}
+    for stage in ("sent", "seen"):
+        wh = sizes.get(stage)
+        if wh:
+            known[f"{stage}_size"] = wh
+    return {name: str(list(wh)) for name, wh in known.items()}
+
+
+def size_of(meta: Mapping[str, Any]) -> WH:
+    """Return the size of the sample's image file."""
+    width, height = meta["file_size"].strip("[]").split(",")
+    return int(width), int(height)
+
+
+def parse_of_user(parse: ParseFunction, replies: Sequence[str]) -> ParseFunction:
+    """Return a parse function for the last reply that sees all of them as `meta["responses"]`."""
+
+    def parse_last(reply: str, meta: Mapping[str, Any]) -> Any:
+        return parse(reply, {**meta, "responses": list(replies)})
+
+    return parse_last
