@@ -211,14 +211,14 @@ def test_sizes_are_those_of_the_authors_code(size, image_wh, expected):
 
 
 def test_a_zoom_moves_its_crop_into_the_image_and_maps_back():
-    crop = gemini.ZOOM.crop((1920, 1080), (0, 1000))
+    crop = gemini.ZOOM.crop((1920, 1080), (0, 1))
     assert (crop.box_px, crop.sent_wh) == ((0, 810, 480, 1080), (1920, 1080))
-    assert crop.in_image((500, 500)) == pytest.approx((125, 875))
+    assert crop.in_image((0.5, 0.5)) == pytest.approx((0.125, 0.875))
     # A point without the slash counts only where none has it.
     loose = ("<point>1,2</point> <point>250 750<point>", "<point>250,750<point>")
     points = [seed_1_8.parse_first_point(reply, {"image_size": "[800, 600]"}) for reply in loose]
     assert points == [(0.25, 0.75)] * 2
-    half = seed_1_8.ZOOM.crop((1920, 1080), (500, 500))
+    half = seed_1_8.ZOOM.crop((1920, 1080), (0.5, 0.5))
     assert (half.box_px, half.sent_wh) == ((480, 270, 1440, 810), (960, 540))
 
 
