@@ -469,7 +469,13 @@ def test_compare_prints_writes_and_is_the_same_behind_evaluate(two):
     shutil.rmtree(two / "comparison")
     other = runs.evaluate("--compare", "a", "b", "--published", cwd=two)
     assert (one.code, one.stderr, other) == (0, "", one)
-    assert files == ["comparison.csv", "comparison.html", "comparison_files", "flips.csv"]
+    assert files == [
+        "comparison.csv",
+        "comparison.html",
+        "comparison_files",
+        "comparison_wide.csv",
+        "flips.csv",
+    ]
     assert "a right, b wrong: 1 sample" in one.stdout
     assert "B: reply 1 x  → point" in one.stdout
     address = (two / "comparison" / "comparison.html").as_uri()
@@ -480,7 +486,7 @@ def test_compare_prints_writes_and_is_the_same_behind_evaluate(two):
     ("formats", "files"),
     [
         ("text", []),
-        ("csv", ["comparison.csv", "flips.csv"]),
+        ("csv", ["comparison.csv", "comparison_wide.csv", "flips.csv"]),
         ("html", ["comparison.html", "comparison_files"]),
     ],
 )

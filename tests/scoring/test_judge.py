@@ -8,6 +8,8 @@ import pytest
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, evaluate, make_data, run_folder, write_config
 from utils.analysis.agreement import agreement
+from utils.comparing.pairing import compare
+from utils.comparing.runs import read_runs
 from utils.judging import questions
 from utils.judging.questions import ReplyToRead, read_choice
 
@@ -374,6 +376,21 @@ def test_the_judges_key_is_nowhere_in_the_results(lab):
     files = [path for path in (judged.folder / "out").rglob("*") if path.is_file()]
     contents = [finished.output.encode(), *(path.read_bytes() for path in files)]
     assert not any(b"judge-key-98765" in text or b"4711" in text for text in contents)
+
+
+def test_a_comparison_pairs_the_scores_with_the_judge(lab):
+    judged = lab([reply for reply, _, _ in REPLIES])
+    judged.run()
+    judged.settings = {"generate_cfg": {"temperature": 0.5}}
+    judged.judge.answer = lambda _: Reply('{"choice": null}')
+    judged.run("--work-dir", str(judged.folder / "other"))
+    folders = [run_folder(judged.folder / name, "m") for name in ("out", "other")]
+    runs = read_runs([f"{name}={path}" for name, path in zip("ab", folders, strict=True)])
+    [pair] = compare(runs).pairs
+    by_group = {difference.group: difference for difference in pair.headline}
+    assert by_group["overall"].points[0] == 0
+    with_judge = by_group["overall with the judge"]
+    assert with_judge.baseline_pct - with_judge.run_pct == pytest.approx(100 * 16 / 60)
 
 
 def test_kappa_and_its_interval_are_those_of_a_hand_worked_example():

@@ -16,6 +16,8 @@ from itertools import combinations
 from math import hypot
 from typing import Any, NamedTuple
 
+from utils.analysis.judge_reading import SECTION as JUDGED
+from utils.analysis.judge_reading import with_reading
 from utils.analysis.paired import PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, boards_of, notes_of
 from utils.comparing.runs import ComparedRun, ScoredSet
@@ -412,6 +414,7 @@ def _differences(
         headline.append(average)
     elif is_acting or len(splits) > 1:
         headline.append(_difference(OVERALL, common, weight))
+    headline = [*_with_judge(common, weight), *headline]
     differences = [replace(difference, is_headline=True) for difference in headline]
     if not has_groups:
         return differences
@@ -425,6 +428,17 @@ def _differences(
         if len(groups) > 1:
             differences += [_difference(name, pairs, weight) for name, pairs in groups.items()]
     return differences
+
+
+def _with_judge(
+    common: Sequence[SamplePair], weight: Callable[[SamplePair], float]
+) -> list[Difference]:
+    """Return the difference with the readings of a judge, where both runs have one (L1)."""
+    sides = ([pair.run for pair in common], [pair.baseline for pair in common])
+    if not all(any(JUDGED in facts for facts in side) for side in sides):
+        return []
+    judged = [SamplePair(with_reading(pair.run), with_reading(pair.baseline)) for pair in common]
+    return [_difference("overall with the judge", judged, weight)]
 
 
 def _part(pair: SamplePair, fields: Sequence[str]) -> tuple[Any, ...]:
