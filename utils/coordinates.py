@@ -344,8 +344,8 @@ def in_frame(frame: Frame, point: Point, meta: Mapping[str, Any]) -> Point:
         return x, y
     if frame is Frame.LETTERBOXED and max(x, y) <= 1:
         x, y = 1000 * x, 1000 * y
-    left, top, width, height = place_in_frame(frame, _image_wh_for(frame, meta))
-    point_frac = (x - left) / width, (y - top) / height
+    left_edge, top_edge, width, height = place_in_frame(frame, _image_wh_for(frame, meta))
+    point_frac = (x - left_edge) / width, (y - top_edge) / height
     if max(point_frac) <= 1 or frame is Frame.PIXELS:
         return point_frac
     return frac_to_px(point_frac, _file_wh(meta))

@@ -36,10 +36,10 @@ def printable(text: str) -> str:
 
 def likeness(word: str, other: str) -> float:
     """Return how alike two names are, 0 to 1; case, dashes and underscores do not count."""
-    left, right = (
+    first, second = (
         name[:LONGEST_NAME].lower().replace("-", "").replace("_", "") for name in (word, other)
     )
-    return SequenceMatcher(None, left, right, autojunk=False).ratio()
+    return SequenceMatcher(None, first, second, autojunk=False).ratio()
 
 
 def nearest(word: str, names: Iterable[str], at_least: float = 0.7) -> str | None:

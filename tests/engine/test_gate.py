@@ -57,7 +57,7 @@ def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, sample
     limit, chance, order = Limit.of(number), random.Random(seed), itertools.count()
     events, serving = [], []  # (time, order, what); (work_s, order, sent_s)
     left, waiting = samples, 0  # samples without a worker; workers at the gate
-    idle, in_flight = limit.most, 0
+    idle, in_flight = limit.largest, 0
     now_s, answered, requests, refused = 0.0, 0, 0, 0
     work_s = 0.0  # a clock of its own: what is being served shares the server's speed
 

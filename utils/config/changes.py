@@ -62,7 +62,7 @@ def _change(config: Any, path: str, value: Any) -> str:
         parent = parent[name]
 
 
-def _first_name(path: str, known: Collection[str]) -> tuple[str, str]:
+def _first_name(path: str, known_names: Collection[str]) -> tuple[str, str]:
     """Return the first name of a key path and what follows; of known names the longest that fits.
 
     Names of models are full of dots (`qwen2.5`).
@@ -73,6 +73,6 @@ def _first_name(path: str, known: Collection[str]) -> tuple[str, str]:
         except JSONDecodeError:
             return "", ""
         return name, path[end:].removeprefix(".")
-    fitting = [name for name in known if path == name or path.startswith(f"{name}.")]
+    fitting = [name for name in known_names if path == name or path.startswith(f"{name}.")]
     name = max(fitting, key=len, default=path.partition(".")[0])
     return name, path[len(name) :].removeprefix(".")

@@ -259,8 +259,8 @@ class _Reader:
         except UserError as error:
             return str(error)
         for warning in endpoint.warnings:
-            where = key_path(*entry_path, "model_path")
-            self.out.warnings.append(f"{self.path}: {where}: {warning}")
+            warned_key = key_path(*entry_path, "model_path")
+            self.out.warnings.append(f"{self.path}: {warned_key}: {warning}")
         return endpoint.problem
 
     def _references(self, name: str, raw: Mapping[str, Any], imp_type: str | None) -> None:

@@ -99,7 +99,7 @@ def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, st
     known_names = recipe_names()
     path = f"{PACKAGE}.{name}" if name in known_names else name
     if path.isidentifier() and find_spec(path) is None:
-        near = sorted(known_names, key=lambda known: -likeness(name, known))[:NEAR]
+        near = sorted(known_names, key=lambda known_name: -likeness(name, known_name))[:NEAR]
         every = "python evaluate.py --recipes lists all"
         raise UserError(f'there is no recipe "{name}"; the nearest are {listed(near)} ({every})')
     recipe = cast("Recipe | None", getattr(module_at(path), "RECIPE", None))

@@ -95,7 +95,7 @@ class Engine:
         self._options = options
         self._progress = progress
         limit = Limit.of(model.in_flight(options.api_nproc))
-        self._most_workers = limit.most
+        self._most_workers = limit.largest
         self._started_workers = 0
         self._inbox: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()

@@ -29,7 +29,7 @@ class Limit:
     """State of the controller."""
 
     in_flight: float  # requests that may be in flight; fractions accumulate
-    most: int  # it never climbs higher
+    largest: int  # it never climbs higher
     fixed: bool = False  # a number that the user gave; nothing changes it
     quiet_steps: float = math.inf  # slow steps since the server said "too many"; inf: it never did
 
@@ -57,7 +57,7 @@ def after_answer(limit: Limit, *, was_full: bool) -> Limit:
     slow_step = 1 / max(CLIMB_EVERY_ROUNDS * limit.in_flight, CLIMB_EVERY_ANSWERS)
     quiet_steps = limit.quiet_steps + slow_step
     step = 1.0 if quiet_steps >= QUIET_STEPS else slow_step
-    in_flight = min(float(limit.most), limit.in_flight + step)
+    in_flight = min(float(limit.largest), limit.in_flight + step)
     return replace(limit, in_flight=in_flight, quiet_steps=quiet_steps)
 
 

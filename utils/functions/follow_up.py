@@ -138,12 +138,12 @@ def parse_of_zoom(
 
 
 def _meta_of_crop(crop: Crop, sizes: Sizes) -> dict[str, str]:
-    known: dict[str, Sequence[int]] = {"image_size": crop.sent_wh, "file_size": crop.sent_wh}
+    crop_sizes: dict[str, Sequence[int]] = {"image_size": crop.sent_wh, "file_size": crop.sent_wh}
     for stage in ("sent", "seen"):
         wh = sizes.get(stage)
         if wh:
-            known[f"{stage}_size"] = wh
-    return {name: str(list(wh)) for name, wh in known.items()}
+            crop_sizes[f"{stage}_size"] = wh
+    return {name: str(list(wh)) for name, wh in crop_sizes.items()}
 
 
 def size_of(meta: Mapping[str, Any]) -> WH:

@@ -20,14 +20,16 @@ def check_judge(dataset: str, judge: Judge, *, is_pinged: bool) -> list[str]:
     print(f"\n{dataset}: judge, prompt {PROMPT_VERSION}; {limits}")
     if not is_pinged:
         return []
-    place = key_path("data", dataset, "judge")
+    judge_key = key_path("data", dataset, "judge")
     try:
         request = judge.model.request(EASY_REPLY.messages(), dataset)
         text = judge.model.generate(request).text
         choice = read_choice(text, EASY_REPLY.options)
     except (CallError, UserError, ValueError) as error:
-        return [f"{place}: the judge does not answer: {error}"]
+        return [f"{judge_key}: the judge does not answer: {error}"]
     print(f"  it reads {EASY_REPLY.reply!r} as {choice}")
     if choice != RIGHT_CHOICE:
-        return [f"{place}: the judge reads {EASY_REPLY.reply!r} as {choice}, not {RIGHT_CHOICE}"]
+        return [
+            f"{judge_key}: the judge reads {EASY_REPLY.reply!r} as {choice}, not {RIGHT_CHOICE}"
+        ]
     return []

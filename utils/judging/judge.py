@@ -67,7 +67,7 @@ def readings_of(
     """
     home = RunFolder(folder.model, folder.path / FOLDER)
     logs = sorted(folder.path.parent.glob(f"*/{FOLDER}/{home.log(dataset).name}"))
-    stored = AnswerIndex(logs, own=home.log(dataset))
+    stored = AnswerIndex(logs, own_log=home.log(dataset))
     unique = list({reply.key: reply for reply in replies}.values())
     new = [reply for reply in unique if not _is_stored(judge, reply, dataset, stored, options)]
     beyond = {reply.key for reply in new[judge.max_requests :]}
@@ -75,7 +75,8 @@ def readings_of(
     if new and options.mode != "eval":
         within = [reply for reply in unique if reply.key not in beyond]
         why_stopped = _ask(judge, within, home, dataset, options, stored, clean)
-        stored = AnswerIndex([*logs, home.log(dataset)], own=home.log(dataset))
+        all_logs = dict.fromkeys([*logs, home.log(dataset)])
+        stored = AnswerIndex(all_logs, own_log=home.log(dataset))
     readings: dict[str, Reading] = {}
     for reply in unique:
         reading = _reading(judge, reply, dataset, stored, options)

@@ -87,7 +87,7 @@ def questions_of(
         dataset=dataset,
         samples=data.requested(plan.options.limit),
         episode=partial(episode, prompt_of=prompt_of),
-        answers=AnswerIndex(folder.logs_of_model(dataset), own=folder.log(dataset)),
+        answers=AnswerIndex(folder.logs_of_model(dataset), own_log=folder.log(dataset)),
         worlds=worlds,
         fingerprint=fingerprint,
         read_reply=read_reply,

@@ -404,11 +404,13 @@ class AnswerIndex:
     newest run counts. Of older ones with the same fingerprint nothing is remembered.
 
     Args:
-        own: our own log; of an answer and its copies the one in it counts.
+        own_log: our own log; of an answer and its copies the one in it counts.
         since: answers of runs before the one of this number do not count.
     """
 
-    def __init__(self, paths: Iterable[Path], *, own: Path | None = None, since: int = 0) -> None:
+    def __init__(
+        self, paths: Iterable[Path], *, own_log: Path | None = None, since: int = 0
+    ) -> None:
         self.newest = 0  # the highest `seq` of a run
         self.notes: list[str] = []  # of damaged lines
         self.has_any = False  # whether there is an answer of any sample
@@ -417,7 +419,7 @@ class AnswerIndex:
         self._in_own: dict[tuple[str, str], StoredAnswer] = {}
         # The last one first: its name has the newest date, and what is older is passed over.
         for number, path in reversed([*enumerate(paths)]):
-            self._read(path, number, since, is_own=path == own)
+            self._read(path, number, since, is_own=path == own_log)
 
     def _read(self, path: Path, log_number: int, since: int, *, is_own: bool) -> None:
         hashes: dict[int, str] = {}

@@ -115,13 +115,13 @@ def columns_of(terminal: TextIO) -> int:
     return columns or USUAL_COLUMNS
 
 
-def pace(done: int, took_s: float, left: int) -> str:
+def pace(done: int, took_s: float, remaining: int) -> str:
     """How fast it goes and how long it will take; nothing of a run that was over at once."""
     if not done or took_s < 1:
         return ""
     rate = done / took_s
     shown_rate = f"{rate:.1f} a second" if rate >= 1 else f"{1 / rate:.1f} s each"
-    return f", {shown_rate}" + (f", about {duration(left / rate)} left" if left else "")
+    return f", {shown_rate}" + (f", about {duration(remaining / rate)} left" if remaining else "")
 
 
 def duration(seconds: float) -> str:

@@ -136,34 +136,18 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     name = partial(folder.file, task.name, partial=is_partial)
     scorer, columns = task.scorer(), SampleColumns()
     questions: list[Facts] = []  # of circular evaluation, or for a second reader
-    head = {
-        "kind": "head",
-        "format": SAMPLES_FORMAT,
-        "dataset": task.name,
-        "level": benchmark.level,
-        "model": folder.model,
-        "mode": data.mode,
-        "partial": is_partial,
-        "sealed": True,
-    }
-    protocol = view.run.get("protocol", SINGLE)
-    if protocol != SINGLE:
-        head["protocol"] = protocol
+    head = _head(task, view, is_partial=is_partial)
     sheets = [name(".xlsx"), name(f"_{benchmark.result_suffix}.xlsx")]
     score_file, samples = name(f"_{benchmark.score_suffix}.json"), name(SAMPLES_SUFFIX)
     rotations = name(ROTATIONS_SUFFIX)
-    circular = data.circular
-    if circular is None and view.is_circular:  # --mode eval with a config that says otherwise
-        circular = data.rotations
+    # --mode eval with a config that says otherwise
+    circular = data.rotations if view.is_circular and data.circular is None else data.circular
     with Together() as together:
         with result_files(
             benchmark, view.columns, sheets, samples, head, task.clean, together
         ) as add:
             for record in records:
-                scored = scorer.judge(record)
-                if task.second_reader is not None:
-                    scored = task.second_reader.beside(record, scored)
-                facts = add(record, scored)
+                facts = add(record, _judged(task, scorer, record))
                 columns.add(facts)
                 if circular is not None or task.second_reader is not None:
                     questions.append(facts)
@@ -186,8 +170,11 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         write_json(name(ANALYSIS_SUFFIX), analysis, together)
     if circular is None:  # those of an earlier version are out of date beside the new samples
         rotations.unlink(missing_ok=True)
-    derived = [*sheets, score_file, samples, rotations, name(ANALYSIS_SUFFIX)]
-    _show_as_newest(task, derived, is_partial=is_partial)
+    _show_as_newest(
+        task,
+        [*sheets, score_file, samples, rotations, name(ANALYSIS_SUFFIX)],
+        is_partial=is_partial,
+    )
     return Scored(
         analysis=analysis,
         scorer=scorer,
@@ -197,6 +184,28 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         rotation_errors=rotation_errors,
         checksums=checksums_of([samples, rotations, score_file, name(ANALYSIS_SUFFIX)]),
     )
+
+
+def _judged(task: ScoringTask, scorer: Scorer, record: Record) -> ScoredSample:
+    """Return a sample with its verdict, and with what a second reader made of it."""
+    scored = scorer.judge(record)
+    return scored if task.second_reader is None else task.second_reader.beside(record, scored)
+
+
+def _head(task: ScoringTask, view: LogView, *, is_partial: bool) -> dict[str, Any]:
+    """Return the first line of the samples file, and of the analysis."""
+    head = {
+        "kind": "head",
+        "format": SAMPLES_FORMAT,
+        "dataset": task.name,
+        "level": task.data.benchmark.level,
+        "model": task.folder.model,
+        "mode": task.data.mode,
+        "partial": is_partial,
+        "sealed": True,
+    }
+    protocol = view.run.get("protocol", SINGLE)
+    return head if protocol == SINGLE else {**head, "protocol": protocol}
 
 
 def _second_reading(

@@ -55,18 +55,18 @@ def notebook(cells: Sequence[str | Mapping[str, object]]) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def _cell(number: int, given: str | Mapping[str, object]) -> dict[str, object]:
-    if isinstance(given, str):
-        is_text = given[0] in "#*" or given[0].isupper()
-        given = {"type": "markdown" if is_text else "code", "source": given}
+def _cell(number: int, content: str | Mapping[str, object]) -> dict[str, object]:
+    if isinstance(content, str):
+        is_text = content[0] in "#*" or content[0].isupper()
+        content = {"type": "markdown" if is_text else "code", "source": content}
     cell: dict[str, object] = {
-        "cell_type": given["type"],
+        "cell_type": content["type"],
         "id": f"cell-{number}",
-        "metadata": {"tags": given["tags"]} if "tags" in given else {},
-        "source": str(given["source"]).splitlines(keepends=True),
+        "metadata": {"tags": content["tags"]} if "tags" in content else {},
+        "source": str(content["source"]).splitlines(keepends=True),
     }
-    if given["type"] == "code":
-        output = given.get("output")
+    if content["type"] == "code":
+        output = content.get("output")
         cell["execution_count"] = number if output else None
         cell["outputs"] = [_output(str(output))] if output else []
     return cell

@@ -153,9 +153,10 @@ class Lab(LabApp):  # type: ignore[misc]
     def initialize_handlers(self) -> None:
         """Put the handlers of episodes in the place of the common ones."""
         super().initialize_handlers()
-        own = {SettingsHandler: EpisodeSettings, WorkspacesHandler: EpisodeWorkspaces}
+        of_episodes = {SettingsHandler: EpisodeSettings, WorkspacesHandler: EpisodeWorkspaces}
         self.handlers[:] = [
-            (pattern, own.get(handler, handler), *rest) for pattern, handler, *rest in self.handlers
+            (pattern, of_episodes.get(handler, handler), *rest)
+            for pattern, handler, *rest in self.handlers
         ]
 
 

@@ -117,13 +117,13 @@ def _frames(page: Page) -> list[Frame]:
 
     A frame that is not to be seen draws nothing, and would be waited for in vain.
     """
-    own, *frames = page.frames
+    main_frame, *frames = page.frames
     others = [
         frame
         for frame in frames
-        if frame.url.startswith("http") and urlsplit(frame.url)[:2] != urlsplit(own.url)[:2]
+        if frame.url.startswith("http") and urlsplit(frame.url)[:2] != urlsplit(main_frame.url)[:2]
     ]
-    return [own, *(frame for frame in others if frame.frame_element().is_visible())]
+    return [main_frame, *(frame for frame in others if frame.frame_element().is_visible())]
 
 
 def settle(page: Page, requests: Requests) -> bool:

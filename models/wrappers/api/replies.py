@@ -133,8 +133,8 @@ def tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
 
 def token_counts(usage: Any) -> dict[str, int]:
     """Return the token counts as the server names them, and by the names that are summed up."""
-    named = usage.items() if isinstance(usage, Mapping) else ()
-    counts = {name: count for name, count in named if isinstance(count, int)}
+    items = usage.items() if isinstance(usage, Mapping) else ()
+    counts = {name: count for name, count in items if isinstance(count, int)}
     for name, other in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")):
         if other in counts:
             counts.setdefault(name, counts[other])
