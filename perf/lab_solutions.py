@@ -34,12 +34,14 @@ def problems_of(world: Any, task: Any, way: int) -> list[str]:
         return [f"{type(error).__name__}: {error}"]
 
 
-def chosen(seeds: Sequence[int], pattern: str, ways: str) -> list[tuple[Any, int]]:
+def chosen(
+    seeds: Sequence[int], pattern: str, ways: str, levels: Sequence[str] = ("L3", "L4")
+) -> list[tuple[Any, int]]:
     """Return tasks with the numbers of their solutions."""
     return [
         (task, way)
         for seed in seeds
-        for level in ("L3", "L4")
+        for level in levels
         for task in tasks(level, [seed])
         if fnmatch.fnmatch(task["id"], pattern)
         for way in numbers(task, ways)
@@ -54,10 +56,11 @@ def main() -> int:
     )
     parser.add_argument("--seeds", type=seed_range, default=range(1), help="one, or first-last")
     parser.add_argument("--tasks", default="*", help="their names, * for any text")
+    parser.add_argument("--levels", nargs="+", default=["L3", "L4"])
     parser.add_argument("--ways", choices=("first", "other", "all"), default="all")
     parser.add_argument("--shots", help="a folder that keeps the screenshots")
     arguments = parser.parse_args()
-    solutions = chosen(arguments.seeds, arguments.tasks, arguments.ways)
+    solutions = chosen(arguments.seeds, arguments.tasks, arguments.ways, arguments.levels)
     begun_s = time.monotonic()
     unsolved = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
-"""Stops a run of L3 and L4 in the office at random moments, and starts it again.
+"""Stops a run of L3 and L4 at random moments, and starts it again.
 
-    python -m perf.live_kills [--kills 20] [--interrupts 3] [--seed 0]
+    python -m perf.live_kills [--suite office|jupyterlab] [--kills 20] [--interrupts 3] [--seed 0]
 
 Eight episodes in two browsers. The server says what the oracles do, in every second task but for
 the last action. A moment is a request and up to a second after it. The same command again must ask
@@ -28,33 +28,41 @@ from typing import Any
 import psutil
 
 from benchmarks.worlds.actions import Action
-from benchmarks.worlds.office import suite
-from benchmarks.worlds.office.tasks import tasks
+from benchmarks.worlds.jupyterlab import suite as lab_suite
+from benchmarks.worlds.jupyterlab.tasks import tasks as lab_tasks
+from benchmarks.worlds.office import suite as office_suite
+from benchmarks.worlds.office.tasks import tasks as office_tasks
+from tests.support.lab_oracle import LabOracle
 from tests.support.mock_server import MockServer, Reply, Request
 from tests.support.office_oracle import Oracle
 from tests.support.runs import api_model
 from tests.support.stage import Stage, read_log_lines
 
+SUITES: dict[str, tuple[Any, Any, Any]] = {
+    "office": (office_suite, office_tasks, Oracle),
+    "jupyterlab": (lab_suite, lab_tasks, LabOracle),
+}
 LEVELS = {"GUITaskAutomation": "L3", "GUITaskCollaboration": "L4"}
 EPISODES, PATIENCE_S = 4, 10.0  # of each level; until nothing may be left
 SUBREAPER = 36  # for prctl: what a killed run leaves behind becomes a child of this process
 
 
-def scripts_of(level: str, shots: Path) -> tuple[list[str], dict[str, list[Action]]]:
+def scripts_of(name: str, level: str, shots: Path) -> tuple[list[str], dict[str, list[Action]]]:
     """The tasks of a level with the shortest oracles, and what to do in each, by its goal."""
+    suite, tasks, oracle_class = SUITES[name]
     able = sorted(
-        (task for task in tasks(level, [0]) if task["expect"]),
+        (task for task in tasks(level, [0]) if task["expect"] or task.get("edits")),
         key=lambda task: len(str(task["oracle"])),
     )[:EPISODES]
     scripts, world = {}, suite.open_world(shots)
     for number, task in enumerate(able):
         world.reset(task)
-        oracle = Oracle(world)
+        oracle = oracle_class(world)
         oracle.play(task["oracle"])
         half = [*oracle.actions[:-2], Action("done")]
         scripts[task["goal"]] = half if number % 2 else oracle.actions
     world.close()
-    return [f"office/{task['id']}" for task in able], scripts
+    return [f"{name}/{task['id']}" for task in able], scripts
 
 
 def where(request: Request) -> tuple[str, int]:
@@ -141,13 +149,14 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     for option, usual in (("--kills", 20), ("--interrupts", 3), ("--seed", 0)):
         parser.add_argument(option, type=int, default=usual)
+    parser.add_argument("--suite", choices=SUITES, default="office")
     given = parser.parse_args()
     chance, data, scripts = random.Random(given.seed), {}, dict[str, list[Action]]()
     moments = [signal.SIGKILL] * given.kills + [signal.SIGINT] * given.interrupts
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory() as name:
         for dataset, level in LEVELS.items():
-            tasks, of_level = scripts_of(level, Path(name))
+            tasks, of_level = scripts_of(given.suite, level, Path(name))
             data[dataset], scripts = {"tasks": tasks}, scripts | of_level
 
         def reply(request: Request) -> Reply:

@@ -9,6 +9,7 @@ actions alone, as an agent does. Its steps:
     ["menu", title, item, ...]     chooses from a menu of the menu bar, and its submenus
     ["click.<kind>", text]         clicks an element of `KINDS` by its text, or its number
     ["double.<kind>", text], ["right.<kind>", text]
+    ["cell", number]               selects a cell of a notebook
     ["keys", "ctrl+s"], ["type", text], ["drag.<kind>", text, to kind, to text]
     ["done"], ["answer", text], ["fail"]
 
@@ -27,13 +28,19 @@ from tests.support.office_oracle import Oracle
 
 KINDS = {
     "file": ".jp-DirListing-item",
+    "listing": ".jp-DirListing-content",
     "line": ".jp-FileEditor .cm-line",
     "cell": ".jp-Notebook .jp-Cell",
+    "heading": ".jp-Notebook .jp-RenderedMarkdown h1",
     "prompt": ".jp-Notebook .jp-Cell .jp-InputPrompt",
     "codeline": ".jp-Notebook .cm-line",
     "menu": ".lm-MenuBar-item",
     "item": ".lm-Menu-item",
     "button": ".jp-Dialog-button",
+    "home": ".jp-BreadCrumbs-home",
+    "search": ".jp-DocumentSearch-overlay textarea, .jp-DocumentSearch-overlay button",
+    "command": ".lm-CommandPalette-item",
+    "section": ".jp-Collapse-header",
     "tab": "#jp-main-dock-panel .lm-TabBar-tab",
     "field": "input, select, textarea",
     "labelled": "button, jp-button, a, label, [role=tab], [title], [aria-label]",
@@ -41,7 +48,7 @@ KINDS = {
 FIND = """([selector, text]) => {
   const isVisible = (item) => item.checkVisibility({visibilityProperty: true})
     && item.getBoundingClientRect().width > 0;
-  const textsOf = (item) => [item.innerText, item.title, item.ariaLabel, item.placeholder]
+  const textsOf = (item) => [item.innerText, item.textContent, item.title, item.ariaLabel, item.placeholder]
     .map((value) => (value ?? "").trim());
   const items = [...document.querySelectorAll(selector)].filter(isVisible);
   const hits = typeof text === "number" ? items.slice(text - 1, text) : [
@@ -106,6 +113,11 @@ class LabOracle:
     def _file(self, name: str) -> None:
         self._point("click", "file", name)
 
+    def _cell(self, number: int) -> None:
+        """Select a cell, in command mode."""
+        self._point("click", "cell", number)
+        self._keys("escape")
+
     def _open(self, path: str) -> None:
         for name in path.strip("/").split("/"):
             self._point("double", "file", name)
@@ -118,5 +130,5 @@ class LabOracle:
     def _keys(self, keys: str) -> None:
         self._act(Action("key", keys=tuple(keys.split("+"))))
 
-    def _type(self, text: str) -> None:
-        self._act(Action("type", text=text))
+    def _type(self, text: Any) -> None:
+        self._act(Action("type", text=str(text)))

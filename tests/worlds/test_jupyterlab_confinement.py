@@ -168,7 +168,8 @@ def test_a_notebook_s_cells_that_are_run_and_scripts_that_are_trusted_do_nothing
     ]
     world = open_world(tmp_path)
     try:
-        world.reset({"files": {"a.ipynb": json.dumps(trusted)}, "open": "a.ipynb"})
+        files = {"a.ipynb": json.dumps(trusted)}
+        world.reset({"apps": ["jupyterlab"], "files": files, "open": "a.ipynb"})
         oracle = LabOracle(world)
         oracle.play([["click.button", "No Kernel"], ["menu", "Run", "Run All Cells"]])
         world.step(Action("key", keys=("ctrl", "shift", "c")))

@@ -14,7 +14,19 @@ from tests.support.lab_oracle import LabOracle
 
 LEVELS = ("L3", "L4")
 EVERY = {task["id"]: task for level in LEVELS for task in tasks(level, [0])}
-PLAYED = (("file_rename", 0), ("text_line_add", 1))
+PLAYED = (
+    ("file_move", 1),
+    ("file_new_with_text", 0),
+    ("text_replace_whole_word", 0),
+    ("text_comment_line", 0),
+    ("cell_move_up", 1),
+    ("cells_merge", 0),
+    ("cell_split", 1),
+    ("cell_tag", 0),
+    ("setting_autosave", 1),
+    ("mail_review_of_notebook", 0),
+    ("notebook_total_to_sheet", 1),
+)
 """Solutions that have most kinds of steps; `perf.lab_solutions` plays all."""
 
 

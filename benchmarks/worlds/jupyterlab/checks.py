@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,6 @@ from benchmarks.worlds.jupyterlab.lab import State
 
 SAME_METADATA = {
     "collapsed",
-    "editable",
     "execution",
     "jp-MarkdownHeadingCollapsed",
     "jupyter",
@@ -25,6 +25,8 @@ SAME_METADATA = {
     "trusted",
 }
 """Metadata of cells that say how they are shown, or come and go by themselves."""
+NO_METADATA: tuple[Any, ...] = ([], True, {"slide_type": ""})
+"""Values that mean the same as none; the property inspector writes them when it is opened."""
 MAX_DESCRIPTION = 200  # characters
 Tree = dict[str, Any]  # by path: lines of a text, cells of a notebook, values of a setting
 Edit = Sequence[Any]
@@ -36,7 +38,7 @@ def tree_of(state: State) -> Tree:
     for path, text in state["settings"].items():
         if not path.endswith("/"):
             name = path.replace("/", ":").replace(".jupyterlab-settings", "")
-            tree[f"settings:{name}"] = _settings(text)
+            tree[f"settings:{name}"] = json.loads(text)
     return {path: content for path, content in tree.items() if content != {}}
 
 
@@ -52,14 +54,17 @@ def _content(path: str, text: str) -> Any:
 
 
 def _lines(text: str) -> list[str]:
-    return "\n".join(line.rstrip() for line in text.splitlines()).rstrip("\n").split("\n")
+    """Return the lines of a text; in rows of Markdown tables without the spaces around cells."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    lines = [re.sub(r"\s*\|\s*", "|", line) if line[:1] == "|" else line for line in lines]
+    return "\n".join(lines).rstrip("\n").split("\n")
 
 
 def _cell(cell: Mapping[str, Any]) -> dict[str, Any]:
     metadata = {
         name: value
         for name, value in cell.get("metadata", {}).items()
-        if name not in SAME_METADATA and value != []
+        if name not in SAME_METADATA and value not in NO_METADATA
     }
     return {
         "type": cell["cell_type"],
@@ -67,12 +72,6 @@ def _cell(cell: Mapping[str, Any]) -> dict[str, Any]:
         "outputs": cell.get("outputs", []),
         **metadata,
     }
-
-
-def _settings(text: str) -> Any:
-    import json5
-
-    return json5.loads(text) if text.strip() else {}
 
 
 # -- what a task expects ---------------------------------------------------------------------------
@@ -111,6 +110,18 @@ def _write(tree: Tree, path: str, content: str | list[Any]) -> None:
 def _append(tree: Tree, path: str, text: str) -> None:
     """Add lines to the end of a file."""
     _at(tree, path).extend(_lines(text))
+
+
+def _line_delete(tree: Tree, path: str, beginning: str) -> None:
+    """Remove the only line of a file that begins so."""
+    lines = _at(tree, path)
+    [line] = [line for line in lines if line.startswith(beginning)]
+    lines.remove(line)
+
+
+def _table_add(tree: Tree, path: str, line: int, values: list[Any]) -> None:
+    """Have a row after a line in a Markdown table."""
+    _at(tree, path).insert(line, "|".join(["", *map(str, values), ""]))
 
 
 def _replace(tree: Tree, path: str, old: str, new: str) -> None:
@@ -176,8 +187,9 @@ def _cell_tag(tree: Tree, path: str, number: int, tags: list[str]) -> None:
         cell["tags"] = tags
 
 
-def _outputs_clear(tree: Tree, path: str) -> None:
-    for cell in _at(tree, path):
+def _outputs_clear(tree: Tree, path: str, number: int | None = None) -> None:
+    """Remove the outputs of a cell, or of all."""
+    for cell in _at(tree, path)[slice(number and number - 1, number)]:
         cell["outputs"] = []
 
 
@@ -198,6 +210,8 @@ EDITS: Mapping[str, Callable[..., None]] = {
     "folder": _folder,
     "write": _write,
     "append": _append,
+    "line.delete": _line_delete,
+    "table.add": _table_add,
     "replace": _replace,
     "cell.move": _cell_move,
     "cell.delete": _cell_delete,
@@ -229,7 +243,11 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> Tree:
 
 def compare(edits: Sequence[Edit], before: State, after: State) -> list[tuple[bool, str]]:
     """Return a line for each file and setting that differs or should: as expected or not."""
-    start, end = tree_of(before), tree_of(after)
+    return compare_trees(edits, tree_of(before), tree_of(after))
+
+
+def compare_trees(edits: Sequence[Edit], start: Tree, end: Tree) -> list[tuple[bool, str]]:
+    """Return the same for trees."""
     comparisons = [
         _comparison(start, edited(start, chosen), end) for chosen in _alternatives(edits)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 from utils.contracts import WorldError
 
 SERVER = Path(__file__).parent / "lab_server.py"
+SETTINGS = SERVER.with_name("settings.json")
 OLD = 1772442000  # when the files of a task were last changed: Monday, 2 March 2026, 09:00 UTC
 CHECKPOINTS = ".ipynb_checkpoints"
 Files = dict[str, str]  # text by path; a folder has a slash at its end, and no text
@@ -48,7 +50,8 @@ class Lab:
         )
         self.pid = self._process.pid
         assert self._process.stdout is not None
-        port = self._process.stdout.readline().strip()
+        port, _, schemas = self._process.stdout.readline().strip().partition(" ")
+        self._schemas = Path(schemas)
         if not port.isdecimal():
             self.close()
             raise WorldError("JupyterLab did not start; try: jupyter lab --no-browser", "")
@@ -56,7 +59,8 @@ class Lab:
 
     def new_episode(self, files: Mapping[str, str]) -> LabEpisode:
         """Make the folder of an episode with the files of a task."""
-        return LabEpisode(self.url, self.folder / "episodes" / secrets.token_hex(16), files)
+        folder = self.folder / "episodes" / secrets.token_hex(16)
+        return LabEpisode(self.url, folder, files, self._schemas)
 
     def close(self) -> None:
         """End the server, which deletes its folder."""
@@ -70,8 +74,9 @@ class Lab:
 class LabEpisode:
     """The folder of one episode, and the address that shows it."""
 
-    def __init__(self, url: str, folder: Path, files: Mapping[str, str]) -> None:
+    def __init__(self, url: str, folder: Path, files: Mapping[str, str], schemas: Path) -> None:
         self._url = url
+        self._schemas = schemas
         self._folder = folder
         self.files = root = folder / "files"
         root.mkdir(parents=True)
@@ -93,11 +98,37 @@ class LabEpisode:
 
     def dump(self) -> State:
         """Return all files and settings as they are now."""
-        return {name: _texts(self._folder / name) for name in ("files", "settings")}
+        settings = _texts(self._folder / "settings").items()
+        changed = {path: _changed(path, text, self._schemas) for path, text in settings}
+        return {"files": _texts(self.files), "settings": changed}
 
     def close(self) -> None:
         """Delete the folder."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _changed(path: str, text: str, schemas: Path) -> str:
+    """Return the settings in a text that are not what they are anyway, as JSON.
+
+    The settings editor writes all of a plugin, with a toolbar's buttons that come from elsewhere.
+    """
+    import json5
+
+    if path.endswith("/"):
+        return ""
+    name = path.removesuffix(".jupyterlab-settings")
+    schema = json.loads((schemas / f"{name}.json").read_text(encoding="utf-8"))
+    defaults = {key: entry.get("default") for key, entry in schema["properties"].items()}
+    overrides = json.loads(SETTINGS.read_text(encoding="utf-8"))
+    defaults |= overrides.get(":".join(name.rsplit("/", 1)), {})
+    values = json5.loads(text) if text.strip() else {}
+    return json.dumps(
+        {
+            key: value
+            for key, value in values.items()
+            if key != "toolbar" and value != defaults.get(key)
+        }
+    )
 
 
 def _texts(root: Path) -> Files:

@@ -2,8 +2,9 @@
 
     python -I lab_server.py FOLDER
 
-It prints its port, and ends with its standard input: a run that was killed leaves no server. The
-folder is deleted then. An episode is a subfolder of `FOLDER/episodes`, whose name is its token:
+It prints its port and the folder with the schemas of settings, and ends with its standard input: a
+run that was killed leaves no server. The folder is deleted then. An episode is a subfolder of
+`FOLDER/episodes`, whose name is its token:
 
     files/        what JupyterLab shows as its root
     settings/     what the user has set
@@ -16,7 +17,6 @@ terminal: nothing in the list starts one, and what would start one refuses too.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -39,6 +39,7 @@ from traitlets.config import Config
 
 NOW = datetime(2026, 3, 9, 9, tzinfo=UTC)  # of the office; what was saved since then was saved now
 COOKIE = "episode"
+SETTINGS = Path(__file__).with_name("settings.json")  # what differs from JupyterLab's own
 ALLOWED = {
     "GET": r"/(lab|lab/(tree|workspaces)/.*|static/.*|lab/extensions/.*|favicon.ico"
     r"|lab/api/(settings|workspaces|themes|translations)(/.*)?"
@@ -49,18 +50,6 @@ ALLOWED = {
     "DELETE": r"/(api/contents|lab/api/workspaces)/.*",
 }
 """Paths of the requests that are answered, by method: what a JupyterLab without kernels needs."""
-SETTINGS = {
-    "@jupyterlab/apputils-extension:notification": {
-        "fetchNews": "false",
-        "checkForUpdates": False,
-        "doNotDisturbMode": True,
-    },
-    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
-    "@jupyterlab/notebook-extension:tracker": {"autoStartDefaultKernel": False},
-    "@jupyterlab/codemirror-extension:plugin": {"defaultConfig": {"cursorBlinkRate": 0}},
-}
-"""What differs from JupyterLab's own settings: nothing is asked from elsewhere, saved unasked, or
-blinks, so that an episode's end depends on its actions alone."""
 
 
 class Episodes(IdentityProvider):
@@ -148,11 +137,13 @@ class Lab(LabApp):  # type: ignore[misc]
     """JupyterLab with settings and workspaces for each episode, and no other extension."""
 
     serverapp_class = Server
+    schemas_folder = ""
     load_other_extensions = False
 
     def initialize_handlers(self) -> None:
         """Put the handlers of episodes in the place of the common ones."""
         super().initialize_handlers()
+        type(self).schemas_folder = self.schemas_dir
         of_episodes = {SettingsHandler: EpisodeSettings, WorkspacesHandler: EpisodeWorkspaces}
         self.handlers[:] = [
             (pattern, of_episodes.get(handler, handler), *rest)
@@ -171,7 +162,7 @@ def config() -> Config:
     app_settings = FOLDER / "app_settings"
     for folder in (EPISODES, root, app_settings):
         folder.mkdir(parents=True)
-    (app_settings / "overrides.json").write_text(json.dumps(SETTINGS))
+    (app_settings / "overrides.json").write_text(SETTINGS.read_text())
     return Config(
         {
             "ServerApp": {
@@ -219,7 +210,8 @@ def main() -> None:
     """Serve until standard input ends."""
     server = Lab.initialize_server(argv=[], config=config())
     threading.Thread(target=end_with_input, daemon=True).start()
-    server.io_loop.add_callback(print, server.port, flush=True)  # once it listens
+    # Once it listens:
+    server.io_loop.add_callback(print, server.port, Lab.schemas_folder, flush=True)
     server.start()
 
 

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.worlds.jupyterlab.lab import SERVER, lab_problems
+from benchmarks.worlds.jupyterlab.lab import SERVER, SETTINGS, lab_problems
 from benchmarks.worlds.jupyterlab.tasks import names
 from benchmarks.worlds.jupyterlab.tasks import tasks as tasks_with_solutions
 from benchmarks.worlds.jupyterlab.world import LabWorld
@@ -32,14 +32,14 @@ def tasks(
 
 
 def world_data() -> list[str]:
-    """Return the releases that are shown, and the server's own code, which runs by itself."""
+    """Return the releases that are shown, the server's own code and its settings."""
     releases = []
     for package in ("jupyterlab", "jupyter_server"):
         try:
             releases.append(version(package))
         except PackageNotFoundError:
             return []
-    return [*releases, SERVER.read_text(encoding="utf-8")]
+    return [*releases, *(path.read_text(encoding="utf-8") for path in (SERVER, SETTINGS))]
 
 
 def problems() -> list[str]:
