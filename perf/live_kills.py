@@ -67,9 +67,9 @@ def scripts_of(name: str, level: str, shots: Path) -> tuple[list[str], dict[str,
 
 def where(request: Request) -> tuple[str, int]:
     """The goal of the episode that a request is of, and its step, from 1."""
-    found = re.search(r"^Task: (.*?)\n\n.*\(step (\d+) of", request.text, re.MULTILINE | re.DOTALL)
+    found = re.search(r"^Task: (.*)", request.text, re.MULTILINE)
     assert found, request.text
-    return found[1], int(found[2])
+    return found[1], 1 + len(re.findall(r"^Action: \w+\(", request.text, re.MULTILINE))
 
 
 def finished(stage: Stage) -> list[str]:

@@ -89,8 +89,7 @@ def ask(latency_s: float, worlds: int, episodes: int) -> tuple[float, float]:
 
     def answer(request: Request) -> Reply:
         now_s = time.monotonic()
-        found = re.search(r"\(step (\d+) of", request.text)
-        step = int(found[1]) if found else 1
+        step = 1 + len(re.findall(r"^Action: \w+\(", request.text, re.MULTILINE))
         if step == 1:
             begun.append(now_s)
         time.sleep(max(0.0, now_s + latency_s - time.monotonic()))

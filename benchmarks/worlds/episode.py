@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -28,9 +29,18 @@ MAX_CRASHES = 2  # of an episode's world by an action of the model: then it is t
 MAX_UNPARSED_IN_A_ROW = 3  # replies without an action: then the episode is over
 LONGEST_REPLY = 4000  # characters that are shown to people
 LONGEST_QUOTE = 160  # characters of a reply without an action, where an episode is shown
+TOKENS = ("prompt_tokens", "completion_tokens")
 NO_ACTION = "No action could be read in this reply"
 UNCHANGED = "The screen did not change."
 NOT_DONE = "Not done, because the action before it failed."
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """After what an episode is over, whatever has been done."""
+
+    max_steps: int
+    max_tokens: int | None = None  # of all requests and replies; None: any number
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +146,11 @@ class EpisodeResult:
     text: str = ""  # of the trajectory, for people
     error: UserFunctionError | None = None
 
+    @property
+    def action_count(self) -> int:
+        """Return how many actions were done."""
+        return sum(len(step["actions"]) for step in self.trajectory)
+
     @classmethod
     def of(cls, trajectory: Trajectory, outcome: Outcome) -> EpisodeResult:
         """Return the result of an episode whose world was judged to be in `outcome`."""
@@ -187,7 +202,7 @@ def play(
     world: World,
     prompt_of: PromptOf,
     parse_reply: Callable[[Generation, Line, WH], ParsedReply],
-    max_steps: int,
+    limits: Limits,
 ) -> Generator[Prompt, Generation, Trajectory]:
     """Yield the prompts of an episode that has begun; each is sent the model's response.
 
@@ -199,14 +214,17 @@ def play(
         world: where to act.
         prompt_of: makes the prompt of a line.
         parse_reply: reads a response, given the line of its prompt and the size of the screen.
-        max_steps: after which the episode is over.
+        limits: after which the episode is over.
     """
     steps: list[Step] = []
     unparsed_in_a_row = 0
-    while len(steps) < max_steps:
+    token_count = 0
+    max_tokens = math.inf if limits.max_tokens is None else limits.max_tokens
+    while len(steps) < limits.max_steps and token_count < max_tokens:
         screen_wh = read_header(observation.image).wh
-        state = state_of(line, observation.image, screen_wh, steps, max_steps)
+        state = state_of(line, observation.image, screen_wh, steps, limits.max_steps)
         generation = yield replace(prompt_of(state), image=observation.image)
+        token_count += sum(generation.usage.get(kind) or 0 for kind in TOKENS)
         parsed = parse_reply(generation, state, screen_wh)
         step = Step(
             observation,
@@ -305,18 +323,6 @@ def parse_response(
         if isinstance(error.__cause__, NoAction):
             return ParsedReply(problem=str(error.__cause__))
         return ParsedReply(error=error)
-
-
-def history_text(history: Sequence[Line]) -> str:
-    """Return what was done so far and what came of it, one line a step."""
-    lines = []
-    for number, step in enumerate(history, 1):
-        calls = "; ".join(step["actions"]) or "(no action)"
-        text = f"{number}. {calls}"
-        if step["note"]:
-            text += f" - {step['note']}"
-        lines.append(text)
-    return "\n".join(lines)
 
 
 def _without_defaults(action: Action) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.dialects import better_parser, parse_actions
 from benchmarks.worlds.episode import (
     EpisodeResult,
+    Limits,
     Trajectory,
-    history_text,
     parse_response,
     play,
     state_of,
@@ -29,6 +29,7 @@ from benchmarks.worlds.suites import (
     Task,
     ids_of,
     is_requested,
+    no_applications,
     problems_of,
     suites_of,
     tasks_of,
@@ -40,6 +41,7 @@ from utils.contracts import (
     Generation,
     Judgement,
     Line,
+    Message,
     ParseFunction,
     Prompt,
     PromptOf,
@@ -55,10 +57,10 @@ from utils.functions.fingerprints import READING, code_digest, digest
 from utils.images import read_header
 from utils.text import did_you_mean
 
-SYSTEM_PROMPT = """You operate a computer. You are given a task and a screenshot of the screen as it is now, and you say what to do next. The next screenshot shows what came of it.
+SYSTEM_PROMPT = """You operate a computer to do a task. You get a screenshot, say what to do, and get the next one, with a note on an action where there is something to say about it.
 
-Reply with two lines:
-Thought: what you see and what to do next, in one or two sentences.
+Reply with a thought and with one action or up to 8, each on a line of its own:
+Thought: what you see, what of it you will need later, and what to do next
 Action: one of the actions below
 
 click(x, y)    double_click(x, y)    triple_click(x, y)    right_click(x, y)    long_press(x, y)
@@ -74,7 +76,12 @@ answer("text")             # the answer to a question; ends the task
 done()                     # the task is completed; ends it
 fail("why")                # the task cannot be completed; ends it
 
-x and y are fractions of the width and height of the screenshot: 0.000 is its left or upper edge, 1.000 its right or lower edge."""  # noqa: E501
+x and y are fractions of the width and height of the screenshot: 0.000 is its left or upper edge, 1.000 its right or lower edge. Keys are characters and ctrl, alt, shift, meta, enter, tab, escape, backspace, delete, insert, space, up, down, left, right, home, end, pageup, pagedown, f1 to f12.
+
+Actions are done in order, up to the first that fails. You see the latest screenshots only, but all of your replies: what you will need later must stand in a thought."""  # noqa: E501
+APPLICATIONS = "The applications: {names}."
+OMITTED = "(The screenshot of this step is no longer shown.)"
+NO_REPLY = "(no reply)"
 TASK_COLUMNS = ("task_id", "seed", "instruction", "platform", "category", "index")
 """Columns of a line that the per-sample file has, too."""
 
@@ -88,7 +95,9 @@ class LiveSettings:
     seeds: Sequence[int] = (0,)
     platforms: Sequence[str] = ()  # none: all
     tasks: Sequence[str] = ()  # ids, with * for any text; none: all
-    history_images: int = 0  # earlier screenshots that a default prompt shows
+    history_images: int = 2  # earlier screenshots that a default prompt shows
+    tell_steps: bool = False  # whether a default prompt says how many steps are left
+    max_tokens_per_episode: int | None = None  # of all its requests and replies; None: any number
 
 
 class LiveBenchmark(Benchmark):
@@ -106,6 +115,7 @@ class LiveBenchmark(Benchmark):
         "apps",
         "success",
         "steps",
+        "action_count",
         "ended",
         "checks",
         "actions",
@@ -165,16 +175,18 @@ class LiveBenchmark(Benchmark):
         return {name: world_digest(suite) for name, suite in self.suites.items() if name in used}
 
     def rules_digest(self) -> str:
-        """Return a hash of how every episode goes: the loop, the default prompt's text and images.
+        """Return a hash of how every episode goes: the loop, and how the default prompt is made.
 
         What the prompt says besides is in the run's request hashes; what reads replies belongs to
         the model's run.
         """
         codes = [
             code_digest(function, also=READING)
-            for function in (play, parse_response, type(self).user_text, type(self).images_of)
+            for function in (play, parse_response, type(self).build_prompt)
         ]
-        return digest([codes, self.settings.max_steps, self.settings.history_images])
+        settings = self.settings
+        rules = [settings.max_steps, settings.history_images, settings.tell_steps]
+        return digest([codes, rules, settings.max_tokens_per_episode])
 
     def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
         """Return the tasks that the config asks for; none of them is bad.
@@ -236,25 +248,40 @@ class LiveBenchmark(Benchmark):
         return list(problems)
 
     def user_text(self, line: Line) -> str:
-        """Return the task, what was done so far, and the question."""
-        text = f"Task: {line['instruction']}\n\n"
-        history = history_text(line.get("history", ()))
-        if history:
-            text += f"Your actions so far:\n{history}\n\n"
-        step = line.get("step", 1)
-        max_steps = line.get("max_steps", self.settings.max_steps)
-        text += f"This is the screen now (step {step} of at most {max_steps}). "
-        return text + "What do you do next?"
+        """Return the task."""
+        return f"Task: {line['instruction']}"
 
-    def images_of(self, line: Line) -> list[str]:
-        """Return earlier screenshots, as many as the config says, and the one of now."""
-        images: list[str] = []
-        count = self.settings.history_images
-        if count:
-            images = [step["image_path"] for step in line.get("history", ())[-count:]]
+    def build_prompt(
+        self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
+    ) -> list[Message]:
+        """Return the episode as a conversation: screens, the model's own whole replies, notes."""
+        messages = []
+        if use_system:
+            text = custom_system_prompt or self.system_prompt + self._applications(line)
+            messages.append(_text("system", text))
+        messages.append(_text("user", self.user_text(line)))
+        history = line.get("history", ())
+        for number, step in enumerate(history):
+            if number >= len(history) - self.settings.history_images:
+                messages.append(_image(step["image_path"]))
+            else:
+                messages.append(_text("user", OMITTED))
+            messages.append(_text("assistant", step["reply"] or NO_REPLY))
+            if step["note"]:
+                messages.append(_text("user", step["note"]))
         if "image_path" in line:
-            images.append(line["image_path"])
-        return images
+            messages.append(_image(line["image_path"]))
+        if self.settings.tell_steps:
+            max_steps = line.get("max_steps", self.settings.max_steps)
+            steps = f"This is step {line.get('step', 1)} of at most {max_steps}."
+            messages.append(_text("user", steps))
+        return messages
+
+    def _applications(self, line: Line) -> str:
+        """Return the sentence on the applications of a task's suite; "" if it names none."""
+        suite = self.suites.get(str(line["task_id"]).partition("/")[0])
+        names = getattr(suite, "applications", no_applications)(self.level)
+        return f"\n\n{APPLICATIONS.format(names=', '.join(names))}" if names else ""
 
     # -- episodes ---------------------------------------------------------------------------------
 
@@ -275,8 +302,9 @@ class LiveBenchmark(Benchmark):
         line = sample.line
         observation = world.reset(self._tasks[line["task_id"], line["seed"]])
         parse_reply = partial(parse_response, reading)
+        limits = Limits(line["max_steps"], self.settings.max_tokens_per_episode)
         trajectory: Trajectory = yield from play(
-            line, observation, world, prompt_of, parse_reply, line["max_steps"]
+            line, observation, world, prompt_of, parse_reply, limits
         )
         if trajectory.end_reason == "crash":
             outcome = Outcome(False, [(False, "the world goes on: an action made it fail, twice")])
@@ -335,6 +363,7 @@ class LiveBenchmark(Benchmark):
             "apps": ", ".join(line["apps"]),
             "success": int(result.success),
             "steps": result.step_count,
+            "action_count": result.action_count,
             "ended": result.end_reason,
             "actions": result.text,
             "checks": "\n".join(_check_line(is_met, text) for is_met, text in result.checks),
@@ -348,6 +377,7 @@ class LiveBenchmark(Benchmark):
             "task": line["task_id"],
             "apps": line["apps"],
             "steps": result.step_count,
+            "action_count": result.action_count,
             "ended": result.end_reason,
             "checks": result.checks,
             "trajectory": result.trajectory,
@@ -373,6 +403,14 @@ def _verdict_of(result: EpisodeResult) -> Verdict:
     if result.success:
         return Verdict.HIT
     return Verdict.UNPARSED if result.end_reason == "unread" else Verdict.MISS
+
+
+def _text(role: str, text: str) -> Message:
+    return {"role": role, "type": "text", "value": text}
+
+
+def _image(path: str) -> Message:
+    return {"role": "user", "type": "image", "value": path}
 
 
 def _check_line(is_met: bool, text: str) -> str:

@@ -8,6 +8,7 @@ A suite is a module with
     open_world(shots)    a new world, which saves its screenshots in the folder `shots`
     world_data()         what its worlds show or judge by besides their code: pages, say (optional)
     problems()           what is missing on this machine, one line each with what to do (optional)
+    applications(level)  the names that `open_app` takes, told in the default prompt (optional)
 
 or the class that a config names as `environment`: a world that is made with `shots`, with
 `tasks(level, seeds)`, and `problems` if there can be any, as static methods. A task is a dict with
@@ -65,6 +66,11 @@ class Suite(Protocol):
         """A new world; screenshots are saved in the folder `shots`."""
 
 
+def no_applications(level: str) -> Sequence[str]:  # noqa: ARG001 - in the form of a suite's
+    """Return no names: there is nothing to open, or nobody has said what."""
+    return ()
+
+
 def suites_of(level: str, environment: Any = None) -> dict[str, Suite]:
     """Return the suites of a level by name, or the user's environment alone."""
     if environment is not None:
@@ -72,6 +78,7 @@ def suites_of(level: str, environment: Any = None) -> dict[str, Suite]:
             "tasks": environment.tasks,
             "open_world": environment,
             "problems": getattr(environment, "problems", list),
+            "applications": getattr(environment, "applications", no_applications),
         }
         return {"environment": cast(Suite, SimpleNamespace(**offered))}
     return {

@@ -44,10 +44,9 @@ class Item(NamedTuple):
 
 
 def answer_task(text: str, lines: Sequence[TextLine]) -> str:
-    """Reply to a prompt of L3 or L4, in the words of the default one."""
-    task = text.rpartition("Task: ")[2].partition("\n\n")[0]
-    history = text.rpartition("Your actions so far:\n")[2] if "so far:\n" in text else ""
-    step = len(re.findall(r"^\d+\. ", history, re.MULTILINE))
+    """Reply to a prompt of L3 or L4: its texts and the replies so far, in the default words."""
+    task, _, history = text.partition("Task: ")[2].partition("\n")
+    step = len(re.findall("^Action: ", history, re.MULTILINE))
     # A long line that repeats the task is the task itself, as some environments show it.
     screen = [line for line in lines if line.text not in task or len(line.words) < 3]
     for item in [*_openers(task), *items_of(task)][step:]:

@@ -65,7 +65,9 @@ def test_the_shipped_configs_have_no_problems(name):
     assert set(reading.config.data) == {L1, L2}
 
 
-@pytest.mark.parametrize("name", ["live", "live_uitars", "live_tools", "live_openai"])
+@pytest.mark.parametrize(
+    "name", ["live", "live_default", "live_uitars", "live_qwen", "live_tools", "live_openai"]
+)
 def test_the_shipped_configs_of_agents_have_no_problems(name):
     environ = {"OPENAI_API_KEY": "sk-test-01234"}
     levels = {"GUITaskAutomation": "L3", "GUITaskCollaboration": "L4"}

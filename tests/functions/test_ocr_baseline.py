@@ -251,7 +251,6 @@ LETTER = "Write a mail to Ines Vega with the subject “Keys”."
     ],
 )
 def test_a_task_is_gone_through_name_by_name(lines, so_far, action):
-    listed = "".join(f"{number}. {entry}\n" for number, entry in enumerate(so_far, 1))
-    history = f"Your actions so far:\n{listed}\n" * bool(so_far)
-    reply = answer_task(f"Task: {LETTER}\n\n{history}This is the screen now.", lines)
+    history = "".join(f"Thought: a name.\nAction: {entry}\n" for entry in so_far)
+    reply = answer_task(f"Task: {LETTER}\n{history}", lines)
     assert reply.endswith(f"\nAction: {action}")

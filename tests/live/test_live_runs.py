@@ -97,28 +97,68 @@ def test_an_agent_that_solves_every_task_gets_them_all(bench):
     ]
 
 
-def test_each_prompt_has_the_task_the_screen_and_what_was_done_so_far(bench):
-    made = bench(tasks=["environment/two"], max_steps=9)
+def test_each_prompt_has_the_task_and_the_last_three_screens_between_all_replies(bench):
+    made = bench(tasks=["environment/none"], max_steps=5)
+    replies = [f"Thought: {word}.\nAction: wait(0)" for word in ("One", "Two", "Three", "Four")]
+    left = iter([*replies, 'Action: fail("no")'])
+    made.server.answer = lambda request: Reply(next(left))
     requests = made.run().requests
-    assert [len(request.pictures) for request in requests] == [1, 1, 1]
-    assert len({request.pictures[0] for request in requests}) == 3  # each shows what has changed
-    system, first, last = requests[0].text, requests[0].text, requests[-1].text
-    assert "Action: one of the actions below" in system
-    assert first.endswith(
-        "Task: Click the red box, then the green box.\n\nThis is the screen now "
-        "(step 1 of at most 9). What do you do next?"
-    )
-    assert last.endswith(
-        "Your actions so far:\n1. click(0.200, 0.200)\n2. click(0.500, 0.200)\n\n"
-        "This is the screen now (step 3 of at most 9). What do you do next?"
-    )
+    assert [len(request.pictures) for request in requests] == [1, 2, 3, 3, 3]
+    task, *conversation = requests[-1].text.split("Task: ")[1].splitlines()
+    assert task == "Click the purple box."
+    omitted = "(The screenshot of this step is no longer shown.)"
+    unchanged = "The screen did not change."
+    expected = [omitted, *replies[0].splitlines(), unchanged]
+    expected += [omitted, *replies[1].splitlines(), unchanged]
+    expected += [*replies[2].splitlines(), unchanged, *replies[3].splitlines(), unchanged]
+    assert conversation == expected
+    assert "of at most" not in requests[-1].text
 
 
-def test_earlier_screenshots_are_shown_on_demand(bench):
+def test_earlier_screenshots_are_shown_as_many_as_the_config_says(bench):
     made = bench(tasks=["environment/two"], history_images=1)
     pictures = [request.pictures for request in made.run().requests]
     assert [len(each) for each in pictures] == [1, 2, 2]
     assert [each[0] for each in pictures[1:]] == [each[-1] for each in pictures[:2]]
+
+
+def test_the_number_of_the_step_is_told_on_demand(bench):
+    made = bench(tasks=["environment/two"], max_steps=9, tell_steps=True)
+    texts = [request.text for request in made.run().requests]
+    assert [text.splitlines()[-1] for text in texts] == [
+        f"This is step {number} of at most 9." for number in (1, 2, 3)
+    ]
+
+
+def test_several_actions_are_done_up_to_the_first_that_fails(bench):
+    reply = """Thought: all at once.
+Action: click(0.2, 0.2)
+Action: wait(0)
+Action: open_app("Mail")
+Action: click(0.5, 0.2)
+Action: done()"""
+    left = iter([reply, "Action: click(0.5, 0.2)", "Action: done()"])
+    made = bench(lambda request: Reply(next(left)), tasks=["environment/two"])
+    ran = made.run()
+    notes = """wait(0): The screen did not change.
+open_app("Mail"): There is no application Mail
+click(0.500, 0.200): Not done, because the action before it failed.
+done(): Not done, because the action before it failed."""
+    assert ran.requests[1].text.endswith(f"{reply}\n{notes}")
+    came = episodes_of(made)["two"]["returned"]
+    assert (came["success"], came["ended"], came["steps"]) == (True, "done", 3)
+    assert [len(step["actions"]) for step in came["trajectory"]] == [3, 1, 1]
+    [row] = made.sheet(L3, "_result")
+    assert (row["steps"], row["action_count"]) == (3, 5)
+
+
+@pytest.mark.parametrize(("most", "steps"), [(10, 1), (11, 2), (20, 2), (30, 3), (1000, 5)])
+def test_an_episode_is_over_when_it_has_used_its_tokens(bench, most, steps):
+    made = bench(saying("Action: wait(0)"), tasks=["environment/one"], max_steps=5)
+    made.data[L3]["max_tokens_per_episode"] = most  # a request and its reply have 10
+    assert made.run().code == 0
+    came = episodes_of(made)["one"]["returned"]
+    assert (came["ended"], came["steps"]) == ("budget", steps)
 
 
 @pytest.mark.parametrize(
@@ -152,11 +192,14 @@ def test_a_reply_without_an_action_is_told_so(bench):
         ["Let me think.", "Action: tap(0.2, 0.2)", 'Action: open_app("Mail")', "Action: done()"]
     )
     made = bench(lambda request: Reply(next(replies)), tasks=["environment/one"])
-    history = made.run().requests[-1].text.partition("so far:\n")[2]
-    assert history.splitlines()[:3] == [
-        "1. (no action) - No action could be read in this reply",
-        "2. (no action) - No action could be read in this reply: unknown action 'tap'",
-        '3. open_app("Mail") - There is no application Mail',
+    conversation = made.run().requests[-1].text.partition("Task: ")[2]
+    assert conversation.splitlines()[2:] == [
+        "Let me think.",
+        "No action could be read in this reply",
+        "Action: tap(0.2, 0.2)",
+        "No action could be read in this reply: unknown action 'tap'",
+        'Action: open_app("Mail")',
+        "There is no application Mail",
     ]
 
 

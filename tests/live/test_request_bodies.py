@@ -1,9 +1,12 @@
 """What L3 and L4 send to a server: whole bodies of the first turns of an episode."""
 
+import json
 from base64 import b64encode
 
 import pytest
 
+from models.api_qwen_agent import MOBILE_USE
+from models.api_qwen_agent import SYSTEM as SYSTEM_OF_QWEN
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import Stage, read_log_lines
@@ -12,10 +15,10 @@ from tests.support.standin import ENVIRONMENT
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
 GOAL = "Click the red box, then the green box."
 
-SYSTEM = """You operate a computer. You are given a task and a screenshot of the screen as it is now, and you say what to do next. The next screenshot shows what came of it.
+SYSTEM = """You operate a computer to do a task. You get a screenshot, say what to do, and get the next one, with a note on an action where there is something to say about it.
 
-Reply with two lines:
-Thought: what you see and what to do next, in one or two sentences.
+Reply with a thought and with one action or up to 8, each on a line of its own:
+Thought: what you see, what of it you will need later, and what to do next
 Action: one of the actions below
 
 click(x, y)    double_click(x, y)    triple_click(x, y)    right_click(x, y)    long_press(x, y)
@@ -31,7 +34,9 @@ answer("text")             # the answer to a question; ends the task
 done()                     # the task is completed; ends it
 fail("why")                # the task cannot be completed; ends it
 
-x and y are fractions of the width and height of the screenshot: 0.000 is its left or upper edge, 1.000 its right or lower edge."""
+x and y are fractions of the width and height of the screenshot: 0.000 is its left or upper edge, 1.000 its right or lower edge. Keys are characters and ctrl, alt, shift, meta, enter, tab, escape, backspace, delete, insert, space, up, down, left, right, home, end, pageup, pagedown, f1 to f12.
+
+Actions are done in order, up to the first that fails. You see the latest screenshots only, but all of your replies: what you will need later must stand in a thought."""
 
 MOBILE = r"""You are a GUI agent. You are given a task and your action history, with screenshots. You need to perform the next action to complete the task. 
 ## Output Format
@@ -83,21 +88,13 @@ def user(*parts):
     }
 
 
-def now(step, *history):
-    so_far = "".join(f"{line}\n" for line in history)
-    return (
-        f"Task: {GOAL}\n\n"
-        + (f"Your actions so far:\n{so_far}\n" if history else "")
-        + f"This is the screen now (step {step} of at most 9). What do you do next?"
-    )
-
-
 # The third turn follows a reply without an action: the screen is that of the second one.
 HOUSE = ("Action: click(0.2, 0.2)", "Let me think.", "Action: done()")
+TASK = f"Task: {GOAL}"
 DEFAULT = [
-    [user(1, now(1))],
-    [user(2, now(2, "1. click(0.200, 0.200)"))],
-    [user(2, now(3, "1. click(0.200, 0.200)", f"2. (no action) - {NO_ACTION}"))],
+    [user(TASK, 1)],
+    [user(TASK, 1), said(HOUSE[0]), user(2)],
+    [user(TASK, 1), said(HOUSE[0]), user(2), said(HOUSE[1]), user(NO_ACTION, 2)],
 ]
 CLICK = "Thought: a box.\nAction: click(point='<point>64 36</point>')"
 UITARS_REPLIES = (CLICK, "Let me think.", "Thought: all done.\nAction: finished(content='')")
@@ -108,13 +105,13 @@ UITARS = [
 ]
 
 
-def bodies_of(home, level, replies, **model):
+def bodies_of(home, level, replies, parse_function="parse_uitars", **model):
     """Each request's body with the number of a screen in place of its bytes; the first ones."""
     left = iter(replies)
     with MockServer(lambda request: Reply(next(left))) as server:
         live = {"environment": ENVIRONMENT, "tasks": ["environment/two"], "max_steps": 9}
         if model:
-            live["parse_function"] = "benchmarks.worlds.dialects.parse_uitars"
+            live["parse_function"] = f"benchmarks.worlds.dialects.{parse_function}"
         made = Stage(home, server, {"m": api_model(server.url, **model)}, {level: live})
         ran = made.run()
     assert ran.code == 0, ran.output
@@ -168,9 +165,52 @@ def test_the_uitars_example_shows_five_screens_and_all_that_was_said(tmp_path):
     assert len(shown) == 5
 
 
-def example(level):
-    """What a config says of the example."""
+def example(level, name="uitars"):
+    """What a config says of an example."""
     return {
-        "custom_prompt": {level: "models.api_uitars.build_agent_prompt"},
+        "custom_prompt": {level: f"models.api_{name}.build_agent_prompt"},
         "kwargs": {"system_prompt": "model_default"},
     }
+
+
+def qwen_says(summary, **arguments):
+    call = json.dumps({"name": "mobile_use", "arguments": arguments})
+    return f"Action: {summary}\n<tool_call>\n{call}\n</tool_call>"
+
+
+def test_the_qwen_example_in_three_turns(tmp_path):
+    replies = [
+        qwen_says("Tap the red box.", action="click", coordinate=[200, 200]),
+        qwen_says("Wait.", action="wait", time=0),
+        qwen_says("All done.", action="terminate", status="success"),
+    ]
+    system = {"role": "system", "content": [text(SYSTEM_OF_QWEN.format(tool=MOBILE_USE))]}
+    task = f"Instruction: {GOAL}\n\nPrevious actions:\nNone"
+    first = [user(task, 1), said(replies[0])]
+    turns = [
+        [user(task, 1)],
+        [*first, user(2)],
+        [*first, user(2), said(replies[1]), user("The screen did not change.", 2)],
+    ]
+    bodies = bodies_of(
+        tmp_path, L4, replies, "parse_computer_use_per_mille", **example(L4, "qwen_agent")
+    )
+    assert bodies == [{**SETTINGS, "messages": [system, *turn]} for turn in turns]
+
+
+def test_the_qwen_example_repeats_four_turns_and_says_of_the_earlier_ones_what_was_done(tmp_path):
+    places = [[200, 200], [500, 200]] * 3
+    replies = [
+        *(qwen_says(f"Tap {x}.", action="click", coordinate=[x, y]) for x, y in places),
+        qwen_says("All done.", action="terminate", status="success"),
+    ]
+    *_, last = bodies_of(
+        tmp_path, L4, replies, "parse_computer_use_per_mille", **example(L4, "qwen_agent")
+    )
+    _, task, *conversation = last["messages"]
+    assert task["content"][0]["text"] == (
+        f"Instruction: {GOAL}\n\nPrevious actions:\nStep 1: Tap 200.\nStep 2: Tap 500."
+    )
+    assert conversation[::2] == [said(reply) for reply in replies[2:6]]
+    images = [part for message in last["messages"] for part in message["content"]]
+    assert [part["type"] for part in images].count("image_url") == 5

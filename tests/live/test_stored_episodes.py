@@ -163,6 +163,8 @@ def test_an_episode_is_played_again_if_what_decides_it_is_changed(
     ("data", "kwargs"),
     [
         ({"history_images": 3}, {}),
+        ({"tell_steps": True}, {}),
+        ({"max_tokens_per_episode": 10_000}, {}),
         ({"max_steps": 4}, {}),
         ({"parse_function": "benchmarks.worlds.dialects.parse_actions_per_mille"}, {}),
         ({}, {"system_prompt": "Act."}),
@@ -277,8 +279,9 @@ oracle = [["done"]]
             "len(actions) > MOST_ACTIONS + 1",
         ),  # what a reply may hold
         ("dialects.py", "LONGEST_READ = ", "LONGEST_READ = 1 + "),  # the default action format
-        ("live.py", "You operate a computer.", "You use a computer."),  # the default prompt
-        ("live.py", "This is the screen now", "The screen now"),
+        ("live.py", "You operate a computer ", "You use a computer "),  # the default prompt
+        ("live.py", "no longer shown", "not shown any more"),
+        ("episode.py", "The screen did not change.", "Nothing changed."),
         ("../../utils/coordinates.py", "max(x, y) <= 1:", "max(x, y) < 1:"),  # that it reads by
     ]:
         rewrite(worlds / name, before, after)

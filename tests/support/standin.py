@@ -142,7 +142,7 @@ def middle(box: str) -> tuple[float, float]:
 def solve(text: str, said: Callable[[str, tuple[float, float] | str], str] | None = None) -> str:
     """The next action by what a prompt says, in the words of the default prompt."""
     goal = re.findall(r"Task: (.*)", text)[-1]
-    step = len(re.findall(r"^\d+\. ", text, re.MULTILINE))
+    step = len(re.findall(r"^Action: \w+\(", text, re.MULTILINE))
     wanted = re.findall("|".join(BOXES), goal)
     if "How many" in goal:
         return 'Thought: three.\nAction: answer("3")'

@@ -41,6 +41,7 @@ _DECLINED = 'a list of texts, each of which says "not there": ["not found"]'
 _SEEDS = "a list of whole numbers, at least one: [0]"
 _PLATFORMS = f"a list of platforms out of {', '.join(PLATFORMS)}"
 _TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"]'
+_TOKENS = "a whole number of tokens of at least 1"
 _IMAGES = "a whole number of earlier screenshots of at least 0"
 SECRETS = 'a list of texts that are shown nowhere: ["${MY_KEY}"]'
 PER_DATA_SET = ("custom_prompt", "parse_function", "follow_up")  # keys of a model entry
@@ -212,7 +213,9 @@ class LiveEntry(DataEntry):
     )
     platforms: list[Literal[PLATFORMS]] = Field([], description=_PLATFORMS)  # type: ignore[valid-type]
     tasks: list[str] = Field([], description=_TASKS)
-    history_images: Annotated[int, Field(ge=0)] = Field(0, description=_IMAGES)
+    history_images: Annotated[int, Field(ge=0)] = Field(2, description=_IMAGES)
+    tell_steps: bool = False
+    max_tokens_per_episode: Annotated[int, Field(ge=1)] | None = Field(None, description=_TOKENS)
 
 
 class GroundingEntry(DataEntry, extra="allow"):

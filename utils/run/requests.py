@@ -143,7 +143,7 @@ def settings_of(plan: Plan, name: str, dataset: str) -> str:
     system_prompt, _, _ = prompting_of(plan, name, dataset)
     default_prompt = prompt_builder(benchmark, system_prompt=system_prompt, custom=None)
     any_line = data.samples[0].line if data.samples else {}
-    blank = {**any_line, "instruction": ""}  # the wording is what is left
+    blank = {**any_line, "instruction": "", "task_id": ""}  # the wording is what is left
     return digest(
         [
             settings,

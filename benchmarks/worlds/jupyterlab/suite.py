@@ -14,7 +14,7 @@ from benchmarks.worlds.jupyterlab.world import LabWorld
 from benchmarks.worlds.office.suite import SOLUTIONS
 from benchmarks.worlds.pages.browser import browser_problems
 
-__all__ = ["names", "open_world", "problems", "tasks", "world_data"]
+__all__ = ["applications", "names", "open_world", "problems", "tasks", "world_data"]
 
 
 def tasks(
@@ -29,6 +29,11 @@ def tasks(
         {key: value for key, value in task.items() if key not in SOLUTIONS}
         for task in tasks_with_solutions(level, seeds, names)
     ]
+
+
+def applications(level: str) -> list[str]:
+    """Return the names that `open_app` takes: none where JupyterLab is alone."""
+    return list(LabWorld.apps.values()) if level == "L4" else []
 
 
 def world_data() -> list[str]:

@@ -10,10 +10,10 @@ from benchmarks.worlds.office.server import PAGES
 from benchmarks.worlds.office.tasks import names
 from benchmarks.worlds.office.tasks import tasks as tasks_with_solutions
 from benchmarks.worlds.office.tasks.checks import check
-from benchmarks.worlds.office.world import OfficeWorld
+from benchmarks.worlds.office.world import APPS, OfficeWorld
 from benchmarks.worlds.pages.browser import browser_problems
 
-__all__ = ["names", "open_world", "problems", "tasks", "world_data"]
+__all__ = ["applications", "names", "open_world", "problems", "tasks", "world_data"]
 
 problems = browser_problems
 SOLUTIONS = ("oracle", "ways")
@@ -32,6 +32,11 @@ def tasks(
         {key: value for key, value in task.items() if key not in SOLUTIONS}
         for task in tasks_with_solutions(level, seeds, names)
     ]
+
+
+def applications(level: str) -> list[str]:  # noqa: ARG001 - the same for all
+    """Return the names that `open_app` takes."""
+    return list(APPS.values())
 
 
 def world_data() -> dict[str, str]:

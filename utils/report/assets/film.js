@@ -125,7 +125,10 @@ Report.film = (() => {
       ),
     );
 
-  film.summary = (facts) => `${plural(facts.trajectory.length, "step")}, ended: ${facts.ended}`;
+  film.summary = (facts) => {
+    const actions = facts.trajectory.reduce((count, step) => count + step.actions.length, 0);
+    return `${plural(facts.trajectory.length, "step")}, ${plural(actions, "action")}, ended: ${facts.ended}`;
+  };
 
   film.stop = () => {
     clearInterval(timer);
