@@ -11,13 +11,23 @@ from tests.support.office_rows import file_path, find_row
 
 READING = (
     "mail.read",
+    "mail.view",
+    "mail.search",
     "calendar.read",
     "calendar.show",
+    "calendar.search",
     "contacts.read",
+    "contacts.search",
     "chat.read",
+    "chat.search",
+    "chat.pinned",
     "files.read",
+    "files.search",
     "sheets.read",
     "shop.search",
+    "shop.show",
+    "shop.category",
+    "shop.look",
     "shop.orders",
     "todo.show",
 )
@@ -92,9 +102,9 @@ def _others(verb: str, index: int, value: Any, dump: dict[str, Any]) -> list[Any
     match verb, index:
         case "chat.post", 0:
             return ["#general" if value != "#general" else "#random"]
-        case "sheets.set", 0:
+        case (("sheets.set" | "sheets.row" | "sheets.column"), 0):
             return ["Sales" if value != "Sales" else "Suppliers"]
-        case "sheets.set", 1:
+        case (("sheets.set" | "sheets.row" | "sheets.column"), 1):
             return [f"{value[0]}{int(value[1:]) + 1}"]
         case "shop.buy", 0:
             products = [row["name"] for row in dump["products"].values() if row["stock"] > 3]
@@ -146,6 +156,12 @@ def _values(name: str, value: Any) -> list[Any]:
         return spoiled
     if name == "files":
         return [["Documents/keys.txt"], []]
+    if isinstance(value, list):
+        return [
+            [*value[:index], spoiled, *value[index + 1 :]]
+            for index, item in enumerate(value)
+            for spoiled in _values("", item)
+        ]
     if isinstance(value, int):
         return [value + 1]
     if not value:

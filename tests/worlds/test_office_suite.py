@@ -71,6 +71,28 @@ def test_a_task_that_a_seed_cannot_make_is_named_with_the_seed(task, why):
     )
 
 
+def test_a_list_makes_rows_of_the_world_and_is_a_table_to_later_queries():
+    task = {
+        "draw": {
+            "people": {"all": "SELECT name, id * 2 AS n FROM contacts WHERE id < 4 ORDER BY id"},
+            "last": "SELECT max(value->>'n') FROM json_each(:people)",
+        },
+        "setup": {
+            "add": {"todos": [{"each": "people", "title": "Call {name}", "note": "{n} of {last}"}]},
+            "drop": [["each", "people", ["contacts", {"name": "{name}"}]]],
+        },
+        "expect": [],
+        "oracle": [],
+    }
+    made = variant({"id": "odd", "apps": [], "category": "update", "goal": "", **task}, 14)
+    assert [row["note"] for row in made["setup"]["add"]["todos"]] == ["2 of 6", "4 of 6", "6 of 6"]
+    assert [criteria["name"] for _, criteria in made["setup"]["drop"]] == [
+        "Ana Haddad",
+        "Ana Hadley",
+        "Ana Orton",
+    ]
+
+
 @pytest.mark.parametrize(("end", "success"), [("done", True), ("answer", True), ("fail", False)])
 def test_a_task_that_asks_nothing_accepts_the_ends_that_its_check_names(end, success):
     assert check({}, {}, {}, end, "text").lines == [(success, "ends with done or answer")]

@@ -7,7 +7,8 @@ A task is an entry of a file in `l3/` or `l4/`:
              of a query of the base world. A row of one column is the variable itself; of several
              columns, `draw.p = "SELECT name, email ..."` makes `p_name` and `p_email`.
              {all = "SELECT ..."} makes a list of all rows, for `each`; it may be empty.
-    setup    changes to the base world (see `Setup`)
+    setup    changes to the base world (see `Setup`); `each` repeats a row that is added, and
+             ["each", "list", change] one that is set or dropped
     facts    like `draw`, of the world after the changes; a query has exactly one row
     expect   effects (see `checks`); one with `each = "list"` stands for one per row of the list
     tolerates  names of effects that do no harm (see `checks`)
@@ -17,13 +18,15 @@ A task is an entry of a file in `l3/` or `l4/`:
     ways     a list of other solutions, each by another way to the same end
 
 Texts name variables as `{name}`, queries as `:name`; `{name|day}` is formatted by `FORMATS`. A
-text that is one variable and nothing else becomes its value. Queries may use the `VIEWS`, too.
+text that is one variable and nothing else becomes its value. Queries may use the `VIEWS`, too, and
+lists as JSON: `SELECT value->>'name' AS name FROM json_each(:people)`.
 """
 
 from __future__ import annotations
 
 import datetime
 import functools
+import json
 import random
 import re
 import tomllib
@@ -113,7 +116,7 @@ def _variant(task: Mapping[str, Any], seed: int, also: Sequence[str]) -> Row:
     rng = random.Random(f"{task['id']} {seed}")
     variables: Row = {}
     _draw(task.get("draw", {}), variables, _drawing_store(seed), rng)
-    setup = _with_dates(_filled(task.get("setup", {}), variables))
+    setup = _with_dates(_repeated_changes(task.get("setup", {}), variables))
     store = _with_views(Store(base_store(seed), setup))
     _add_facts(task.get("facts", {}), variables, store)
     result = {name: task[name] for name in ("id", "apps", "category")}
@@ -170,9 +173,14 @@ def _values(source: Any, store: Store, variables: Row) -> Sequence[Any]:
     if isinstance(source, list):
         return source
     query: str = source["all"] if isinstance(source, Mapping) else source
-    values = [variables[name] for name in SQL_VARIABLE.findall(query)]
+    values = [_as_parameter(variables[name]) for name in SQL_VARIABLE.findall(query)]
     rows = store.rows(SQL_VARIABLE.sub("?", query), *values)
     return rows if "ORDER BY" in query else sorted(rows, key=repr)
+
+
+def _as_parameter(value: Any) -> Any:
+    """Return a variable as a query takes it: a list as JSON."""
+    return json.dumps(value) if isinstance(value, list) else value
 
 
 def _set_variable(variables: Row, name: str, value: Any) -> None:
@@ -230,6 +238,17 @@ def _repeated(items: Sequence[Any], variables: Row) -> list[Any]:
             repeated = item
         result += [_filled(repeated, {**variables, **row}) for row in rows]
     return result
+
+
+def _repeated_changes(setup: Row, variables: Row) -> Row:
+    """Return changes of the world with variables replaced; those with `each`, once per row."""
+    changes: Row = {}
+    for name, items in setup.items():
+        if name == "add":
+            changes[name] = {table: _repeated(rows, variables) for table, rows in items.items()}
+        else:
+            changes[name] = _repeated(items, variables)
+    return changes
 
 
 def _set_folder_ids(effect: Row, store: Store) -> None:
