@@ -172,6 +172,7 @@ class Outcome:
 
     success: bool
     lines: Sequence[tuple[bool, str]] = field(default=())  # what was expected, and what else is
+    partial: float | None = None  # share of what was to be done that is; None: the world knows none
 
 
 def read_actions(parsed: Any, screen_wh: WH) -> tuple[Action, ...] | None:

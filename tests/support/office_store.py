@@ -78,10 +78,13 @@ class StoreHand:
                 self.end = verb
                 self.answer = str(arguments[0]) if arguments else ""
                 break
-            self._step(verb.partition(" by ")[0], arguments)
+            self.do([verb, *arguments])
         return check(self.task, self.before, self.store.dump(), self.end, self.answer)
 
-    def _step(self, verb: str, arguments: list[Any]) -> None:
+    def do(self, step: Any) -> None:
+        """Do one step."""
+        verb, *arguments = step
+        verb = verb.partition(" by ")[0]
         app, _, what = verb.partition(".")
         method = getattr(self, f"_{app}_{what}", None)
         if method is not None:

@@ -12,9 +12,11 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from benchmarks.worlds.jupyterlab.lab import State
+from benchmarks.worlds.office.tasks.checks import Comparison
 
 SAME_METADATA = {
     "collapsed",
@@ -241,17 +243,19 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> Tree:
     return tree
 
 
-def compare(edits: Sequence[Edit], before: State, after: State) -> list[tuple[bool, str]]:
-    """Return a line for each file and setting that differs or should: as expected or not."""
+def compare(edits: Sequence[Edit], before: State, after: State) -> Comparison:
+    """Compare files and settings with what is expected: a line for each that differs or should."""
     return compare_trees(edits, tree_of(before), tree_of(after))
 
 
-def compare_trees(edits: Sequence[Edit], start: Tree, end: Tree) -> list[tuple[bool, str]]:
+def compare_trees(edits: Sequence[Edit], start: Tree, end: Tree) -> Comparison:
     """Return the same for trees."""
-    comparisons = [
-        _comparison(start, edited(start, chosen), end) for chosen in _alternatives(edits)
-    ]
-    return min(comparisons, key=lambda lines: sum(not fits for fits, _ in lines))
+    comparisons = [_comparison(start, chosen, end) for chosen in _alternatives(edits)]
+    return min(comparisons, key=lambda one: (_miss_count(one), one.is_spoiled, -one.done))
+
+
+def _miss_count(comparison: Comparison) -> int:
+    return sum(not fits for fits, _ in comparison.lines)
 
 
 def _alternatives(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
@@ -260,7 +264,8 @@ def _alternatives(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
         yield list(itertools.chain(*lists))
 
 
-def _comparison(start: Tree, expected: Tree, end: Tree) -> list[tuple[bool, str]]:
+def _comparison(start: Tree, edits: Sequence[Edit], end: Tree) -> Comparison:
+    expected = edited(start, edits)
     lines = []
     for path in sorted({*start, *expected, *end}):
         contents = [tree.get(path, "missing") for tree in (start, expected, end)]
@@ -268,7 +273,18 @@ def _comparison(start: Tree, expected: Tree, end: Tree) -> list[tuple[bool, str]
             lines.append((False, f"{path}: {_difference(contents[1], contents[2])}"))
         elif contents[0] != contents[1]:
             lines.append((True, f"{path} is as expected"))
-    return lines
+    done = _done_count(start, edits, end)
+    return Comparison(lines, done or 0, len(edits), done is None)
+
+
+def _done_count(start: Tree, edits: Sequence[Edit], end: Tree) -> int | None:
+    """Return how many of the edits lead to a tree by themselves; None: it has changed otherwise."""
+    for count in range(len(edits), -1, -1):
+        for chosen in itertools.combinations(edits, count):
+            with suppress(ValueError, IndexError):  # one of them needs another one
+                if edited(start, chosen) == end:
+                    return count
+    return None
 
 
 def _difference(expected: Any, actual: Any) -> str:

@@ -72,12 +72,10 @@ class LabWorld(OfficeWorld):
         """Compare all files and settings, and the store of an office, with those at the start."""
         assert self._lab_episode is not None, "a page belongs to an episode"
         before, after = self._lab_episode.before, self._lab_episode.dump()
-        lines = compare(self._task.get("edits", ()), before, after)
+        lab = compare(self._task.get("edits", ()), before, after)
         kind, text = (end.kind, end.text) if end else ("", "")
         stores = ({}, {}) if self._episode is None else (self._episode.before, self.dump())
-        office = check(self._task, *stores, kind, text)
-        success = office.success and all(fits for fits, _ in lines)
-        return Outcome(success, [*office.lines, *lines])
+        return check(self._task, *stores, kind, text, lab)
 
     def lab_state(self) -> State:
         """Return the present files and settings of the episode, for scripts."""

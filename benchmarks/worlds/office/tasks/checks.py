@@ -15,6 +15,10 @@ columns; a changed row has changed in the columns of `to` and in no other. A val
 A row that was made again counts as the one that it replaces: a copy whose original was deleted has
 moved. A notice that others have got counts where the rest of the store no longer shows it.
 `tolerates` names further effects that do no harm (`TOLERATED`).
+
+The partial score is the share of the expected effects that are there; the answer to a question is
+one of them, and so is the right end where it is missing. It is 0 as soon as anything else has
+changed, or where only `fail` is right; it is 1 for a success and for nothing else.
 """
 
 from __future__ import annotations
@@ -59,6 +63,28 @@ DEFAULTS: Mapping[str, Row] = {
 MAX_DESCRIPTION = 500  # characters
 ExpectedEffect = Mapping[str, Any]  # as a task writes it down, see above
 Lines = list[tuple[bool, str]]  # whether a part of a check is fulfilled, and what it is
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What was expected of a part of the world, compared with what became of it."""
+
+    lines: Lines = field(default_factory=list)
+    done: int = 0  # of what was to be done
+    count: int = 0  # of all that was to be done
+    is_spoiled: bool = False  # something else has changed
+
+    def __add__(self, other: Comparison) -> Comparison:
+        """Return the comparison of both parts."""
+        return Comparison(
+            self.lines + other.lines,
+            self.done + other.done,
+            self.count + other.count,
+            self.is_spoiled or other.is_spoiled,
+        )
+
+
+NOTHING_ELSEWHERE = Comparison()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +136,14 @@ def _is_changed(table: str, name: str, old: Any, new: Any) -> bool:
 
 
 def check(
-    task: Mapping[str, Any], before: Dump, after: Dump, end: str, answer: str = ""
+    task: Mapping[str, Any],
+    before: Dump,
+    after: Dump,
+    end: str,
+    answer: str = "",
+    elsewhere: Comparison = NOTHING_ELSEWHERE,
 ) -> Outcome:
-    """Return whether a task was done, and the reasons line by line.
+    """Return whether a task was done, the reasons line by line, and the partial score.
 
     Args:
         task: `expect`, `answer`, `feasible` and `tolerates` of a variant (see `variants`).
@@ -120,24 +151,31 @@ def check(
         after: the store at the end.
         end: how the agent ended: "answer", "done", "fail"; "" if it did not.
         answer: the text of "answer".
+        elsewhere: what was expected outside the store.
     """
-    lines: Lines = []
-    if not task.get("feasible", True):
-        lines.append((end == "fail", "says that it cannot be done (fail)"))
-    elif task.get("answer") is not None:
-        fits = end == "answer" and matches(task["answer"], answer)
-        expected = _description(task["answer"])
-        lines.append((fits, f"answers {expected}; the answer: {_description(answer)}"))
-    else:
-        lines.append((end in ("done", "answer"), "ends with done or answer"))
     tolerated = [TOLERATED[name] for name in task.get("tolerates", ())]
     comparisons = [
         _compare(expected_effects, tolerated, before, after)
         for expected_effects in _alternatives(task.get("expect", ()))
     ]
-    best = min(comparisons, key=_miss_count)
-    lines += best
-    return Outcome(_miss_count(lines) == 0, lines)
+    best = min(comparisons, key=lambda comparison: _miss_count(comparison.lines))
+    whole = _compare_end(task, end, answer) + best + elsewhere
+    success = _miss_count(whole.lines) == 0
+    is_share = task.get("feasible", True) and not whole.is_spoiled and whole.count > 0
+    partial = whole.done / whole.count if is_share else float(success)
+    return Outcome(success, whole.lines, partial)
+
+
+def _compare_end(task: Mapping[str, Any], end: str, answer: str) -> Comparison:
+    """Judge how the agent ended the episode; `done` alone is no part of what was to be done."""
+    if not task.get("feasible", True):
+        return Comparison([(end == "fail", "says that it cannot be done (fail)")])
+    if task.get("answer") is None:
+        fits = end in ("done", "answer")
+        return Comparison([(fits, "ends with done or answer")], count=int(not fits))
+    fits = end == "answer" and matches(task["answer"], answer)
+    text = f"answers {_description(task['answer'])}; the answer: {_description(answer)}"
+    return Comparison([(fits, text)], int(fits), 1)
 
 
 def _miss_count(lines: Lines) -> int:
@@ -156,19 +194,23 @@ def _compare(
     tolerated: Sequence[Callable[[Effect, Dump], bool]],
     before: Dump,
     after: Dump,
-) -> Lines:
+) -> Comparison:
     after = _with_old_ids(expect, before, after)
     lines: Lines = []
-    unexpected = effects(before, after)
+    remaining = effects(before, after)
     for expected in expect:
-        match = next((effect for effect in unexpected if _is(effect, expected, after)), None)
+        match = next((effect for effect in remaining if _is(effect, expected, after)), None)
         if match is not None:
-            unexpected.remove(match)
+            remaining.remove(match)
         lines.append((match is not None, _expected_text(expected)))
-    for effect in unexpected:
-        if not any(is_tolerated(effect, before) for is_tolerated in tolerated):
-            lines.append((False, f"nothing else, but: {effect}"))
-    return lines
+    unexpected = [
+        effect
+        for effect in remaining
+        if not any(is_tolerated(effect, before) for is_tolerated in tolerated)
+    ]
+    done = len(lines) - _miss_count(lines)
+    lines += [(False, f"nothing else, but: {effect}") for effect in unexpected]
+    return Comparison(lines, done, len(expect), bool(unexpected))
 
 
 def _is(effect: Effect, expected: ExpectedEffect, after: Dump) -> bool:

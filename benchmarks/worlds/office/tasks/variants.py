@@ -2,7 +2,9 @@
 
 A task is an entry of a file in `l3/` or `l4/`:
 
-    id, apps, category, goal
+    id, apps, category
+    tier     its length: "basic", "standard" or "long" (see `TIERS`)
+    goal     a text; or two phrasings of it, one of which the seed picks (see `phrasing_of`)
     draw     variables that the seed chooses, in this order: from a list of values, or from the rows
              of a query of the base world. A row of one column is the variable itself; of several
              columns, `draw.p = "SELECT name, email ..."` makes `p_name` and `p_email`.
@@ -26,6 +28,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import hashlib
 import json
 import random
 import re
@@ -38,6 +41,14 @@ from benchmarks.worlds.office.store import Row, Setup, Store
 from benchmarks.worlds.office.week import base_store
 from utils.errors import UserError
 
+TIERS = ("basic", "standard", "long")
+"""How much a task asks for, by its shortest scripted solution. A gesture is a click, a key press or
+a typed text: `tests.support.office_lengths` counts them in the web look, under seed 0.
+
+    long      25 gestures and more, or four applications and more
+    basic     one application and at most 7 gestures
+    standard  all others
+"""
 VIEWS = (
     """people AS SELECT id, name, email, phone, company, note,
     substr(name, 1, instr(name, ' ') - 1) AS first FROM contacts""",
@@ -112,6 +123,16 @@ def variant(task: Mapping[str, Any], seed: int, also: Sequence[str] = ()) -> Row
         raise UserError(f"task office/{task.get('id')}, seed {seed}: {why}") from error
 
 
+def phrasing_of(task_id: str, seed: int) -> int:
+    """Return which of two phrasings of its goal a task has under a seed: 0 or 1.
+
+    Among the seeds 0 to 3 each has two, and from 0 to 7 each look of the task shows both: looks
+    return every four seeds, and then the other phrasing has its turn.
+    """
+    first = hashlib.sha256(f"{task_id} goal".encode()).digest()[0]
+    return (first + seed + seed // 4) % 2
+
+
 def _variant(task: Mapping[str, Any], seed: int, also: Sequence[str]) -> Row:
     rng = random.Random(f"{task['id']} {seed}")
     variables: Row = {}
@@ -119,10 +140,13 @@ def _variant(task: Mapping[str, Any], seed: int, also: Sequence[str]) -> Row:
     setup = _with_dates(_repeated_changes(task.get("setup", {}), variables))
     store = _with_views(Store(base_store(seed), setup))
     _add_facts(task.get("facts", {}), variables, store)
-    result = {name: task[name] for name in ("id", "apps", "category")}
+    result = {name: task[name] for name in ("id", "apps", "category", "tier") if name in task}
     result["seed"] = seed
     result["setup"] = setup
-    for name in ("goal", "answer", "feasible", "tolerates", *also):
+    goal = task["goal"]
+    phrasings = [goal] if isinstance(goal, str) else goal
+    result["goal"] = _filled(phrasings[phrasing_of(task["id"], seed) % len(phrasings)], variables)
+    for name in ("answer", "feasible", "tolerates", *also):
         if name in task:
             result[name] = _filled(task[name], variables)
     result["expect"] = _repeated(task.get("expect", []), variables)
