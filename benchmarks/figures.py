@@ -245,17 +245,7 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
 
     from utils.analysis.intervals import numbered
 
-    results = [
-        TaskResult(bool(hit), int(steps), str(platform), str(split), tuple(apps or ()))
-        for hit, steps, platform, split, apps in zip(
-            columns["hit"],
-            columns["steps"],
-            columns["platform"],
-            columns["split"],
-            columns["apps"],
-            strict=True,
-        )
-    ]
+    results = episode_results(columns)
     tasks = numbered([str(task) for task in columns["task"]])
 
     def cell(figure: str, budget: int, indices: Sequence[int]) -> Row:
@@ -296,6 +286,7 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
         "groups": {
             "platform": rates(groups["platform"]),
             "split": rates(groups["category"]),
+            "tier": rates(groups["tier"]),
             "app": rates(groups["app"]),
         },
         "episodes": {
@@ -303,6 +294,37 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
             "rows": [_ending(name, by_ending[name]) for name in sorted(by_ending)],
         },
     }
+
+
+def episode_results(columns: SampleColumns) -> list[TaskResult]:
+    """Return what is scored of each episode, as its benchmark has judged it."""
+    fields = (
+        columns["hit"],
+        columns["steps"],
+        columns["platform"],
+        columns["split"],
+        columns["apps"],
+        columns["tier"],
+        columns["partial"],
+        columns["feasible"],
+        columns["ended"],
+    )
+    return [
+        TaskResult(
+            success=bool(hit),
+            steps=int(steps),
+            platform=str(platform),
+            category=str(split),
+            apps=tuple(apps or ()),
+            tier=tier,
+            partial=partial,
+            feasible=feasible,
+            ended=str(ended),
+        )
+        for hit, steps, platform, split, apps, tier, partial, feasible, ended in zip(
+            *fields, strict=True
+        )
+    ]
 
 
 def _ending(name: str, results: Sequence[TaskResult]) -> Row:

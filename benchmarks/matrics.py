@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from utils.contracts import WH, Point, Verdict
-from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS
+from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS, TIERS
 
 Scores = dict[str, Any]
 LARGEST = 1e9  # pixels; NaN, infinity and whole numbers without end are no coordinates
@@ -182,6 +182,10 @@ class TaskResult(NamedTuple):
     platform: str
     category: str
     apps: tuple[str, ...]
+    tier: str | None = None  # None: its environment has none
+    partial: float | None = None  # the share of the expected effects; None: the world gives none
+    feasible: bool | None = True  # None: not known
+    ended: str = ""  # why the episode was over
 
     def within(self, budget: int) -> TaskResult:
         """Return the same episode under a smaller budget: what came later did not happen."""
@@ -259,11 +263,12 @@ def episode_groups(results: Sequence[TaskResult]) -> dict[str, dict[str, list[in
     labels = {
         "platform": [{result.platform} for result in results],
         "category": [{result.category} for result in results],
+        "tier": [{result.tier} if result.tier else set() for result in results],
         "app": [set(result.apps) for result in results],
     }
     groups: dict[str, dict[str, list[int]]] = {}
     for grouping, names_by_episode in labels.items():
-        names = in_order(set().union(*names_by_episode), PLATFORMS)
+        names = in_order(set().union(*names_by_episode), (*PLATFORMS, *TIERS))
         groups[grouping] = {name: [] for name in names}
         for index, episode_names in enumerate(names_by_episode):
             for name in episode_names:

@@ -45,6 +45,16 @@ SAMPLE_MD5 = {
 }
 """Of the sample data that comes with the program; a page says what its scores are worth."""
 
+TIERS = ("basic", "standard", "long")
+"""How much a task of L3 or L4 asks for; in the program's own worlds by its shortest scripted
+solution. A gesture is a click, a key press or a typed text: `tests.support.office_lengths` counts
+them in the web look, under seed 0.
+
+    long      25 gestures and more, or four applications and more
+    basic     one application and at most 7 gestures
+    standard  all others
+"""
+
 ELEMENT_KINDS = ("icon", "text")
 """Kinds of elements whose hits the score of L2 counts; others count in the divisor alone."""
 

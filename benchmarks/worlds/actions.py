@@ -168,11 +168,21 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether an episode is a success, by the state of the world."""
+    """Whether an episode is a success, by the state of the world.
+
+    Raises:
+        ValueError: `partial` is no share.
+    """
 
     success: bool
     lines: Sequence[tuple[bool, str]] = field(default=())  # what was expected, and what else is
-    partial: float | None = None  # share of what was to be done that is; None: the world knows none
+    # The share of what was expected that is there, 0..1, and 0 where something else has changed; it
+    # makes no success. None: the world gives none.
+    partial: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.partial is not None and not 0 <= self.partial <= 1:
+            raise ValueError(f"partial must be a share, 0 to 1, or None, not {self.partial!r}")
 
 
 def read_actions(parsed: Any, screen_wh: WH) -> tuple[Action, ...] | None:

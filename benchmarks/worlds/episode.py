@@ -145,6 +145,8 @@ class EpisodeResult:
     last_image: str | None = None
     text: str = ""  # of the trajectory, for people
     error: UserFunctionError | None = None
+    partial: float | None = None  # as in `Outcome`; 1 for a success
+    feasible: bool | None = None  # whether the task can be done; None: not known
 
     @property
     def action_count(self) -> int:
@@ -152,8 +154,11 @@ class EpisodeResult:
         return sum(len(step["actions"]) for step in self.trajectory)
 
     @classmethod
-    def of(cls, trajectory: Trajectory, outcome: Outcome) -> EpisodeResult:
+    def of(cls, trajectory: Trajectory, outcome: Outcome, *, feasible: bool) -> EpisodeResult:
         """Return the result of an episode whose world was judged to be in `outcome`."""
+        partial = outcome.partial
+        if partial is not None and outcome.success:
+            partial = 1.0
         return cls(
             success=bool(outcome.success),
             step_count=len(trajectory.steps),
@@ -163,6 +168,8 @@ class EpisodeResult:
             last_image=trajectory.last.image.name,
             text=str(trajectory),
             error=trajectory.error,
+            partial=partial,
+            feasible=feasible,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -175,7 +182,10 @@ class EpisodeResult:
             "trajectory": self.trajectory,
             "last_image": self.last_image,
             "shown": self.text,
+            "feasible": self.feasible,
         }
+        if self.partial is not None:
+            fields["partial"] = self.partial
         if self.error:
             fields["error"] = [self.error.stage, self.error.summary, self.error.trace]
         return fields
@@ -193,6 +203,8 @@ class EpisodeResult:
             last_image=fields.get("last_image"),
             text=fields.get("shown", ""),
             error=UserFunctionError(*error) if error else None,
+            partial=fields.get("partial"),
+            feasible=fields.get("feasible"),
         )
 
 

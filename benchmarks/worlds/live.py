@@ -113,7 +113,10 @@ class LiveBenchmark(Benchmark):
         "platform",
         "category",
         "apps",
+        "tier",
+        "feasible",
         "success",
+        "partial",
         "steps",
         "action_count",
         "ended",
@@ -219,12 +222,14 @@ class LiveBenchmark(Benchmark):
                 continue
             if not self._is_requested(task["id"]):
                 continue
+            tier = {"tier": task["tier"]} if task.get("tier") else {}
             yield {
                 "index": index,
                 "task_id": task["id"],
                 "instruction": task["goal"],
                 "platform": task["platform"],
                 "category": task["category"],
+                **tier,
                 "apps": task["apps"],
                 "seed": task["seed"],
                 "app_name": ", ".join(task["apps"]),
@@ -300,7 +305,8 @@ class LiveBenchmark(Benchmark):
         """Play one task; return its `EpisodeResult` in plain data, for `judge`."""
         assert world is not None and reading is not None
         line = sample.line
-        observation = world.reset(self._tasks[line["task_id"], line["seed"]])
+        task = self._tasks[line["task_id"], line["seed"]]
+        observation = world.reset(task)
         parse_reply = partial(parse_response, reading)
         limits = Limits(line["max_steps"], self.settings.max_tokens_per_episode)
         trajectory: Trajectory = yield from play(
@@ -310,7 +316,8 @@ class LiveBenchmark(Benchmark):
             outcome = Outcome(False, [(False, "the world goes on: an action made it fail, twice")])
         else:
             outcome = world.evaluate()
-        return EpisodeResult.of(trajectory, outcome).to_json()
+        feasible = task.get("feasible", True)
+        return EpisodeResult.of(trajectory, outcome, feasible=feasible).to_json()
 
     def read_reply(
         self, reading: ReplyParsing, sample: Sample, prompt: Prompt, generation: Generation
@@ -357,11 +364,18 @@ class LiveBenchmark(Benchmark):
             line["platform"],
             line["category"],
             tuple(line["apps"]),
+            line.get("tier"),
+            result.partial,
+            self._is_feasible(line) if result.feasible is None else result.feasible,
+            result.end_reason,
         )
         columns = {
             **{name: line[name] for name in TASK_COLUMNS},
             "apps": ", ".join(line["apps"]),
+            "tier": counted.tier,
+            "feasible": counted.feasible,
             "success": int(result.success),
+            "partial": result.partial,
             "steps": result.step_count,
             "action_count": result.action_count,
             "ended": result.end_reason,
@@ -376,6 +390,9 @@ class LiveBenchmark(Benchmark):
             "image": line["task_id"],  # what variants share, as questions share an image
             "task": line["task_id"],
             "apps": line["apps"],
+            "tier": counted.tier,
+            "feasible": counted.feasible,
+            "partial": result.partial,
             "steps": result.step_count,
             "action_count": result.action_count,
             "ended": result.end_reason,
@@ -384,6 +401,14 @@ class LiveBenchmark(Benchmark):
             "last_image": result.last_image,
         }
         return Judgement(verdict, counted, columns, facts, result.error, better)
+
+    def _is_feasible(self, line: Line) -> bool | None:
+        """Return whether a task can be done, by the tasks of today; None: it is none of them."""
+        try:
+            task = self._tasks.get((line["task_id"], line["seed"]))
+        except Exception:  # noqa: BLE001 - an environment may raise anything
+            return None
+        return None if task is None else task.get("feasible", True)
 
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:
         """Return success rate and efficiency at each budget, in all and by platform."""

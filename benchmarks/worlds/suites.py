@@ -12,10 +12,12 @@ A suite is a module with
 
 or the class that a config names as `environment`: a world that is made with `shots`, with
 `tasks(level, seeds)`, and `problems` if there can be any, as static methods. A task is a dict with
-texts `id`, `goal`, `platform`, `category`, a list `apps`, the `seed` that made it, and whatever
-else its world needs (`setup`, `expect`, ...). Nothing but these six is shown to anybody before the
-episode is over. A world gets nothing but the task: a stored episode stands as long as the task, the
-code of the world and `world_data` are what they were. So a scripted solution is no part of a task.
+texts `id`, `goal`, `platform`, `category`, a list `apps`, the `seed` that made it, perhaps a
+`tier` out of `TIERS`, and whatever else its world needs (`setup`, `expect`, ...). Nothing but these
+seven is shown to anybody before the episode is over, not even `feasible`, which is false for a task
+that cannot be done. A world gets nothing but the task: a stored episode stands as long as the task,
+the code of the world and `world_data` are what they were. So a scripted solution is no part of a
+task.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from typing import Any, Protocol, cast
 from utils.contracts import World
 from utils.errors import UserError
 from utils.functions.fingerprints import code_digest, digest
-from utils.protocol import PLATFORMS
+from utils.protocol import PLATFORMS, TIERS
+from utils.text import did_you_mean, listed
 
 SUITES = {
     "L3": {
@@ -164,6 +167,12 @@ def _check_task(task: Task, name: str) -> None:
     if task["platform"] not in PLATFORMS:
         platforms = ", ".join(PLATFORMS)
         raise UserError(f"{name}: unknown platform {task['platform']!r}; known are {platforms}")
+    tier = task.get("tier")
+    if tier is not None and tier not in TIERS:
+        hint = did_you_mean(str(tier), TIERS)
+        raise UserError(f"{name}: unknown tier {tier!r}{hint}; known are {listed(TIERS)}")
+    if not isinstance(task.get("feasible", True), bool):
+        raise UserError(f"{name}: feasible must be true or false, not {task['feasible']!r}")
 
 
 class AnyWorld:

@@ -134,7 +134,7 @@ def lengths(task: Mapping[str, Any]) -> list[int]:
 
 
 def tier_of(length: int, application_count: int) -> str:
-    """Return the tier of a task by its shortest solution (`variants.TIERS`)."""
+    """Return the tier of a task by its shortest solution (`utils.protocol.TIERS`)."""
     if length >= LONG_GESTURES or application_count >= LONG_APPLICATIONS:
         return "long"
     if length <= BASIC_GESTURES and application_count == 1:

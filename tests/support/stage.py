@@ -115,7 +115,7 @@ class Stage:
 
     def scores(self, dataset: str, model: str = "m") -> dict[str, Any]:
         """The score file of a model and data set, read."""
-        path = self.folder(model) / f"{model}_{dataset}_{SCORES[dataset]}.json"
+        path = self.folder(model) / f"{model}_{dataset}_{SCORES.get(dataset, 'score')}.json"
         scores: dict[str, Any] = json.loads(path.read_bytes())
         return scores
 

@@ -7,8 +7,9 @@ import pytest
 from benchmarks.worlds.jupyterlab import tasks as jupyterlab
 from benchmarks.worlds.office import tasks as office
 from benchmarks.worlds.office.tasks.checks import Comparison, check
-from benchmarks.worlds.office.tasks.variants import TIERS, phrasing_of, variant, written
+from benchmarks.worlds.office.tasks.variants import phrasing_of, variant, written
 from tests.support.office_lengths import lengths, tier_of
+from utils.protocol import TIERS
 
 LEVELS = ("L3", "L4")
 SUITES = pytest.mark.parametrize("suite", [office, jupyterlab], ids=["office", "jupyterlab"])

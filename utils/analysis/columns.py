@@ -50,6 +50,9 @@ FIELDS = (
     "steps",
     "ended",
     "apps",
+    "tier",
+    "feasible",
+    "partial",
 )
 """Of a sample's facts, what a figure or an audit looks at; see `utils/scoring/samples.py`."""
 NUMBER = "number"  # of a sample in file order

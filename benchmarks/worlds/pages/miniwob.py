@@ -71,6 +71,7 @@ def tasks(level: str, seeds: Sequence[int], names: Sequence[str] | None = None) 
             "seed": seed,
             "platform": "os_web",
             "category": entry["category"],
+            "tier": "basic",
             "apps": ["miniwob"],
         }
         for seed in seeds

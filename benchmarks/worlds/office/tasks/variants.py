@@ -3,7 +3,7 @@
 A task is an entry of a file in `l3/` or `l4/`:
 
     id, apps, category
-    tier     its length: "basic", "standard" or "long" (see `TIERS`)
+    tier     its length: "basic", "standard" or "long" (see `utils.protocol.TIERS`)
     goal     a text; or two phrasings of it, one of which the seed picks (see `phrasing_of`)
     draw     variables that the seed chooses, in this order: from a list of values, or from the rows
              of a query of the base world. A row of one column is the variable itself; of several
@@ -41,14 +41,6 @@ from benchmarks.worlds.office.store import Row, Setup, Store
 from benchmarks.worlds.office.week import base_store
 from utils.errors import UserError
 
-TIERS = ("basic", "standard", "long")
-"""How much a task asks for, by its shortest scripted solution. A gesture is a click, a key press or
-a typed text: `tests.support.office_lengths` counts them in the web look, under seed 0.
-
-    long      25 gestures and more, or four applications and more
-    basic     one application and at most 7 gestures
-    standard  all others
-"""
 VIEWS = (
     """people AS SELECT id, name, email, phone, company, note,
     substr(name, 1, instr(name, ' ') - 1) AS first FROM contacts""",

@@ -1,0 +1,121 @@
+"""Tiers, tasks that cannot be done, and partial credit: from the environment to the files."""
+
+import contextlib
+import json
+import re
+from dataclasses import asdict
+
+import pytest
+
+from benchmarks.worlds.actions import Outcome
+from benchmarks.worlds.episode import EpisodeResult
+from benchmarks.worlds.suites import suites_of, tasks_of
+from tests.support.graded import ENVIRONMENT, Graded
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import api_model
+from tests.support.stage import Stage, read_log_lines
+from utils.errors import UserError
+from utils.runs.log import RunLog
+
+L3 = "GUITaskAutomation"
+
+
+def half_done(request):
+    """Clicks the first box of a task and is done; what cannot be done, and a count, it fails."""
+    goal = re.findall(r"Task: (.*)", request.text)[-1]
+    if "purple" in goal or "How many" in goal:
+        return Reply('Action: fail("no")')
+    return Reply("Action: click(0.2, 0.2); done()")
+
+
+@pytest.fixture
+def stage(tmp_path):
+    """Makes a stage whose model does half of what it is told; keys go to the data set."""
+    with MockServer(half_done) as server:
+        data = {L3: {"environment": ENVIRONMENT, "max_steps": 20}}
+        yield Stage(tmp_path, server, {"m": api_model(server.url)}, data)
+
+
+def samples_of(stage):
+    """The facts of each sample, by its task."""
+    path = stage.folder() / f"m_{L3}_samples.jsonl"
+    _, *samples = [json.loads(line) for line in path.read_text("ascii").splitlines()]
+    return {sample["task"].removeprefix("environment/"): sample for sample in samples}
+
+
+def test_tier_feasibility_and_partial_credit_reach_the_files(stage):
+    ran = stage.run()
+    assert ran.code == 0, ran.output
+    expected = {  # tier, feasible, partial, hit
+        "one": ("basic", True, 1.0, 1),
+        "two": ("long", True, 0.5, 0),
+        "count": ("standard", True, 0.0, 0),
+        "none": ("basic", False, 1.0, 1),
+    }
+    samples = samples_of(stage)
+    assert {
+        name: (sample["tier"], sample["feasible"], sample["partial"], sample["hit"])
+        for name, sample in samples.items()
+    } == expected
+    rows = {row["task_id"].partition("/")[2]: row for row in stage.sheet(L3, "_result")}
+    assert {
+        name: (row["tier"], bool(row["feasible"]), row["partial"], row["success"])
+        for name, row in rows.items()
+    } == expected
+
+
+def test_a_model_is_told_a_tier_at_most_and_never_whether_a_task_can_be_done(stage):
+    stage.run()
+    assert not any("feasible" in request.text for request in stage.server.requests)
+    lines = [
+        record["line"]
+        for record in read_log_lines(stage.folder() / f"m_{L3}.jsonl")
+        if "line" in record
+    ]
+    assert all("tier" in line and not {"feasible", "boxes"} & set(line) for line in lines)
+
+
+def test_records_of_earlier_versions_take_from_the_tasks_whether_they_can_be_done(stage):
+    stage.run()
+    before = stage.scores(L3)
+    path = stage.folder() / f"m_{L3}.jsonl"
+    old = []
+    for record in read_log_lines(path):
+        if record["kind"] == "episode":
+            del record["returned"]["feasible"]
+        old.append({name: value for name, value in record.items() if name != "crc"})
+    path.unlink()
+    with contextlib.closing(RunLog(path)) as log:
+        for record in old:
+            log.append(record)
+    assert stage.run("--mode", "eval").code == 0
+    assert stage.scores(L3) == before
+    assert samples_of(stage)["none"]["feasible"] is False
+
+
+def test_a_success_is_one_and_a_share_is_no_success():
+    with pytest.raises(ValueError, match=r"partial must be a share, 0 to 1, or None, not 1\.5"):
+        Outcome(False, partial=1.5)
+    result = EpisodeResult(False, 3, "done", partial=0.5, feasible=True)
+    assert EpisodeResult.from_json(result.to_json()) == result
+    old = result.to_json()
+    del old["partial"], old["feasible"]
+    assert asdict(EpisodeResult.from_json(old)) == asdict(result) | {
+        "partial": None,
+        "feasible": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("tier", "lang", "unknown tier 'lang'; did you mean \"long\"?"),
+        ("feasible", "no", "feasible must be true or false, not 'no'"),
+    ],
+)
+def test_a_task_with_an_unknown_tier_is_an_error(monkeypatch, key, value, why):
+    task = {**Graded.tasks("L3", [0])[0], key: value}
+    monkeypatch.setattr(Graded, "tasks", staticmethod(lambda level, seeds: [task]))
+    suite = suites_of("L3", Graded)["environment"]
+    with pytest.raises(UserError, match=re.escape(why)):
+        tasks_of("environment", suite, "L3", [0])
