@@ -142,7 +142,9 @@ class Recipe:
     prompts: Mapping[str, PromptForm]
     """By variant; the first one is what `build_prompt` asks."""
     parsers: Mapping[str, Parser]
-    """By the name of the code that is followed; the first one is `parse_point`."""
+    """By the name of the code that is followed; the first one is the `grounding_parser`."""
+    grounding_parser: str = "parse_point"
+    """What reads replies to `build_prompt`, where that is not the authors' own parser."""
     limits: Limits | None = None
     generate_cfg: Mapping[str, Any] = field(default_factory=dict)
     """As an endpoint takes them."""
@@ -187,7 +189,7 @@ class Recipe:
             dataset: f"{module}.{prompt_of.get(benchmark, 'build_prompt')}"
             for dataset, benchmark in grounding.items()
         }
-        parsers = dict.fromkeys(grounding, f"{module}.parse_point")
+        parsers = dict.fromkeys(grounding, f"{module}.{self.grounding_parser}")
         generate_cfg = self.generate_cfg
         acting = [dataset for dataset, benchmark in benchmarks.items() if benchmark in ACTING]
         if self.agent is not None:
@@ -234,7 +236,8 @@ class Recipe:
         """
         if self.zoom is None:
             return None
-        one_look, both_looks = (f"{module}.{name}" for name in ("parse_point", self.zoom_parser))
+        names = (self.grounding_parser, self.zoom_parser)
+        one_look, both_looks = (f"{module}.{name}" for name in names)
         changed = {
             dataset: both_looks if dotted == one_look else dotted
             for dataset, dotted in parsers.items()

@@ -59,9 +59,10 @@ def read_box(response: str) -> Any:
 
 def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
     """Return the point of a reply."""
-    if "target not existent" in response.lower():
+    point_frac = from_whole(read_box(response), meta, 1)
+    if point_frac is None and "target not existent" in response.lower():
         return DECLINED
-    return from_whole(read_box(response), meta, 1)
+    return point_frac
 
 
 SSP = PromptForm(messages)

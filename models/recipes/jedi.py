@@ -57,6 +57,7 @@ For each function call, return a json object with function name and arguments wi
 <tool_call>
 {{"name": <function-name>, "arguments": <args-json-object>}}
 </tool_call>"""
+NOTHING_FOUND = (-1, -1)  # what the authors' code returns then
 LENS = "\N{ALEMBIC}"
 """Stands for either tag in some of the authors' replies."""
 
@@ -87,6 +88,8 @@ def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
         meta, factor=28, min_pixels=LIMITS.min_pixels, max_pixels=LIMITS.max_pixels
     )
     point_px = (int(numbers[0] * width / grid_w), int(numbers[1] * height / grid_h))
+    if point_px == NOTHING_FOUND:
+        return None
     return from_pixels(point_px, (width, height), meta)
 
 

@@ -19,7 +19,7 @@ from models.recipes.base import (
     text_part,
     user_turn,
 )
-from models.recipes.reading import whole_parser
+from models.recipes.reading import up_to_last_brace, whole_parser
 from models.recipes.sources import (
     AUTHORS,
     AUTHORS_MICRO,
@@ -64,8 +64,7 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
 
 def read_pair(response: str) -> Any:
     """Return the first `[x,y]` without a blank, wherever it stands up to the last `}`."""
-    end = response.rfind("}") + 1
-    x, y = PAIR.findall(response[:end] if end else response)[0]
+    x, y = PAIR.findall(up_to_last_brace(response))[0]
     return int(x), int(y)
 
 

@@ -24,6 +24,7 @@ from models.recipes.reading import (
     grid_parser,
     numbers_or_none,
     tool_call,
+    up_to_last_brace,
 )
 from models.recipes.sources import (
     CLAWGUI_OTHER_PROMPT,
@@ -111,8 +112,7 @@ def ssp_messages(instruction: str, grid_wh: WH) -> list[ChatMessage]:
 @numbers_or_none
 def read_call(response: str) -> Any:
     """Return the point, or the centre of the box, of the first tool call."""
-    end = response.rfind("}") + 1
-    coordinate = tool_call(response[:end] if end else response)["arguments"]["coordinate"]
+    coordinate = tool_call(up_to_last_brace(response))["arguments"]["coordinate"]
     return centre(coordinate) if len(coordinate) == 4 else coordinate
 
 

@@ -112,12 +112,12 @@ def whole_parser(
     Args:
         read: returns two numbers of a reply, or fails.
         full_scale: 1000 for per mille, 1 for fractions.
-        declined: returns DECLINED for a reply that says "not there".
+        declined: returns DECLINED for a reply without a point that says "not there".
     """
     numbers_of = numbers_or_none(read)
 
     def parse(response: str, meta: Mapping[str, Any]) -> Answer:
-        return declined(response) or from_whole(numbers_of(response), meta, full_scale)
+        return from_whole(numbers_of(response), meta, full_scale) or declined(response)
 
     return parse
 
@@ -131,7 +131,7 @@ def grid_parser(
     numbers_of = numbers_or_none(read)
 
     def parse(response: str, meta: Mapping[str, Any]) -> Answer:
-        return declined(response) or from_grid(numbers_of(response), meta, limits)
+        return from_grid(numbers_of(response), meta, limits) or declined(response)
 
     return parse
 
@@ -142,6 +142,12 @@ def centre(box: Sequence[float]) -> Numbers:
 
 
 # -- replies in JSON and in Python ----------------------------------------------------------------
+
+
+def up_to_last_brace(response: str) -> str:
+    """Return a reply without what stands behind its last `}`; all of it without any."""
+    end = response.rfind("}") + 1
+    return response[:end] if end else response
 
 
 def tool_call(response: str) -> Any:

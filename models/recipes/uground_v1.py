@@ -55,7 +55,7 @@ def short_messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
 @numbers_or_none
 def read_pair(response: str) -> Any:
     """Return the two numbers of a reply that is a pair and nothing else."""
-    return python_value(response)
+    return python_value(response.strip())
 
 
 def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:

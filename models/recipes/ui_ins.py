@@ -17,7 +17,7 @@ from models.recipes.base import (
     prompt_function,
     system_turn,
 )
-from models.recipes.reading import grid_parser
+from models.recipes.reading import grid_parser, up_to_last_brace
 from models.recipes.sources import AUTHORS, L2
 from utils.contracts import WH
 
@@ -48,8 +48,8 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
 
 
 def read_pair(response: str) -> Any:
-    """Return the first `[x,y]` without a blank, wherever it stands."""
-    x, y = PAIR.findall(response)[0]
+    """Return the first `[x,y]` without a blank, wherever it stands up to the last `}`."""
+    x, y = PAIR.findall(up_to_last_brace(response))[0]
     return int(x), int(y)
 
 

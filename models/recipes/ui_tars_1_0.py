@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from models.recipes.base import (
     ChatMessage,
     Parser,
@@ -31,6 +34,7 @@ GROUNDING = (
     "Output only the coordinate of one point in your response. "
     "What element matches the following task: "
 )
+PAIR = re.compile(r"\((\d+),\s*(\d+)\)")
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
@@ -38,8 +42,17 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     return [image_and_text(GROUNDING + instruction)]
 
 
+def read_answer(response: str) -> Any:
+    """Return the first `(x,y)` of a reply without "Action:", else what the action parser reads."""
+    if "Action:" in response:
+        return read_action(response)
+    x, y = PAIR.findall(response)[0]
+    return int(x), int(y)
+
+
 # A reply needs "Action:", as for the authors' action parser.
 parse_point = whole_parser(read_action)
+parse_answer = whole_parser(read_answer)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 
@@ -52,7 +65,11 @@ RECIPE = Recipe(
     frame="per mille",
     source="bytedance/UI-TARS @ 582f3a7e README_v1.md, codes/ui_tars/action_parser.py",
     prompts={"readme_v1": OFFICIAL},
-    parsers={"official_action_parser": Parser(parse_point)},
+    parsers={
+        "readme_v1": Parser(parse_answer),
+        "official_action_parser": Parser(parse_point),
+    },
+    grounding_parser="parse_answer",
     generate_cfg={"temperature": 0, "frequency_penalty": 1, "max_tokens": 128},
     figures=(
         *MMBENCH_GUI_PAPER.of("UI-TARS-72B-DPO", {L2: 74.25}),
@@ -68,6 +85,6 @@ RECIPE = Recipe(
     ),
     verified="prompt and parser",
     note="The authors set no temperature: 0 is our choice. To this prompt the model answers (x,y) "
-    'without "Action:", which the authors\' parser does not read; '
-    "utils.coordinates.parse_per_mille does.",
+    'without "Action:", which the authors\' action parser (`parse_point`) does not read; '
+    "`parse_answer` reads both.",
 )

@@ -46,7 +46,7 @@ def messages_72b(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
 
 def read_box(response: str) -> Any:
     """Return the centre of a reply that is a list of four numbers or more and nothing else."""
-    return centre([float(number) for number in python_value(response)])
+    return centre(python_value(response))
 
 
 parse_point = grid_parser(read_box, LIMITS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -42,9 +43,11 @@ Output the center point of the position corresponding to the following instructi
 {}.\x20
 
 The output should just be the coordinates of a point, in the format [x,y]."""
-NUMBER = r"\s*(-?\d+)\s*"
-BOX = re.compile(rf"\[{','.join([NUMBER] * 4)}\]")
-TWO_POINTS = re.compile(r"\[(-?\d+),(-?\d+)\],\[(-?\d+),(-?\d+)\]")
+NUMBER = r"\s*-?\d+\s*"
+POINT = rf"\[{NUMBER},{NUMBER}\]"
+BOX = rf"\[{','.join([NUMBER] * 4)}\]"
+TWO_POINTS = rf"{POINT},\s*{POINT}"
+INFEASIBLE = [-1, -1]
 
 
 def _asked(text: str, instruction: str) -> list[ChatMessage]:
@@ -62,21 +65,31 @@ def messages_with_refusal(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]
     return _asked(WITH_REFUSAL_TEXT, instruction)
 
 
-@numbers_or_none
-def read_pair(response: str) -> Any:
-    """Return the point, the centre of a box or of two points, else the first `[...]`."""
+def read_list(response: str) -> list[float]:
+    """Return the point, the centre of a box or of two points, else the whole first `[...]`.
+
+    A reply that is a list and nothing else has to be one for Python, too: [07, 5] is none.
+    """
     text = response.strip()
-    matched = BOX.fullmatch(text) or TWO_POINTS.fullmatch(text.replace(" ", ""))
-    if matched is not None:
-        return centre([int(number) for number in matched.groups()])
-    numbers = [int(number) for number in text.split("]")[0].split("[")[1].split(",")]
-    return numbers[0], numbers[1]
+    if re.fullmatch(BOX, text):
+        return [*centre(ast.literal_eval(text))]
+    if re.fullmatch(POINT, text):
+        return list(ast.literal_eval(text))
+    if re.fullmatch(TWO_POINTS, text.replace(" ", "")):
+        first, second = ast.literal_eval(f"[{text}]")
+        return [*centre([*first, *second])]
+    return [int(number) for number in text.split("]")[0].split("[")[1].split(",")]
+
+
+read_pair = numbers_or_none(lambda response: read_list(response)[:2])
 
 
 def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
     """Return the point of a reply, or that it calls the task infeasible."""
     numbers = read_pair(response)
-    return DECLINED if numbers == (-1, -1) else from_whole(numbers, meta)
+    if numbers is not None and read_list(response) == INFEASIBLE:
+        return DECLINED
+    return from_whole(numbers, meta)
 
 
 WITH_REFUSAL = PromptForm(messages_with_refusal)

@@ -11,11 +11,11 @@ import pytest
 from PIL import Image
 
 from models.recipes import all_recipes
-from models.recipes.base import GRID_FRAMES
 from tests.support import grounding_replay, recipe_replay
 from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import L1, L2, l2_counts
+from utils.resizing import resized_wh, steps_of
 
 GOLDEN = PROJECT.parent / "shared" / "models" / "golden"
 REAL = PROJECT.parent / "shared" / "grounding" / "real"
@@ -197,10 +197,11 @@ def test_all_recipes_are_listed(staged):
 def golden_cases(name):
     """Filled-in prompts of the authors' code in the form that a recipe asks, repeated to 20."""
     variant = next(iter(all_recipes()[name].prompts))
+    family = name.removesuffix("_72b")
     cases = [
         case
         for case in recipe_replay.cases_of(GOLDEN / "prompts.jsonl")
-        if (case["family"], case["variant"]) == (name, variant)
+        if (case["family"], case["variant"]) == (family, variant)
     ]
     return [cases[number % len(cases)] for number in range(SAMPLES)] if cases else []
 
@@ -254,10 +255,12 @@ def test_a_run_sends_the_messages_of_the_authors_code(staged, name):
     for request in result.requests:
         assert {key: request.body[key] for key in parameters} == parameters
     sizes = sorted(map(sent_wh, result.requests))
-    if recipe.frame in GRID_FRAMES and "resized_wh" in cases[0]:  # as the prompt names it
-        assert sizes == sorted(tuple(case["resized_wh"]) for case in cases)
-    elif not recipe.resize:
-        assert recipe.frame in GRID_FRAMES or sizes == sorted(tuple(c["image_wh"]) for c in cases)
+    steps = steps_of({**settings["kwargs"], **limits})
+    expected_sizes = [
+        tuple(case.get("resized_wh") or resized_wh(steps, tuple(case["image_wh"])))
+        for case in cases
+    ]
+    assert sizes == sorted(expected_sizes)
 
 
 def test_a_reply_that_the_authors_code_begins_is_begun_in_the_request(staged):

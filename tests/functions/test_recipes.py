@@ -63,11 +63,18 @@ READ = [
     ("gui_owl_1_5", "[1, 2], then (250,750)", (0.25, 0.75)),
     ("ui_venus_1_5", "[250,750]", (0.25, 0.75)),
     ("ui_venus_1_5", "[200, 700, 300, 800]", (0.25, 0.75)),
+    ("ui_venus_1_5", "[200,700],\n[300,800]", (0.25, 0.75)),  # two points on two lines
+    ("ui_venus_1_5", "[007, 750]", None),  # no Python number
+    ("ui_venus_1_5", "at [007, 750]", (0.007, 0.75)),  # but read digit by digit within a text
+    ("ui_venus_1_5", "[１２, 750]", None),
+    ("ui_venus_1_5", "[25 0,700],[300,800]", None),
     ("ui_venus_1_5", "[-1,-1]", DECLINED),
+    ("ui_venus_1_5", "[-1, -1, -1, -1]", DECLINED),
     ("ui_venus_1_5", "nowhere", None),
     ("gui_g2", "[400,284,412,304]", (0.5, 0.5)),
     ("gui_g2", "[400,284,412,304].", None),
     ("gui_g2", "[406, 294]", None),
+    ("gui_g2", '["400",284,412,304]', None),
     ("mai_ui", '<answer>\n{"coordinate":[250,750]}\n</answer>', (0.25, 0.75)),
     ("mai_ui", '<answer>\n{"coordinate":[250, 750]}\n</answer>', None),
     ("gta1", "at (406,294)", (0.5, 0.5)),
@@ -86,8 +93,10 @@ READ = [
     ("holo2", '{"x": 1001, "y": 750}', None),
     ("jedi", call([406, 294]), (400 / 800, 300 / 600)),
     ("jedi", call([]), None),
+    ("jedi", call([-1.5, -1.5]), None),  # what the authors' code returns for "nothing found"
     ("uground_v1", "(250, 750)", (200 / 800, 450 / 600)),
     ("uground_v1", "The place is (250, 750)", None),
+    ("uground_v1", "\N{NO-BREAK SPACE}\n(250, 750)\N{IDEOGRAPHIC SPACE}", (200 / 800, 450 / 600)),
     ("os_atlas_base_7b", "<|box_start|>(200,700),(300,800)<|box_end|>", (0.25, 0.75)),
     ("os_atlas_base_7b", "<|box_start|>(0,700),(300,800)<|box_end|>", None),
     ("os_atlas_base_4b", "[[1,2]] [[250,750]]", (0.25, 0.75)),
@@ -95,6 +104,8 @@ READ = [
     ("showui", "at [0.25, 0.75]", None),
     ("ui_ins", '{"coordinate": [406,294]}', (0.5, 0.5)),
     ("ui_ins", '{"coordinate": [406, 294]}', None),
+    ("ui_ins", '{"coordinate": [406, 294]} or [406,294]', None),  # behind the last brace
+    ("ui_ins", "[406,294]", (0.5, 0.5)),
     ("se_gui", call([406, 294]), (0.5, 0.5)),
     ("se_gui", "(406, 294)", None),
     ("agentcpm_gui", '{"POINT": [250, 750]}', (0.25, 0.75)),
@@ -111,6 +122,7 @@ READ = [
     ("claude", '{"x": 400.0, "y": 300.0}', None),
     ("gpt5", "[[0.2,0.7,0.3,0.8]]", (0.25, 0.75)),
     ("gpt5", "[[0.2, 0.7, 0.3, 0.8]]", None),
+    ("gpt5", "[[0.25,0.75]], not: Target not existent", (0.25, 0.75)),
     ("phi_ground", "<point>250, 750</point>", (0.28125, 0.75)),
     ("phi_ground", "<point>250,750</point>", None),
     ("glm_4_5v", glm('{"action_type": "click", "box_2d": [[200,700,299,800]]}'), (0.25, 0.75)),
@@ -119,6 +131,7 @@ READ = [
     ("qwen2_5_vl", FAILURE, DECLINED),
     ("qwen3_vl", FAILURE, DECLINED),
     ("gui_owl_1_5", FAILURE, DECLINED),
+    ("gui_owl_1_5", f"(250, 750)?\n{FAILURE}", (0.25, 0.75)),  # a point wins for the authors' code
     ("jedi", FAILURE, DECLINED),
     ("se_gui", FAILURE, DECLINED),
     ("gpt5", "Target not existent", DECLINED),
@@ -149,13 +162,30 @@ def test_a_reply_that_says_nothing_has_no_point(family):
 def test_the_first_parser_and_prompt_of_a_recipe_are_those_that_a_config_names(family):
     recipe = RECIPES[family]
     module = import_module(f"models.recipes.{family}")
-    assert next(iter(recipe.parsers.values())).parse is module.parse_point
+    assert next(iter(recipe.parsers.values())).parse is getattr(module, recipe.grounding_parser)
     assert recipe.source and recipe.verified and recipe.frame
     if family != "phi_ground":  # a raw prompt
         prompt = module.build_prompt(LINE, L2, file_size=[800, 600])
         assert [message["type"] for message in prompt].count("image") == 1
         assert any(LINE["instruction"] in message["value"] for message in prompt)
         assert module.build_prompt(LINE, L1) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("(250,750)", (0.25, 0.75)),
+        (" (250, 750)<|im_end|>", (0.25, 0.75)),
+        ("Action: click(start_box='(250,750)')", (0.25, 0.75)),
+        ("(1,2)\nAction: wait()", None),
+        ("250, 750", None),
+    ],
+)
+def test_ui_tars_1_0_answers_its_grounding_prompt_with_a_bare_pair(reply, expected):
+    parse = import_module("models.recipes.ui_tars_1_0").parse_answer
+    assert parse(reply, {"image_size": "[800, 600]"}) == expected
+    entry = RECIPES["ui_tars_1_0"].entry("openai", "m", {"Mine": L2})
+    assert entry["parse_function"] == {"Mine": "m.parse_answer"}
 
 
 def test_what_the_config_knows_of_sizes_and_limits_wins_over_the_recipe():
