@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.office.apps import APPS
+from benchmarks.worlds.office.events import Course
 from benchmarks.worlds.office.store import Dump, Row, Store
 from benchmarks.worlds.office.tasks.checks import check
 from benchmarks.worlds.office.week import base_store
@@ -40,9 +41,8 @@ FORMS: dict[str, tuple[str, str, Row]] = {
     ),
 }
 """By application: table, name of the argument of "save", and the fields of an empty form."""
-READ_TABLES = {"mail": "mail", "calendar": "events", "contacts": "contacts", "files": "files"}
+READ_TABLES = {"calendar": "events", "contacts": "contacts", "files": "files"}
 WITHOUT_EFFECT = {
-    "mail.view",
     "calendar.show",
     "chat.read",
     "chat.pinned",
@@ -67,7 +67,9 @@ class StoreHand:
     def __init__(self, task: Row, before: Dump | None = None) -> None:
         self.task = task
         self.store = Store(base_store(task["seed"]), task["setup"])
-        self.before = before or self.store.dump()
+        self.before = dict(before or self.store.dump())
+        self.before |= {table: dict(rows) for table, rows in self.before.items()}
+        self.course = Course(task, self.store, self.before)
         self.end = ""
         self.answer = ""
 
@@ -79,12 +81,16 @@ class StoreHand:
                 self.answer = str(arguments[0]) if arguments else ""
                 break
             self.do([verb, *arguments])
-        return check(self.task, self.before, self.store.dump(), self.end, self.answer)
+        after, others = self.store.dump(), self.course.comparison()
+        return check(self.task, self.before, after, self.end, self.answer, others)
 
     def do(self, step: Any) -> None:
-        """Do one step."""
+        """Do one step, which counts as one action of the agent's."""
         verb, *arguments = step
-        verb = verb.partition(" by ")[0]
+        self._do(verb.partition(" by ")[0], arguments)
+        self.course.follow()
+
+    def _do(self, verb: str, arguments: list[Any]) -> None:
         app, _, what = verb.partition(".")
         method = getattr(self, f"_{app}_{what}", None)
         if method is not None:
@@ -119,12 +125,18 @@ class StoreHand:
         fields = {name: row[name] for name in empty} | arguments[-1]
         self._call(app, "save", **{argument: fields, "id": id})
 
+    def _mail_read(self, name: Any) -> None:
+        self._call("mail", "get", id=self._id("mail", name))
+
     def _mail_send(self, mail: Row) -> None:
         ids = [self._id("files", path) for path in mail.get("files", [])]
         fields = {"to": "", "subject": "", "body": "", **mail}
         fields["body"] = str(fields["body"])
         fields.pop("files", None)
         self._call("mail", "send", **fields, attachments=ids)
+
+    def _mail_view(self, name: Any, _index: int) -> None:
+        self._mail_read(name)
 
     def _mail_draft(self, mail: Row) -> None:
         self._call("mail", "keep", **{"to": "", "subject": "", "body": "", **mail})

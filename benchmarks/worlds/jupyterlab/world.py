@@ -10,7 +10,6 @@ from benchmarks.worlds.actions import Action, Outcome
 from benchmarks.worlds.jupyterlab.checks import compare
 from benchmarks.worlds.jupyterlab.lab import Lab, LabEpisode, State
 from benchmarks.worlds.office.server import LOOKS
-from benchmarks.worlds.office.tasks.checks import check
 from benchmarks.worlds.office.world import APPS, OfficeWorld
 from benchmarks.worlds.pages.browser import Chromium, Tab
 from benchmarks.worlds.pages.page_world import PageWorld
@@ -37,7 +36,7 @@ class LabWorld(OfficeWorld):
     _lab_users: ClassVar[int] = 0
 
     def __init__(self, shots: Path) -> None:
-        super().__init__(shots, check)
+        super().__init__(shots)
         self._lab_episode: LabEpisode | None = None
         self._uses_lab = False
 
@@ -51,9 +50,8 @@ class LabWorld(OfficeWorld):
             tab = chromium.open(address, self.lab.url, VIEWPORT_WH)
         else:
             look = task["look"]
-            self._episode = self._server().new_episode(task, task["seed"], look, address)
             viewport_wh = LOOKS[look].viewport_wh
-            url = self._episode.url
+            url = self.begin(task, look, address).url
             tab = chromium.open(url, url, viewport_wh, frames=self.lab.url)
             tab.page.evaluate(f"office.open('{NAME}'); document.activeElement.blur()")
         self.lab_frame(tab).wait_for_function(READY, arg=path)
@@ -73,9 +71,7 @@ class LabWorld(OfficeWorld):
         assert self._lab_episode is not None, "a page belongs to an episode"
         before, after = self._lab_episode.before, self._lab_episode.dump()
         lab = compare(self._task.get("edits", ()), before, after)
-        kind, text = (end.kind, end.text) if end else ("", "")
-        stores = ({}, {}) if self._episode is None else (self._episode.before, self.dump())
-        return check(self._task, *stores, kind, text, lab)
+        return self.judge_office(end, lab)
 
     def lab_state(self) -> State:
         """Return the present files and settings of the episode, for scripts."""

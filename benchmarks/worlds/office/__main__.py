@@ -14,6 +14,7 @@ import re
 import sys
 import time
 
+from benchmarks.worlds.office.events import Course
 from benchmarks.worlds.office.server import LOOKS, Office
 from benchmarks.worlds.office.store import Row
 from benchmarks.worlds.office.suite import tasks
@@ -50,6 +51,8 @@ def serve(task: Row, seed: int, look: str) -> None:
     """Serve one episode and judge it whenever an end is typed; an empty line stops it."""
     with Office() as office:
         episode = office.new_episode(task, seed, look)
+        course = Course(task, episode.store, episode.before)
+        episode.follow = course.follow
         width, height = LOOKS[look].viewport_wh
         print(f"{episode.url}\nDesigned for a page of {width}x{height}.")
         print(task["goal"])
@@ -58,7 +61,7 @@ def serve(task: Row, seed: int, look: str) -> None:
             end, _, answer = line.strip().partition(" ")
             if not end:
                 break
-            outcome = check(task, episode.before, episode.dump(), end, answer)
+            outcome = check(task, episode.before, episode.dump(), end, answer, course.comparison())
             for fits, text in outcome.lines:
                 print("✓" if fits else "✗", text)
 

@@ -8,7 +8,7 @@ import secrets
 import socket
 import sqlite3
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -54,21 +54,24 @@ class EpisodeStore:
         self.url = url  # prefix of everything that a page of this episode may load
         self.lab_url = lab_url  # of a JupyterLab that belongs to it, shown as an application
         self.before = store.dump()
-        self._store = store
+        self.store = store
+        self.follow: Callable[[], object] = object  # after each answer, where no world acts
 
     def dump(self) -> Dump:
         """Return the present content of the store: {table: {id: row}}."""
-        return self._store.dump()
+        return self.store.dump()
 
     def answer(self, app: str, verb: str, arguments: Mapping[str, Any]) -> Any:
         """Return what an application answers to its page; Refused: it does not do it."""
         if _longest_text(arguments) > MAX_TEXT_LENGTH:
             raise Refused(f"A text takes {MAX_TEXT_LENGTH:,} characters at most.")
-        return self._store.call(APPS[app][verb], arguments)
+        result = self.store.call(APPS[app][verb], arguments)
+        self.follow()
+        return result
 
     def close(self) -> None:
         """Free the memory."""
-        self._store.close()
+        self.store.close()
 
 
 def _longest_text(value: Any) -> int:

@@ -72,22 +72,35 @@ class Store:
         except sqlite3.Error as error:
             raise ValueError(f"setup: {error}") from error
 
-    def _prepare(self, setup: Setup) -> None:
+    def change(self, changes: Setup) -> None:
+        """Make changes as others do them meanwhile; what is to be changed may be gone by then."""
+        with self._lock, self._db:
+            self._prepare(changes, may_miss=True)
+
+    def change_count(self) -> int:
+        """Return a number that grows with every row that is changed."""
+        return self._db.total_changes
+
+    def _prepare(self, setup: Setup, *, may_miss: bool = False) -> None:
         for table, rows in setup.get("add", {}).items():
             for row in rows:
                 self.insert(table, self._completed(table, row))
         for table, criteria, values in setup.get("set", []):
             assignments = ", ".join(f'"{column}" = ?' for column in values)
             sql = f'UPDATE "{table}" SET {assignments}'
-            self._execute_where(sql, list(values.values()), table, criteria)
+            count = self._execute_where(sql, list(values.values()), criteria)
+            self._need_rows(count or may_miss, table, criteria)
         for table, criteria in setup.get("drop", []):
-            self._execute_where(f'DELETE FROM "{table}"', [], table, criteria)
+            count = self._execute_where(f'DELETE FROM "{table}"', [], criteria)
+            self._need_rows(count or may_miss, table, criteria)
 
-    def _execute_where(self, sql: str, values: list[Any], table: str, criteria: Row) -> None:
-        """Change the rows that have some values; ValueError: there are none."""
+    def _execute_where(self, sql: str, values: list[Any], criteria: Row) -> int:
+        """Change the rows that have some values; return how many there were."""
         condition = " AND ".join(f'"{column}" = ?' for column in criteria)
-        cursor = self._db.execute(f"{sql} WHERE {condition}", [*values, *criteria.values()])
-        if not cursor.rowcount:
+        return self._db.execute(f"{sql} WHERE {condition}", [*values, *criteria.values()]).rowcount
+
+    def _need_rows(self, has_rows: object, table: str, criteria: Row) -> None:
+        if not has_rows:
             raise ValueError(f"setup: no row of {table} has {criteria}")
 
     def _completed(self, table: str, row: Row) -> Row:

@@ -9,7 +9,6 @@ from typing import Any
 from benchmarks.worlds.office.server import PAGES
 from benchmarks.worlds.office.tasks import names
 from benchmarks.worlds.office.tasks import tasks as tasks_with_solutions
-from benchmarks.worlds.office.tasks.checks import check
 from benchmarks.worlds.office.world import APPS, OfficeWorld
 from benchmarks.worlds.pages.browser import browser_problems
 
@@ -46,4 +45,4 @@ def world_data() -> dict[str, str]:
 
 def open_world(shots: Path) -> OfficeWorld:
     """A new world, which saves its screenshots in the folder `shots`."""
-    return OfficeWorld(shots, check)
+    return OfficeWorld(shots)

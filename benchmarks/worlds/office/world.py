@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.worlds.actions import Action, Outcome
+from benchmarks.worlds.office.events import Course
 from benchmarks.worlds.office.server import LOOKS, EpisodeStore, Office
 from benchmarks.worlds.office.store import Dump
+from benchmarks.worlds.office.tasks.checks import Comparison, check
 from benchmarks.worlds.pages.browser import Chromium, Tab
 from benchmarks.worlds.pages.page_world import PageWorld
 
 Task = dict[str, Any]
-Check = Callable[[Task, Dump, Dump, str, str], Outcome]  # task, before, after, end, answer
 APPS = {
     "mail": "Mail",
     "calendar": "Calendar",
@@ -35,28 +36,47 @@ class OfficeWorld(PageWorld):
     _office: ClassVar[Office | None] = None
     _server_users: ClassVar[int] = 0
 
-    def __init__(self, shots: Path, check: Check) -> None:
+    def __init__(self, shots: Path) -> None:
         super().__init__(shots)
-        self._check = check
         self._task: Task = {}
         self._episode: EpisodeStore | None = None
+        self._course: Course | None = None
         self._uses_server = False
 
     def open(self, task: Task, chromium: Chromium) -> Tab:
         """Start an episode and open its page, in the look that the task names."""
         look = task.get("look", "web")
-        episode = self._server().new_episode(task, task.get("seed", 0), look)
+        episode = self.begin(task, look)
+        return chromium.open(episode.url, episode.url, LOOKS[look].viewport_wh)
+
+    def begin(self, task: Task, look: str, lab_url: str = "") -> EpisodeStore:
+        """Make the store of an episode, and what will happen in it."""
+        episode = self._server().new_episode(task, task.get("seed", 0), look, lab_url)
         self._task = task
         self._episode = episode
-        return chromium.open(episode.url, episode.url, LOOKS[look].viewport_wh)
+        self._course = Course(task, episode.store, episode.before)
+        return episode
+
+    def follow(self, tab: Tab) -> None:
+        """Have happen what others do after an action of the agent, and let the page show it."""
+        course = self._course
+        if course is not None and not course.is_empty:
+            tab.settle()
+            tab.page.evaluate("news => office.news(news)", course.follow())
 
     def judge(self, tab: Tab, end: Action | None) -> Outcome:
         """Compare the whole store with its content at the start."""
-        assert self._episode is not None, "a page belongs to an episode"
-        before, after = self._episode.before, self._episode.dump()
-        if end is None:
-            return self._check(self._task, before, after, "", "")
-        return self._check(self._task, before, after, end.kind, end.text)
+        return self.judge_office(end)
+
+    def judge_office(self, end: Action | None, elsewhere: Comparison | None = None) -> Outcome:
+        """Judge the end of an episode; `elsewhere` is what was expected outside the office."""
+        kind, text = (end.kind, end.text) if end else ("", "")
+        before, after, others = {}, {}, elsewhere or Comparison()
+        if self._episode is not None:
+            before, after = self._episode.before, self._episode.dump()
+        if self._course is not None:
+            others += self._course.comparison()
+        return check(self._task, before, after, kind, text, others)
 
     def dump(self) -> Dump:
         """Return the present content of the episode's store, for scripts."""
@@ -67,6 +87,7 @@ class OfficeWorld(PageWorld):
         """Free the episode's store."""
         episode = self._episode
         self._episode = None
+        self._course = None
         if episode is not None:
             self._server().end_episode(episode)
 

@@ -43,6 +43,9 @@ class PageWorld(ABC):
     def forget(self) -> None:  # noqa: B027 - most have nothing to drop
         """Free what was made for the episode besides its page."""
 
+    def follow(self, tab: Tab) -> None:  # noqa: B027 - in most, nothing happens by itself
+        """Do what happens in the world after an action, besides what the page does."""
+
     def is_over(self, tab: Tab) -> bool:
         """Return whether the page takes no further action."""
         return False
@@ -90,6 +93,7 @@ class PageWorld(ABC):
         try:
             with self._watched(str(action)[:80]) as tab:
                 note = self._act(tab, action)
+                self.follow(tab)
                 return self._observation(tab, note)
         except WorldError as error:
             raise WorldError(str(error), error.trace, by_action=True) from error

@@ -57,12 +57,13 @@ office.apps.chat = (root) => {
           type: "button",
           t: "chat.channel",
           k: name,
-          class: name === state.channel ? "on" : "",
+          class: name === state.channel ? "on" : office.unseen.has(name) ? "unseen" : "",
           onclick: () => choose(name),
         },
         PHONE && face(name),
         kind === "direct" && !PHONE && icon("contacts"),
         h("span", { class: "cut" }, name, PHONE && h("div", { class: "muted small cut" }, last || "No messages yet")),
+        name !== state.channel && office.unseen.has(name) && h("span", { class: "badge" }, "new"),
       );
     put(
       rows,
@@ -74,6 +75,7 @@ office.apps.chat = (root) => {
   }
 
   async function draw(toEnd) {
+    if (office.current() === "chat" && !state.q) office.unseen.delete(state.channel);
     await sidebar();
     columns.classList.toggle("detail", state.channel !== null);
     office.at("chat", state.channel ?? "");
@@ -132,7 +134,9 @@ office.apps.chat = (root) => {
           })
         : empty("chat", "No messages yet. Write the first one."),
     );
-    const scroll = pane.querySelector(".talk")?.scrollTop ?? null,
+    const old = pane.querySelector(".talk"),
+      isAtEnd = old && old.scrollTop + old.clientHeight >= old.scrollHeight - 2,
+      scroll = !old || (isAtEnd && pane.dataset.channel === state.channel) ? null : old.scrollTop,
       written = pane.querySelector("[data-t='chat.text']"); // what came while the server was asked
     if (written && pane.dataset.channel === state.channel) text.value = written.value;
     pane.dataset.channel = state.channel;

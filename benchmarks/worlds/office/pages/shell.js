@@ -12,7 +12,8 @@
  * shell.address                  the web look: the open page; Enter opens the address in the field
  * shell.keys                     window: the keys of the application in front
  *
- * For programs: office.open("mail"), office.home(), office.back(), office.current(), office.quiet().
+ * For programs: office.open("mail"), office.home(), office.back(), office.current(), office.quiet(),
+ * office.news([["chat", "Carla Meyer"]]): others have done something.
  * The browser's own "back" does what office.back() does. An application sets its address with
  * office.at("mail", "inbox"), and lists its keys in `shortcuts`: [[key, what it does]].
  */
@@ -41,6 +42,9 @@ const SITE = "northwind.example";
     top = h("div", { id: "top" }),
     bottom = h("div", { id: "bottom" });
 
+  const news = {}; // by application: what came while another one was in front
+  const stale = new Set(); // applications that do not show yet what others have done
+  const badge = (name) => news[name] > 0 && h("span", { class: "badge" }, news[name]);
   const tile = (name) => h("span", { class: `tile ${name}` }, icon(name));
   const launcher = (name, title) =>
     h(
@@ -56,6 +60,7 @@ const SITE = "northwind.example";
       },
       tile(name),
       title && h("span", {}, TITLE[name]),
+      badge(name),
     );
   const homeButton = (sign, label) =>
     button("shell.home", sign, label, () => office.home(), { title: "Home", class: current ? "home" : "home on" });
@@ -175,7 +180,13 @@ const SITE = "northwind.example";
         ),
       );
     } else {
-      put(top, clock(), h("i", { class: "grow" }), "Mon 9 Mar");
+      put(
+        top,
+        clock(),
+        APPS.filter(([name]) => news[name] > 0).map(([name]) => h("span", { class: "news" }, tile(name), badge(name))),
+        h("i", { class: "grow" }),
+        "Mon 9 Mar",
+      );
       put(
         bottom,
         button("shell.back", "back", "Back", () => office.back()),
@@ -197,6 +208,7 @@ const SITE = "northwind.example";
     leaveText();
     const isNew = !windows[name];
     current = name;
+    delete news[name];
     if (isNew) {
       const root = h("section", { class: `app ${name}`, "aria-label": TITLE[name] });
       const frame = h(
@@ -224,9 +236,32 @@ const SITE = "northwind.example";
         );
     }
     draw();
-    if (!isNew && !windows[name].frame.querySelector(".shade")) windows[name].app.show?.();
+    if (!isNew && !windows[name].frame.querySelector(".shade")) {
+      stale.delete(name);
+      windows[name].app.show?.();
+    }
     return windows[name].app;
   };
+  /**
+   * Shows what others have done, pairs of an application and, in Chat, a conversation: at once in the application in
+   * front, unless a window lies over it; on the others as a number, where they are such that people look out for it.
+   */
+  office.news = async (pairs) => {
+    for (const [name, conversation] of pairs) {
+      stale.add(name);
+      if (conversation) office.unseen.add(conversation);
+      if (name !== current && ["mail", "calendar", "chat"].includes(name)) news[name] = (news[name] ?? 0) + 1;
+    }
+    if (pairs.length) draw();
+    if (!current || !stale.has(current) || windows[current].frame.querySelector(".shade")) return;
+    stale.delete(current);
+    const { t, k } = document.activeElement?.dataset ?? {};
+    await windows[current].app.show?.();
+    if (!t || document.activeElement?.dataset.t) return;
+    const key = k === undefined ? "" : `[data-k="${CSS.escape(k)}"]`;
+    windows[current].frame.querySelector(`[data-t="${t}"]${key}`)?.focus({ preventScroll: true });
+  };
+  office.unseen = new Set(); // conversations in which others have written since they were last shown
   /** Back to the desk; what is open stays as it is. */
   office.home = () => {
     leaveText();

@@ -14,7 +14,8 @@ columns; a changed row has changed in the columns of `to` and in no other. A val
 
 A row that was made again counts as the one that it replaces: a copy whose original was deleted has
 moved. A notice that others have got counts where the rest of the store no longer shows it.
-`tolerates` names further effects that do no harm (`TOLERATED`).
+`tolerates` names further effects that do no harm (`TOLERATED`); what the agent writes to a
+colleague who answers (`replies`) does none either.
 
 The partial score is the share of the expected effects that are there; the answer to a question is
 one of them, and so is the right end where it is missing. It is 0 as soon as anything else has
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -154,6 +155,8 @@ def check(
         elsewhere: what was expected outside the store.
     """
     tolerated = [TOLERATED[name] for name in task.get("tolerates", ())]
+    colleagues = {reply["channel"] for reply in task.get("replies", ())}
+    tolerated.append(lambda effect, _: _is_talk(effect, colleagues))
     comparisons = [
         _compare(expected_effects, tolerated, before, after)
         for expected_effects in _alternatives(task.get("expect", ()))
@@ -227,6 +230,31 @@ def _is(effect: Effect, expected: ExpectedEffect, after: Dump) -> bool:
         return True
     row_after = {**effect.row, **effect.to}
     return set(effect.to) == set(expected["to"]) and _fits(expected["to"], row_after, table, after)
+
+
+def is_there(condition: ExpectedEffect, changes: Sequence[Effect], now: Dump) -> bool:
+    """Return whether a store has an effect, in the columns that a condition names.
+
+    Args:
+        condition: as an expected effect is written, or {read = "mail", where = {...}}: it was
+            opened.
+        changes: all effects so far.
+        now: the store.
+    """
+    if "read" in condition:
+        rows = now[condition["read"]].values()
+        return any(row["is_read"] and _fits(condition["where"], row, "mail", now) for row in rows)
+    for effect in changes:
+        table = effect.table
+        if condition.get(effect.op) != table:
+            continue
+        before = condition.get("row" if effect.op == "add" else "where", {})
+        after = {**effect.row, **effect.to}
+        if _fits(before, effect.row, table, now) and _fits(
+            condition.get("to", {}), after, table, now
+        ):
+            return True
+    return False
 
 
 def _fits(values: Mapping[str, Any], row: Row, table: str, after: Dump) -> bool:
@@ -354,6 +382,17 @@ def _is_saved_attachment(effect: Effect, before: Dump) -> bool:
         (attachment["name"], attachment["text"]) == (row["name"], row["content"])
         for mail in before["mail"].values()
         for attachment in json.loads(mail["attachments"])
+    )
+
+
+def _is_talk(effect: Effect, colleagues: Collection[str]) -> bool:
+    """Return whether it is a message of the agent's to somebody who answers, and to nobody else."""
+    return (
+        effect.op == "add"
+        and effect.table == "messages"
+        and effect.row["author"] == NAME
+        and effect.row["channel"] in colleagues
+        and not effect.row["channel"].startswith("#")
     )
 
 

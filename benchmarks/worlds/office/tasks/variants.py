@@ -11,6 +11,8 @@ A task is an entry of a file in `l3/` or `l4/`:
              {all = "SELECT ..."} makes a list of all rows, for `each`; it may be empty.
     setup    changes to the base world (see `Setup`); `each` repeats a row that is added, and
              ["each", "list", change] one that is set or dropped
+    events   what others do while the agent is at it, and replies: what they answer in Chat (see
+             `office.events`); with dates of now, else as the setup
     facts    like `draw`, of the world after the changes; a query has exactly one row
     expect   effects (see `checks`); one with `each = "list"` stands for one per row of the list
     tolerates  names of effects that do no harm (see `checks`)
@@ -37,7 +39,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.worlds.office.store import Row, Setup, Store
+from benchmarks.worlds.office.store import NOW, Row, Setup, Store
 from benchmarks.worlds.office.week import base_store
 from utils.errors import UserError
 
@@ -141,6 +143,10 @@ def _variant(task: Mapping[str, Any], seed: int, also: Sequence[str]) -> Row:
     for name in ("answer", "feasible", "tolerates", *also):
         if name in task:
             result[name] = _filled(task[name], variables)
+    for name in ("events", "replies"):
+        if name in task:
+            result[name] = [_happening(part, variables) for part in task[name]]
+            _try_out(result[name], store)
     result["expect"] = _repeated(task.get("expect", []), variables)
     for effect in result["expect"]:
         _set_folder_ids(effect, store)
@@ -267,6 +273,21 @@ def _repeated_changes(setup: Row, variables: Row) -> Row:
     return changes
 
 
+def _happening(part: Row, variables: Row) -> Row:
+    """Return an event or a reply with its variables replaced."""
+    changes: Row = {name: part[name] for name in ("add", "set", "drop") if name in part}
+    others = {name: value for name, value in part.items() if name not in changes}
+    filled = _with_dates(_repeated_changes(changes, variables), NOW)
+    return {**_filled(others, variables), **filled}
+
+
+def _try_out(parts: Sequence[Row], store: Store) -> None:
+    """Raise ValueError where an event or a reply changes a row that is not there."""
+    for part in parts:
+        changes: Any = {name: part[name] for name in ("add", "set", "drop") if name in part}
+        Store(store, changes).close()
+
+
 def _set_folder_ids(effect: Row, store: Store) -> None:
     """Replace the paths of folders by their ids in an effect on files."""
     for effects in effect.get("any_of", []):
@@ -277,10 +298,10 @@ def _set_folder_ids(effect: Row, store: Store) -> None:
             values["parent"] = store.folder(values["parent"])
 
 
-def _with_dates(setup: Any) -> Setup:
-    """Return the changes with a recent date for mails and messages that have none."""
+def _with_dates(setup: Any, moment: str = RECENT) -> Setup:
+    """Return the changes with a date for mails and messages that have none."""
     changes = cast(Setup, setup)
     for table in ("mail", "messages"):
         for row in changes.get("add", {}).get(table, []):
-            row.setdefault("sent_at", RECENT)
+            row.setdefault("sent_at", moment)
     return changes

@@ -1,0 +1,170 @@
+"""What happens in an episode besides what the agent does: events, and colleagues who answer.
+
+A task lists events, each of which happens once, and what colleagues answer in Chat:
+
+    events  = [{ after = 6, add.mail = [{ ... }] },
+               { when = { add = "events", row = { title = "Kick-off" } }, set = [[ ... ]] }]
+    replies = [{ channel = "Carla Meyer", when = { contains = ["7306"] }, text = "Cancel it." },
+               { channel = "Carla Meyer", text = "Which order do you mean?" }]
+
+Both have
+
+    add, set, drop   what others change then, written as the `setup` of a task; mails and messages
+                     are of now
+    when             of an event: an effect that the agent must have had, written as one is expected
+                     (`checks.is_there`), or a list of them; of a reply: what the agent's message
+                     must be (`values.matches`)
+    unless           an effect that must not be there
+    required         what the check says if this has to happen, and has not: "asks Carla first"
+
+and an event `after`, the number of the agent's actions before it; a reply `channel`, `text`, and
+`author` where it is not the person of the channel. A message gets the first reply that fits it, or
+none. All that depends on the agent's actions, and never on time: it happens after an action, before
+the screen is looked at. What others change is no effect of the agent's; if the agent undoes it,
+that is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.worlds.office.store import NAME, NOW, Dump, Row, Store
+from benchmarks.worlds.office.tasks.checks import Comparison, Effect, effects, is_there
+from benchmarks.worlds.office.tasks.values import matches
+
+APPS = {
+    "mail": "mail",
+    "messages": "chat",
+    "events": "calendar",
+    "contacts": "contacts",
+    "files": "files",
+    "cells": "sheets",
+    "products": "shop",
+    "orders": "shop",
+    "todos": "todo",
+}
+"""The application that shows a table."""
+News = tuple[str, str]  # an application, and the conversation of Chat in which there is something
+
+
+class Course:
+    """The events and replies of one episode."""
+
+    def __init__(self, task: Mapping[str, Any], store: Store, before: Dump) -> None:
+        """Create what has not happened yet.
+
+        Args:
+            task: with `events` and `replies`, or without.
+            store: of the episode.
+            before: the store at the start; what others change is changed in it, too.
+        """
+        self._events: list[Row] = list(task.get("events", ()))
+        self._replies: Sequence[Row] = task.get("replies", ())
+        self._required = [
+            part["required"] for part in (*self._events, *self._replies) if "required" in part
+        ]
+        self._happened: set[str] = set()  # of the required ones
+        self._store = store
+        self._before = before
+        self._answered: set[int] = set()  # ids of messages
+        self._action_count = 0
+        self._change_count = store.change_count()
+        self.is_empty = not self._events and not self._replies
+
+    def follow(self) -> list[News]:
+        """Have happen what is due after an action of the agent; return what is new where."""
+        self._action_count += 1
+        if self.is_empty or not self._may_be_due():
+            return []
+        news: list[News] = []
+        part = self._next()
+        while part is not None:
+            news += self._happen(part)
+            part = self._next()
+        self._change_count = self._store.change_count()
+        return list(dict.fromkeys(news))
+
+    def comparison(self) -> Comparison:
+        """Return what had to happen, and whether it has."""
+        lines = [(text in self._happened, text) for text in self._required]
+        return Comparison(lines, sum(fits for fits, _ in lines), len(lines))
+
+    def _may_be_due(self) -> bool:
+        is_changed = self._store.change_count() != self._change_count
+        return is_changed or any(
+            event.get("after", 0) == self._action_count for event in self._events
+        )
+
+    def _next(self) -> Row | None:
+        """Return a reply, or else an event, that is due; None: there is none."""
+        now = self._store.dump()
+        changes = effects(self._before, now)
+        for effect in changes:
+            row = effect.row
+            is_message = effect.op == "add" and effect.table == "messages"
+            if is_message and row["author"] == NAME and row["id"] not in self._answered:
+                self._answered.add(row["id"])
+                reply = self._reply_to(row, changes, now)
+                if reply is not None:
+                    return reply
+        for event in self._events:
+            if event.get("after", 0) <= self._action_count and _is_due(event, changes, now):
+                self._events.remove(event)
+                return event
+        return None
+
+    def _reply_to(self, message: Row, changes: Sequence[Effect], now: Dump) -> Row | None:
+        """Return what a message brings about, with the answer among the rows that are added."""
+        for reply in self._replies:
+            is_meant = reply["channel"] == message["channel"]
+            if not is_meant or _is_hindered(reply, changes, now):
+                continue
+            if matches(reply.get("when", {"any": True}), message["text"]):
+                answer = {
+                    "channel": reply["channel"],
+                    "author": reply.get("author", reply["channel"]),
+                    "text": reply["text"],
+                    "sent_at": NOW,
+                }
+                added = reply.get("add", {})
+                messages = [answer, *added.get("messages", ())]
+                return {**reply, "add": {**added, "messages": messages}}
+        return None
+
+    def _happen(self, part: Row) -> list[News]:
+        """Change the store, and what counts as its start."""
+        if "required" in part:
+            self._happened.add(part["required"])
+        old = self._store.dump()
+        changes: Any = {name: part[name] for name in ("add", "set", "drop") if name in part}
+        self._store.change(changes)
+        news = []
+        for effect in effects(old, self._store.dump()):
+            _repeat(effect, self._before)
+            if effect.table in APPS:
+                news.append((APPS[effect.table], effect.row.get("channel", "")))
+        return news
+
+
+def _is_due(event: Row, changes: Sequence[Effect], now: Dump) -> bool:
+    conditions = event.get("when", [])
+    if isinstance(conditions, Mapping):
+        conditions = [conditions]
+    has_all = all(is_there(condition, changes, now) for condition in conditions)
+    return has_all and not _is_hindered(event, changes, now)
+
+
+def _is_hindered(part: Row, changes: Sequence[Effect], now: Dump) -> bool:
+    return "unless" in part and is_there(part["unless"], changes, now)
+
+
+def _repeat(effect: Effect, dump: Dump) -> None:
+    """Have an effect in a dump, too; what the agent has made since is not in it."""
+    rows = dump[effect.table]
+    if effect.op == "add":
+        rows[effect.id] = effect.row
+    elif effect.op == "remove":
+        rows.pop(effect.id, None)
+    elif effect.id in rows:
+        rows[effect.id] = {**rows[effect.id], **effect.to}

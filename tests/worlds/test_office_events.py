@@ -1,0 +1,158 @@
+"""What others do while an agent is at a task, and colleagues who answer: by actions, never by time."""
+
+import pytest
+
+from benchmarks.worlds.office.tasks.variants import variant
+from tests.support.office_store import StoreHand
+
+PERSON = "Carla Meyer"
+OTHER = "Nils Brandt"
+
+
+def task(**parts):
+    written = {
+        "id": "odd",
+        "apps": ["chat", "todo"],
+        "category": "update",
+        "goal": "",
+        "draw": {"number": [7306]},
+        "expect": [],
+        "oracle": [],
+        **parts,
+    }
+    return variant(written, 3)
+
+
+def played(parts, steps):
+    hand = StoreHand(task(**parts))
+    return hand, hand.play([*steps, ["done"]])
+
+
+def missing(outcome):
+    return [text for fits, text in outcome.lines if not fits]
+
+
+def mails(hand, subject):
+    return [row for row in hand.store.dump()["mail"].values() if row["subject"] == subject]
+
+
+MAIL = {"sender": PERSON, "sender_addr": "c@northwind.example", "subject": "New plan", "body": "x"}
+NOTE = ["todo.new", {"title": "A note"}]
+EXPECTED_NOTE = {"add": "todos", "row": {"title": "A note"}}
+
+
+@pytest.mark.parametrize(("count", "arrived"), [(1, 0), (2, 1), (5, 1)])
+def test_an_event_happens_once_after_so_many_actions(count, arrived):
+    parts = {"events": [{"after": 2, "add": {"mail": [MAIL]}}]}
+    hand, outcome = played(parts, [["chat.read", PERSON]] * count)
+    assert len(mails(hand, "New plan")) == arrived
+    assert outcome.success
+
+
+def test_an_event_waits_for_an_effect_of_the_agent_s():
+    when = {"add": "todos", "row": {"title": "A note"}}
+    parts = {"events": [{"when": when, "add": {"mail": [MAIL]}}], "expect": [EXPECTED_NOTE]}
+    early, _ = played(parts, [["chat.read", PERSON]] * 9)
+    late, outcome = played(parts, [NOTE])
+    assert (len(mails(early, "New plan")), len(mails(late, "New plan"))) == (0, 1)
+    assert outcome.success
+    [mail] = mails(late, "New plan")
+    assert (mail["sent_at"], mail["folder"], mail["is_read"]) == ("2026-03-09 09:00", "Inbox", 0)
+
+
+def test_an_event_can_wait_for_a_mail_to_be_read():
+    setup = {"add": {"mail": [{**MAIL, "subject": "Old plan"}]}}
+    when = {"read": "mail", "where": {"subject": "Old plan"}}
+    parts = {"setup": setup, "events": [{"when": when, "add": {"mail": [MAIL]}}]}
+    for steps, count in (([["mail.read", "Old plan"]], 1), ([["chat.read", PERSON]], 0)):
+        hand, _ = played(parts, steps)
+        assert len(mails(hand, "New plan")) == count
+
+
+def test_what_others_change_is_no_effect_and_undoing_it_is_one():
+    change = ["cells", {"sheet": "Expenses", "cell": "A1"}, {"value": "Day"}]
+    parts = {"events": [{"after": 1, "set": [change]}]}
+    hand, outcome = played(parts, [["chat.read", PERSON]])
+    assert hand.store.dump()["cells"]["Expenses!A1"]["value"] == "Day"
+    assert outcome.success
+    _, outcome = played(parts, [["chat.read", PERSON], ["sheets.set", "Expenses", "A1", "Date"]])
+    assert missing(outcome) == ["nothing else, but: change cells Expenses!A1: value “Date”"]
+
+
+def test_what_the_agent_has_removed_before_stays_removed():
+    change = ["cells", {"sheet": "Expenses", "cell": "A1"}, {"value": "Day"}]
+    when = {"remove": "cells", "where": {"cell": "A1"}}
+    removed = {"remove": "cells", "where": {"sheet": "Expenses", "cell": "A1"}}
+    parts = {"events": [{"when": when, "set": [change]}], "expect": [removed]}
+    _, outcome = played(parts, [["sheets.set", "Expenses", "A1", ""]])
+    assert outcome.success
+
+
+REPLIES = [
+    {"channel": PERSON, "when": {"contains": ["{number}"]}, "text": "Yes, {number}."},
+    {"channel": PERSON, "text": "Which order?"},
+]
+
+
+@pytest.mark.parametrize(
+    ("messages", "answers"),
+    [
+        ([(PERSON, "May I cancel 7306?")], ["Yes, 7306."]),
+        ([(PERSON, "May I cancel 73067?")], ["Which order?"]),
+        ([(PERSON, "Hello"), (PERSON, "It is 7306")], ["Which order?", "Yes, 7306."]),
+        ([(OTHER, "7306")], []),
+        ([("#general", "7306")], []),
+    ],
+)
+def test_a_colleague_answers_a_message_by_the_first_rule_that_fits_it(messages, answers):
+    hand, _ = played({"replies": REPLIES}, [["chat.post", *message] for message in messages])
+    rows = hand.store.dump()["messages"].values()
+    start = max(StoreHand(task()).before["messages"])
+    assert [row["text"] for row in rows if row["id"] > start and row["author"] == PERSON] == answers
+
+
+def test_what_is_written_to_a_colleague_who_answers_does_no_harm_and_to_others_it_does():
+    talk = [["chat.post", PERSON, "Hello"], ["chat.post", PERSON, "Thanks"]]
+    assert played({"replies": REPLIES}, talk)[1].success
+    assert not played({"replies": REPLIES}, [["chat.post", OTHER, "Thanks"]])[1].success
+
+
+def test_permission_has_to_be_asked_before_the_deed():
+    deed = {"change": "orders", "where": {"id": 7308}, "to": {"status": "Cancelled"}}
+    permission = {
+        "channel": PERSON,
+        "when": {"contains": ["7308"]},
+        "unless": deed,
+        "text": "Yes.",
+        "required": "asks Carla first",
+    }
+    parts = {"replies": [permission], "expect": [deed]}
+    ask, cancel = ["chat.post", PERSON, "Cancel 7308?"], ["shop.cancel", 7308]
+    assert played(parts, [ask, cancel])[1].success
+    for steps, partial in (([cancel, ask], 0.5), ([cancel], 0.5), ([ask], 0.5)):
+        outcome = played(parts, steps)[1]
+        assert not outcome.success
+        assert outcome.partial == partial
+    assert missing(played(parts, [cancel])[1]) == ["asks Carla first"]
+
+
+def test_an_answer_may_change_the_world_and_one_thing_leads_to_another():
+    reply = {"channel": PERSON, "text": "Done.", "set": [["orders", {"id": 7308}, {"note": "x"}]]}
+    mail = {"when": {"add": "messages", "row": {"channel": PERSON}}, "add": {"mail": [MAIL]}}
+    parts = {"replies": [reply], "events": [mail]}
+    hand, outcome = played(parts, [["chat.post", PERSON, "Please"]])
+    assert hand.store.dump()["orders"][7308]["note"] == "x"
+    assert len(mails(hand, "New plan")) == 1
+    assert outcome.success
+
+
+def test_the_same_actions_bring_about_the_same_rows():
+    parts = {"replies": REPLIES, "events": [{"after": 2, "add": {"mail": [MAIL]}}]}
+    steps = [["chat.post", PERSON, "7306"], NOTE, ["chat.post", PERSON, "Hm"]]
+    assert played(parts, steps)[0].store.dump() == played(parts, steps)[0].store.dump()
+
+
+def test_a_change_of_what_is_not_there_is_found_when_the_task_is_made():
+    change = ["cells", {"sheet": "Expenses", "cell": "J59"}, {"value": "Day"}]
+    with pytest.raises(Exception, match="no row of cells"):
+        task(events=[{"after": 1, "set": [change]}])
