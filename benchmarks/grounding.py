@@ -60,9 +60,11 @@ class PointBenchmark(Benchmark):
     is_grounding = True
 
     def accept(self, parsed: Any) -> Answer:
-        """Two numbers, or None; where all elements are there, "not there" is no answer."""
-        if parsed is None or isinstance(parsed, Declined):
+        """Two numbers, `DECLINED`, or None."""
+        if parsed is None:
             return None
+        if isinstance(parsed, Declined):
+            return DECLINED
         is_other = isinstance(parsed, (str, bytes, Mapping, Set))  # two of something, but no point
         try:
             x, y = map(float, "" if is_other else parsed)
@@ -222,8 +224,6 @@ class GroundingBenchmark(PointBenchmark):
 
     def accept(self, parsed: Any) -> Answer:
         """Two numbers, `DECLINED` (two negative numbers as well), or None."""
-        if isinstance(parsed, Declined):
-            return DECLINED
         answer = super().accept(parsed)
         if isinstance(answer, tuple) and means_declined(answer):
             return DECLINED

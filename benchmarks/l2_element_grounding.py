@@ -24,6 +24,7 @@ from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.coordinates import point_as_fractions
 from utils.misc import parser_response_into_coordinates
 from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES
+from utils.targets import Declined, means_declined
 from utils.text import counted
 
 # parity: protocol texts, to the byte.
@@ -108,13 +109,19 @@ class GUIElementGrounding(PointBenchmark):
         return template.replace("{instruction}", line["instruction"])
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
-        """A hit if the point lies in the box, both as fractions of the image file."""
+        """A hit if the point lies in the box, both as fractions of the image file.
+
+        All elements are there. That one is not is a miss; `DECLINED` is counted with the replies
+        without a point in the official score, two negative coordinates as the point they are.
+        """
         file_wh = sizes.file_wh or tuple(line["image_size"])
         box = box_as_fractions(line["bbox"], file_wh)
-        click = None if parsed is None else point_as_fractions(parsed, file_wh)
-        verdict = score_click(box, click)
+        click = point_as_fractions(parsed, file_wh) if isinstance(parsed, tuple) else None
+        official_verdict = score_click(box, click)
+        is_declined = isinstance(parsed, Declined) or (click is not None and means_declined(click))
+        verdict = Verdict.MISS if is_declined else official_verdict
         split, kind = line["grounding_type"], line.get("data_type")
-        counted = (split, line["platform"], kind, OUTCOME_BY_VERDICT[verdict])
+        counted = (split, line["platform"], kind, OUTCOME_BY_VERDICT[official_verdict])
         is_hit = int(verdict is Verdict.HIT)
         copied = ("instruction", "bbox", "app_name", "platform", "grounding_type", "index")
         columns = {
@@ -123,7 +130,7 @@ class GUIElementGrounding(PointBenchmark):
             "parsed_bbox(format:x1,y1,x2,y2)": list(box),
             "type": kind,
             "match": is_hit,
-            "is_wrong_format": verdict is Verdict.UNPARSED,
+            "is_wrong_format": official_verdict is Verdict.UNPARSED,
             "pred_bbox": None if click is None else list(click),
         }
         facts = {
@@ -133,6 +140,7 @@ class GUIElementGrounding(PointBenchmark):
             "hit": is_hit * (kind in ELEMENT_KINDS),
             "box_frac": list(box),
             "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,
+            "declined": is_declined,
         }
         if str(line.get("app_name")).startswith(SCREENSPOT_V2_APPS):
             facts["taken_from"] = SCREENSPOT_V2

@@ -305,14 +305,8 @@ def test_real_replies_of_mai_ui_are_scored_as_its_authors_score_them(staged, nam
     stage = staged()
     shutil.rmtree(stage.root)
     grounding_replay.lay_out(replay, stage.root)
-    by_image = defaultdict(list)
-    for key, reply in replay.replies.items():
-        image, _, instruction = key.partition("\n")
-        by_image[image].append((instruction, reply))
-    for answers in by_image.values():  # the longest first: one text may be a part of another
-        answers.sort(key=lambda answer: -len(answer[0]))
     replies = stage.home / "replies.json"
-    replies.write_text(json.dumps(by_image), encoding="utf-8")
+    grounding_replay.write_replies(replay, replies)
     entry = {
         "recipe": "mai_ui",
         "imp_type": "custom",

@@ -15,6 +15,7 @@ from utils import coordinates
 from utils.contracts import DataSet, Generation, Prompt, Sizes, Verdict
 from utils.errors import UserError
 from utils.functions.signatures import parse_caller
+from utils.targets import DECLINED
 
 WH = (200, 100)
 PICTURE = "shot.png"
@@ -454,6 +455,20 @@ def scribble(response, meta):
 def test_what_a_parse_function_returns_is_judged_or_a_format_error(name, parse, verdict):
     judged = judge(name, "reply", parse)
     assert (judged.verdict, judged.error is not None) == (verdict, verdict is Verdict.UNPARSED)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_format_error"), [(DECLINED, True), ((-1, -1), False), ((-0.001, -0.002), False)]
+)
+def test_that_an_element_is_not_there_is_a_miss_of_l2_and_not_unparsed(answer, is_format_error):
+    judged = judge(L2, "reply", lambda response: answer)
+    assert (judged.verdict, judged.facts["hit"]) == (Verdict.MISS, 0)
+    assert judged.facts["declined"]
+    assert judged.columns["is_wrong_format"] is is_format_error
+    official = scores(L2, judged)["basic"]["os_web"]
+    assert official["Error format num"] == int(is_format_error)
+    assert not judge(L2, "reply", lambda response: (0, 0)).facts["declined"]
+    assert not judge(L2, "reply", lambda response: None).facts["declined"]
 
 
 @pytest.mark.parametrize("name", [L1, L2])

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import BENCHMARK, build_data_set, load_samples
-from tests.support.grounding_replay import PARSE_PLAIN, Comparison, Replay, compare, replays, run
+from tests.support import grounding_replay
+from tests.support.grounding_replay import PARSE_PLAIN, Replay, replays, run
 from utils import PROJECT
 from utils.config.read import read_config
 from utils.contracts import Sizes, Verdict
@@ -338,11 +339,9 @@ def test_recorded_answers_come_to_what_the_official_scorers_made_of_them(tmp_pat
     for replay in replays(OFFICIAL):
         folder = tmp_path / replay.name
         folder.mkdir()
-        found = Comparison(replay.name)
-        score, lines, _ = run(replay, folder, parser=replay.parser)
-        compare(replay, score, lines, found)
-        assert found.different == []
-        assert found.equal > 100
+        comparison = grounding_replay.compared(replay, folder)
+        assert comparison.different == []
+        assert comparison.equal > 100
         names.append(replay.dataset)
     assert sorted(names) == ["OSWorldG", "ScreenSpotPro", "UIVision"]
 

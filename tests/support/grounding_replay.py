@@ -7,7 +7,9 @@ their authors publish them and the replies of a model, whose counts stand in `ex
 and answers beside what the official scorer made of them (ScreenSpot-Pro in `<name>_input.json` and
 `<name>_official.json`, UI-Vision, OSWorld-G). Each is laid out with blank images, run by
 `evaluate.run` with a model that gives the recorded answers, and its score and samples files are
-compared. The exit status is 1 if anything is different.
+compared. Where real replies are compared, the coordinate audit must name their frame if the parser
+is left at the default. The exit status is 0 if all is equal, 1 if anything is different or fails,
+2 if there is nothing to replay.
 """
 
 from __future__ import annotations
@@ -24,12 +26,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.grounding_compare import Comparison, compare
+from utils.coordinates import Frame, in_frame
+
+HERE = "tests.support.grounding_replay"
 PARSE_REAL = "models.recipes.mai_ui.parse_point"
-PARSE_PLAIN = "tests.support.grounding_replay.parse_plain"
+PARSE_PLAIN = f"{HERE}.parse_plain"
+PARSE_FRACTIONS = f"{HERE}.parse_plain_fractions"
 IMAGE_KEYS = ("img_filename", "image_path")
 TEXT_KEYS = ("instruction", "prompt_to_evaluate")
 SIZE_KEYS = ("img_size", "image_size")
 NO_ANSWER = "I cannot tell."
+FEWEST_IMAGES = 30  # with fewer the coordinate audit says nothing
+FILLER = "a row in place of a file that is not there"
+UI_VISION_FILE = "annotations/element_grounding/element_grounding_{}.json"
+PARTS = {  # files that a data set needs, all of them
+    "ScreenSpot": ("screenspot_{}.json", ("mobile", "desktop", "web")),
+    "ScreenSpotV2": ("screenspot_{}_v2.json", ("mobile", "desktop", "web")),
+    "UIVision": (UI_VISION_FILE, ("basic", "functional", "spatial")),
+}
+SHOWN = 10  # different cells
 
 
 @dataclass
@@ -44,33 +60,56 @@ class Replay:
     settings: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, Any] = field(default_factory=dict)  # by image, where rows do not say it
     expected: dict[str, Any] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
 
-# -- the model and its parser ---------------------------------------------------------------------
+# -- the model, its prompt and its parsers --------------------------------------------------------
 
 
 class Recorded:
     """A model that answers from a file; see `imp_type: custom`."""
 
     def __init__(self, replies: str) -> None:
-        self._replies = json.loads(Path(replies).read_text(encoding="utf-8"))
+        by_image = json.loads(Path(replies).read_text(encoding="utf-8"))
+        self._replies = {image: dict(answers) for image, answers in by_image.items()}
 
     def generate(self, message: Any, *, dataset_name: str) -> str:
         """Return the recorded reply to the last image and text of a message."""
         image = next(part["value"] for part in message if part["type"] == "image")
         text = [part["value"] for part in message if part["type"] == "text"][-1]
-        for instruction, reply in self._replies[Path(image).name]:
+        answers = self._replies[Path(image).name]
+        if text in answers:
+            return str(answers[text])
+        for instruction, reply in answers.items():  # the longest first
             if instruction in text:
                 return str(reply)
         raise LookupError(f"no reply for {image}: {text}")
 
 
-def parse_plain(response: str) -> Any:
-    """Return the two numbers of a reply as they stand, or None."""
+def instruction_alone(line: dict[str, Any], dataset: str) -> list[dict[str, str]]:
+    """Return a prompt by which a row can be told from all others."""
+    return [
+        {"role": "user", "type": "image", "value": line["image_path"]},
+        {"role": "user", "type": "text", "value": line["instruction"]},
+    ]
+
+
+def parse_plain(response: str, meta: Mapping[str, Any]) -> Any:
+    """Return the two numbers of a reply, pixels of the image, or None."""
+    return _numbers(response, Frame.PIXELS, meta)
+
+
+def parse_plain_fractions(response: str, meta: Mapping[str, Any]) -> Any:
+    """Return the two numbers of a reply, fractions of the image, or None."""
+    return _numbers(response, Frame.FRACTIONS, meta)
+
+
+def _numbers(response: str, frame: Frame, meta: Mapping[str, Any]) -> Any:
     try:
-        return json.loads(response)
-    except ValueError:
+        x, y = json.loads(response)
+    except (ValueError, TypeError):
         return None
+    return in_frame(frame, (x, y), meta)
 
 
 # -- files of a folder ----------------------------------------------------------------------------
@@ -94,66 +133,117 @@ def text_key(image: str, instruction: str) -> str:
 def replays(folder: Path) -> Iterator[Replay]:
     """Yield a replay for each data set that the files of a folder hold."""
     paths = sorted([*folder.glob("*.json"), *folder.glob("*.json.gz")])
-    expected = read(folder / "expected.json") if (folder / "expected.json").is_file() else {}
+    contents: dict[str, Any] = {}
     for path in paths:
         name = path.name.removesuffix(".gz").removesuffix(".json")
-        content = read(path)
+        contents[path.name if name in contents else name] = read(path)
+    expected = contents.pop("expected", {})
+    for name, content in contents.items():
         if "files" in content:
-            replay = of_real(name, content, expected.get(name) or {})
-            if replay is not None:
-                yield replay
-        elif "OSWorld-G.json" in content:
+            stem = name.removesuffix(".gz").removesuffix(".json")
+            yield of_real(name, content, expected.get(stem) or {})
+        elif any(key.startswith("OSWorld-G") for key in content):
             yield of_osworld(name, content)
-        elif "basic" in content and "official" in content["basic"]:
+        elif any("annotations" in part for part in content.values() if isinstance(part, dict)):
             yield of_ui_vision(name, content)
-        elif name.startswith("sspro") and "answers_as_fractions" in content:
-            official = read(path.with_name(path.name.replace("input", "official")))
-            yield of_screenspot_pro(name, content, official)
-        elif name != "expected" and not name.endswith("official"):
-            print(f"{name}: not one of these data sets; left out")
-        elif name.startswith("venusbench"):
+        elif "venus" in name:
             print(f"{name}: no data set of the program; left out")
+        elif "annotations" in content:
+            yield of_screenspot_pro(name, content, contents.get(name.replace("input", "official")))
+        elif not name.endswith("official"):
+            print(f"{name}: not one of these data sets; left out")
+    for name in sorted({*expected} - {*contents}):
+        print(f"{name}: stands in expected.json, but there is no such file")
 
 
-def of_real(name: str, content: Any, expected: Any) -> Replay | None:
+class Answers:
+    """Gives each row its answer; rows that only their image would tell apart get images."""
+
+    def __init__(self) -> None:
+        self.replies: dict[str, str] = {}
+        self.sizes: dict[str, Any] = {}
+        self._size_of: dict[str, Any] = {}
+
+    def give(self, row: Mapping[str, Any], reply: str, size: Any = None) -> dict[str, Any]:
+        """Return a row whose image and instruction have this reply, on an image of its size."""
+        row = dict(row)
+        key = next(name for name in IMAGE_KEYS if name in row)
+        image, text = row[key], value_of(row, TEXT_KEYS)
+        size = value_of(row, SIZE_KEYS) or size
+        number = 1
+        while not self._fits(row[key], text, reply, size):
+            number += 1
+            row[key] = str(Path(image).with_stem(f"{Path(image).stem}_{number}"))
+        self.replies[text_key(row[key], text)] = reply
+        self._size_of[row[key]] = size
+        self.sizes[row[key]] = size
+        return row
+
+    def _fits(self, image: str, text: str, reply: str, size: Any) -> bool:
+        has_reply = self.replies.get(text_key(image, text), reply) == reply
+        return has_reply and self._size_of.get(image, size) == size
+
+
+def of_real(name: str, content: Any, expected: Any) -> Replay:
     """Rows as published with the replies of a model."""
-    files, replies = content["files"], content["replies"]
-    if not replies:
-        print(f"{name}: has no replies; left out")
-        return None
-    names = " ".join(files)
-    settings: dict[str, Any] = {}
-    if "L2_annotations.json" in files:
-        dataset = "GUIElementGrounding"
-    elif "OSWorld-G" in names:
-        dataset = "OSWorldG"
-        settings["instructions"] = "refined" if "refined" in names else "original"
-    elif "element_grounding" in names:
-        dataset = "UIVision"
-    elif "screenspot_web" in names:
-        dataset = "ScreenSpotV2" if "_v2" in names else "ScreenSpot"
-    else:
-        dataset = "ScreenSpotPro"
-    by_text: dict[str, str] = {}
-    number = 0
-    for file, rows in files.items():
+    replies = content.get("replies") or {}
+    sizes = content["files"].get("image_sizes") or {}
+    rows_of = {file: rows for file, rows in content["files"].items() if file != "image_sizes"}
+    dataset, settings = data_set_of(rows_of)
+    is_made_up = not replies and dataset == "UIVision"
+    remarks: list[str] = []
+    answers, files = Answers(), dict(rows_of)
+    number, without = 0, 0
+    for file, rows in rows_of.items():
         if not isinstance(rows, list):
             continue
+        files[file] = []
         for row in rows:
-            image, text = value_of(row, IMAGE_KEYS), value_of(row, TEXT_KEYS)
-            if isinstance(replies, list):
-                reply = replies[number]
-            else:
-                platform = file.split("_")[1] if dataset.startswith("ScreenSpotV2") else ""
-                keys = (row.get("id"), f"{platform}:{image}:{text}")
-                reply = next((replies[key] for key in keys if key in replies), NO_ANSWER)
-            by_text[text_key(image, text)] = reply
+            reply = centre_reply(row) if is_made_up else reply_to(row, file, number, replies)
+            without += reply is None
+            image = value_of(row, IMAGE_KEYS)
+            files[file].append(answers.give(row, reply or NO_ANSWER, sizes.get(image)))
             number += 1
-    sizes = files.get("image_sizes") or {}
-    rows_of = {file: rows for file, rows in files.items() if file != "image_sizes"}
+    if is_made_up:
+        remarks.append("it has no replies: the centres of the boxes, per mille, stand for them")
+        expected = {key: value for key, value in expected.items() if key == "rows"}
+    elif without:
+        remarks.append(f"{without} of {number} rows have no reply and count as unparsed")
+    counts = {"counts": expected}
     return Replay(
-        name, dataset, rows_of, by_text, PARSE_REAL, settings, sizes, {"counts": expected}
+        name, dataset, files, answers.replies, PARSE_REAL, settings, answers.sizes, counts, remarks
     )
+
+
+def data_set_of(files: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return which data set files are of, and its settings."""
+    names = " ".join(files)
+    if "L2_annotations.json" in files:
+        return "GUIElementGrounding", {}
+    if "OSWorld-G" in names:
+        return "OSWorldG", {"instructions": "refined" if "refined" in names else "original"}
+    if "element_grounding" in names:
+        return "UIVision", {}
+    if "screenspot_" in names:
+        return "ScreenSpotV2" if "_v2" in names else "ScreenSpot", {}
+    return "ScreenSpotPro", {}
+
+
+def reply_to(row: Mapping[str, Any], file: str, number: int, replies: Any) -> str | None:
+    """Return the reply to a row: by its number, its id, its file's platform, image and text."""
+    if isinstance(replies, list):
+        return replies[number] if number < len(replies) else None
+    image, text = value_of(row, IMAGE_KEYS), value_of(row, TEXT_KEYS)
+    part = Path(file).stem.removesuffix("_v2").rpartition("_")[2]
+    keys = (row.get("id"), f"{part}:{image}:{text}", f"{image}:{text}", text)
+    return next((replies[key] for key in keys if key is not None and key in replies), None)
+
+
+def centre_reply(row: Mapping[str, Any]) -> str:
+    """Return the centre of a box x1, y1, x2, y2 as the published model would say it."""
+    (x1, y1, x2, y2), (width, height) = row["bbox"], row["image_size"]
+    x, y = (round(500 * (x1 + x2) / width), round(500 * (y1 + y2) / height))
+    return f'<answer>\n{{"coordinate": [{max(x, 0)},{max(y, 0)}]}}\n</answer>'
 
 
 def plain_reply(answer: Any) -> str:
@@ -162,41 +252,74 @@ def plain_reply(answer: Any) -> str:
 
 def of_osworld(name: str, content: Any) -> Replay:
     """Rows with answers in pixels, verdicts and categories."""
-    rows = content["OSWorld-G.json"]
-    answers = content["answers_px"]
-    replies = {
-        text_key(row["image_path"], row["instruction"]): plain_reply(answers.get(row["id"]))
-        for row in rows
+    files = {
+        key: value
+        for key, value in content.items()
+        if key.startswith("OSWorld-G") or key == "classification_result.json"
     }
-    files = {"OSWorld-G.json": rows}
-    if "classification_result.json" in content:
-        files["classification_result.json"] = content["classification_result.json"]
-    return Replay(name, "OSWorldG", files, replies, expected={"osworld": content["expected"]})
+    _, settings = data_set_of(files)
+    answers = Answers()
+    for key in files:
+        if key.startswith("OSWorld-G"):
+            files[key] = [
+                answers.give(row, plain_reply(content["answers_px"].get(row["id"])))
+                for row in content[key]
+            ]
+    expected = {"osworld": content.get("expected") or {}}
+    return Replay(
+        name,
+        "OSWorldG",
+        files,
+        answers.replies,
+        settings=settings,
+        sizes=answers.sizes,
+        expected=expected,
+    )
 
 
 def of_ui_vision(name: str, content: Any) -> Replay:
     """Three splits, each with what the official scorer made of it."""
-    files, replies = {}, {}
+    answers = Answers()
+    files: dict[str, Any] = {}
     for split, part in content.items():
-        files[f"annotations/element_grounding/element_grounding_{split}.json"] = part["annotations"]
-        answers = part["answers_as_fractions"]
-        for row in part["annotations"]:
-            text = row["prompt_to_evaluate"]
-            replies[text_key(row["image_path"], text)] = plain_reply(answers.get(text))
-    official = {split: part["official"] for split, part in content.items()}
-    return Replay(name, "UIVision", files, replies, expected={"ui_vision": official})
+        of_split = part["answers_as_fractions"]
+        files[UI_VISION_FILE.format(split)] = [
+            answers.give(row, plain_reply(of_split.get(row["prompt_to_evaluate"])))
+            for row in part["annotations"]
+        ]
+    official = {split: part["official"] for split, part in content.items() if "official" in part}
+    return Replay(
+        name,
+        "UIVision",
+        files,
+        answers.replies,
+        PARSE_FRACTIONS,
+        sizes=answers.sizes,
+        expected={"ui_vision": official},
+    )
 
 
 def of_screenspot_pro(name: str, content: Any, official: Any) -> Replay:
-    """Rows by application, and the metrics of the official scorer."""
-    files, replies = {}, {}
-    answers = content["answers_as_fractions"]
-    for application, rows in content["annotations"].items():
-        files[f"annotations/{application}.json"] = rows
-        for row in rows:
-            key = text_key(row["img_filename"], row["instruction"])
-            replies[key] = plain_reply(answers.get(row["id"]))
-    return Replay(name, "ScreenSpotPro", files, replies, expected={"metrics": official["metrics"]})
+    """Rows by application, and the metrics and verdicts of the official scorer."""
+    answers = Answers()
+    by_id = content["answers_as_fractions"]
+    files = {
+        f"annotations/{application}.json": [
+            answers.give(row, plain_reply(by_id.get(row["id"]))) for row in rows
+        ]
+        for application, rows in content["annotations"].items()
+    }
+    remarks = [] if official else ["there are no official results beside it"]
+    return Replay(
+        name,
+        "ScreenSpotPro",
+        files,
+        answers.replies,
+        PARSE_FRACTIONS,
+        sizes=answers.sizes,
+        expected=official or {},
+        remarks=remarks,
+    )
 
 
 # -- laying out and running -----------------------------------------------------------------------
@@ -213,36 +336,32 @@ def lay_out(replay: Replay, root: Path) -> None:
         folder = root / benchmark.folder  # type: ignore[attr-defined]
         images = folder / benchmark.images  # type: ignore[attr-defined]
     blanks: dict[tuple[int, int], Path] = {}
-    for file, rows in complete(replay).items():
+    for file, rows in with_fillers(replay).items():
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(rows))
+        path.write_text(json.dumps(rows), encoding="utf-8")
         for row in rows if isinstance(rows, list) else ():
             image = value_of(row, IMAGE_KEYS)
             size = value_of(row, SIZE_KEYS) or replay.sizes.get(image) or (1000, 1000)
             lay_blank(images / image, tuple(size), blanks)
 
 
-def complete(replay: Replay) -> dict[str, Any]:
-    """Return the files; rows of one image that name several sizes get an image for each size."""
-    sizes: dict[str, tuple[int, ...]] = {}
-    files: dict[str, Any] = {}
-    for file, rows in replay.files.items():
-        if not isinstance(rows, list):
-            files[file] = rows
-            continue
-        files[file] = [dict(row) for row in rows]
-        for row in files[file]:
-            key = next(key for key in IMAGE_KEYS if key in row)
-            size = value_of(row, SIZE_KEYS)
-            if size is None:
-                continue
-            image = row[key]
-            if sizes.setdefault(image, tuple(size)) != tuple(size):
-                text = value_of(row, TEXT_KEYS)
-                other = f"{Path(image).stem}_{size[0]}x{size[1]}.png"
-                row[key] = str(Path(image).with_name(other))
-                replay.replies[text_key(other, text)] = replay.replies[text_key(image, text)]
+def with_fillers(replay: Replay) -> dict[str, Any]:
+    """Return the files, and a file of one row for each that the data set needs beside them."""
+    files = {file: rows for file, rows in replay.files.items() if rows}
+    pattern, parts = PARTS.get(replay.dataset, ("", ()))
+    filler = {
+        **dict.fromkeys(IMAGE_KEYS, "filler.png"),
+        **dict.fromkeys(TEXT_KEYS, FILLER),
+        "bbox": [10, 10, 20, 20],
+        **dict.fromkeys(("data_type", "element_type"), "icon"),
+        **dict.fromkeys(("platform", "category"), "-"),
+    }
+    for part in parts:
+        file = pattern.format(part)
+        if file not in files:
+            files[file] = [filler]
+            replay.replies[text_key("filler.png", FILLER)] = NO_ANSWER
     return files
 
 
@@ -260,6 +379,17 @@ def lay_blank(path: Path, size: Any, blanks: dict[tuple[int, int], Path]) -> Non
         blanks[size] = path
 
 
+def write_replies(replay: Replay, path: Path) -> None:
+    """Write the file that `Recorded` answers from."""
+    by_image: dict[str, list[tuple[str, str]]] = {}
+    for key, reply in replay.replies.items():
+        image, _, instruction = key.partition("\n")
+        by_image.setdefault(image, []).append((instruction, reply))
+    for answers in by_image.values():  # the longest first: one text may be a part of another
+        answers.sort(key=lambda answer: -len(answer[0]))
+    path.write_text(json.dumps(by_image), encoding="utf-8")
+
+
 def run(replay: Replay, folder: Path, *, parser: str | None) -> tuple[Any, list[Any], Any]:
     """Run a replay; return the score file, the lines of the samples file, and the analysis."""
     import evaluate
@@ -267,189 +397,93 @@ def run(replay: Replay, folder: Path, *, parser: str | None) -> tuple[Any, list[
     root = folder / "data"
     if not root.exists():
         lay_out(replay, root)
-    by_image: dict[str, list[tuple[str, str]]] = {}
-    for key, reply in replay.replies.items():
-        image, _, instruction = key.partition("\n")
-        by_image.setdefault(image, []).append((instruction, reply))
-    for answers in by_image.values():  # the longest first: one text may be a part of another
-        answers.sort(key=lambda answer: -len(answer[0]))
     replies = folder / "replies.json"
-    replies.write_text(json.dumps(by_image))
+    write_replies(replay, replies)
     entry = {**replay.settings, **({"parse_function": parser} if parser else {})}
-    config = {
-        "model": {
-            "recorded": {
-                "imp_type": "custom",
-                "model_path": "tests.support.grounding_replay.Recorded",
-                "kwargs": {"replies": str(replies)},
-            }
-        },
-        "data": {replay.dataset: entry},
+    model = {
+        "imp_type": "custom",
+        "model_path": f"{HERE}.Recorded",
+        "kwargs": {"replies": str(replies)},
+        "custom_prompt": {replay.dataset: f"{HERE}.instruction_alone"},
     }
+    config = {"model": {"recorded": model}, "data": {replay.dataset: entry}}
     path = folder / "config.json"
-    path.write_text(json.dumps(config))
+    path.write_text(json.dumps(config), encoding="utf-8")
     os.environ["LMUData"] = str(root)  # noqa: SIM112 - the name is the user's
     os.environ.pop("IMAGE_ROOT_DIR", None)
-    work_dir = folder / "outputs"
-    results = evaluate.run(path, work_dir=str(work_dir))
+    results = evaluate.run(path, work_dir=str(folder / "outputs"), quiet=True)
     result = results[0]
     score = next(result.folder.glob(f"*_{replay.dataset}_score.json"))
     samples = next(result.folder.glob(f"*_{replay.dataset}_samples.jsonl"))
     _, *lines = map(json.loads, samples.read_text(encoding="utf-8").splitlines())
+    lines = [line for line in lines if line["text"] != FILLER]
     return json.loads(score.read_text()), lines, result.analysis[replay.dataset]
 
 
-# -- comparing ------------------------------------------------------------------------------------
+def compared(replay: Replay, folder: Path) -> Comparison:
+    """Run a replay and compare all that is known of it."""
+    comparison = Comparison(f"{replay.name} ({replay.dataset})")
+    comparison.remarks += replay.remarks
+    score, lines, _ = run(replay, folder, parser=replay.parser)
+    row_count = sum(len(rows) for rows in replay.files.values() if isinstance(rows, list))
+    comparison.cell("rows of the files", len(lines), row_count)
+    compare(replay.expected, score, lines, comparison)
+    outcomes = Counter(line["verdict"] for line in lines)
+    outcomes["declined"] = sum(line["declined"] for line in lines)
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+    accuracy = score.get("accuracy", score.get("Average accuracy"))
+    comparison.remarks.append(f"{len(lines)} rows: {counts}; official figure {accuracy:.4f}")
+    if replay.parser == PARSE_REAL:
+        audit(replay, folder, lines, comparison)
+    return comparison
 
 
-class Comparison:
-    """Counts cells that are equal, and names those that are not."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.equal, self.different = name, 0, list[str]()
-
-    def cell(self, where: str, ours: Any, theirs: Any) -> None:
-        """Compare one cell; numbers to nine places."""
-        is_equal = ours == theirs
-        if isinstance(ours, float) and isinstance(theirs, (int, float)):
-            is_equal = abs(ours - theirs) < 1e-9
-        self.equal += is_equal
-        if not is_equal:
-            self.different.append(f"{where}: {ours!r}, expected {theirs!r}")
-
-    def block(self, where: str, ours: Any, official: Mapping[str, Any]) -> None:
-        """Compare a block of the official metrics; shares there are of 1, and 0 of nothing."""
-        if ours is None:
-            self.cell(where, None, "a block")
-            return
-        pairs = {
-            "num_correct_action": ours["num_correct"],
-            "num_total": ours["num_total"],
-            "wrong_format_num": ours["num_wrong_format"],
-            "action_acc": (ours["accuracy"] or 0) / 100,
-            "text_acc": (ours.get("text_accuracy") or 0) / 100,
-            "icon_acc": (ours.get("icon_accuracy") or 0) / 100,
-        }
-        for name, value in pairs.items():
-            if name in official:
-                self.cell(f"{where}, {name}", value, official[name])
-
-
-def compare(replay: Replay, score: Any, lines: list[Any], found: Comparison) -> None:
-    """Compare the files of a run with what is expected of it."""
-    expected = replay.expected
-    if "metrics" in expected:
-        compare_metrics(score, expected["metrics"], found)
-    for split, official in (expected.get("ui_vision") or {}).items():
-        compare_ui_vision(split, official, score, lines, found)
-    if "osworld" in expected:
-        compare_osworld(expected["osworld"], score, lines, found)
-    if "counts" in expected:
-        compare_counts(expected["counts"], replay, lines, found)
-
-
-def compare_metrics(score: Any, metrics: Any, found: Comparison) -> None:
-    """Compare groups, applications, platforms, both together, and the overall block."""
-    found.block("overall", score["overall"], metrics["overall"])
-    groupings = {
-        "seeclick_style": ("platform", "plat"),
-        "leaderboard_simple_style": ("group", "group"),
-        "leaderboard_detailed_style": ("application", "app"),
-    }
-    for style, (grouping, short) in groupings.items():
-        for key, official in metrics[style].items():
-            names = dict(part.split(":", 1) for part in key.split() if ":" in part)
-            found.block(f"{style} {key}", score[grouping].get(names.get(short)), official)
-    for key, official in metrics["fine_grained"].items():
-        names = dict(part.split(":", 1) for part in key.split() if ":" in part)
-        label = f"{names['plat']}, {names['app']}"
-        found.block(f"fine_grained {key}", score["platform and application"].get(label), official)
-
-
-def compare_ui_vision(
-    split: str, official: Any, score: Any, lines: list[Any], found: Comparison
-) -> None:
-    """Compare a split's metrics and verdicts."""
-    metrics = official.get("metrics", official)
-    for name, block in metrics.items():
-        if isinstance(block, dict) and "num_total" in block:
-            found.block(f"{split} {name}", score["split"].get(split), block)
-    if "num_total" in metrics:
-        found.block(split, score["split"].get(split), metrics)
-    details = {item["prompt_to_evaluate"]: item for item in official.get("details", ())}
-    for line in lines:
-        if line["text"] in details:
-            verdict = details[line["text"]].get("correctness")
-            ours = {"hit": "correct", "miss": "wrong", "unparsed": "wrong_format"}[line["verdict"]]
-            found.cell(f"{split}, {line['text']}", ours, verdict)
-
-
-def compare_osworld(expected: Any, score: Any, lines: list[Any], found: Comparison) -> None:
-    """Compare all verdicts, categories and the overall count."""
-    verdicts = expected["correct"]
-    by_text = {line["id"]: bool(line["hit"]) for line in lines}
-    for row, is_right in verdicts.items():
-        found.cell(row, by_text.get(row), is_right)
-    blocks = {"overall": score["overall"], **score["category"]}
-    for name, counts in {"overall": expected["overall"], **expected["categories"]}.items():
-        block = blocks.get(name) or {"num_correct": 0, "num_total": 0}
-        found.cell(name, [block["num_correct"], block["num_total"]], counts)
-    if "without_refusals" in expected:
-        compare_present(lines, expected["without_refusals"], found)
-
-
-def compare_counts(expected: Any, replay: Replay, lines: list[Any], found: Comparison) -> None:
-    """Compare the counts of a published model's replies."""
-    found.cell("rows", len(lines), expected["rows"])
-    found.cell("correct", sum(line["hit"] for line in lines), expected["correct"])
-    cells: dict[str, Counter[str]] = {}
-    for line in lines:
-        cells.setdefault(f"{line['platform']} {line['kind']}", Counter())[line["verdict"]] += 1
-    for name, counts in (expected.get("cells") or {}).items():
-        ours = cells.get(name, Counter())
-        found.cell(name, [ours["hit"], ours.total()], counts)
-    if "without_refusals" in expected:
-        compare_present(lines, expected["without_refusals"], found)
-
-
-def compare_present(lines: list[Any], counts: Any, found: Comparison) -> None:
-    """Compare the count of the rows whose element is there."""
-    present = [line for line in lines if line["box_frac"] is not None]
-    found.cell("without refusals", [sum(line["hit"] for line in present), len(present)], counts)
-
-
-def audited(replay: Replay, folder: Path, found: Comparison) -> None:
+def audit(replay: Replay, folder: Path, lines: list[Any], comparison: Comparison) -> None:
     """See that the coordinate audit names thousandths where the default parser reads the replies."""
+    answered = {line["image"] for line in lines if line["point_frac"]}
+    if len(answered) < FEWEST_IMAGES:
+        comparison.remarks.append("too few images have an answer for the coordinate audit")
+        return
     _, _, analysis = run(replay, folder, parser=None)
-    best = analysis["coordinate_audit"]["best"]
-    found.cell("what the coordinate audit says", best[:1], ["per mille"])
+    section = analysis["coordinate_audit"]
+    comparison.cell("what the coordinate audit says", section["best"][:1], ["per mille"])
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.support.grounding_replay")
+    parser = argparse.ArgumentParser(prog=f"python -m {HERE}")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--keep", type=Path, help="where runs stay")
     options = parser.parse_args(arguments)
-    different = 0
+    if not options.folder.is_dir():
+        parser.error(f"{options.folder} is no folder")
+    results: list[Comparison] = []
     with tempfile.TemporaryDirectory() as temporary:
         for replay in replays(options.folder):
             folder = (options.keep or Path(temporary)) / replay.name
             folder.mkdir(parents=True, exist_ok=True)
-            found = Comparison(replay.name)
-            score, lines, _ = run(replay, folder, parser=replay.parser)
-            compare(replay, score, lines, found)
-            if replay.parser == PARSE_REAL:
-                audited(replay, folder, found)
-            different += len(found.different)
-            print(
-                f"{replay.name} ({replay.dataset}): {len(lines)} rows, accuracy "
-                f"{score.get('accuracy', score.get('Average accuracy'))}: "
-                f"{found.equal} cells equal, {len(found.different)} different",
-                flush=True,
-            )
-            for line in found.different[:10]:
-                print(f"  {line}")
-    return int(different > 0)
+            try:
+                comparison = compared(replay, folder)
+            except Exception as error:  # noqa: BLE001 - it is named, and the next file goes on
+                comparison = Comparison(f"{replay.name} ({replay.dataset})")
+                comparison.different.append(f"failed with {type(error).__name__}: {error}")
+            show(comparison)
+            results.append(comparison)
+    different = sum(len(comparison.different) for comparison in results)
+    equal = sum(comparison.equal for comparison in results)
+    print(f"{len(results)} files replayed: {equal} cells equal, {different} different")
+    return 2 if not results else int(different > 0)
+
+
+def show(comparison: Comparison) -> None:
+    """Print what is equal and what differs."""
+    counts = f"{comparison.equal} cells equal, {len(comparison.different)} different"
+    print(f"{comparison.name}: {counts}", flush=True)
+    for line in comparison.remarks:
+        print(f"  {line}")
+    for line in comparison.different[:SHOWN]:
+        print(f"  DIFFERENT {line}")
+    if len(comparison.different) > SHOWN:
+        print(f"  and {len(comparison.different) - SHOWN} more")
 
 
 if __name__ == "__main__":

@@ -344,7 +344,9 @@ def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
     columns = scored.judgement.columns
     parsed = columns.get("parsed_prediction", columns.get("pred_bbox"))
     if "predicted_point" in columns:  # a grounding table beside L2
-        parsed = "not there" if columns["is_declined"] else columns["predicted_point"]
+        parsed = columns["predicted_point"]
+    if scored.judgement.facts.get("declined"):
+        parsed = "not there"
     if isinstance(parsed, list):
         parsed = [round(number, 4) for number in parsed]
     expected = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))

@@ -21,8 +21,12 @@ finish_reason, usage, latency_s, attempts, asked_at, error, fingerprint
 L1: options, answer, chosen  letters and their texts; the right letter; the parsed one or None
 L2: box_frac, point_frac     x1, y1, x2, y2 and x, y as fractions of the picture; None: no point,
                              or none that can be drawn (an infinite coordinate)
+L2: declined                 whether the reply says that there is no such element
 L2: grid_wh                  the grid in whose pixels the model may answer: seen_wh, else what
                              follows from the config's pixel limits; None: not known
+other tables: target         boxes and polygons in fractions, where it is not one box
+groups                       the labels of each grouping
+wording, element_id          rows of one element asked for in several ways
 """
 
 from __future__ import annotations
