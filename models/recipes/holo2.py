@@ -75,5 +75,4 @@ RECIPE = Recipe(
         *UI_VENUS_README.of("Holo2-30B-A3B", {OSWORLD_G_REFINED: 76.1}),
     ),
     verified="prompt, resizing and parser",
-    note='A checkpoint needs kwargs "chat_template": {"thinking": false}.',
 )

@@ -112,6 +112,7 @@ def test_a_check_shows_the_whole_entry_and_where_each_value_came_from(staged):
         ("base", 'there is no recipe "base"'),
         ("my_recipes.nothing", 'there is no module "my_recipes"'),
         ("mymodel", "mymodel is no recipe: it has no RECIPE"),
+        ("a_dict", "a_dict.RECIPE is of type dict; expected models.recipes.base.Recipe"),
         ("mymodel.inner", '"mymodel" is no package, so there is no "mymodel.inner"'),
         ("models.api_gpt", "models.api_gpt is no recipe: it has no RECIPE"),
         ("no recipe", '"no recipe" is not the dotted path of a module'),
@@ -122,6 +123,7 @@ def test_a_check_shows_the_whole_entry_and_where_each_value_came_from(staged):
 def test_a_recipe_that_cannot_be_used_is_named_with_what_to_do(staged, recipe, expected):
     stage = staged()
     stage.module("inner = 1")
+    stage.module("RECIPE = {'family': 'Acme'}", name="a_dict")
     result = stage.evaluate({"m": {**QWEN, "recipe": recipe}}, "--check", data=POINTS)
     assert result.code == 2
     assert expected in result.output
@@ -133,11 +135,45 @@ def test_the_documented_recipe_of_the_users_own_is_named_by_its_path(staged):
     stage = staged(answer=lambda _: Reply("at <p>200,150</p>"))
     text = (PROJECT / "docs" / "recipes.md").read_text(encoding="utf-8")
     stage.module(text.partition("```python\n")[2].partition("```")[0], name="acme")
-    result = stage.evaluate({"m": {"recipe": "acme", "model_path": URL}}, data=POINTS)
+    entry = {"recipe": "acme", "model_path": URL}
+    assert "recipe acme: Acme-GUI\n" in stage.evaluate({"m": entry}, "--check", data=POINTS).stdout
+    result = stage.evaluate({"m": entry}, data=POINTS)
     assert result.code == 0, result.output
     assert result.requests[0].body["max_tokens"] == 128
     assert "Where is" in result.requests[0].text
     assert l2_counts(stage.scores(L2))["Correct num"] == 6
+
+
+def test_the_two_lines_of_the_readme_ask_and_read_as_each_family_does(staged):
+    """As they stand there, but for the address; checkpoints are queried on the same server."""
+    text = (PROJECT / "README.md").read_text(encoding="utf-8")
+    block = text.partition("### Models of known families")[2].partition("```jsonc\n")[2]
+    models = json.loads(f"{{{block.partition('```')[0]}}}")
+    assert len(models) == 5
+    for entry in models.values():
+        entry.pop("imp_type", None)
+        name = entry["model_path"].rpartition("model=")[2]
+        entry["model_path"] = f"{{url}}?api_key=test-key-123456&model={name}"
+
+    def answer(request):
+        width, height = sent_wh(request)
+        words = {
+            "Qwen3": call([250, 250]),
+            "Qwen2.5": call([width / 4, height / 4]),
+            "UI-TARS": f"Action: click(point='<point>{width // 4} {height // 4}</point>')",
+            "MAI-UI": '<answer>\n{"coordinate":[250,250]}\n</answer>',
+            "GUI-Owl": call([250, 250]),
+        }
+        return Reply(next(words[name] for name in words if name in request.body["model"]))
+
+    stage = staged(pictures=[("os_web", (800, 600))], answer=answer)
+    result = stage.evaluate(models, "--no-report", data=POINTS)
+    assert result.code == 0, result.output
+    for name in models:
+        [samples] = stage.folder(name).glob("*_samples.jsonl")
+        _, *lines = map(json.loads, samples.read_text(encoding="utf-8").splitlines())
+        points = [line["point_frac"] for line in lines]
+        assert points and points == [pytest.approx([0.25, 0.25], abs=0.01)] * len(points), name
 
 
 def test_a_check_of_all_recipes_needs_no_network(staged):

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tests.support.browser import Tab, need_browser
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, evaluate, make_data, run_folder, write_config
 from utils.analysis.agreement import agreement
@@ -297,6 +298,8 @@ def test_orders_within_a_reply_stay_within_its_marks(lab):
     judged = lab([f"{text} ({number})" for number, text in enumerate(texts)], judge)
     judged.run()
     assert obeyed == []
+    read = {reply_in(request) for request in judged.judge.requests}
+    assert len(read - {"B"}) == len(texts) == 20  # every one of them came to the judge
     unread = [facts for facts in judged.samples if facts.get("judge", {}).get("for") == "unread"]
     for facts in unread:
         assert facts["judge"]["choice"] == ("A" if facts["prediction"].startswith("no") else None)
@@ -391,6 +394,25 @@ def test_a_comparison_pairs_the_scores_with_the_judge(lab):
     assert by_group["overall"].points[0] == 0
     with_judge = by_group["overall with the judge"]
     assert with_judge.baseline_pct - with_judge.run_pct == pytest.approx(100 * 16 / 60)
+
+
+def test_the_report_shows_both_readings_at_the_sample_and_filters_what_was_judged(lab):
+    judged = lab([reply for reply, _, _ in REPLIES[:6]] + ["B", "none of them", "C"])
+    judged.run()
+    [page] = judged.folder.glob("out/m/T*/report/index.html")
+    with need_browser().open_browser() as browser:
+        tab = Tab(browser, page, address=f"#/sample/{L1}/0")
+        options = tab.text(".choices")
+        assert "No option could be read from the reply." in options
+        assert "The judge reads B." in options
+        tab.go(f"#/sample/{L1}/7")
+        assert "The judge reads no choice in the reply." in tab.text(".choices")
+        tab.go("#/samples")
+        tab.page.select_option("#filter-check", "Judge: judged")
+        tab.settle()
+        assert "7 of 9 samples" in tab.text("#view-samples")
+        assert tab.troubles == []
+        tab.context.close()
 
 
 def test_kappa_and_its_interval_are_those_of_a_hand_worked_example():

@@ -105,6 +105,9 @@ def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, st
     recipe = cast("Recipe | None", getattr(module_at(path), "RECIPE", None))
     if recipe is None:
         raise UserError(f"{path} is no recipe: it has no RECIPE")
+    if not hasattr(recipe, "entry"):
+        kind = type(recipe).__name__
+        raise UserError(f"{path}.RECIPE is of type {kind}; expected models.recipes.base.Recipe")
     defaults = recipe.entry(imp_type, path, benchmarks)
     if entry.get("zoom") is True:
         second_look = recipe.second_look(path, defaults["parse_function"])

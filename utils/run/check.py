@@ -304,7 +304,8 @@ def _shrunk_findings(
         return []
     summary = (
         f"the server counts {tokens} prompt tokens, the image of {format_size(sent_wh)} alone has "
-        f"{expected} of {factor}x{factor} pixels: the server shrinks it, and coordinates are off"
+        f"{expected} of {factor}x{factor} pixels: the server shrinks it, so that details are lost "
+        "and replies in pixels are off"
     )
     fix = "raise the server's limits (vLLM: --mm-processor-kwargs), or lower kwargs.max_pixels"
     return [warning("ping.shrunk", summary, fix=fix, topic=topic)]
@@ -532,9 +533,8 @@ def _entry_lines(plan: Plan, name: str) -> list[str]:
         elif _has(filled_in.entry, path):
             rows.append((key_path(*path), json.dumps(value, ensure_ascii=False), "config"))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    lines = [
-        f"recipe {entry['recipe']}: {recipe.family}; agrees with its authors: {recipe.verified}"
-    ]
+    verified = f"; agrees with its authors: {recipe.verified}" if recipe.verified else ""
+    lines = [f"recipe {entry['recipe']}: {recipe.family}{verified}"]
     for key, value, source in rows:
         lines.append(f"  {key:{widths[0]}}  {value:{widths[1]}}  {source}")
     kwargs = entry["kwargs"]
