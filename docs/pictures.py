@@ -70,8 +70,8 @@ def main() -> None:
         browser = driver.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
         )
-        for name, (place, address, scheme, key) in PICTURES.items():
-            [file] = Path(folder).glob(place)
+        for name, (page_name, address, scheme, key) in PICTURES.items():
+            [file] = Path(folder).glob(page_name)
             size = {"width": 1280, "height": 900}
             page = browser.new_page(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
             page.goto(file.as_uri() + address)

@@ -49,18 +49,18 @@ def make_data(root: Path, pictures: int, per_picture: int) -> Path:
     for number in range(pictures):
         name = f"pic{number:05}.png"
         (folder / name).write_bytes(_with_chunk(drawn[number % len(drawn)], number))
-        for place in range(per_picture):
+        for sample_index in range(per_picture):
             rows.append(
                 {
                     "index": len(rows),
                     "image_path": name,
                     "platform": "os_web",
                     "app_name": "perf",
-                    "instruction": f"Click on element {place} of screen {number}.",
+                    "instruction": f"Click on element {sample_index} of screen {number}.",
                     "bbox": [0.4, 0.4, 0.6, 0.6],
                     "image_size": [1920, 1080],
                     "data_type": "icon",
-                    "grounding_type": "basic" if place % 2 else "advanced",
+                    "grounding_type": "basic" if sample_index % 2 else "advanced",
                 }
             )
     (home / "L2_annotations.json").write_text(json.dumps(rows))
@@ -147,10 +147,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--page", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        data = make_data(folder / "data", given.samples // given.per_picture, given.per_picture)
+        data = make_data(
+            folder / "data", options.samples // options.per_picture, options.per_picture
+        )
         rows = json.loads((data / "MMBench-GUI" / "L2_annotations.json").read_text())
         jobs = folder / "jobs.json"
         images = data / "MMBench-GUI" / "offline_images" / "os_web"
@@ -162,48 +164,48 @@ def main() -> None:
                 ]
             )
         )
-        kinds = ["ours"] if given.latency else ["ours", "plain", "text", "bare"]
-        if given.page:
+        kinds = ["ours"] if options.latency else ["ours", "plain", "text", "bare"]
+        if options.page:
             kinds = ["ours", "plain"]
-        found: dict[str, list[dict[str, float]]] = {kind: [] for kind in kinds}
-        for _ in range(given.rounds):
+        runs_by_kind: dict[str, list[dict[str, float]]] = {kind: [] for kind in kinds}
+        for _ in range(options.rounds):
             for kind in kinds:
-                with server(given.latency) as url:
+                with server(options.latency) as url:
                     if kind != "ours":
-                        run = partial(run_yardstick, kind, url, jobs, given.threads)
+                        run = partial(run_yardstick, kind, url, jobs, options.threads)
                     else:
-                        mode = "all" if given.page else "infer"
-                        run = partial(run_ours, url, data, given.threads, folder, mode)
-                    found[kind].append(_whole_process(run) if given.page else run())
-        report(found, given)
+                        mode = "all" if options.page else "infer"
+                        run = partial(run_ours, url, data, options.threads, folder, mode)
+                    runs_by_kind[kind].append(_whole_process(run) if options.page else run())
+        report(runs_by_kind, options)
 
 
-def report(found: dict[str, list[dict[str, float]]], given: argparse.Namespace) -> None:
+def report(runs_by_kind: dict[str, list[dict[str, float]]], options: argparse.Namespace) -> None:
     """Medians, ratios, raw numbers."""
     print(
-        f"{given.samples} samples, {given.per_picture} per image, {given.threads} in flight, "
-        f"{given.rounds} rounds, medians"
+        f"{options.samples} samples, {options.per_picture} per image, {options.threads} in flight, "
+        f"{options.rounds} rounds, medians"
     )
     median = {
         kind: {key: statistics.median(run[key] for run in runs) for key in ("wall_s", "cpu_s")}
-        for kind, runs in found.items()
+        for kind, runs in runs_by_kind.items()
     }
     for kind, values in median.items():
         print(f"{kind:6} wall {values['wall_s']:.3f} s   CPU {values['cpu_s']:.3f} s")
-    if given.latency:
-        ideal = given.samples * given.latency / given.threads
+    if options.latency:
+        ideal = options.samples * options.latency / options.threads
         print(f"wall / (samples x latency / threads) = {median['ours']['wall_s'] / ideal:.3f}")
     else:
         for key in ("cpu_s", "wall_s"):
             ratio = statistics.median(
-                ours[key] / plain[key]
-                for ours, plain in zip(found["ours"], found["plain"], strict=True)
+                own_run[key] / plain[key]
+                for own_run, plain in zip(runs_by_kind["ours"], runs_by_kind["plain"], strict=True)
             )
             print(f"{key}: ours / plain = {ratio:.3f} (pair by pair)")
             if "text" in median:
                 floor = median["text"][key] + median["bare"][key]
                 print(f"{key}: ours / (text + bare) = {median['ours'][key] / floor:.3f}")
-    print(json.dumps(found))
+    print(json.dumps(runs_by_kind))
 
 
 if __name__ == "__main__":

@@ -29,13 +29,13 @@ SERVERS: dict[str, tuple[tuple[int, ...], list[int]]] = {
 
 
 def run(
-    admits: tuple[int, ...], in_flight: int | str, data: Path, given: argparse.Namespace
+    admits: tuple[int, ...], in_flight: int | str, data: Path, arguments: argparse.Namespace
 ) -> dict[str, float]:
     """One run against a fresh server."""
     options = ["--admit", str(admits[0])]
     if len(admits) > 1:
-        options += ["--then", str(admits[1]), "--after", str(given.samples // 2)]
-    with tempfile.TemporaryDirectory() as folder, server(given.latency, *options) as url:
+        options += ["--then", str(admits[1]), "--after", str(arguments.samples // 2)]
+    with tempfile.TemporaryDirectory() as folder, server(arguments.latency, *options) as url:
         measured = run_ours(url, data, in_flight, Path(folder))
         with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as reply:
             stats = json.load(reply)
@@ -55,22 +55,24 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.1)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", default="", help="servers with this in their name")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        data = make_data(Path(folder), given.samples)
+        data = make_data(Path(folder), options.samples)
         for name, (admits, numbers) in SERVERS.items():
-            if given.only not in name:
+            if options.only not in name:
                 continue
             print(
                 f"\n{name}\n{'in flight':>9}  {'wall s':>7}  {'CPU s':>6}  {'requests':>8}  "
                 f"{'refused':>7}  load"
             )
             ratios: list[float] = []
-            tried: list[int | str] = [*numbers, "auto"]
-            walls: dict[int | str, list[float]] = {number: [] for number in tried}
-            for _ in range(given.rounds):
-                found = {number: run(admits, number, data, given) for number in tried}
-                for number, values in found.items():
+            concurrency_settings: list[int | str] = [*numbers, "auto"]
+            walls: dict[int | str, list[float]] = {number: [] for number in concurrency_settings}
+            for _ in range(options.rounds):
+                runs_by_setting = {
+                    number: run(admits, number, data, options) for number in concurrency_settings
+                }
+                for number, values in runs_by_setting.items():
                     walls[number].append(values["wall_s"])
                     share = values["refused"] / values["requests"]
                     print(
@@ -78,8 +80,12 @@ def main() -> None:
                         f"{values['requests']:8}  {100 * share:5.2f} %  {values['load']:.1f}",
                         flush=True,
                     )
-                best = min(values["wall_s"] for number, values in found.items() if number != "auto")
-                ratios.append(best / found["auto"]["wall_s"])
+                best = min(
+                    values["wall_s"]
+                    for number, values in runs_by_setting.items()
+                    if number != "auto"
+                )
+                ratios.append(best / runs_by_setting["auto"]["wall_s"])
             raw = ", ".join(f"{ratio:.3f}" for ratio in ratios)
             print(
                 f"throughput of auto / best fixed: {statistics.median(ratios):.3f} ({raw})",

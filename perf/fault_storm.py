@@ -31,11 +31,11 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--pictures", type=int, default=120, help="five samples each")
     parser.add_argument("--in-flight", default="64")
-    given = parser.parse_args()
-    samples, command = 5 * given.pictures, ("--api-nproc", given.in_flight, "--retry", "5")
+    options = parser.parse_args()
+    samples, command = 5 * options.pictures, ("--api-nproc", options.in_flight, "--retry", "5")
     with tempfile.TemporaryDirectory() as name:
         home, other = Path(name) / "calm", Path(name) / "storm"
-        make_data(home / "data", [("os_web", (40, 30))] * given.pictures)
+        make_data(home / "data", [("os_web", (40, 30))] * options.pictures)
         shutil.copytree(home / "data", other / "data")
         with MockServer(reply) as server:
             calm = Stage(home, server, {"m": api_model(server.url)})
@@ -53,7 +53,7 @@ def main() -> int:
     twice = sum(count - 1 for count in Counter(record["key"] for record in records).values())
     wrong = sum(record["raw"] not in ANSWERS for record in records)
     unsent = sum(record["attempts"] for record in records) - len(ran.requests)
-    print(f"{samples} samples, {given.in_flight} in flight: {wall_s:.1f} s from start to end")
+    print(f"{samples} samples, {options.in_flight} in flight: {wall_s:.1f} s from start to end")
     print(
         f"{len(ran.requests)} requests, at most {storm.most_attempts} for one sample; faults: "
         + ", ".join(f"{count} {name}" for name, count in sorted(storm.met.items()))

@@ -74,23 +74,25 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--beside", type=Path, metavar="CHECKOUT")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        data = make_data(folder / "data", given.samples)
+        data = make_data(folder / "data", options.samples)
 
         def other() -> Seconds:
-            beside = given.beside
+            beside = options.beside
             return until_first_request(data, folder, beside) if beside else import_alone()
 
         until_first_request(data, folder), other()  # to compile what is not compiled yet
-        pairs = [(until_first_request(data, folder), other()) for _ in range(given.rounds)]
+        pairs = [(until_first_request(data, folder), other()) for _ in range(options.rounds)]
     for kind, what in enumerate(("clock", "CPU")):
-        ours, theirs = ([side[kind] for side in sides] for sides in zip(*pairs, strict=True))
-        ratio = statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
+        own_values, other_values = (
+            [side[kind] for side in sides] for sides in zip(*pairs, strict=True)
+        )
+        ratio = statistics.median(a / b for a, b in zip(own_values, other_values, strict=True))
         print(
-            f"{what}: first request after {statistics.median(ours):.3f} s, "
-            f"beside {statistics.median(theirs):.3f} s, ratio {ratio:.3f}"
+            f"{what}: first request after {statistics.median(own_values):.3f} s, "
+            f"beside {statistics.median(other_values):.3f} s, ratio {ratio:.3f}"
         )
     print(json.dumps(pairs))
 

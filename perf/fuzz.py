@@ -100,14 +100,14 @@ class Fuzz:
         folder = run_folder(self.home / "whole", "m")
         log = (folder / f"m_{L2}.jsonl").read_bytes()
         scores = (folder / f"m_{L2}_score.json").read_bytes()
-        place = self.home / "damaged" / "m" / folder.name
+        target_folder = self.home / "damaged" / "m" / folder.name
         for seed in range(self.seed, self.seed + rounds):
             shutil.rmtree(self.home / "damaged", ignore_errors=True)
-            place.mkdir(parents=True)
+            target_folder.mkdir(parents=True)
             damaged, what = damaged_log(random.Random(seed), log)
-            (place / f"m_{L2}.jsonl").write_bytes(damaged)
+            (target_folder / f"m_{L2}.jsonl").write_bytes(damaged)
             ran = self.run(f"log {seed}: {what}", NOWHERE, data, "damaged", "--mode", "eval")
-            written = place / f"m_{L2}_score.json"
+            written = target_folder / f"m_{L2}_score.json"
             is_same = written.exists() and written.read_bytes() == scores
             is_said = ran.code and any(words in ran.output for words in SAID)
             if not is_same and not is_said:
@@ -128,10 +128,10 @@ class Fuzz:
         answers = answer_records(run_folder(self.home / "replies", "m") / f"m_{L2}.jsonl")
         if len(answers) != samples:
             self.found.append(f"{len(answers)} of {samples} samples have a record\n{ran.output}")
-        for each in answers:
-            sent = self._reply_to(each["line"]["instruction"])
-            if sent == Reply("(0.2, 0.15)") and each.get("raw") != sent.text:
-                self.found.append(f"reply to {each['line']['instruction']}: {each}")
+        for raw_answer in answers:
+            sent = self._reply_to(raw_answer["line"]["instruction"])
+            if sent == Reply("(0.2, 0.15)") and raw_answer.get("raw") != sent.text:
+                self.found.append(f"reply to {raw_answer['line']['instruction']}: {raw_answer}")
 
     def _reply_to(self, instruction: str) -> Reply:
         chance, sound = random.Random(f"{self.seed} {instruction}"), Reply("(0.2, 0.15)")
@@ -147,10 +147,10 @@ class Fuzz:
     def annotations(self, rounds: int) -> None:
         """Damages one of the two annotation files and runs on it."""
         data = make_data(self.home / "few", PICTURES)
-        whole = {
+        undamaged = {
             level: data / "MMBench-GUI" / f"{level}_annotations.json" for level in ("L1", "L2")
         }
-        texts = {level: file.read_bytes() for level, file in whole.items()}
+        texts = {level: file.read_bytes() for level, file in undamaged.items()}
         with MockServer(lambda request: Reply(REPLIES[len(request.text) % 4])) as server:
             for seed in range(self.seed, self.seed + rounds):
                 shutil.rmtree(self.home / "annotated", ignore_errors=True)
@@ -160,25 +160,29 @@ class Fuzz:
                     damaged = json.dumps(mutated(chance, json.loads(texts[level]))).encode()
                 else:
                     damaged = bitten(chance, texts[level])
-                whole[level].write_bytes(damaged)
+                undamaged[level].write_bytes(damaged)
                 self.run(f"annotations {seed}: {level}", server.url, data, "annotated")
-                whole[level].write_bytes(texts[level])
+                undamaged[level].write_bytes(texts[level])
 
 
 def damaged_log(chance: random.Random, log: bytes) -> tuple[bytes, str]:
     """A log with one bit or line damaged, and what was done."""
     if chance.random() < 0.6:
-        place, bit = chance.randrange(len(log)), chance.randrange(8)
-        flipped = bytes([log[place] ^ (1 << bit)])
-        return log[:place] + flipped + log[place + 1 :], f"bit {bit} of byte {place} flipped"
+        offset, bit = chance.randrange(len(log)), chance.randrange(8)
+        flipped = bytes([log[offset] ^ (1 << bit)])
+        return log[:offset] + flipped + log[offset + 1 :], f"bit {bit} of byte {offset} flipped"
     lines = log.splitlines(keepends=True)
-    one, other, odd = chance.randrange(len(lines)), chance.choice(lines), chance.choice(ODD_LINES)
+    one, other, odd_line = (
+        chance.randrange(len(lines)),
+        chance.choice(lines),
+        chance.choice(ODD_LINES),
+    )
     edits: dict[str, Callable[[bytes], list[bytes]]] = {
         "cut": lambda line: [line[: len(line) // 2]],
         "dropped": lambda line: [],
         "doubled": lambda line: [line, line],
-        "replaced": lambda line: [odd + b"\n"],
-        "inserted": lambda line: [odd + b"\n", line],
+        "replaced": lambda line: [odd_line + b"\n"],
+        "inserted": lambda line: [odd_line + b"\n", line],
         "overwritten": lambda line: [other],
     }
     name = chance.choice(sorted(edits))
@@ -189,23 +193,25 @@ def damaged_log(chance: random.Random, log: bytes) -> tuple[bytes, str]:
 
 def bitten(chance: random.Random, data: bytes) -> bytes:
     """Up to three bytes somewhere are others, gone or more."""
-    place, bite = chance.randrange(len(data)), chance.randbytes(chance.randrange(4))
-    return data[:place] + bite + data[place + chance.randrange(4) :]
+    offset, bite = chance.randrange(len(data)), chance.randbytes(chance.randrange(4))
+    return data[:offset] + bite + data[offset + chance.randrange(4) :]
 
 
 def mutated(chance: random.Random, value: Any) -> Any:
     """A copy in which one value somewhere is another, or a key is gone."""
     value = copy.deepcopy(value)
-    place: Any = value
+    container: Any = value
     while True:
-        key = chance.choice(list(place) if isinstance(place, dict) else range(len(place)))
-        if isinstance(place[key], (dict, list)) and place[key] and chance.random() < 0.8:
-            place = place[key]
+        key = chance.choice(
+            list(container) if isinstance(container, dict) else range(len(container))
+        )
+        if isinstance(container[key], (dict, list)) and container[key] and chance.random() < 0.8:
+            container = container[key]
             continue
-        if isinstance(place, dict) and chance.random() < 0.2:
-            del place[key]
+        if isinstance(container, dict) and chance.random() < 0.2:
+            del container[key]
         else:
-            place[key] = chance.choice(ODD)
+            container[key] = chance.choice(ODD)
         return value
 
 
@@ -215,12 +221,12 @@ def main() -> None:
     for name in ("flips", "replies", "annotations"):
         parser.add_argument(f"--{name}", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        fuzz = Fuzz(Path(name), given.seed)
-        fuzz.logs(given.flips)
-        fuzz.replies(given.replies)
-        fuzz.annotations(given.annotations)
+        fuzz = Fuzz(Path(name), options.seed)
+        fuzz.logs(options.flips)
+        fuzz.replies(options.replies)
+        fuzz.annotations(options.annotations)
     print(f"{dict(fuzz.counts)}; {len(fuzz.found)} found", *fuzz.found, sep="\n\n")
 
 

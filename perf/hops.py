@@ -73,7 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=42)
     parser.add_argument("--list", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     command = [sys.executable, "-m", "perf.mock_server"]
     with (
         tempfile.TemporaryDirectory() as name,
@@ -83,14 +83,14 @@ def main() -> None:
         url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
         try:
             calls_of(2, url, Path(name))  # what is imported and made once
-            before = calls_of(given.samples, url, Path(name))
-            after = calls_of(given.samples + 1, url, Path(name))
+            before = calls_of(options.samples, url, Path(name))
+            after = calls_of(options.samples + 1, url, Path(name))
         finally:
             server.kill()
     more = after - before
     modules = {module for module, _ in more}
     print(f"{len(more)} functions in {len(modules)} modules, {more.total()} calls")
-    if given.list:
+    if options.list:
         for (module, function), count in sorted(more.items()):
             print(f"{count:5} {module} {function}")
 

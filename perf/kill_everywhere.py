@@ -36,59 +36,63 @@ def reply(request: Request) -> Reply:
 
 def question_of(text: str) -> str:
     """What tells the samples of the made data apart."""
-    found = re.search(r"Question \d+ \w+\?|Click \w+ target \d+\.", text)
-    assert found, text
-    return found.group()
+    match = re.search(r"Question \d+ \w+\?|Click \w+ target \d+\.", text)
+    assert match, text
+    return match.group()
 
 
 @dataclass
 class Killer:
     """An answer function that kills a process when a request arrives."""
 
-    at: int = 0
+    kill_after: int = 0
     count: int = 0
     victim: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def __call__(self, request: Request) -> Reply:
         self.count += 1
-        if self.count == self.at:
+        if self.count == self.kill_after:
             os.kill(self.victim[0].pid, signal.SIGKILL)
         return reply(request)
 
 
 def answered(stage: Stage) -> list[str]:
     """The samples that have an answer in a log."""
-    found: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     for dataset in (L1, L2):
         if stage.work_dir.exists() and stage.log(dataset).exists():
-            found += stage.answers(dataset)
+            answers += stage.answers(dataset)
     return [
         question_of(f"{line.get('question')} {line.get('instruction')}")
-        for line in (record["line"] for record in found)
+        for line in (record["line"] for record in answers)
     ]
 
 
-def kill_and_go_on(at: int, in_flight: int, home: Path, calm: dict[str, bytes]) -> dict[str, Any]:
+def kill_and_go_on(
+    kill_after: int, in_flight: int, home: Path, calm: dict[str, bytes]
+) -> dict[str, Any]:
     """One run that is killed, and the same command again."""
-    killer = Killer(at)
+    killer = Killer(kill_after)
     with MockServer(killer) as server:
         stage = Stage(home, server, {"m": api_model(server.url)})
         command = ("--api-nproc", str(in_flight))
         killer.victim.append(stage.start(*command))
         killer.victim[0].communicate()
-        came, kept = len(server.requests), answered(stage)
-        killer.at = 0
+        request_count, kept_answers = len(server.requests), answered(stage)
+        killer.kill_after = 0
         again = stage.run(*command)
-        asked = [question_of(request.text) for request in again.requests]
+        repeated_questions = [question_of(request.text) for request in again.requests]
         stored = answered(stage)
         return {
-            "k": at,
+            "k": kill_after,
             "killed": killer.victim[0].returncode == -signal.SIGKILL,
-            "requests": came,
-            "kept": len(kept),
-            "lost": came - len(kept),
-            "asked": len(asked),
-            "twice": len(set(asked) & set(kept)) + len(stored) - len(set(stored)),
+            "requests": request_count,
+            "kept": len(kept_answers),
+            "lost": request_count - len(kept_answers),
+            "asked": len(repeated_questions),
+            "twice": len(set(repeated_questions) & set(kept_answers))
+            + len(stored)
+            - len(set(stored)),
             "missing": 5 * PICTURES - len(stored),
             "equal": again.code == 0 and stage.both_scores() == calm,
         }
@@ -99,25 +103,25 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--in-flight", type=int, default=8)
-    given = parser.parse_args()
+    options = parser.parse_args()
     samples = 5 * PICTURES
     with tempfile.TemporaryDirectory() as name:
         home = Path(name) / "calm"
         make_data(home / "data", [("os_web", (40, 30))] * PICTURES)
         with MockServer(reply) as server:
             stage = Stage(home, server, {"m": api_model(server.url)})
-            assert stage.run("--api-nproc", str(given.in_flight)).code == 0
+            assert stage.run("--api-nproc", str(options.in_flight)).code == 0
             calm = stage.both_scores()
         rows = []
         print(
             "k   requests  kept  lost in flight  asked by the next run  asked or stored twice  "
             "missing  scores equal"
         )
-        for number in range(given.kills):
-            at = 1 + round(number * (samples - 1) / max(1, given.kills - 1))
-            folder = Path(name) / f"kill{at}"
+        for number in range(options.kills):
+            kill_after = 1 + round(number * (samples - 1) / max(1, options.kills - 1))
+            folder = Path(name) / f"kill{kill_after}"
             shutil.copytree(home / "data", folder / "data")
-            row = kill_and_go_on(at, given.in_flight, folder, calm)
+            row = kill_and_go_on(kill_after, options.in_flight, folder, calm)
             rows.append(row)
             print(
                 "{k:<3} {requests:8}  {kept:4}  {lost:14}  {asked:21}  {twice:21}  {missing:7}  "
@@ -131,7 +135,7 @@ def main() -> int:
         and row["equal"]
         and not row["twice"]
         and not row["missing"]
-        and row["lost"] <= given.in_flight
+        and row["lost"] <= options.in_flight
     ]
     print(
         f"{len(good)} of {len(rows)} kills cost nothing but what was in flight "

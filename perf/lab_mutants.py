@@ -59,10 +59,10 @@ def _others(verb: str, arguments: list[Any]) -> Iterator[list[Any]]:
     """Yield other arguments of a step."""
     match verb, *arguments:
         case (("type" | "answer"), text):
-            letters = [place for place, letter in enumerate(text) if letter.isalnum()]
-            place = letters[-1]
-            other = "7" if text[place] != "7" else "3"
-            yield [text[:place] + other + text[place + 1 :]]
+            letters = [position for position, letter in enumerate(text) if letter.isalnum()]
+            position = letters[-1]
+            other = "7" if text[position] != "7" else "3"
+            yield [text[:position] + other + text[position + 1 :]]
         case "cell", number:
             yield [number - 1 if number > 1 else 2]
         case "keys", "d":

@@ -77,21 +77,21 @@ def main() -> None:
     parser.add_argument("--suites", nargs="+", default=["office", "miniwob"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], help="of the tasks")
     parser.add_argument("--chance", type=int, default=0, help="seed of the agent")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for level in asked.levels:
+        for level in options.levels:
             suites = suites_of(level)
             world = AnyWorld(suites, Path(folder))
-            for name in [name for name in suites if name in asked.suites]:
+            for name in [name for name in suites if name in options.suites]:
                 ends: Counter[str] = Counter()
-                for task in tasks_of(name, suites[name], level, asked.seeds):
-                    chance = random.Random(f"{asked.chance} {task['id']} {task['seed']}")
-                    came, why = play(world, task, actions(asked.agent, chance, task["goal"]))
-                    ends[came.partition(":")[0]] += 1
-                    if came.startswith(("success", "environment")):
+                for task in tasks_of(name, suites[name], level, options.seeds):
+                    chance = random.Random(f"{options.chance} {task['id']} {task['seed']}")
+                    outcome, why = play(world, task, actions(options.agent, chance, task["goal"]))
+                    ends[outcome.partition(":")[0]] += 1
+                    if outcome.startswith(("success", "environment")):
                         print(
                             f"  {level} {task['id']} {task['seed']} ({task['category']}):",
-                            came,
+                            outcome,
                             *why,
                             sep="\n    ",
                             flush=True,

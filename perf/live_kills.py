@@ -67,9 +67,9 @@ def scripts_of(name: str, level: str, shots: Path) -> tuple[list[str], dict[str,
 
 def where(request: Request) -> tuple[str, int]:
     """The goal of the episode that a request is of, and its step, from 1."""
-    found = re.search(r"^Task: (.*)", request.text, re.MULTILINE)
-    assert found, request.text
-    return found[1], 1 + len(re.findall(r"^Action: \w+\(", request.text, re.MULTILINE))
+    match = re.search(r"^Task: (.*)", request.text, re.MULTILINE)
+    assert match, request.text
+    return match[1], 1 + len(re.findall(r"^Action: \w+\(", request.text, re.MULTILINE))
 
 
 def finished(stage: Stage) -> list[str]:
@@ -89,24 +89,28 @@ def scores(stage: Stage) -> list[bytes]:
 
 def alive() -> list[int]:
     """Processes that runs have started and that have not ended."""
-    found = []
-    for each in psutil.Process().children(recursive=True):
+    pids = []
+    for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            found += [each.pid] if each.status() != psutil.STATUS_ZOMBIE else []
-    return found
+            pids += [process.pid] if process.status() != psutil.STATUS_ZOMBIE else []
+    return pids
 
 
 def listening() -> dict[int, int | None]:
     """Which process listens at which port of this machine."""
-    found = psutil.net_connections("tcp")
-    return {each.laddr.port: each.pid for each in found if each.status == psutil.CONN_LISTEN}
+    connections = psutil.net_connections("tcp")
+    return {
+        connection.laddr.port: connection.pid
+        for connection in connections
+        if connection.status == psutil.CONN_LISTEN
+    }
 
 
-def stop_and_go_on(stage: Stage, number: int, at: int, later_s: float) -> dict[str, Any]:
+def stop_and_go_on(stage: Stage, number: int, stop_after: int, later_s: float) -> dict[str, Any]:
     """One run that is stopped, what is left of it, and the same command again."""
     victim = stage.start("--worlds", "2")
-    stage.server.wait_for(at, 600)
-    time.sleep(later_s if at else 4 * later_s)  # before the first request, browsers start
+    stage.server.wait_for(stop_after, 600)
+    time.sleep(later_s if stop_after else 4 * later_s)  # before the first request, browsers start
     running = alive()
     ports = {port for port, pid in listening().items() if pid in running}
     begun_s = time.monotonic()
@@ -116,30 +120,30 @@ def stop_and_go_on(stage: Stage, number: int, at: int, later_s: float) -> dict[s
             os.kill(pid, number)
     victim.wait(120)
     ended_s = time.monotonic()
-    while (left := alive()) and time.monotonic() < ended_s + PATIENCE_S:
+    while (survivors := alive()) and time.monotonic() < ended_s + PATIENCE_S:
         time.sleep(0.05)
     gone_s = time.monotonic()
-    for pid in left:
+    for pid in survivors:
         os.kill(pid, signal.SIGKILL)
     victim.communicate()
-    kept, came = finished(stage), len(stage.server.requests)
+    finished_before, request_count = finished(stage), len(stage.server.requests)
     folders = len(list((stage.home / "tmp").iterdir()))
-    asked = [where(request)[0] for request in stage.run("--worlds", "2").requests]
+    requested_tasks = [where(request)[0] for request in stage.run("--worlds", "2").requests]
     stored = finished(stage)
     return {
-        "at": f"{at}+{later_s:.1f}s",
+        "at": f"{stop_after}+{later_s:.1f}s",
         "code": victim.returncode,
         "processes": len(running),
         "servers": len(ports),
         "ended_s": round(ended_s - begun_s, 1),
         "gone_s": round(gone_s - ended_s, 1),
-        "left": len(left),
+        "left": len(survivors),
         "listening": len(ports & set(listening())),
         "folders": folders,
-        "requests": came,
-        "kept": len(kept),
-        "asked": len(asked),
-        "of_kept": sum(goal in kept for goal in asked),
+        "requests": request_count,
+        "kept": len(finished_before),
+        "asked": len(requested_tasks),
+        "of_kept": sum(goal in finished_before for goal in requested_tasks),
         "stored_twice": len(stored) - len(set(stored)),
     }
 
@@ -150,13 +154,13 @@ def main() -> int:
     for option, usual in (("--kills", 20), ("--interrupts", 3), ("--seed", 0)):
         parser.add_argument(option, type=int, default=usual)
     parser.add_argument("--suite", choices=SUITES, default="office")
-    given = parser.parse_args()
-    chance, data, scripts = random.Random(given.seed), {}, dict[str, list[Action]]()
-    moments = [signal.SIGKILL] * given.kills + [signal.SIGINT] * given.interrupts
+    options = parser.parse_args()
+    chance, data, scripts = random.Random(options.seed), {}, dict[str, list[Action]]()
+    moments = [signal.SIGKILL] * options.kills + [signal.SIGINT] * options.interrupts
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory() as name:
         for dataset, level in LEVELS.items():
-            tasks, of_level = scripts_of(given.suite, level, Path(name))
+            tasks, of_level = scripts_of(options.suite, level, Path(name))
             data[dataset], scripts = {"tasks": tasks}, scripts | of_level
 
         def reply(request: Request) -> Reply:
@@ -173,14 +177,14 @@ def main() -> int:
             calm, requests = stage_in("calm", server), sum(map(len, scripts.values()))
             ran = calm.run("--worlds", "2")
             assert ran.code == 0 and len(ran.requests) == requests, ran.output
-        rates = [json.loads(each)["Max step 50"]["SR"] for each in scores(calm)]
+        rates = [json.loads(score_text)["Max step 50"]["SR"] for score_text in scores(calm)]
         print(f"{len(scripts)} episodes, {requests} requests, SR {rates}")
         good = 0
         for count, number in enumerate(moments):
-            at, later_s = chance.randrange(requests), chance.random()
+            stop_after, later_s = chance.randrange(requests), chance.random()
             with MockServer(reply) as server:
                 stage = stage_in(str(count), server)
-                row = stop_and_go_on(stage, number, at, later_s)
+                row = stop_and_go_on(stage, number, stop_after, later_s)
             wrong = ("left", "listening", "of_kept", "stored_twice")
             row["scores_equal"] = scores(stage) == scores(calm)
             good += row["scores_equal"] and not any(map(row.get, wrong))

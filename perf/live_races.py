@@ -161,8 +161,8 @@ class _Watched(Oracle):
 
     def _act(self, action: Action) -> None:
         self.actions.append(action)
-        seen: Observation = self.world.step(action)
-        self._pictures.append((str(action), seen.image.stem))
+        observation: Observation = self.world.step(action)
+        self._pictures.append((str(action), observation.image.stem))
 
 
 def pictures_of(world: OfficeWorld, task: dict[str, Any]) -> list[tuple[str, str]]:
@@ -183,8 +183,8 @@ def same_pictures(world: OfficeWorld, seed: int, every: int) -> None:
             if one != other:
                 differing += 1
                 print(f"{task['id']} ({task['look']}): {one} and {other}")
-        told = f"{number} tasks, {steps} steps, twice: {differing} with another picture"
-        print(told, flush=True)
+        summary = f"{number} tasks, {steps} steps, twice: {differing} with another picture"
+        print(summary, flush=True)
 
 
 def main() -> None:

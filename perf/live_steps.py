@@ -126,12 +126,12 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, nargs="+")
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--episodes", type=int, default=8)
-    asked = parser.parse_args()
-    if asked.latency:
-        measure_engine(asked.latency, asked.worlds or [1, 2, 4], asked.episodes)
+    options = parser.parse_args()
+    if options.latency:
+        measure_engine(options.latency, options.worlds or [1, 2, 4], options.episodes)
         return
-    for count in asked.worlds or [1]:
-        measure_steps(asked.steps, count)
+    for count in options.worlds or [1]:
+        measure_steps(options.steps, count)
 
 
 def measure_steps(count: int, worlds: int) -> None:
@@ -139,16 +139,16 @@ def measure_steps(count: int, worlds: int) -> None:
     took: dict[str, list[float]] = {"reset": [], "step": [], "memory": []}
     before, begun = _cpu_s(), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        given = (Path(folder), count, took)
-        threads = [threading.Thread(target=play, args=given) for _ in range(worlds)]
+        task_arguments = (Path(folder), count, took)
+        threads = [threading.Thread(target=play, args=task_arguments) for _ in range(worlds)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     wall_s, steps = time.perf_counter() - begun, len(took["step"])
     for name in ("reset", "step"):
-        each = sorted(1000 * one for one in took[name])
-        print(f"{name}: median {statistics.median(each):.0f} ms, fastest {each[0]:.0f} ms")
+        times_ms = sorted(1000 * one for one in took[name])
+        print(f"{name}: median {statistics.median(times_ms):.0f} ms, fastest {times_ms[0]:.0f} ms")
     print(f"CPU: {1000 * (_cpu_s() - before) / steps:.0f} ms a step, with starts and resets")
     print(f"memory: {max(took['memory']) / 2**20:.0f} MiB in {worlds} worlds")
     print(f"{60 * steps / 15 / wall_s:.1f} episodes of 15 steps a minute, with the start")

@@ -200,55 +200,58 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--batches", nargs="+", default=["1", "4", "8"])
     parser.add_argument("--bare", nargs=4, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.bare:
-        path, data, pixels, tokens = given.bare
+    options = parser.parse_args()
+    if options.bare:
+        path, data, pixels, tokens = options.bare
         print(json.dumps(bare_loop(path, Path(data), int(pixels), int(tokens))))
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        model = given.model
+        model = options.model
         if model is None:
             from tests.support import tiny_checkpoint
 
             model = str(tiny_checkpoint.build("qwen2_5_vl", folder / "tiny", dtype="float32"))
-        data = make_data(folder / "data", given.samples, (given.width, given.height))
-        found: dict[str, list[dict[str, float]]] = {}
-        for _ in range(given.rounds):
-            bare = measure_bare(model, data, given.max_pixels, given.tokens)
-            found.setdefault("bare", []).append(bare)
-            serial = run_ours(model, data, given.max_pixels, given.tokens, 1, folder, in_turn=True)
-            found.setdefault("in turn", []).append(serial)
-            for size in given.batches:
+        data = make_data(folder / "data", options.samples, (options.width, options.height))
+        runs_by_kind: dict[str, list[dict[str, float]]] = {}
+        for _ in range(options.rounds):
+            bare = measure_bare(model, data, options.max_pixels, options.tokens)
+            runs_by_kind.setdefault("bare", []).append(bare)
+            serial = run_ours(
+                model, data, options.max_pixels, options.tokens, 1, folder, in_turn=True
+            )
+            runs_by_kind.setdefault("in turn", []).append(serial)
+            for size in options.batches:
                 number = size if size == "auto" else int(size)
-                ours = run_ours(model, data, given.max_pixels, given.tokens, number, folder)
-                found.setdefault(f"batch {size}", []).append(ours)
-    report(found, given)
+                own_run = run_ours(model, data, options.max_pixels, options.tokens, number, folder)
+                runs_by_kind.setdefault(f"batch {size}", []).append(own_run)
+    report(runs_by_kind, options)
 
 
-def report(found: dict[str, list[dict[str, float]]], given: argparse.Namespace) -> None:
+def report(runs_by_kind: dict[str, list[dict[str, float]]], options: argparse.Namespace) -> None:
     """Medians, ratios to the bare loop of the same round, raw numbers."""
     print(
-        f"{given.samples} samples of {given.width}x{given.height}, {given.rounds} rounds, medians"
+        f"{options.samples} samples of {options.width}x{options.height}, "
+        f"{options.rounds} rounds, medians"
     )
-    bare = found["bare"]
+    bare = runs_by_kind["bare"]
     p_s, g_s = (statistics.median(run[key] for run in bare) for key in ("p_s", "g_s"))
     ceiling = max(p_s, g_s) / (p_s + g_s)
     print(
         f"bare loop {p_s + g_s:.2f} s: p {p_s:.2f} s, g {g_s:.2f} s, max(p, g) / (p + g) = "
         f"{ceiling:.3f}"
     )
-    for name, runs in found.items():
+    for name, runs in runs_by_kind.items():
         ratio = statistics.median(
-            ours["wall_s"] / plain["wall_s"] for ours, plain in zip(runs, bare, strict=True)
+            own_run["wall_s"] / plain["wall_s"] for own_run, plain in zip(runs, bare, strict=True)
         )
         wall_s = statistics.median(run["wall_s"] for run in runs)
         print(
             f"{name:10} {wall_s:7.2f} s   {ratio:.3f} of the bare loop, "
             f"{ratio / ceiling:.3f} of the ceiling"
         )
-    print(json.dumps(found))
+    print(json.dumps(runs_by_kind))
 
 
 if __name__ == "__main__":

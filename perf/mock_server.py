@@ -101,10 +101,10 @@ class Connection(asyncio.Protocol):
         self._transport.write(OK)
 
 
-async def serve(given: argparse.Namespace) -> None:
+async def serve(options: argparse.Namespace) -> None:
     """Listens on a free port of the loopback interface until it is killed."""
-    Connection.latency_s, Connection.admit = given.latency, given.admit
-    Connection.then, Connection.after = given.then, given.after
+    Connection.latency_s, Connection.admit = options.latency, options.admit
+    Connection.then, Connection.after = options.then, options.after
     server = await asyncio.get_running_loop().create_server(
         Connection, "127.0.0.1", 0, backlog=1024
     )

@@ -56,20 +56,20 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--samples", type=int, default=100)
     parser.add_argument("--tokens", type=int, default=48)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         checkpoint = tiny_checkpoint.build("qwen2_5_vl", home / "checkpoint")
-        make_data(home / "data", [("os_web", (448, 336))] * -(-given.samples // 5))
+        make_data(home / "data", [("os_web", (448, 336))] * -(-options.samples // 5))
         entry = {
             "model_path": str(checkpoint),
             "imp_type": "transformers",
-            "generate_cfg": {"max_new_tokens": given.tokens},
+            "generate_cfg": {"max_new_tokens": options.tokens},
         }
         write_config(home / "config.json", model={"m": entry})
         ratios = []
         print("round  ranks  asking s  in all s  by the other rank")
-        for number in range(given.rounds):
+        for number in range(options.rounds):
             seconds = {}
             for ranks in (1, 2):
                 asking_s, total_s, others = one_run(home, home / f"{number}-{ranks}", ranks)

@@ -54,8 +54,8 @@ def _make_screen(root: Path, name: str, number: int) -> None:
     with Image.open(sources[number % len(sources)]) as opened:
         picture = opened.convert("RGB")
     with Image.open(sources[rng.randrange(len(sources))]) as other:  # a window of another screen
-        left, top = rng.randrange(900), rng.randrange(500)
-        window = other.convert("RGB").crop((left, top, left + 900, top + 500))
+        x, top = rng.randrange(900), rng.randrange(500)
+        window = other.convert("RGB").crop((x, top, x + 900, top + 500))
     picture.paste(window, (rng.randrange(1000), rng.randrange(560)))
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     picture.save(root / name, compress_level=1)
@@ -91,8 +91,8 @@ def seconds_to_interactive(page_path: Path, browser: object) -> tuple[float, flo
 def peak_mb(samples: int) -> float:
     """Peak memory of a process that builds a report of so many samples on tiny pictures."""
     command = [sys.executable, "-m", "perf.report", "--memory", str(samples)]
-    told = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
-    return float(told.stdout)
+    process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    return float(process.stdout)
 
 
 def build_tiny(samples: int) -> None:
@@ -116,35 +116,35 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--keep", type=Path, help="build here and leave it, to look at")
     parser.add_argument("--memory", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.memory:
-        build_tiny(given.memory)
+    options = parser.parse_args()
+    if options.memory:
+        build_tiny(options.memory)
         return
-    home = given.keep or Path(tempfile.mkdtemp())
+    home = options.keep or Path(tempfile.mkdtemp())
     try:
-        images = make_screens(home / "images", given.pictures)
+        images = make_screens(home / "images", options.pictures)
         run = home / "out" / "m" / "T20260101_Gperf"
-        write_samples(run, L2, many_samples(given.samples, images, wh=FULL_HD))
+        write_samples(run, L2, many_samples(options.samples, images, wh=FULL_HD))
         write_analysis(run, L2, analysis_of_l2())
         builds: dict[str, list[tuple[float, float]]] = {
             "first build": [],
             "build from the cache": [],
         }
-        for _ in range(given.rounds):
+        for _ in range(options.rounds):
             shutil.rmtree(home / "cache", ignore_errors=True)
             for name in builds:
                 began_s, cpu_s = time.monotonic(), time.process_time()
                 page = build_report(run, image_root=home / "images", cache=home / "cache")
                 builds[name].append((time.monotonic() - began_s, time.process_time() - cpu_s))
         for name, times in builds.items():
-            wall_s, cpu_s = (statistics.median(each) for each in zip(*times, strict=True))
+            wall_s, cpu_s = (statistics.median(values) for values in zip(*times, strict=True))
             print(f"{name}: {wall_s:.1f} s, {cpu_s:.1f} s of CPU  {times}", flush=True)
         with open_browser() as browser:
-            opened = [seconds_to_interactive(page, browser) for _ in range(given.rounds)]
+            opened = [seconds_to_interactive(page, browser) for _ in range(options.rounds)]
         for name, times in zip(("overview", "samples"), zip(*opened, strict=True), strict=True):
             print(f"interactive, {name}: {statistics.median(times):.2f} s  {times}", flush=True)
     finally:
-        if given.keep is None:
+        if options.keep is None:
             shutil.rmtree(home)
     few, many = peak_mb(1000), peak_mb(50_000)
     print(f"peak memory: 1,000 samples {few:.0f} MB, 50,000 samples {many:.0f} MB")

@@ -90,13 +90,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, nargs="+", default=[1000, 16000, 50000])
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        data = {n: make_data(folder / str(n), n) for n in given.samples}
-        for samples in given.samples:
+        data = {n: make_data(folder / str(n), n) for n in options.samples}
+        for samples in options.samples:
             runs = []
-            for _ in range(given.rounds):
+            for _ in range(options.rounds):
                 with server(0) as url:
                     runs.append(run(url, data[samples], folder))
             middle = {key: statistics.median(r[key] for r in runs) for key in runs[0]}

@@ -150,14 +150,14 @@ class Account:
 
     def of_mode(self, dataset: str, mode: str) -> list[Question]:
         """All questions of a mode."""
-        return [each for each in self.questions[dataset] if mode in ("all", each.split)]
+        return [question for question in self.questions[dataset] if mode in ("all", question.split)]
 
     def ask(
         self, command: Command, covered: dict[str, list[Question]], mind: int
     ) -> dict[str, int]:
         """Asks what must be asked; the number of requests of each data set."""
         requests = {L1: 0, L2: 0}
-        asked: list[Wish] = []
+        wishes: list[Wish] = []
         refused_again: set[Wish] = set()
         for name, _ in command.modes:
             rotations = range(3 if command.is_circular and name == L1 else 1)
@@ -174,13 +174,13 @@ class Account:
                     is_again = before is not None and before.status == "refused"
                     if is_again and not command.is_fresh:
                         refused_again.add(wish)
-                    place = (1 - rotation) % 3
-                    self.answers[wish] = answer_of(mind, question.text, place, wish.temperature)
-                    asked.append(wish)
+                    position = (1 - rotation) % 3
+                    self.answers[wish] = answer_of(mind, question.text, position, wish.temperature)
+                    wishes.append(wish)
                     requests[name] += 1
-        if asked and all(self.answers[wish].status == "refused" for wish in asked):
+        if wishes and all(self.answers[wish].status == "refused" for wish in wishes):
             # A server that refuses everything says nothing about the samples, the first time.
-            for wish in {*asked} - refused_again:
+            for wish in {*wishes} - refused_again:
                 self.answers[wish] = Answer("failed", is_hit=False)
         return requests
 
@@ -189,7 +189,10 @@ class Account:
         self.count += 1
         for name, mode in command.modes:
             questions = covered[name]
-            group = (command.temperature, frozenset(each.picture for each in questions))
+            group = (
+                command.temperature,
+                frozenset(sample_question.picture for sample_question in questions),
+            )
             run = Logged(self.count, mode, command.limit, group, questions)
             self.runs.setdefault((folder, name), []).append(run)
             of_group = self.logged.setdefault((folder, name, group), {})
@@ -198,14 +201,14 @@ class Account:
 
     def newest(self, name: str) -> tuple[str, list[Logged]] | None:
         """The folder with the newest run of a data set, and its runs."""
-        held = [
-            (runs[-1].number, where[0], runs)
-            for where, runs in self.runs.items()
-            if where[1] == name
+        candidates = [
+            (runs[-1].number, run_name[0], runs)
+            for run_name, runs in self.runs.items()
+            if run_name[1] == name
         ]
-        if not held:
+        if not candidates:
             return None
-        _, folder, runs = max(held, key=lambda entry: entry[0])
+        _, folder, runs = max(candidates, key=lambda entry: entry[0])
         return folder, runs
 
 
@@ -279,22 +282,22 @@ class Sequences:
             stage = Stage(self.home / "stage", server, {})
             shutil.rmtree(stage.work_dir, ignore_errors=True)
             account = Account(read_annotations(stage.root))
-            told = [f"sequence {seed}"]
+            lines = [f"sequence {seed}"]
             for _ in range(chance.randint(6, 10)):
                 if chance.random() < 0.3:
                     self._server.mind += 1
-                    told.append(f"the server changes its mind: {self._server.mind}")
+                    lines.append(f"the server changes its mind: {self._server.mind}")
                 if chance.random() < 0.06:
                     commands = self._pair(chance)
-                    told.append(f"together: {commands}")
+                    lines.append(f"together: {commands}")
                     problems = self._together(stage, account, commands)
                 else:
                     command = self._command(chance)
-                    told.append(str(command))
+                    lines.append(str(command))
                     problems = self._one(stage, account, command)
                 self.commands += 1
                 if problems:
-                    self.differences.append("\n".join([*told, *problems]))
+                    self.differences.append("\n".join([*lines, *problems]))
                     print(self.differences[-1], flush=True)
                     return
 
@@ -376,8 +379,8 @@ class Sequences:
         expected = 0
         problems: list[str] = []
         for command, folder, output in zip(commands, folders, outputs, strict=True):
-            covered, found = self._covered(account, command, folder, None)
-            problems += found
+            covered, covered_after = self._covered(account, command, folder, None)
+            problems += covered_after
             if covered is None:
                 return [*problems, output]
             requests = account.ask(command, covered, self._server.mind)
@@ -390,9 +393,9 @@ class Sequences:
             for name, _ in commands[number].modes:
                 run = account.runs[folders[number].name, name][-1]
                 problems += self._compare(account, commands[number], folders[number], name, run)
-        asked = len(stage.server.requests) - asked_before
-        if asked != expected:
-            problems.append(f"requests: {asked}, expected {expected}")
+        request_count = len(stage.server.requests) - asked_before
+        if request_count != expected:
+            problems.append(f"requests: {request_count}, expected {expected}")
         return [*problems, *outputs] if problems else []
 
     def _covered(
@@ -404,14 +407,14 @@ class Sequences:
             questions = account.of_mode(name, mode)
             limit = command.limit
             if limit is not None and limit < len(questions):
-                place = (name, mode, limit)
-                if place not in account.limited:
+                cell = (name, mode, limit)
+                if cell not in account.limited:
                     texts = _texts_of_newest_run(folder, name)
-                    chosen = [each for each in questions if each.text in texts]
+                    chosen = [question for question in questions if question.text in texts]
                     if len(chosen) != limit or len(texts) != limit:
                         return None, [f"--limit {limit} took {texts} of {name} {mode}"]
-                    account.limited[place] = chosen
-                questions = account.limited[place]
+                    account.limited[cell] = chosen
+                questions = account.limited[cell]
                 smaller = account.limited.get((name, mode, 2), [])
                 if limit == 4 and not {*smaller} <= {*questions}:
                     return None, [f"--limit 4 lacks some of --limit 2 of {name} {mode}"]
@@ -440,8 +443,8 @@ class Sequences:
                 )
             ]
             if fitting and (mode == "all") <= (fitting[-1].mode == "all"):
-                where = stage.work_dir / "m" / folder
-                problems += self._compare(account, command, where, name, fitting[-1], mode)
+                run_folder = stage.work_dir / "m" / folder
+                problems += self._compare(account, command, run_folder, name, fitting[-1], mode)
         return problems
 
     def _compare(
@@ -456,7 +459,11 @@ class Sequences:
         """Compares the files that were written last with the account."""
         self.checks += 1
         answers = account.logged[folder.name, name, run.group]
-        questions = [each for each in run.covered if mode in ("all", each.split)]
+        questions = [
+            covered_question
+            for covered_question in run.covered
+            if mode in ("all", covered_question.split)
+        ]
         if command.stage == "eval" and command.limit is not None:
             chosen = account.limited.get((name, run.mode, command.limit))
             if command.limit < len(questions):
@@ -527,8 +534,8 @@ def _texts_of_newest_run(folder: Path, name: str) -> set[str]:
 
 def _full_files(work_dir: Path) -> dict[Path, bytes]:
     """Everything that is read back and stands for all samples."""
-    found = [*work_dir.glob("m/T*/m_*.json"), *work_dir.glob("m/T*/m_*_samples.jsonl")]
-    return {path: path.read_bytes() for path in found if "_partial" not in path.name}
+    paths = [*work_dir.glob("m/T*/m_*.json"), *work_dir.glob("m/T*/m_*_samples.jsonl")]
+    return {path: path.read_bytes() for path in paths if "_partial" not in path.name}
 
 
 def main() -> int:
@@ -536,15 +543,15 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         sequences = Sequences(Path(name))
-        for seed in range(given.seed, given.seed + given.count):
+        for seed in range(options.seed, options.seed + options.count):
             sequences.play(seed)
-            if (seed - given.seed) % 25 == 24:
+            if (seed - options.seed) % 25 == 24:
                 counts = f"{sequences.commands} commands, {sequences.checks} scorings compared"
                 print(f"{seed}: {counts}, {len(sequences.differences)} differ", flush=True)
-    counts = f"{given.count} sequences, {sequences.commands} commands"
+    counts = f"{options.count} sequences, {sequences.commands} commands"
     print(f"{counts}, {sequences.checks} scorings compared: {len(sequences.differences)} differ")
     return 1 if sequences.differences else 0
 

@@ -84,26 +84,26 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--in-flight", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        data = make_data(Path(folder) / "data", [("os_web", (40, 30))] * given.in_flight)
+        data = make_data(Path(folder) / "data", [("os_web", (40, 30))] * options.in_flight)
         for name in (
             "401 from the start",
             "401 while the others hang",
             "Ctrl-C twice while all hang",
         ):
-            found = []
-            for number in range(given.rounds):
+            results = []
+            for number in range(options.rounds):
                 home = Path(folder) / f"{name}{number}"
                 shutil.copytree(data, home / "data")
-                found.append(run(name, given.in_flight, home))
+                results.append(run(name, options.in_flight, home))
             stop_s, total_s = (
-                statistics.median(r[key] for r in found) for key in ("stop_s", "total_s")
+                statistics.median(r[key] for r in results) for key in ("stop_s", "total_s")
             )
             print(
                 f"{name}: exit {stop_s:.2f} s after it, {total_s:.2f} s after the start; "
-                f"{max(r['requests'] for r in found)} requests, exit code "
-                f"{sorted({r['code'] for r in found})}",
+                f"{max(r['requests'] for r in results)} requests, exit code "
+                f"{sorted({r['code'] for r in results})}",
                 flush=True,
             )
 

@@ -34,7 +34,7 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    rooms = {name: place for place, name in enumerate(LONG)}
+    rooms = {name: position for position, name in enumerate(LONG)}
     items.sort(key=lambda item: rooms.get(item.path.parent.name, len(rooms)))
 
 

@@ -292,21 +292,21 @@ def test_nothing_heavy_is_loaded_that_is_not_needed(tmp_path, arguments, code, f
 
 
 def test_no_file_names_a_path_of_somebodys_machine():
-    found = [
+    matches = [
         f"{path}:{number}: {line.strip()}"
         for path in project_files()
         for number, line in enumerate((PROJECT / path).read_text(encoding="utf-8").splitlines(), 1)
         if MACHINE_PATH.search(line) and path != Path("tests/test_architecture.py")
     ]
-    assert found == []
+    assert matches == []
 
 
 @pytest.mark.parametrize("word", ["os_windows", "os_web", "easy", "hard"])
 def test_what_the_samples_are_divided_into_is_listed_in_one_place(word):
     listed = re.compile(rf'[(\[{{,]\s*"{word}"\s*[,:)\]}}]')
     packages = [path for path in program_files() if len(path.parts) > 1]
-    found = [str(p) for p in packages if listed.search((PROJECT / p).read_text(encoding="utf-8"))]
-    assert found == ["utils/protocol.py"]
+    files = [str(p) for p in packages if listed.search((PROJECT / p).read_text(encoding="utf-8"))]
+    assert files == ["utils/protocol.py"]
 
 
 def test_the_report_page_names_platforms_as_the_program_does():

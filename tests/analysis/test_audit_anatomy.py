@@ -40,8 +40,8 @@ def section_of(samples):
 
 def row(section, group, name):
     rows = (row for row in section["rows"] if row["group"] == group)
-    [found] = [row for row in rows if row["name"].startswith(name)]
-    return found
+    [matching_row] = [row for row in rows if row["name"].startswith(name)]
+    return matching_row
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def row(section, group, name):
     ],
 )
 def test_distances_are_to_the_box_in_its_own_size(point, sizes):
-    found = row(section_of([sample(point), sample(HIT)]), DISTANCE, "50 % are within")
-    assert found["value"] == pytest.approx(sizes, rel=1e-3)
+    distance_row = row(section_of([sample(point), sample(HIT)]), DISTANCE, "50 % are within")
+    assert distance_row["value"] == pytest.approx(sizes, rel=1e-3)
 
 
 def test_misses_fall_into_classes_of_distance():
@@ -81,14 +81,14 @@ def test_a_constant_offset_shows_as_a_direction_and_without_one_none_does():
     model = Model(Interpretation(Frame.FRACTIONS), spread=0.3)  # without an offset
     clicks = simulated(random.Random(1), model, parser_response_into_coordinates, pictures=80)
     section = section_of(clicks)
-    for found in (row(section, DIRECTION, f"mean {axis}") for axis in ("dx", "dy")):
-        assert found["low"] < 0 < found["high"]
+    for direction_row in (row(section, DIRECTION, f"mean {axis}") for axis in ("dx", "dy")):
+        assert direction_row["low"] < 0 < direction_row["high"]
 
 
 def test_points_outside_the_picture_are_counted():
     points = [[1.2, 0.5], [-0.1, 0.5], [0.5, 0.5], None, [float("inf"), 0.5]]
-    found = row(section_of(map(sample, points)), "points outside the image", "outside")
-    assert (found["value"], found["samples"]) == (75, 4)
+    outside_row = row(section_of(map(sample, points)), "points outside the image", "outside")
+    assert (outside_row["value"], outside_row["samples"]) == (75, 4)
 
 
 @pytest.mark.parametrize("far", [1e200, -1e308, float("inf"), pytest.param(10**400, id="10**400")])
@@ -97,7 +97,7 @@ def test_a_point_that_means_no_place_spoils_no_figure(far):
     mean = row(section, DIRECTION, "mean dy")
     assert mean["samples"] == 12 and None not in (mean["value"], mean["low"], mean["high"])
     assert row(section, DIRECTION, "median dx")["value"] == pytest.approx(15)
-    [half] = [each for each in section["rows"] if each["name"] == "50 % are within"]
+    [half] = [table_row for table_row in section["rows"] if table_row["name"] == "50 % are within"]
     assert half["value"] < 1e5
 
 

@@ -226,13 +226,13 @@ def in_the_configured_frame(dice, number):
 
 
 @pytest.mark.parametrize(
-    ("made", "seed", "most"),
+    ("make_clicks", "seed", "max_alarms"),
     [(of_models_that_think, 20_260_101, 0), (in_the_configured_frame, 20_250_726, 10)],
 )
-def test_a_thousand_runs_give_hardly_a_false_alarm(made, seed, most):
+def test_a_thousand_runs_give_hardly_a_false_alarm(make_clicks, seed, max_alarms):
     dice = random.Random(seed)
-    warnings = [audited(made(dice, number))["findings"] for number in range(1000)]
-    assert len(list(filter(None, warnings))) <= most, list(filter(None, warnings))
+    warnings = [audited(make_clicks(dice, number))["findings"] for number in range(1000)]
+    assert len(list(filter(None, warnings))) <= max_alarms, list(filter(None, warnings))
 
 
 def resized(side, measured):
@@ -261,13 +261,13 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("place", UNKNOWN.values(), ids=UNKNOWN)
-def test_no_frame_is_advised_where_none_is_known(place):
-    model = Model(Interpretation(Frame.PIXELS), 0.8, 0.1, 0.3, place=place)
+@pytest.mark.parametrize("place_point", UNKNOWN.values(), ids=UNKNOWN)
+def test_no_frame_is_advised_where_none_is_known(place_point):
+    model = Model(Interpretation(Frame.PIXELS), 0.8, 0.1, 0.3, place_click=place_point)
     section = audit_of(1, model, pictures=150, screens=((1920, 1080), (2560, 1440), (1179, 2556)))
     assert section["best"] == [] or not section["findings"]
     assert all("no known reading fits" in text for text in texts_of(section))
-    assert bool(section["findings"]) or place is not UNKNOWN["square of 1024"]
+    assert bool(section["findings"]) or place_point is not UNKNOWN["square of 1024"]
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ JSON_AS = "coordinate audit: 2 replies are JSON such as"
 
 
 @pytest.mark.parametrize(
-    ("dataset", "reply", "function", "pictures", "kwargs", "told"),
+    ("dataset", "reply", "function", "pictures", "kwargs", "expected_text"),
     [
         (
             L1,
@@ -419,7 +419,9 @@ JSON_AS = "coordinate audit: 2 replies are JSON such as"
         ),
     ],
 )
-def test_a_run_read_wrongly_prints_a_fix(staged, dataset, reply, function, pictures, kwargs, told):
+def test_a_run_read_wrongly_prints_a_fix(
+    staged, dataset, reply, function, pictures, kwargs, expected_text
+):
     def score():
         scores = stage.scores(dataset)
         return scores["Average accuracy"] if dataset == L2 else 100 * scores["easy"]["level_score"]
@@ -429,11 +431,11 @@ def test_a_run_read_wrongly_prints_a_fix(staged, dataset, reply, function, pictu
     before, wrong = stage.run(), score()
     stage.data[dataset]["parse_function"] = f"utils.{function}"
     after = stage.run("--mode", "eval")
-    [warning] = [line for line in before.stdout.splitlines() if told.split(":")[0] in line]
-    assert warning.startswith(f"warning: {told}")
+    [warning] = [line for line in before.stdout.splitlines() if expected_text.split(":")[0] in line]
+    assert warning.startswith(f"warning: {expected_text}")
     assert f'data.{dataset}.parse_function: "utils.{function}"' in warning
     assert (wrong, score(), after.requests) == (0, 100, [])
-    assert told.split(":")[0] not in after.output
+    assert expected_text.split(":")[0] not in after.output
     sections = json.loads((stage.folder() / f"m_{dataset}_analysis.json").read_text("utf-8"))
     assert dataset == L2 or {"parse_audit", "letter_bias"} <= sections.keys()
 
@@ -451,10 +453,10 @@ def test_a_fix_beside_other_models_names_the_key_of_this_one_alone(staged):
     other = stage.model["m"]["model_path"].replace("mock", "other")
     stage.model["other"] = stage.model["m"] | {"model_path": other}
     beside = stage.run()
-    told = (
+    expected_lines = (
         f'(data.{L2}.parse_function is for all models, model."m".parse_function.{L2} for this one)'
     )
-    assert (told in alone.output, beside.output.count(told)) == (False, 1)
+    assert (expected_lines in alone.output, beside.output.count(expected_lines)) == (False, 1)
     stage.model["m"]["parse_function"] = {L2: "utils.coordinates.parse_per_mille"}
     again = stage.run()
     assert (again.requests, "coordinate audit" in again.output) == ([], False)

@@ -15,14 +15,14 @@ from utils.thinking import parse_option, strict_option
 
 def facts(reply, *, chosen="default", answer="B", image=0, letters="ABCD", **more):
     """One sample as it stands in the samples file."""
-    found = parser_answers_into_option(reply) if chosen == "default" else chosen
+    parsed_letter = parser_answers_into_option(reply) if chosen == "default" else chosen
     return {
         "key": f"k{image}",
         "image": f"os_web/{image}.png",
-        "verdict": "hit" if found == answer else "miss",
-        "hit": int(found == answer),
+        "verdict": "hit" if parsed_letter == answer else "miss",
+        "hit": int(parsed_letter == answer),
         "prediction": reply,
-        "chosen": found,
+        "chosen": parsed_letter,
         "answer": answer,
         "options": dict.fromkeys(letters, "text"),
         **more,
@@ -63,9 +63,9 @@ def counts(section):
     ],
 )
 def test_the_pattern_that_decided_is_known(reply, letter, pattern, is_of_word):
-    found = examine(reply, letter, list("ABCDE"))
-    assert found.decided_by == (*PATTERN_NAMES, "no letter found")[pattern]
-    assert (OF_WORD in found.doubts) is is_of_word
+    examination = examine(reply, letter, list("ABCDE"))
+    assert examination.decided_by == (*PATTERN_NAMES, "no letter found")[pattern]
+    assert (OF_WORD in examination.doubts) is is_of_word
     assert parser_answers_into_option(reply) == letter
 
 
@@ -116,9 +116,13 @@ def test_the_strict_parser_takes_only_what_is_plainly_an_answer(reply, expected)
     ],
 )
 def test_doubtful_letters_are_told_apart(sample, row):
-    found = counts(section_of(parse_audit, [sample, facts("C. Close"), facts("B")]))
-    assert {name for name in found if name.startswith("doubtful:") and found[name]} == {row}
-    assert found[row] == found["doubtful in all"] == 1
+    counts_by_pattern = counts(section_of(parse_audit, [sample, facts("C. Close"), facts("B")]))
+    assert {
+        name
+        for name in counts_by_pattern
+        if name.startswith("doubtful:") and counts_by_pattern[name]
+    } == {row}
+    assert counts_by_pattern[row] == counts_by_pattern["doubtful in all"] == 1
 
 
 def test_both_parsers_are_scored_and_the_default_one_is_the_score():
@@ -148,8 +152,8 @@ def test_a_parser_of_ones_own_is_said_to_be_one_and_no_pattern_is_blamed():
     assert section["rows"][0]["name"] == "the parse function (the score)"
     assert counts(section)["decided by: read otherwise than by the default parser"] == 12
     assert counts(section)["doubtful in all"] == 0
-    said = "is not the default one: it reads 12 replies differently"
-    assert any(said in note for note in section["notes"])
+    expected_text = "is not the default one: it reads 12 replies differently"
+    assert any(expected_text in note for note in section["notes"])
 
 
 @pytest.mark.parametrize(
@@ -252,8 +256,10 @@ def test_a_liked_letter_shows_against_the_letters_that_are_right():
     assert [rows[x]["chosen"] for x in "ABCD"] == [40, 0, 0, 0]
     assert [rows[x]["right"] for x in "ABCD"] == [10, 10, 10, 10]
     assert (rows["A"]["difference"], rows["A"]["low"] > 50) == (75, True)
-    said = "A is chosen more often than right (100.00 % against 25.00 %), B is chosen less often"
-    assert texts_of(section)[0].startswith(f"letter bias: {said}")
+    expected_text = (
+        "A is chosen more often than right (100.00 % against 25.00 %), B is chosen less often"
+    )
+    assert texts_of(section)[0].startswith(f"letter bias: {expected_text}")
     # a model without a habit is not blamed
     samples = [facts("ABCD"[n % 4], answer="ABCD"[n // 2 % 4], image=n) for n in range(40)]
     section = section_of(letter_bias, samples)
@@ -270,8 +276,8 @@ def test_a_liked_letter_shows_against_the_letters_that_are_right():
 
 
 def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
-    odd = [facts("?"), facts("x", chosen="yes"), facts("B", verdict=None)]
-    section = section_of(letter_bias, [*odd, facts("E", letters="ABE")])
+    odd_samples = [facts("?"), facts("x", chosen="yes"), facts("B", verdict=None)]
+    section = section_of(letter_bias, [*odd_samples, facts("E", letters="ABE")])
     chosen = {row["name"]: row["chosen"] for row in section["rows"]}
     assert chosen == {"A": 0, "B": 0, "C": 0, "D": 0, "E": 1}
     assert "Over 2 replies with a letter; 1 have none" in section["notes"][0]

@@ -34,7 +34,9 @@ def test_a_difference_has_a_sign_unless_it_is_shown_as_none(value, expected):
 
 
 def analysis(*names):
-    rows = [{"name": name, "cells": [None, {"value": place}]} for place, name in enumerate(names)]
+    rows = [
+        {"name": name, "cells": [None, {"value": position}]} for position, name in enumerate(names)
+    ]
     return {"table": {"rows": rows}, "averages": {"overall": {"value": 9}}}
 
 
@@ -66,8 +68,8 @@ def test_figures_of_episodes_are_official_at_whatever_steps_and_stand_by_steps()
     ],
 )
 def test_each_level_has_its_official_figures(rows, expected):
-    found = official_figures(analysis(*rows.split()))
-    assert {name: cell["value"] for name, cell in found.items()} == expected
+    official = official_figures(analysis(*rows.split()))
+    assert {name: cell["value"] for name, cell in official.items()} == expected
 
 
 def test_scores_shares_and_intervals_have_digits_of_their_own():

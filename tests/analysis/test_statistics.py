@@ -62,8 +62,12 @@ def test_names_and_order_of_pictures_and_the_scale_of_weights_do_not_matter():
     expected = interval(hits, weights, TWENTY)
     order = random.Random(3).sample(range(60), 60)
     names = [f"os_web/{TWENTY[i]}.png" for i in order]
-    found = interval([hits[i] for i in order], [1000 * weights[i] for i in order], names)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    shuffled_interval = interval(
+        [hits[i] for i in order], [1000 * weights[i] for i in order], names
+    )
+    assert (shuffled_interval.low, shuffled_interval.high) == pytest.approx(
+        (expected.low, expected.high)
+    )
 
 
 def test_what_lies_between_the_groups_of_an_average_is_no_noise():
@@ -78,25 +82,29 @@ def test_what_lies_between_the_groups_of_an_average_is_no_noise():
     ("df", "quantile"), [(3, 3.18245), (4, 2.77645), (10, 2.22814), (30, 2.04227), (1e6, 1.95997)]
 )
 def test_quantiles_of_students_t(df, quantile):
-    found = float(t_quantile(np.array([df], dtype=float))[0])
-    assert quantile * 0.9999 <= found <= quantile * (1 + 0.04 / df)
-    assert t_tails(found, df) == pytest.approx(0.05)
+    t_value = float(t_quantile(np.array([df], dtype=float))[0])
+    assert quantile * 0.9999 <= t_value <= quantile * (1 + 0.04 / df)
+    assert t_tails(t_value, df) == pytest.approx(0.05)
 
 
 def test_what_a_comparison_counts_and_that_its_difference_is_of_weighted_means():
-    found = compare_paired([1, 1, 0, 1] * 10, [1, 0, 1, 0] * 10, [n // 2 for n in range(40)])
-    assert (found.difference, found.only_first, found.only_second) == (pytest.approx(0.25), 20, 10)
-    assert (found.pictures, found.samples) == (20, 40)
-    assert found.interval.low < 0.25 < found.interval.high
+    comparison = compare_paired([1, 1, 0, 1] * 10, [1, 0, 1, 0] * 10, [n // 2 for n in range(40)])
+    assert (comparison.difference, comparison.only_first, comparison.only_second) == (
+        pytest.approx(0.25),
+        20,
+        10,
+    )
+    assert (comparison.pictures, comparison.samples) == (20, 40)
+    assert comparison.interval.low < 0.25 < comparison.interval.high
     first, second, weights = [1, 0, 1] * 20, [0, 0, 1] * 20, [3, 1, 1] * 20
     assert compare_paired(first, second, TWENTY, weights).difference == pytest.approx(0.6)
 
 
 def test_equal_systems_differ_by_zero_within_an_interval():
-    found = compare_paired([1, 0] * 30, [1, 0] * 30, TWENTY)
-    assert (found.difference, found.p_value, found.p_mcnemar) == (0, 1, 1)
-    assert found.interval.low == pytest.approx(-found.interval.high)
-    assert found.interval.high > 0.01
+    comparison = compare_paired([1, 0] * 30, [1, 0] * 30, TWENTY)
+    assert (comparison.difference, comparison.p_value, comparison.p_mcnemar) == (0, 1, 1)
+    assert comparison.interval.low == pytest.approx(-comparison.interval.high)
+    assert comparison.interval.high > 0.01
 
 
 @pytest.mark.parametrize(
@@ -107,19 +115,21 @@ def test_a_system_that_is_better_on_every_image_is_told_apart(pictures, ahead, l
 
     def won_by_first(lost):
         sums = [-ahead if n < lost else ahead for n in range(pictures)]
-        first = [float(k < each) for each in sums for k in range(8)]
-        second = [float(k < -each) for each in sums for k in range(8)]
+        first = [float(k < comparison) for comparison in sums for k in range(8)]
+        second = [float(k < -comparison) for comparison in sums for k in range(8)]
         return compare_paired(first, second, [n // 8 for n in range(8 * pictures)])
 
-    found = [won_by_first(lost) for lost in range(0, pictures // 2, 2)]
-    assert found[0].p_value < least_p
-    assert found[0].interval.low > 0.4 * found[0].difference
-    assert [each.p_value for each in found] == sorted(each.p_value for each in found)
+    comparisons = [won_by_first(lost) for lost in range(0, pictures // 2, 2)]
+    assert comparisons[0].p_value < least_p
+    assert comparisons[0].interval.low > 0.4 * comparisons[0].difference
+    assert [comparison.p_value for comparison in comparisons] == sorted(
+        comparison.p_value for comparison in comparisons
+    )
 
 
 def test_ten_pictures_are_needed_for_the_interval_not_for_the_test():
-    found = compare_paired([1] * 18, [0] * 18, [number // 2 for number in range(18)])
-    assert (found.interval, found.p_value) == (None, pytest.approx(2 / 2**9))
+    comparison = compare_paired([1] * 18, [0] * 18, [number // 2 for number in range(18)])
+    assert (comparison.interval, comparison.p_value) == (None, pytest.approx(2 / 2**9))
 
 
 @pytest.mark.parametrize(
@@ -131,9 +141,9 @@ def test_ten_pictures_are_needed_for_the_interval_not_for_the_test():
     ],
 )
 def test_what_mcnemar_sees_need_be_no_evidence(hits, pictures, p):
-    found = compare_paired(hits, [0] * len(hits), pictures)
-    assert found.p_value >= p > 0.01 > found.p_mcnemar
-    assert found.interval is None or found.interval.low < 0 < found.interval.high
+    comparison = compare_paired(hits, [0] * len(hits), pictures)
+    assert comparison.p_value >= p > 0.01 > comparison.p_mcnemar
+    assert comparison.interval is None or comparison.interval.low < 0 < comparison.interval.high
 
 
 @pytest.mark.parametrize(
@@ -176,7 +186,7 @@ def test_mcnemar_agrees_with_sign_flips_of_pictures_that_weigh_alike(only_first,
 
 
 @pytest.mark.parametrize(
-    ("given", "adjusted"),
+    ("p_values", "adjusted"),
     [
         ([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]),
         ([0.01, None, 0.02], [0.02, None, 0.02]),
@@ -184,5 +194,7 @@ def test_mcnemar_agrees_with_sign_flips_of_pictures_that_weigh_alike(only_first,
         ([], []),
     ],
 )
-def test_holm(given, adjusted):
-    assert holm(given) == [value if value is None else pytest.approx(value) for value in adjusted]
+def test_holm(p_values, adjusted):
+    assert holm(p_values) == [
+        value if value is None else pytest.approx(value) for value in adjusted
+    ]

@@ -108,10 +108,10 @@ def test_the_rows_of_a_simulation_are_what_the_program_computes():
     names = [f"pic{number}" for number in picture]
     single = [interval(list(row), None, names) for row in hits]
     rows = zip(hits[:10], hits[10:], strict=True)
-    paired = [compare_paired(*each, names).interval for each in rows]
-    for found, bounds in ((single, (low, high)), (paired, (below, above))):
-        assert [each.low for each in found] == pytest.approx(list(bounds[0]))
-        assert [each.high for each in found] == pytest.approx(list(bounds[1]))
+    paired = [compare_paired(*simulated_row, names).interval for simulated_row in rows]
+    for intervals, bounds in ((single, (low, high)), (paired, (below, above))):
+        assert [simulated_row.low for simulated_row in intervals] == pytest.approx(list(bounds[0]))
+        assert [simulated_row.high for simulated_row in intervals] == pytest.approx(list(bounds[1]))
 
 
 @pytest.mark.parametrize("gap", [0, 0.3])

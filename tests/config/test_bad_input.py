@@ -292,8 +292,8 @@ def test_a_folder_that_holds_another_models_results_is_not_written_into(stage):
     assert stage.evaluate({"org/name": IN_PROCESS}, data={L2: {"mode": "all"}}).code == 0
     before, mapped = {path: path.read_bytes() for path in stage.written()}, safe_name("org/name")
     result = stage.evaluate({mapped: IN_PROCESS}, data={L2: {"mode": "all"}})
-    for said in ('holds results of model "org/name"', f'rename "{mapped}"'):
-        assert said in result.stderr
+    for expected_text in ('holds results of model "org/name"', f'rename "{mapped}"'):
+        assert expected_text in result.stderr
     assert result.code in (1, 2), result.output
     assert {path: path.read_bytes() for path in stage.written()} == before
 
@@ -374,10 +374,12 @@ def test_what_a_program_needs_is_listed_in_the_core_requirements():
 )
 def test_a_command_line_that_is_off_gets_one_line_that_names_the_option(arguments, message, capsys):
     assert main(arguments.split()) == 2
-    shown = capsys.readouterr().err
-    assert shown.startswith(f"evaluate.py: {message}")
-    assert shown.endswith("; see --help. Nothing was run.\n") and shown.count("\n") == 1
-    assert "sk-123456" not in shown
+    error_output = capsys.readouterr().err
+    assert error_output.startswith(f"evaluate.py: {message}")
+    assert (
+        error_output.endswith("; see --help. Nothing was run.\n") and error_output.count("\n") == 1
+    )
+    assert "sk-123456" not in error_output
 
 
 def test_help_is_no_error_and_leaves_the_callers_process_alone(capsys):
@@ -386,7 +388,7 @@ def test_help_is_no_error_and_leaves_the_callers_process_alone(capsys):
 
 
 @pytest.mark.parametrize(
-    ("given", "problem"),
+    ("arguments", "problem"),
     [
         ({"retry": False}, "run(): retry=False: retry takes a value, or None for its default"),
         ({"retry": True}, "run(): retry=True: retry takes a value, or None for its default"),
@@ -395,9 +397,9 @@ def test_help_is_no_error_and_leaves_the_callers_process_alone(capsys):
         ({"data": True}, "run(): data=True: data takes a value, or None for its default"),
     ],
 )
-def test_a_switch_in_the_place_of_a_value_is_an_error(given, problem):
+def test_a_switch_in_the_place_of_a_value_is_an_error(arguments, problem):
     with pytest.raises(UserError) as raised:
-        options_of("x", given)
+        options_of("x", arguments)
     assert raised.value.problems == (problem,)
 
 
@@ -425,7 +427,7 @@ def test_python_takes_the_options_of_the_command_line(monkeypatch):
         "--no-report",
         "--fresh",
     ]
-    given = {
+    keywords = {
         "data": ["a", "b", "a"],
         "limit": 3,
         "outage": 2.5,
@@ -434,6 +436,6 @@ def test_python_takes_the_options_of_the_command_line(monkeypatch):
         "strict": False,
         "retry": None,
     }
-    options = options_of("x", {**given, "data": ["a", "b"]})
+    options = options_of("x", {**keywords, "data": ["a", "b"]})
     assert options == parse_arguments(typed)
-    assert (options.arguments, options_of("x", given).data) == (tuple(typed), ("a", "b"))
+    assert (options.arguments, options_of("x", keywords).data) == (tuple(typed), ("a", "b"))

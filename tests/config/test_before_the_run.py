@@ -37,9 +37,9 @@ def server():
 
 @pytest.fixture
 def stage(server, tmp_path):
-    made = Stage.make(tmp_path, server)
-    made.module(FUNCTIONS, "mine")
-    return made
+    new_stage = Stage.make(tmp_path, server)
+    new_stage.module(FUNCTIONS, "mine")
+    return new_stage
 
 
 CHECK, PING = ("--check",), ("--check", "--ping", "--data", "L2")
@@ -297,11 +297,11 @@ TYPO = 'model."m".generate_cfg.max_new_token: generate has no such argument; did
 @pytest.mark.parametrize("arguments", [CHECK, (*CHECK, "--ping"), ("--no-report",)])
 def test_weights_that_are_cut_off_are_not_loaded(stage, arguments):
     header = json.dumps({"x": {"dtype": "F32", "shape": [9], "data_offsets": [0, 36]}}).encode()
-    whole = len(header).to_bytes(8, "little") + header + bytes(36)
+    weights = len(header).to_bytes(8, "little") + header + bytes(36)
     folder = stage.home / "checkpoint"
     folder.mkdir()
     (folder / "config.json").write_text('{"model_type": "qwen2_vl"}')
-    (folder / "model.safetensors").write_bytes(whole[:-20])
+    (folder / "model.safetensors").write_bytes(weights[:-20])
     stage.model = {"m": {"imp_type": "transformers", "model_path": str(folder)}}
     ran = stage.run(*arguments)
     assert f"{folder}/model.safetensors: Error while deserializing header: " in ran.output
@@ -321,4 +321,7 @@ def test_a_checkpoint_that_is_not_there_hides_no_typo(stage, path, says):
     stage.model = {"m": {"imp_type": "transformers", "generate_cfg": {"max_new_token": 5}, **path}}
     ran = stage.run("--check")
     assert (ran.code, ran.requests) == (2, [])
-    assert all(each in ran.output for each in (TYPO, says, "2 problems. Nothing was run."))
+    assert all(
+        expected_text in ran.output
+        for expected_text in (TYPO, says, "2 problems. Nothing was run.")
+    )

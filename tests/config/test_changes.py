@@ -64,8 +64,8 @@ def test_a_change_sets_one_value_as_json_or_as_text(change, path, value):
     ],
 )
 def test_a_change_that_leads_nowhere_is_an_error_without_its_value(change, problem):
-    [said] = apply_changes({"model": {"my-model": entry()}, "data": {L2: {}}}, [change])
-    assert said.startswith("--set: ") and problem in said and "secret" not in said
+    [reported] = apply_changes({"model": {"my-model": entry()}, "data": {L2: {}}}, [change])
+    assert reported.startswith("--set: ") and problem in reported and "secret" not in reported
 
 
 @pytest.mark.parametrize(
@@ -190,15 +190,15 @@ def test_the_list_of_runs_is_written_anew_after_a_run_was_deleted(stage, capsys)
     assert deleted.name in index.read_text()
     assert evaluate.main(["--runs", "--work-dir", str(stage.work_dir)]) == 0
     printed = capsys.readouterr().out
-    [left] = [
+    [remaining_row] = [
         path for path in (stage.work_dir / "m").iterdir() if path.is_dir() and not path.is_symlink()
     ]
-    assert f"partial  {left}\n1 run: {index.as_uri()}\n" in printed
+    assert f"partial  {remaining_row}\n1 run: {index.as_uri()}\n" in printed
     assert (
         f"rm -r {stage.work_dir}/MODEL/T" in printed
         and "links into deleted runs removed" in printed
     )
-    assert deleted.name not in index.read_text() and left.name in index.read_text()
+    assert deleted.name not in index.read_text() and remaining_row.name in index.read_text()
     assert all(path.exists() for path in (stage.work_dir / "m").iterdir())
     assert stage.run().code == 0
     assert evaluate.main(["--runs", "--work-dir", str(stage.home / "nowhere")]) == 2

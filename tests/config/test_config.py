@@ -28,19 +28,19 @@ SECRET = "sk-very-secret-0123456789"
 
 
 def read_file(file, environ=None, **more):
-    known = {"datasets": DATASETS, "arguments": argument_findings}
-    return read_config(file, environ=environ or {}, **known, **more)
+    known_names = {"datasets": DATASETS, "arguments": argument_findings}
+    return read_config(file, environ=environ or {}, **known_names, **more)
 
 
-def read(tmp_path, whole, environ=None, **more):
+def read(tmp_path, config, environ=None, **more):
     file = tmp_path / "x.json"
-    file.write_text(whole if isinstance(whole, str) else json.dumps(whole), encoding="utf-8")
+    file.write_text(config if isinstance(config, str) else json.dumps(config), encoding="utf-8")
     return read_file(file, environ, **more)
 
 
-def problems(tmp_path, whole, environ=None):
+def problems(tmp_path, config, environ=None):
     """The problems without the path of the file, which each of them must begin with."""
-    reading = read(tmp_path, whole, environ)
+    reading = read(tmp_path, config, environ)
     assert (reading.config is None) == bool(reading.problems)
     front = f"{tmp_path / 'x.json'}: "
     assert all(line.startswith(front) and "\n" not in line for line in reading.problems)
@@ -117,8 +117,8 @@ def test_the_kind_of_model_is_known_and_a_url_is_always_an_api_model(tmp_path, e
     assert reading.problems == []
     assert reading.config.model["m"].imp_type == expected
     what = '"transformers" is not used: model_path is a URL'
-    odd = expected == "openai" and entry.get("imp_type") == "transformers"
-    assert [what in warning for warning in reading.warnings] == [True] * odd
+    is_contradiction = expected == "openai" and entry.get("imp_type") == "transformers"
+    assert [what in warning for warning in reading.warnings] == [True] * is_contradiction
 
 
 @pytest.mark.parametrize("name", ["", "  "])
@@ -129,9 +129,9 @@ def test_a_model_has_a_name(tmp_path, name):
 
 @pytest.mark.parametrize("entry", [LOCAL, VLLM], ids=["local", "vllm"])
 def test_code_of_a_checkpoint_is_trusted_only_where_a_config_says_so(tmp_path, entry):
-    for given in ({"trust_remote_code": True}, {"trust_remote_code": False}, {}):
-        made = read(tmp_path, model(entry, **given)).config.model["m"]
-        assert made.trust_remote_code is given.get("trust_remote_code", False)
+    for trust in ({"trust_remote_code": True}, {"trust_remote_code": False}, {}):
+        model_entry = read(tmp_path, model(entry, **trust)).config.model["m"]
+        assert model_entry.trust_remote_code is trust.get("trust_remote_code", False)
 
 
 @pytest.mark.parametrize(
@@ -232,12 +232,12 @@ def test_an_unset_name_is_one_error_with_its_key_path(tmp_path, environ, state):
         'model."m".model_path: ${NO_KEY} stands for the environment variable NO_KEY, '
         f"which is {state}; set it in the environment or in .env"
     ]
-    kept = read(tmp_path, model(API, model_identity="${NO_KEY}"), environ, unset="some")
-    assert kept.config.model["m"].model_identity == "some"
+    config_read = read(tmp_path, model(API, model_identity="${NO_KEY}"), environ, unset="some")
+    assert config_read.config.model["m"].model_identity == "some"
 
 
 @pytest.mark.parametrize(
-    ("whole", "expected"),
+    ("config", "expected"),
     [
         ([], [f"{NO_OBJECT} a list"]),
         ("null", [f"{NO_OBJECT} null"]),
@@ -271,16 +271,16 @@ def test_an_unset_name_is_one_error_with_its_key_path(tmp_path, environ, state):
                     )
                 ),
                 [
-                    f'model."m".{place}: {value} is not a JSON number'
-                    for place in ("generate_cfg.temperature", "kwargs.x[0]")
+                    f'model."m".{key_path_text}: {value} is not a JSON number'
+                    for key_path_text in ("generate_cfg.temperature", "kwargs.x[0]")
                 ],
             )
             for value in ("NaN", "Infinity", "-Infinity")
         ],
     ],
 )
-def test_the_structure_is_checked(tmp_path, whole, expected):
-    assert problems(tmp_path, whole) == expected
+def test_the_structure_is_checked(tmp_path, config, expected):
+    assert problems(tmp_path, config) == expected
 
 
 KINDS = (
@@ -349,16 +349,16 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
         *[
             (
                 {**LOCAL, "preprocess_function": value},
-                [f"preprocess_function: must be a string, not {shown}"],
+                [f"preprocess_function: must be a string, not {value_text}"],
             )
-            for value, shown in ((["a"], "a list"), ([], "a list"), (0, "0"), (False, "false"))
+            for value, value_text in ((["a"], "a list"), ([], "a list"), (0, "0"), (False, "false"))
         ],
         *[
             (
                 {**LOCAL, "custom_prompt": value},
-                [f"custom_prompt: must be an object {{ }}, not {shown}"],
+                [f"custom_prompt: must be an object {{ }}, not {value_text}"],
             )
-            for value, shown in (("models.m.f", '"models.m.f"'), ([], "a list"))
+            for value, value_text in (("models.m.f", '"models.m.f"'), ([], "a list"))
         ],
         (
             {**LOCAL, "custom_prompt": {L2: False}},
@@ -459,9 +459,11 @@ def test_a_near_miss_of_a_key_of_ours_is_an_error_and_keys_of_the_users_own_are_
         "dataset_name": ["dataset_nam"],
         "input_length": ["input_lenght"],
     }
-    for meant, keys in near.items():
-        said = [f'kwargs.{key_path(key)}: unknown key; did you mean "{meant}"?' for key in keys]
-        assert model_problems(tmp_path, LOCAL, kwargs=dict.fromkeys(keys, 1)) == said
+    for suggestion, keys in near.items():
+        expected_problems = [
+            f'kwargs.{key_path(key)}: unknown key; did you mean "{suggestion}"?' for key in keys
+        ]
+        assert model_problems(tmp_path, LOCAL, kwargs=dict.fromkeys(keys, 1)) == expected_problems
     names = [
         "prompt",
         "img_dir",
@@ -596,8 +598,8 @@ def test_all_problems_are_reported_at_once_and_functions_still_found(tmp_path):
     }
     more = {**LOCAL, "colour": 1, "preprocess_function": "models.b.f"}
     data = {L2: {"mode": "al", "parse_function": "models.b.g"}}
-    whole = {"model": {"a": broken, "b": more}, "data": data, "more": 1}
-    assert [line.split(": ")[0] for line in problems(tmp_path, whole)] == [
+    config = {"model": {"a": broken, "b": more}, "data": data, "more": 1}
+    assert [line.split(": ")[0] for line in problems(tmp_path, config)] == [
         'model."a".model_path',
         "more",
         'model."a".kwargs.system_propmpt',
@@ -605,7 +607,7 @@ def test_all_problems_are_reported_at_once_and_functions_still_found(tmp_path):
         'model."b".colour',
         f"data.{L2}.mode",
     ]
-    refs = read(tmp_path, whole).function_refs
+    refs = read(tmp_path, config).function_refs
     assert [ref.dotted for ref in refs] == ["models.b.f", "models.b.g"]
 
 
@@ -690,13 +692,15 @@ def test_no_repr_shows_a_key(tmp_path):
 
 
 def test_secrets_of_a_config_are_texts_that_can_be_hidden(tmp_path):
-    whole = model(API, secrets=["long-enough-1", "short"]) | {"secrets": ["local", "a-key-of-1234"]}
-    found = problems(tmp_path, whole)
-    assert [problem.partition(" ")[0] for problem in found] == [
+    config = model(API, secrets=["long-enough-1", "short"]) | {
+        "secrets": ["local", "a-key-of-1234"]
+    }
+    found_problems = problems(tmp_path, config)
+    assert [problem.partition(" ")[0] for problem in found_problems] == [
         "secrets[0]:",
         'model."m".secrets[1]:',
     ]
-    assert all("cannot be hidden" in problem for problem in found)
+    assert all("cannot be hidden" in problem for problem in found_problems)
     assert (
         "secrets: must be a list of texts" in problems(tmp_path, model(API) | {"secrets": "x"})[0]
     )

@@ -34,10 +34,10 @@ def test_what_is_odd_is_a_warning(query, fragments):
 
 def test_only_openai_has_a_default_model():
     for query in ("?api_key=k", "?model=&api_key=k", ""):
-        ours = parse_endpoint(f"https://api.openai.com/v1{query}")
-        assert (ours.model, ours.problem) == ("gpt-4o", None)
+        endpoint = parse_endpoint(f"https://api.openai.com/v1{query}")
+        assert (endpoint.model, endpoint.problem) == ("gpt-4o", None)
         other = parse_endpoint(f"http://127.0.0.1:8000/v1{query}")
-        assert "names no model" in ours.warnings[0] and "names no model" in other.problem
+        assert "names no model" in endpoint.warnings[0] and "names no model" in other.problem
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_only_openai_has_a_default_model():
         ("", SCHEME),
         *[(f"http://{rest}", "it names no host") for rest in ("", "/v1?model=m", ":8000/v1")],
         *[
-            (f"http://{place}/v1", "its host or port is malformed")
-            for place in (
+            (f"http://{location}/v1", "its host or port is malformed")
+            for location in (
                 "h:port",
                 "h:99999",
                 "h:0",
@@ -82,8 +82,8 @@ def test_a_malformed_endpoint_is_an_error_that_quotes_no_key(model_path, fragmen
 def test_unusual_hosts_are_fine_an_equals_sign_may_belong_to_the_key_and_no_key_is_shown():
     for host in ("[::1]:8000/v1", "my_host/v1", "h.", "münchen.example/v1", "u:p@h/v1"):
         assert parse_endpoint(f"http://{host}?model=m").model == "m"
-    for given, key in (("abc==", "abc=="), ("a%3Db", "a=b"), ("a=b&model=m", "a=b")):
-        assert parse_endpoint(f"http://h/v1?api_key={given}").api_key == key
+    for quoted_key, key in (("abc==", "abc=="), ("a%3Db", "a=b"), ("a=b&model=m", "a=b")):
+        assert parse_endpoint(f"http://h/v1?api_key={quoted_key}").api_key == key
     assert "sk-123" not in repr(parse_endpoint("http://h/v1?api_key=sk-123&model=m"))
 
 

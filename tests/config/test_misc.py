@@ -51,11 +51,11 @@ PIECES = (
 def test_both_parsers_read_what_the_patterns_of_the_protocol_read_whatever_meta_says():
     def option(text):
         matches = (re.search(p, text, re.I | re.M) for p in misc.OPTION_PATTERNS)
-        return next((found[1].upper() for found in matches if found), None)
+        return next((match[1].upper() for match in matches if match), None)
 
     def point(text):
-        found = re.search(misc.POINT_PATTERN, text, re.I | re.X)
-        return found and (float(found[1]), float(found[2]))
+        match = re.search(misc.POINT_PATTERN, text, re.I | re.X)
+        return match and (float(match[1]), float(match[2]))
 
     chance = random.Random(7)
     texts = ["".join(chance.choices(PIECES, k=chance.randint(1, 9))) for _ in range(60_000)]

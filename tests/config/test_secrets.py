@@ -197,7 +197,7 @@ def test_a_secret_within_a_longer_text_in_base64_is_hidden(before):
 
 
 @pytest.mark.parametrize(
-    ("place", "text", "expected"),
+    ("location", "text", "expected"),
     [
         ("a", "http://h/v1?api_key=k%26ey-1&model=m", {"k%26ey-1"}),
         ("a", "http://h/v1?apikey=wrong-name&model=m", {"wrong-name"}),
@@ -234,8 +234,10 @@ def test_a_secret_within_a_longer_text_in_base64_is_hidden(before):
         ("a", "http://h/v1?api_key=${UNSET_KEY}&model=m", set()),
     ],
 )
-def test_secrets_of_the_config(place, text, expected):
-    assert secret_filter.secrets_in([(place, text)], {"KEY": "a+b/", "ROOT": "/data"}) == expected
+def test_secrets_of_the_config(location, text, expected):
+    assert (
+        secret_filter.secrets_in([(location, text)], {"KEY": "a+b/", "ROOT": "/data"}) == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -260,18 +262,18 @@ def test_an_endpoint_is_masked_by_place(url, masked):
 
 
 def test_a_config_is_masked_by_place():
-    def config(url, auth, sig, own):
+    def config(url, auth, sig, own_value):
         headers = {"X-Auth": auth, "Content-Type": "text/x", "X-Empty": ""}
         sent = {"extra_headers": headers, "extra_query": {"sig": [sig]}, "stop": "</s>"}
         return {
             "model_path": url,
             "generate_cfg": sent,
-            "kwargs": {"my key": own, "note": "why?key=1 or 2", "img_size": 5},
+            "kwargs": {"my key": own_value, "note": "why?key=1 or 2", "img_size": 5},
         }
 
-    given = config("http://h/v1?api_key=test&model=test", "tok", "s", "1234")
+    original = config("http://h/v1?api_key=test&model=test", "tok", "s", "1234")
     masked = config(f"http://h/v1?api_key={MASK}&model=test", MASK, MASK, MASK)
-    assert secret_filter.mask_config(given) == masked
+    assert secret_filter.mask_config(original) == masked
 
 
 def test_the_output_behaves_like_the_stream_but_what_cannot_be_written_ends_nothing():
@@ -289,7 +291,7 @@ def test_the_output_behaves_like_the_stream_but_what_cannot_be_written_ends_noth
 
 
 @pytest.mark.parametrize(
-    ("prefix", "written", "shown"),
+    ("prefix", "written", "displayed"),
     [
         (
             "",
@@ -303,10 +305,12 @@ def test_the_output_behaves_like_the_stream_but_what_cannot_be_written_ends_noth
         ),
     ],
 )
-def test_no_command_to_a_terminal_passes_and_lines_with_a_prefix_are_whole(prefix, written, shown):
+def test_no_command_to_a_terminal_passes_and_lines_with_a_prefix_are_whole(
+    prefix, written, displayed
+):
     inner = io.StringIO()
     OutputStream(inner, prefix=prefix).writelines(written)
-    assert inner.getvalue() == shown
+    assert inner.getvalue() == displayed
 
 
 def test_the_output_is_wrapped_once_and_what_it_hides_adds_up(monkeypatch):

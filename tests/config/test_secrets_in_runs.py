@@ -41,11 +41,11 @@ def forms_of(key):
 
 def texts_of(stage):
     """Every file of the run as text, members of spreadsheets one by one."""
-    found = {path.name: path.read_bytes() for path in stage.written()}
-    for workbook in [name for name in found if name.endswith(".xlsx")]:
-        with zipfile.ZipFile(io.BytesIO(found.pop(workbook))) as archive:
-            found |= {f"{workbook}/{name}": archive.read(name) for name in archive.namelist()}
-    return {name: content.decode("utf-8", "replace") for name, content in found.items()}
+    contents = {path.name: path.read_bytes() for path in stage.written()}
+    for workbook in [name for name in contents if name.endswith(".xlsx")]:
+        with zipfile.ZipFile(io.BytesIO(contents.pop(workbook))) as archive:
+            contents |= {f"{workbook}/{name}": archive.read(name) for name in archive.namelist()}
+    return {name: content.decode("utf-8", "replace") for name, content in contents.items()}
 
 
 def everything(result, stage):
@@ -54,11 +54,13 @@ def everything(result, stage):
 
 def assert_hidden(key, result, stage, *, is_sent=False):
     if is_sent:
-        assert {each.headers["authorization"] for each in result.requests} == {f"Bearer {key}"}
+        assert {request.headers["authorization"] for request in result.requests} == {
+            f"Bearer {key}"
+        }
     places = {"stdout": result.stdout, "stderr": result.stderr, **texts_of(stage)}
     places["paths"] = " ".join(map(str, stage.work_dir.rglob("*")))
-    for (place, text), form in itertools.product(places.items(), forms_of(key)):
-        assert form not in text, f"{form!r} in {place}: {text[:3000]}"
+    for (location, text), form in itertools.product(places.items(), forms_of(key)):
+        assert form not in text, f"{form!r} in {location}: {text[:3000]}"
     for log in [*stage.work_dir.rglob(f"*_{L1}.jsonl"), *stage.work_dir.rglob(f"*_{L2}.jsonl")]:
         values = [json.loads(line) for line in log.read_text("ascii").splitlines()]
         assert key not in json.dumps(values, ensure_ascii=False).replace('\\"', '"')
@@ -69,17 +71,17 @@ def model_of(key, **changes):
 
 
 @pytest.mark.parametrize("key", [PLAIN, SPECIAL, QUOTED])
-@pytest.mark.parametrize("place", ["model_path", "OPENAI_API_KEY", "MY_SERVER", ".env"])
-def test_a_key_is_sent_as_it_is_and_shown_nowhere(place, key, staged):
+@pytest.mark.parametrize("location", ["model_path", "OPENAI_API_KEY", "MY_SERVER", ".env"])
+def test_a_key_is_sent_as_it_is_and_shown_nowhere(location, key, staged):
     stage = staged(answer=echo(200), pictures=1)
-    name = "SERVER_KEY" if place == ".env" else place
+    name = "SERVER_KEY" if location == ".env" else location
     model = {**API, "model_path": f"{{url}}?api_key=${{{name}}}&model=mock"}
-    if place == ".env":
+    if location == ".env":
         (stage.home / ".env").write_text(f"SERVER_KEY='{key.replace(chr(92), 2 * chr(92))}'\n")
     result = stage.evaluate(
-        {"m": model_of(key) if place == "model_path" else model},
+        {"m": model_of(key) if location == "model_path" else model},
         "--verbose",
-        env={} if place in ("model_path", ".env") else {place: key},
+        env={} if location in ("model_path", ".env") else {location: key},
     )
     assert result.code == 0, result.output
     assert_hidden(key, result, stage, is_sent=True)
@@ -105,8 +107,8 @@ def test_no_header_or_query_value_of_a_users_own_is_shown(staged):
 
 
 def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_column(staged):
-    said = "(128, 1234), the key is 1234"
-    stage = staged(answer=lambda request: Reply(said), pictures=1)
+    reply_text = "(128, 1234), the key is 1234"
+    stage = staged(answer=lambda request: Reply(reply_text), pictures=1)
     text, keys = "Click the local test.", {"m": "1234", "n": "local", "o": "test"}
     stage.change_annotations("L2", lambda lines: [line.update(instruction=text) for line in lines])
     models = {name: model_of(key) for name, key in keys.items()}
@@ -114,7 +116,7 @@ def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_colu
     assert result.code == 0, result.output
     for model in keys:
         records = stage.answers(L2, model)
-        assert {record["raw"] for record in records} == {said}
+        assert {record["raw"] for record in records} == {reply_text}
         assert {record["line"]["instruction"] for record in records} == {text}
         assert "local test" in json.dumps([record["prompt"] for record in records])
         assert l2_counts(stage.scores(L2, model))["Error format num"] == 0
@@ -122,7 +124,7 @@ def test_a_key_that_is_a_number_or_a_word_changes_no_reply_no_prompt_and_no_colu
         assert not [key for key in keys.values() if f"api_key={key}" in written], name
         assert "api_key=[secret]" in written or name != "manifest.json"
         if name.endswith("_samples.jsonl"):
-            assert (said in written, MARK in written) == (True, False)
+            assert (reply_text in written, MARK in written) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -160,8 +162,12 @@ def test_no_piece_of_a_key_is_left_where_a_long_error_text_is_cut(staged):
             status=400, body=f"{'x' * next(paddings)}{PLAIN * 40}".encode()
         ),
     )
-    shown = everything(stage.evaluate({"m": model_of(PLAIN)}, "--verbose"), stage)
-    assert [text in shown for text in (MARK, PLAIN[:12], PLAIN[-12:])] == [True, False, False]
+    visible_text = everything(stage.evaluate({"m": model_of(PLAIN)}, "--verbose"), stage)
+    assert [text in visible_text for text in (MARK, PLAIN[:12], PLAIN[-12:])] == [
+        True,
+        False,
+        False,
+    ]
 
 
 FAULTY = "import os\nraise RuntimeError('one knows ' + os.environ['OPENAI_API_KEY'])"
@@ -208,8 +214,8 @@ KNOWING = """
 def test_a_key_that_users_code_raises_prints_or_returns_is_masked(model, data, arguments, staged):
     stage = staged(KNOWING, pictures=1)
     stage.module(FAULTY, "faulty")
-    known = {**API, "model_path": "{url}?api_key=${OPENAI_API_KEY}&model=mock"}
-    entry = model if "imp_type" in model else {**known, **model}
+    api_entry = {**API, "model_path": "{url}?api_key=${OPENAI_API_KEY}&model=mock"}
+    entry = model if "imp_type" in model else {**api_entry, **model}
     result = stage.evaluate(
         {"m": entry},
         "--verbose",
@@ -239,8 +245,12 @@ def test_a_key_that_comes_back_in_another_form_is_masked(form, status, staged):
     result = stage.evaluate({"m": model_of(QUOTED)}, "--verbose")
     assert_hidden(QUOTED, result, stage, is_sent=True)
     assert MARK in everything(result, stage)
-    for shown in (encoded(QUOTED), html.escape(encoded(QUOTED)), json.dumps(encoded(QUOTED))[1:-1]):
-        assert shown not in everything(result, stage)
+    for other_form in (
+        encoded(QUOTED),
+        html.escape(encoded(QUOTED)),
+        json.dumps(encoded(QUOTED))[1:-1],
+    ):
+        assert other_form not in everything(result, stage)
 
 
 def quoting_headers_and_path(request):
@@ -307,8 +317,8 @@ def test_under_parity_each_config_hides_the_secrets_of_both(staged):
     paths = []
     for name, key in zip("ab", keys, strict=True):
         entry = {**API, "kwargs": {"own_key": key}, "postprocess_function": "mymodel.say"}
-        whole = {"model": {name: entry}, "data": {L1: {"mode": "all"}}}
-        paths.append(stage.config(whole, f"{name}.json"))
+        config = {"model": {name: entry}, "data": {L1: {"mode": "all"}}}
+        paths.append(stage.config(config, f"{name}.json"))
     arguments = ["--config", paths[0], "--parity", paths[1], "--work-dir", stage.work_dir]
     result = stage.run(*arguments, env={"SKIP_ERR": "1"})
     assert f"printed {MARK}" in result.output

@@ -63,8 +63,8 @@ GPT_DEPARTURES: dict[str, tuple[float, float] | None] = {
 def gpt_departure(text: str) -> Departs | None:
     """What a reply means here, where the reference finds no number in the form `x=..., y=...`."""
     number = r"(?:\d+\.?\d*|\.\d+)(?![\d.])"
-    found = re.search(r"x=[\d.]+, y=[\d.]+", text)
-    is_read = found and re.match(f"x={number}, y={number}", found.group())
+    match = re.search(r"x=[\d.]+, y=[\d.]+", text)
+    is_read = match and re.match(f"x={number}, y={number}", match.group())
     return None if is_read else Departs(GPT_DEPARTURES[text])
 
 

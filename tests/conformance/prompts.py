@@ -47,9 +47,13 @@ def _default_prompt(case: Case, world: World) -> Any:
     messages = benchmark.build_prompt(row, use_system, text)
     setting = "model_default" if not use_system else "benchmark_default" if text is None else text
     configured = prompt_builder(benchmark, system_prompt=setting, custom=None)(row)
-    shown = [_relative(message, world) for message in messages]
+    relative_messages = [_relative(message, world) for message in messages]
     again = [_relative(message, world) for message in configured.messages]
-    return shown if equal(shown, again) else {"build_prompt": shown, "configured": again}
+    return (
+        relative_messages
+        if equal(relative_messages, again)
+        else {"build_prompt": relative_messages, "configured": again}
+    )
 
 
 def set_template(case_input: Mapping[str, Any], world: World) -> None:
@@ -85,8 +89,8 @@ def _custom_prompt(case: Case, world: World) -> Any:
     for module in (api_uitars, local_uitars):
         custom = module.build_custom_prompt
         prompt = prompt_builder(benchmark, system_prompt=None, custom=custom)(case.input["row"])
-        shown = [_relative(message, world) for message in prompt.messages]
-        prompts.append(shown if prompt.is_custom else {"default": shown})
+        messages = [_relative(message, world) for message in prompt.messages]
+        prompts.append(messages if prompt.is_custom else {"default": messages})
     return prompts[0] if equal(*prompts) else prompts
 
 

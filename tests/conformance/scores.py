@@ -63,7 +63,7 @@ def _l1_set(case: Case, world: World) -> Any:
     """
     rows = case.input["rows"]
     stored = [row.get("prediction_as_stored", row["prediction"]) for row in rows]
-    counted = [_judged_l1(*each).counted for each in zip(rows, stored, strict=True)]
+    counted = [_judged_l1(*pair).counted for pair in zip(rows, stored, strict=True)]
     return {
         "score": L1.summarise(counted, {}),
         "score_weighted": L1.summarise(counted, {"L1_USE_WEIGHTED": "1"}),
@@ -111,8 +111,8 @@ def _l1_score(rows: Sequence[Mapping[str, Any]], *, weighted: bool) -> Any:
 
 
 def _judged_l2(row: Mapping[str, Any], parser: str) -> Judgement:
-    kept = ("bbox", "image_size", "platform", "data_type", "grounding_type")
-    line = {key: row[key] for key in kept}
+    columns = ("bbox", "image_size", "platform", "data_type", "grounding_type")
+    line = {key: row[key] for key in columns}
     line |= {"image_path": "os_web/x.png", "instruction": "Click it."}
     sizes = Sizes(file_wh=tuple(row["picture_size"]))
     return L2.judge(line, sizes, row["prediction"], POINT_PARSERS[parser], {})
@@ -148,12 +148,12 @@ def _box_departure(row: Mapping[str, Any]) -> list[float] | None:
 def _point_departure(row: Mapping[str, Any], parser: str) -> Departs | None:
     """A reply that says something else here than in the reference."""
     if "prediction_as_stored" in row:
-        said: Departs | None = Departs(REPLIES_AS_GIVEN_L2[row["prediction"]])
+        departure: Departs | None = Departs(REPLIES_AS_GIVEN_L2[row["prediction"]])
     else:
-        said = gpt_departure(row["prediction"]) if parser == "gpt" else None
-    if said is None or said.expected is None:
-        return said
-    x, y = said.expected
+        departure = gpt_departure(row["prediction"]) if parser == "gpt" else None
+    if departure is None or departure.expected is None:
+        return departure
+    x, y = departure.expected
     width, height = row["picture_size"] if x > 1 or y > 1 else (1, 1)
     return Departs([x / width, y / height])
 

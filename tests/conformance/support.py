@@ -78,8 +78,8 @@ def replay(name: str, how: Replay, world: World) -> tuple[Counter[str], list[str
         except Exception as error:  # noqa: BLE001 - a case may expect any failure
             got = error
         if not _agrees(how, got, expected):
-            told = {"input": case.input, "expected": expected, "got": got}
-            values = (f"\n   {what:8} {value!r:.600}" for what, value in told.items())
+            report = {"input": case.input, "expected": expected, "got": got}
+            values = (f"\n   {what:8} {value!r:.600}" for what, value in report.items())
             mismatches.append(f"{kind} {case.number}{''.join(values)}")
     return counts, mismatches
 

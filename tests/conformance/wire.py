@@ -48,47 +48,53 @@ FILE_FORMATS = {  # a file format that keeps the mode; none keeps HSV
 
 def _request(case: Case, world: World) -> Any:
     """The body on the wire, after the run's other data sets were asked through the same wrapper."""
-    asked = case.input
+    case_input = case.input
     root = world.folder / f"{case.is_crash}-{case.number}"
     world.patch.setenv("IMAGE_ROOT_DIR", str(root))
     root.mkdir()
-    set_template(asked, world)
-    _draw_plain(root / asked["row"]["image_path"], asked["picture"])
-    reading = read_config(_config(world.folder / "config.json", asked), datasets=MODES, environ={})
+    set_template(case_input, world)
+    _draw_plain(root / case_input["row"]["image_path"], case_input["picture"])
+    reading = read_config(
+        _config(world.folder / "config.json", case_input), datasets=MODES, environ={}
+    )
     assert not reading.problems, reading.problems
     assert reading.config is not None
     entry = reading.config.model["m"]
     model = build_model("m", entry, connections=1)
     bodies = {}
-    for name in asked["dataset_order"]:
-        row = asked["row"] if name == DATASETS[asked["level"]] else _another(name, asked["row"])
+    for name in case_input["dataset_order"]:
+        row = (
+            case_input["row"]
+            if name == DATASETS[case_input["level"]]
+            else _another(name, case_input["row"])
+        )
         dotted, system = (entry.custom_prompt or {}).get(name), entry.kwargs.get("system_prompt")
         custom = resolve(dotted, role="custom_prompt") if dotted else None
         benchmark = BENCHMARK[name](world.folder, root)
         prompt = prompt_builder(benchmark, system_prompt=system, custom=custom)(row)
         prepared = model.request(prompt.messages, name, is_custom_prompt=prompt.is_custom)
         bodies[name] = json.loads(encode_body(prepared.payload.body))
-    body = bodies[DATASETS[asked["level"]]]
+    body = bodies[DATASETS[case_input["level"]]]
     return {
         "params": {key: body[key] for key in body if key != "messages"},
         "messages": [_described(message) for message in body["messages"]],
     }
 
 
-def _config(path: Path, asked: Mapping[str, Any]) -> Path:
-    kwargs = {key: asked[key] for key in ("img_size", "img_detail") if key in asked}
-    if asked["system_prompt_setting"] != {"absent": True}:
-        kwargs["system_prompt"] = asked["system_prompt_setting"]
+def _config(path: Path, case_input: Mapping[str, Any]) -> Path:
+    kwargs = {key: case_input[key] for key in ("img_size", "img_detail") if key in case_input}
+    if case_input["system_prompt_setting"] != {"absent": True}:
+        kwargs["system_prompt"] = case_input["system_prompt_setting"]
     entry = {
         "imp_type": "openai",
         "model_path": "http://127.0.0.1:1/v1?api_key=k&model=mock-model",
-        "generate_cfg": asked["generate_cfg"],
+        "generate_cfg": case_input["generate_cfg"],
         "kwargs": {**kwargs, "wire_format": "reference"},
         "custom_prompt": {
-            name: BUILDERS[builder] for name, builder in (asked["custom_prompt"] or {}).items()
+            name: BUILDERS[builder] for name, builder in (case_input["custom_prompt"] or {}).items()
         },
     }
-    data = {name: {"mode": "all"} for name in asked["dataset_order"]}
+    data = {name: {"mode": "all"} for name in case_input["dataset_order"]}
     return write_config(path, model={"m": entry}, data=data)
 
 
@@ -137,12 +143,12 @@ def _draw_plain(path: Path, picture: Mapping[str, Any]) -> None:
 
 def _encoded(case: Case, world: World) -> Any:
     """What is sent of a picture file; of HSV, which no file holds, what the encoder says."""
-    asked = case.input
-    picture = drawn(asked["mode"], asked["width"], asked["height"])
-    if asked["mode"] == "HSV":
-        data = encode(shrink(picture, asked["target_size"]), "JPEG", quality=75)
+    case_input = case.input
+    picture = drawn(case_input["mode"], case_input["width"], case_input["height"])
+    if case_input["mode"] == "HSV":
+        data = encode(shrink(picture, case_input["target_size"]), "JPEG", quality=75)
     else:
-        style = ImageStyle(is_reference=True, img_size=asked["target_size"])
+        style = ImageStyle(is_reference=True, img_size=case_input["target_size"])
         path = _saved(picture, world.folder / f"{case.number}")
         data = base64.b64decode(ImageSlot.of(path, style).encoded()[0])
     with Image.open(io.BytesIO(data)) as sent:
@@ -155,8 +161,8 @@ def _encoded(case: Case, world: World) -> Any:
             "width": width,
             "height": height,
             "bytes": len(data),
-            "corner_mid_corner_rgb": [rgb.getpixel(place) for place in places],
-            "shrunk": (width, height) != (asked["width"], asked["height"]),
+            "corner_mid_corner_rgb": [rgb.getpixel(pixel) for pixel in places],
+            "shrunk": (width, height) != (case_input["width"], case_input["height"]),
         }
 
 
@@ -167,10 +173,10 @@ def _saved(picture: Image.Image, stem: Path) -> Path:
         picture.save(path)
         with Image.open(path) as reopened:
             reopened.load()
-            kept = reopened.mode
+            mode = reopened.mode
     except OSError as error:
         raise AssertionError(f"{picture.mode} cannot be saved as {path.suffix}") from error
-    assert kept == picture.mode, f"{picture.mode} came back as {kept}"
+    assert mode == picture.mode, f"{picture.mode} came back as {mode}"
     return path
 
 
@@ -201,8 +207,14 @@ def _same_picture(got: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
     exact = all(equal(got[key], expected[key]) for key in ("format", "mode", "width", "height"))
     channel, size = (20, 0.1) if got["shrunk"] else (3, 0.02)
     near = abs(got["bytes"] - expected["bytes"]) <= size * expected["bytes"]
-    ours, theirs = (chain(*side["corner_mid_corner_rgb"]) for side in (got, expected))
-    return exact and near and all(abs(a - b) <= channel for a, b in zip(ours, theirs, strict=True))
+    own_values, expected_values = (
+        chain(*side["corner_mid_corner_rgb"]) for side in (got, expected)
+    )
+    return (
+        exact
+        and near
+        and all(abs(a - b) <= channel for a, b in zip(own_values, expected_values, strict=True))
+    )
 
 
 def _stored(case: Case, world: World) -> Any:
@@ -227,9 +239,9 @@ def _stored(case: Case, world: World) -> Any:
         kwargs={},
         skip_errors=True,
     )
-    shown = [scorer.judge(record).prediction for record in LogView(log.path).records()]
-    cell = _cell(world.folder / "sheet.xlsx", shown)
-    return {"scored": parsed[0] if parsed else None, "shown": shown[0], "cell": cell}
+    predictions = [scorer.judge(record).prediction for record in LogView(log.path).records()]
+    cell = _cell(world.folder / "sheet.xlsx", predictions)
+    return {"scored": parsed[0] if parsed else None, "shown": predictions[0], "cell": cell}
 
 
 def _record(number: int, text: str) -> dict[str, Any]:

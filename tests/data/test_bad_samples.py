@@ -108,19 +108,19 @@ def test_a_sample_that_was_mended_is_asked_by_the_next_run_a_link_of_the_users_w
 
 def test_check_shows_prompts_and_counts_what_would_be_asked(stage):
     result, limited = stage.run("--check"), stage.run("--check", "--limit", "2")
-    shown = result.stdout.splitlines()
+    output_lines = result.stdout.splitlines()
     for what, times in (
         ("[user, image] pic0.png", 2),
         ("[system, text] You are a GUI agent.", 2),
         ("Question: Question 0 easy?", 1),
         ("Click basic target 0.", 1),
     ):
-        assert sum(what in line for line in shown) == times
+        assert sum(what in line for line in output_lines) == times
     assert ("base64" in result.output, len(result.stdout) < 5000) == (False, True)
-    assert {f"{L1}: 9 samples, mode all", f"{L2}: 6 samples, mode all"} <= set(shown)
-    l1_line = next(line for line in shown if line.startswith(f"{L1}: 9 requests to send"))
+    assert {f"{L1}: 9 samples, mode all", f"{L2}: 6 samples, mode all"} <= set(output_lines)
+    l1_line = next(line for line in output_lines if line.startswith(f"{L1}: 9 requests to send"))
     assert "9 new" in l1_line and "MB" in l1_line and "0 answers stored already" in l1_line
-    assert any(line.startswith(f"{L2}: 6 requests to send") for line in shown)
+    assert any(line.startswith(f"{L2}: 6 requests to send") for line in output_lines)
     for dataset in (L1, L2):
         assert f"{dataset}: 2 requests to send" in limited.stdout
     assert (result.code, limited.code, stage.server.requests) == (0, 0, [])
@@ -131,12 +131,12 @@ def test_check_counts_the_answers_that_are_there_and_says_why_others_are_asked_a
     stage.evaluate({"m": API}, data={L2: {"mode": "basic"}})
     before = {path: path.read_bytes() for path in stage.written()}
     result = stage.evaluate({"m": API}, "--check")
-    for told in (
+    for expected_text in (
         f"{L1}: 9 requests to send",
         f"{L2}: 3 requests to send (3 new",
         "3 answers stored already",
     ):
-        assert told in result.stdout
+        assert expected_text in result.stdout
     assert (result.code, len(stage.server.requests)) == (0, 3)
     changed = {**API, "kwargs": {"system_prompt": "model_default"}}
     result = stage.evaluate({"m": changed}, "--check", data={L2: {"mode": "basic"}})

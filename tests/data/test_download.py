@@ -132,7 +132,7 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path):
+def data_root(tmp_path):
     return Place(tmp_path, published())
 
 
@@ -160,29 +160,38 @@ def assert_one_message(done, *parts):
 
 def ranges(server):
     """What part was wanted by each transfer from the hub's storage."""
-    return [seen.headers.get("Range") for seen in server.transfers(ZIP) if seen.at_storage]
+    return [
+        transfer.headers.get("Range") for transfer in server.transfers(ZIP) if transfer.at_storage
+    ]
 
 
-def test_a_fresh_download_lays_out_the_data_root_and_sends_the_token_to_the_hub_only(place, hub):
+def test_a_fresh_download_lays_out_the_data_root_and_sends_the_token_to_the_hub_only(
+    data_root, hub
+):
     # Other sums than the published ones are never used unseen.
-    assert_one_message(place.run(hub, sums=False), "a9a4fd9eb1e4ae0355fee057bd55cbec")
+    assert_one_message(data_root.run(hub, sums=False), "a9a4fd9eb1e4ae0355fee057bd55cbec")
     hub.seen.clear()
-    done = place.run(hub, env={"HF_TOKEN": SECRET})
+    done = data_root.run(hub, env={"HF_TOKEN": SECRET})
     assert done.code == 0, done.stderr
-    assert f"compared with the sums in {place.sums}" in done.stderr
-    assert place.pictures() == PICTURES
-    assert [(place.home / name).read_bytes() for name in (L1, L2)] == [hub.files[L1], hub.files[L2]]
-    left = {path.name for path in place.home.rglob("*") if path.is_file()}  # nothing is under way
-    assert left <= {Path(name).name for name in PICTURES} | {L1, L2, "unpacked.json", "lock"}
+    assert f"compared with the sums in {data_root.sums}" in done.stderr
+    assert data_root.pictures() == PICTURES
+    assert [(data_root.home / name).read_bytes() for name in (L1, L2)] == [
+        hub.files[L1],
+        hub.files[L2],
+    ]
+    files_left = {
+        path.name for path in data_root.home.rglob("*") if path.is_file()
+    }  # nothing is under way
+    assert files_left <= {Path(name).name for name in PICTURES} | {L1, L2, "unpacked.json", "lock"}
     heads = [
-        (seen.at_storage, {name.lower(): value for name, value in seen.headers.items()})
-        for seen in hub.seen
-        if seen.name in hub.files
+        (request.at_storage, {name.lower(): value for name, value in request.headers.items()})
+        for request in hub.seen
+        if request.name in hub.files
     ]
     sent = {(at_storage, head.get("authorization")) for at_storage, head in heads}
     assert sent == {(False, f"Bearer {SECRET}"), (True, None)}
     assert SECRET not in done.output
-    assert not any(SECRET.encode() in data for data in files_below(place.tmp).values())
+    assert not any(SECRET.encode() in data for data in files_below(data_root.tmp).values())
     out = " ".join(done.stdout.split())
     for counts in (
         "images 5 os_windows 2 os_mac 1 os_linux 0 os_ios 1 os_android 0 os_web 1",
@@ -191,32 +200,32 @@ def test_a_fresh_download_lays_out_the_data_root_and_sends_the_token_to_the_hub_
     ):
         assert counts in out
     command = "python evaluate.py --config configs/config_api_gpt.json --check"
-    assert out.endswith(f"Next: LMUData={place.root} {command}")
+    assert out.endswith(f"Next: LMUData={data_root.root} {command}")
 
 
-def test_what_is_there_is_used_without_network_and_what_was_lost_is_brought_back(place, hub):
-    place.run(hub)
-    before = {path: path.stat().st_mtime_ns for path in place.home.rglob("*")}
+def test_what_is_there_is_used_without_network_and_what_was_lost_is_brought_back(data_root, hub):
+    data_root.run(hub)
+    before = {path: path.stat().st_mtime_ns for path in data_root.home.rglob("*")}
     hub.seen.clear()
-    done = place.run(hub)
+    done = data_root.run(hub)
     assert (done.code, hub.seen) == (0, [])
     assert "already there" in done.stdout
-    assert {path: path.stat().st_mtime_ns for path in place.home.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in data_root.home.rglob("*")} == before
     # As a copy of the data root has it.
-    for path in place.images.rglob("*.png"):
+    for path in data_root.images.rglob("*.png"):
         os.utime(path, (1, 1))
     hub.__exit__()
-    assert "already there" in place.run(hub).stdout
+    assert "already there" in data_root.run(hub).stdout
     # A note that cannot be read costs time and nothing else.
     for content in ("", "{", "[]", '{"md5": 3, "sizes": {}}'):
-        (place.home / ".download" / "unpacked.json").write_text(content)
-        assert (place.run(hub).code, place.pictures()) == (0, PICTURES)
-    (place.images / "os_mac/c.png").unlink()
-    (place.images / "os_windows/a.png").write_bytes(b"WINDOWS A")  # found on this occasion
-    kept = (place.images / "os_windows/b.png").stat().st_ino
-    place.run(hub)
-    assert place.pictures() == PICTURES
-    assert (place.images / "os_windows/b.png").stat().st_ino == kept
+        (data_root.home / ".download" / "unpacked.json").write_text(content)
+        assert (data_root.run(hub).code, data_root.pictures()) == (0, PICTURES)
+    (data_root.images / "os_mac/c.png").unlink()
+    (data_root.images / "os_windows/a.png").write_bytes(b"WINDOWS A")  # found on this occasion
+    inode = (data_root.images / "os_windows/b.png").stat().st_ino
+    data_root.run(hub)
+    assert data_root.pictures() == PICTURES
+    assert (data_root.images / "os_windows/b.png").stat().st_ino == inode
 
 
 LITTER = {
@@ -231,7 +240,7 @@ PREFIXES = ("MMBench-GUI/offline_images/", "", "offline_images/", "./x y/")
 
 
 @pytest.mark.parametrize(
-    ("files", "code", "pictures", "shown"),
+    ("files", "code", "pictures", "expected_text"),
     [
         *((published(prefix=prefix), 0, PICTURES, []) for prefix in PREFIXES),
         (published(NEW), 0, NEW, [md5(published(NEW)[ZIP]), md5(published()[ZIP]), "warning"]),
@@ -239,12 +248,14 @@ PREFIXES = ("MMBench-GUI/offline_images/", "", "offline_images/", "./x y/")
         (published(NO_MAC), 1, NO_MAC, ["missing          1 images", "    os_mac/c.png"]),
     ],
 )
-def test_files_put_there_by_hand_are_unpacked_without_network(place, files, code, pictures, shown):
-    done = place.run_by_hand(files)
+def test_files_put_there_by_hand_are_unpacked_without_network(
+    data_root, files, code, pictures, expected_text
+):
+    done = data_root.run_by_hand(files)
     assert done.code == code, done.stderr
-    assert place.pictures() == pictures
-    assert (place.home / ZIP).exists()
-    assert [part for part in shown if part not in done.output] == []
+    assert data_root.pictures() == pictures
+    assert (data_root.home / ZIP).exists()
+    assert [part for part in expected_text if part not in done.output] == []
     assert "os_windows/a.png" not in done.stdout  # a bare file name of L1 counts as present
 
 
@@ -257,11 +268,13 @@ def test_files_put_there_by_hand_are_unpacked_without_network(place, files, code
         ([], {}, "", "person/LMUData"),
     ],
 )
-def test_the_first_data_root_of_these_counts(place, hub, arguments, env, dotenv, expected):
-    place.env.pop("LMUData")
-    (place.cwd / ".env").write_text(dotenv + "\n")
-    place.run(hub, *arguments, env=env)
-    assert [path.parent for path in place.tmp.rglob(L1)] == [place.tmp / expected / "MMBench-GUI"]
+def test_the_first_data_root_of_these_counts(data_root, hub, arguments, env, dotenv, expected):
+    data_root.env.pop("LMUData")
+    (data_root.cwd / ".env").write_text(dotenv + "\n")
+    data_root.run(hub, *arguments, env=env)
+    assert [path.parent for path in data_root.tmp.rglob(L1)] == [
+        data_root.tmp / expected / "MMBench-GUI"
+    ]
 
 
 @pytest.mark.parametrize("ignores_ranges", [False, True])
@@ -289,8 +302,8 @@ def test_a_transfer_that_was_stopped_is_continued_by_the_same_command(large, how
         server.seen.clear()
         done = large.run(server)
     assert done.code == 0, done.stderr
-    [wanted] = ranges(server)
-    assert int(wanted.removeprefix("bytes=").rstrip("-")) >= 2 * CHUNK
+    [range_header] = ranges(server)
+    assert int(range_header.removeprefix("bytes=").rstrip("-")) >= 2 * CHUNK
     assert large.pictures()["os_linux/noise.png"]
 
 
@@ -301,75 +314,77 @@ def test_the_part_of_an_older_zip_is_not_continued_with_a_newer_one(large):
     large.sums.write_text(json.dumps({name: md5(data) for name, data in newer.items()}))
     with HubServer(newer) as server:
         assert large.run(server).code == 0
-    assert [seen.headers.get("Range") for seen in server.transfers(ZIP)] == [None, None]
+    assert [transfer.headers.get("Range") for transfer in server.transfers(ZIP)] == [None, None]
 
 
-def test_a_connection_that_always_closes_is_given_up_with_one_message(place, hub, monkeypatch):
+def test_a_connection_that_always_closes_is_given_up_with_one_message(data_root, hub, monkeypatch):
     hub.closes_after[ZIP] = [0] * 10
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    assert_one_message(place.run(hub), "failed", "same command again")
+    assert_one_message(data_root.run(hub), "failed", "same command again")
     assert len(hub.closes_after[ZIP]) == 4
     hub.closes_after.clear()
-    assert place.run(hub).code == 0
+    assert data_root.run(hub).code == 0
 
 
-def test_files_that_cannot_be_read_are_not_kept_accepted_or_not(place, hub):
+def test_files_that_cannot_be_read_are_not_kept_accepted_or_not(data_root, hub):
     for content in (b"{", b"{}", b"[1]", b"\xff"):
         hub.files[L1] = content
-        assert_one_message(place.run(hub, "--accept-changed"), L1)
-        assert not (place.home / L1).exists()
+        assert_one_message(data_root.run(hub, "--accept-changed"), L1)
+        assert not (data_root.home / L1).exists()
     hub.files = published()
     for content in (b"no zip at all", b"", published()[ZIP][:-30]):
         hub.files[ZIP] = content
-        assert_one_message(place.run(hub), "not a readable zip file", "It was removed")
-        assert not [path for path in place.home.rglob("*") if path.name.endswith(ZIP)]
+        assert_one_message(data_root.run(hub), "not a readable zip file", "It was removed")
+        assert not [path for path in data_root.home.rglob("*") if path.name.endswith(ZIP)]
     hub.files = published()
-    assert (place.run(hub).code, place.pictures()) == (0, PICTURES)
+    assert (data_root.run(hub).code, data_root.pictures()) == (0, PICTURES)
 
 
-def test_a_changed_annotation_file_stops_before_the_pictures_unless_accepted_each_time(place, hub):
+def test_a_changed_annotation_file_stops_before_the_pictures_unless_accepted_each_time(
+    data_root, hub
+):
     hub.files[L2] = b"[]"
-    assert_one_message(place.run(hub), md5(b"[]"), md5(published()[L2]), "--accept-changed")
+    assert_one_message(data_root.run(hub), md5(b"[]"), md5(published()[L2]), "--accept-changed")
     assert hub.transfers(ZIP) == []
     hub.seen.clear()
     for _ in range(2):
-        done = place.run(hub, "--accept-changed")
+        done = data_root.run(hub, "--accept-changed")
         assert done.code == 0, done.stderr
         assert md5(b"[]") in done.stderr
-    assert (place.home / L2).read_bytes() == b"[]"
+    assert (data_root.home / L2).read_bytes() == b"[]"
     assert (len(hub.transfers(L2)), len(ranges(hub))) == (1, 1)
     # What is not accepted is an error, left alone, and mended by removing the file.
-    assert_one_message(place.run(hub), L2, md5(b"[]"), "remove it", "--accept-changed")
-    assert (place.home / L2).read_bytes() == b"[]"
-    (place.home / L2).unlink()
+    assert_one_message(data_root.run(hub), L2, md5(b"[]"), "remove it", "--accept-changed")
+    assert (data_root.home / L2).read_bytes() == b"[]"
+    (data_root.home / L2).unlink()
     hub.files = published()
-    assert (place.run(hub).code, (place.home / L2).read_bytes()) == (0, hub.files[L2])
+    assert (data_root.run(hub).code, (data_root.home / L2).read_bytes()) == (0, hub.files[L2])
 
 
-def test_a_changed_zip_is_laid_over_with_a_warning_that_has_both_sums_every_time(place, hub):
-    place.run(hub)
-    (place.home / ".download" / "unpacked.json").unlink()
+def test_a_changed_zip_is_laid_over_with_a_warning_that_has_both_sums_every_time(data_root, hub):
+    data_root.run(hub)
+    (data_root.home / ".download" / "unpacked.json").unlink()
     hub.seen.clear()
     changed = PICTURES | {"os_mac/c.png": b"MAC C"}  # of the same size
     hub.files[ZIP] = zip_of(changed)
-    for done in (place.run(hub), place.run(hub)):
+    for done in (data_root.run(hub), data_root.run(hub)):
         assert done.code == 0
         sums = md5(hub.files[ZIP]), md5(published()[ZIP])
         assert [part for part in ("warning", *sums) if part not in done.stderr] == []
-    assert place.pictures() == changed
+    assert data_root.pictures() == changed
     assert len(ranges(hub)) == 1
 
 
 @pytest.mark.parametrize("pictures", [1, 3])
-def test_an_unpacking_that_was_killed_is_finished_by_the_same_command(place, hub, pictures):
+def test_an_unpacking_that_was_killed_is_finished_by_the_same_command(data_root, hub, pictures):
     script = [PROJECT / "tests/support/hub_killed.py", pictures, PROJECT / "utils/download.py"]
-    assert finish(place.start(hub, *script)).code == -signal.SIGKILL
-    done_then = [place.images / name for name in place.pictures() if name.endswith(".png")]
+    assert finish(data_root.start(hub, *script)).code == -signal.SIGKILL
+    done_then = [data_root.images / name for name in data_root.pictures() if name.endswith(".png")]
     assert len([path for path in done_then if not path.name.startswith(".")]) == pictures
     inodes = [path.stat().st_ino for path in done_then]
     hub.seen.clear()
-    done = place.run(hub)
-    assert (done.code, place.pictures()) == (0, PICTURES), done.stderr
+    done = data_root.run(hub)
+    assert (done.code, data_root.pictures()) == (0, PICTURES), done.stderr
     assert ranges(hub) == []  # it is there already
     assert [path.stat().st_ino for path in done_then] == inodes
 
@@ -386,9 +401,9 @@ def test_an_unpacking_that_was_killed_is_finished_by_the_same_command(place, hub
         (ZIP, 404, {"X-Error-Code": "EntryNotFound"}, [f"not give {ZIP} (HTTP 404", "HF_ENDPOINT"]),
     ],
 )
-def test_a_refusal_of_the_hub_is_one_message(place, hub, name, status, headers, parts):
+def test_a_refusal_of_the_hub_is_one_message(data_root, hub, name, status, headers, parts):
     hub.refusals[name] = (status, headers)
-    assert_one_message(place.run(hub), *parts)
+    assert_one_message(data_root.run(hub), *parts)
 
 
 @pytest.mark.parametrize(
@@ -401,17 +416,17 @@ def test_a_refusal_of_the_hub_is_one_message(place, hub, name, status, headers, 
         ({"HF_TOKEN": "hf_schlüssel"}, ["HF_TOKEN"]),
     ],
 )
-def test_a_setting_that_cannot_work_is_one_message(place, env, parts):
-    done = place.run(NOBODY, env=env)
+def test_a_setting_that_cannot_work_is_one_message(data_root, env, parts):
+    done = data_root.run(NOBODY, env=env)
     assert_one_message(done, *parts)
     assert "geheim" not in done.stderr
 
 
-def test_offline_mode_and_a_data_root_that_cannot_be_written_are_one_message_each(place, hub):
-    done = finish(place.start(hub, env={"HF_HUB_OFFLINE": "1"}))
+def test_offline_mode_and_a_data_root_that_cannot_be_written_are_one_message_each(data_root, hub):
+    done = finish(data_root.start(hub, env={"HF_HUB_OFFLINE": "1"}))
     assert_one_message(done, "HF_HUB_OFFLINE is set")
-    a_file = str(place.sums)
-    assert_one_message(place.run(hub, env={"LMUData": a_file}), a_file, "--data-root")
+    a_file = str(data_root.sums)
+    assert_one_message(data_root.run(hub, env={"LMUData": a_file}), a_file, "--data-root")
 
 
 def test_a_disk_that_fills_up_is_one_message_and_the_run_goes_on_later(large):
@@ -426,7 +441,7 @@ def test_a_disk_that_fills_up_is_one_message_and_the_run_goes_on_later(large):
 
 
 @pytest.mark.parametrize(
-    ("member", "kept"),
+    ("member", "kept_name"),
     [
         ("os_mac/../../../escaped.png", None),
         ("/os_mac/escaped.png", "os_mac/escaped.png"),
@@ -436,15 +451,17 @@ def test_a_disk_that_fills_up_is_one_message_and_the_run_goes_on_later(large):
         ("b/os_mac/c.png", "os_mac/c.png"),
     ],
 )
-def test_no_member_of_a_zip_leads_out_of_the_image_folder(place, member, kept):
-    before = set(files_below(place.tmp))
+def test_no_member_of_a_zip_leads_out_of_the_image_folder(data_root, member, kept_name):
+    before = set(files_below(data_root.tmp))
     archive = zip_of([*PICTURES.items(), (member, b"/etc/hostname")])
-    done = place.run_by_hand(published() | {ZIP: archive})
+    done = data_root.run_by_hand(published() | {ZIP: archive})
     assert done.code == 0, done.stderr
-    assert place.pictures() == PICTURES | ({kept: b"/etc/hostname"} if kept else {})
-    assert ("skipped 1 members" in done.stdout) is (kept is None)
-    assert all(name.startswith(("data/", "hf/")) for name in set(files_below(place.tmp)) - before)
-    assert not any(path.is_symlink() for path in place.images.rglob("*"))
+    assert data_root.pictures() == PICTURES | ({kept_name: b"/etc/hostname"} if kept_name else {})
+    assert ("skipped 1 members" in done.stdout) is (kept_name is None)
+    assert all(
+        name.startswith(("data/", "hf/")) for name in set(files_below(data_root.tmp)) - before
+    )
+    assert not any(path.is_symlink() for path in data_root.images.rglob("*"))
 
 
 def encrypted():
@@ -465,6 +482,6 @@ STORED = zip_of({"os_mac/a.png": b"some picture"}, method=zipfile.ZIP_STORED)
         (zip_of({"pictures/a.png": b"x"}), "no member lies in one of the folders"),
     ],
 )
-def test_a_zip_that_is_not_what_it_states_is_one_message(place, content, reason):
-    assert_one_message(place.run_by_hand(published() | {ZIP: content}), reason)
-    assert not [name for name in place.pictures() if not Path(name).name.startswith(".")]
+def test_a_zip_that_is_not_what_it_states_is_one_message(data_root, content, reason):
+    assert_one_message(data_root.run_by_hand(published() | {ZIP: content}), reason)
+    assert not [name for name in data_root.pictures() if not Path(name).name.startswith(".")]

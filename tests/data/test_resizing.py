@@ -39,8 +39,8 @@ def test_an_image_gets_the_size_of_its_rule(rule, image_wh, expected):
 def test_limits_beside_the_rule_count_unless_it_has_its_own():
     limits = {"min_pixels": 3136, "max_pixels": 1000000}
     assert sent_wh({**limits, "resize": {"factor": 28}}, (1920, 1080)) == (1316, 728)
-    own = {"factor": 28, "max_pixels": 12845056}
-    assert sent_wh({**limits, "resize": own}, (1920, 1080)) == (1932, 1092)
+    rule = {"factor": 28, "max_pixels": 12845056}
+    assert sent_wh({**limits, "resize": rule}, (1920, 1080)) == (1932, 1092)
 
 
 def test_an_image_lies_in_the_top_left_corner_of_a_white_canvas():

@@ -107,12 +107,15 @@ def test_every_transient_error_is_followed_by_the_answer(stage_for):
     failures = dict(enumerate(TRANSIENT.values()))
     stage = stage_for(lambda request: failures.pop(number_of(request), Reply("B")), pictures=12)
     ran = stage.run("--api-nproc", "16", "--retry", "1")
-    asked, records = [number_of(request) for request in ran.requests], by_number(stage)
-    came = {
-        name: (asked.count(n), *(records[n][field] for field in ("attempts", "status", "raw")))
+    requested_numbers, records = [number_of(request) for request in ran.requests], by_number(stage)
+    outcomes = {
+        name: (
+            requested_numbers.count(n),
+            *(records[n][field] for field in ("attempts", "status", "raw")),
+        )
         for n, name in enumerate(TRANSIENT)
     }
-    assert (len(TRANSIENT), came) == (35, dict.fromkeys(TRANSIENT, (2, 2, "ok", "B")))
+    assert (len(TRANSIENT), outcomes) == (35, dict.fromkeys(TRANSIENT, (2, 2, "ok", "B")))
     assert ran.code == 0, ran.output
 
 
@@ -123,8 +126,8 @@ TOOL_CALL = completion({"content": None, "tool_calls": [CALL]}, finish_reason="t
 def test_a_native_tool_call_is_an_answer_that_is_stored_with_its_call(stage_for):
     stage = stage_for(lambda request: TOOL_CALL if number_of(request) == 4 else Reply("B"))
     ran = stage.run()
-    asked, records = [number_of(request) for request in ran.requests], by_number(stage)
-    assert (ran.code, sorted(asked)) == (0, list(range(9))), ran.output
+    requested_numbers, records = [number_of(request) for request in ran.requests], by_number(stage)
+    assert (ran.code, sorted(requested_numbers)) == (0, list(range(9))), ran.output
     assert {record["status"] for record in records.values()} == {"ok"}
     assert records[4]["tool_calls"] == [{"id": "c", "name": "computer_use", "arguments": {}}]
     assert records[4]["raw"] == (
@@ -207,8 +210,8 @@ def lasting(tmp_path_factory):
         stage.module(DIARY, "diary")
         stage.data = {L1: {"mode": "all", "parse_function": "diary.parse"}}
         first, again = (stage.run("--api-nproc", "16", "--retry", "0") for _ in range(2))
-        found = by_number(stage)
-        return stage, first, again, {name: found[number] for number, name in enumerate(LASTING)}
+        records = by_number(stage)
+        return stage, first, again, {name: records[number] for number, name in enumerate(LASTING)}
 
 
 def test_every_reply_is_stored_as_what_it_is_and_only_failures_are_queried_again(lasting):
@@ -251,8 +254,10 @@ def test_records_describe_failures_and_keep_reasoning_finish_reason_usage_and_la
         ("400", "picture too large"),
     ):
         assert message in errors[name]["message"]
-    kept = [records[name].get("reasoning") for name in ("reasoning-content", "reasoning", "parts")]
-    assert kept == ["A, I think", "A, I guess", None]
+    reasoning_texts = [
+        records[name].get("reasoning") for name in ("reasoning-content", "reasoning", "parts")
+    ]
+    assert reasoning_texts == ["A, I think", "A, I guess", None]
     thought, cut = records["all-thought"], records["cut-off"]
     assert (thought["reasoning"], thought["usage"]) == ("A? No", {"completion_tokens": 16})
     assert (cut["finish_reason"], cut["latency_s"] > 0) == ("length", True)
@@ -264,8 +269,11 @@ def test_when_the_first_20_are_all_refused_the_run_stops_and_nothing_stays_refus
     stage = stage_for(lambda request: error(400, "unknown field max_tokens"), pictures=20)
     ran = stage.run("--api-nproc", "2")
     assert (ran.code, 20 <= len(ran.requests) <= 22) == (1, True)
-    said = ('model "m": the first 20 requests were all refused', "unknown field max_tokens")
-    assert missing(said, ran) == []
+    expected_texts = (
+        'model "m": the first 20 requests were all refused',
+        "unknown field max_tokens",
+    )
+    assert missing(expected_texts, ran) == []
     stage.server.answer = lambda request: Reply("B")
     again = stage.run("--api-nproc", "8")
     assert (again.code, len(again.requests)) == (0, 60)
@@ -278,8 +286,10 @@ def test_where_nothing_but_refusals_came_progress_and_summary_call_them_failed_a
 
 
 def test_after_one_answer_any_number_of_refusals_goes_through_and_counts_as_wrong(stage_for):
-    left = ["B"]
-    stage = stage_for(lambda request: Reply(left.pop()) if left else error(400), pictures=8)
+    replies_left = ["B"]
+    stage = stage_for(
+        lambda request: Reply(replies_left.pop()) if replies_left else error(400), pictures=8
+    )
     ran = stage.run("--api-nproc", "1")
     assert (ran.code, len(ran.requests)) == (1, 24)
     assert (told(ran.output, "answered"), told(ran.output, "refused")) == ([1], [23])
@@ -290,7 +300,7 @@ def test_after_one_answer_any_number_of_refusals_goes_through_and_counts_as_wron
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "expected_texts"),
     [
         (error(401, "bad key"), ["401", "bad key", "API key"]),
         (error(402, "pay first"), ["402", "pay first", "credit"]),
@@ -316,14 +326,14 @@ def test_after_one_answer_any_number_of_refusals_goes_through_and_counts_as_wron
         "redirect-first",
     ],
 )
-def test_a_run_that_cannot_work_stops_at_once_and_says_what_to_do(reply, said, stage_for):
+def test_a_run_that_cannot_work_stops_at_once_and_says_what_to_do(reply, expected_texts, stage_for):
     ran = stage_for(lambda request: reply, pictures=8).run("--api-nproc", "3")
     assert (ran.code, 1 <= len(ran.requests) <= 3) == (1, True)
-    assert missing((*said, 'model "m"'), ran) == []
+    assert missing((*expected_texts, 'model "m"'), ran) == []
 
 
 @pytest.mark.parametrize(
-    ("models", "said"),
+    ("models", "expected_text"),
     [
         (["other", "mock-7b"], '- the server offers "mock-7b", "other". '),
         (["other", "mokc"], '- the server offers "mokc", "other". '),
@@ -333,12 +343,14 @@ def test_a_run_that_cannot_work_stops_at_once_and_says_what_to_do(reply, said, s
     ],
 )
 @pytest.mark.parametrize("arguments", [(), ("--check", "--ping")])
-def test_a_wrong_model_name_is_told_what_the_server_offers(arguments, models, said, stage_for):
+def test_a_wrong_model_name_is_told_what_the_server_offers(
+    arguments, models, expected_text, stage_for
+):
     stage = stage_for(lambda request: error(404, "no model mock"))
     stage.server.models = models
     ran = stage.run(*arguments)
-    assert ran.code != 0 and said.rstrip(". ") in ran.output
-    assert ("offers" in ran.output) == ("offers" in said)
+    assert ran.code != 0 and expected_text.rstrip(". ") in ran.output
+    assert ("offers" in ran.output) == ("offers" in expected_text)
 
 
 @pytest.mark.parametrize(
@@ -353,8 +365,8 @@ def test_a_wrong_model_name_is_told_what_the_server_offers(arguments, models, sa
     ids=["401", "no-credit", "expired", "in-arrears", "no-budget"],
 )
 def test_a_key_that_is_refused_in_the_middle_keeps_what_was_answered(stage_for, refusal):
-    left = ["B"] * 5
-    stage = stage_for(lambda request: Reply(left.pop()) if left else refusal)
+    replies_left = ["B"] * 5
+    stage = stage_for(lambda request: Reply(replies_left.pop()) if replies_left else refusal)
     ran = stage.run("--api-nproc", "1")
     assert (ran.code, len(ran.requests)) == (1, 6)
     assert (
@@ -362,7 +374,7 @@ def test_a_key_that_is_refused_in_the_middle_keeps_what_was_answered(stage_for, 
         == []
     )
     assert len(stage.run("--api-nproc", "1").requests) == 1  # nothing more counts as answered
-    left.extend("B" * 99)
+    replies_left.extend("B" * 99)
     again = stage.run("--api-nproc", "1")
     assert (again.code, len(again.requests)) == (0, 4), again.output
 
@@ -401,12 +413,12 @@ def test_a_401_without_any_key_says_how_to_give_one(stage_for):
     ],
 )
 def test_a_server_that_is_not_there_stops_its_model(host, why, stage_for, monkeypatch):
-    stage, known = stage_for(lambda request: Reply("B")), socket.getaddrinfo
+    stage, real_getaddrinfo = stage_for(lambda request: Reply("B")), socket.getaddrinfo
 
-    def getaddrinfo(asked, *args, **kwargs):  # what resolvers say differs between machines
-        if asked in ("elsewhere.invalid", b"elsewhere.invalid"):
+    def getaddrinfo(host, *args, **kwargs):  # what resolvers say differs between machines
+        if host in ("elsewhere.invalid", b"elsewhere.invalid"):
             raise why
-        return known(asked, *args, **kwargs)
+        return real_getaddrinfo(host, *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     with socket.socket() as nobody:
@@ -414,8 +426,8 @@ def test_a_server_that_is_not_there_stops_its_model(host, why, stage_for, monkey
         urls = {"m": f"http://{host}:{nobody.getsockname()[1]}/v1", "there": stage.server.url}
         stage.model = {name: api_model(url) for name, url in urls.items()}
         ran = stage.run("--retry", "0")
-    said = ('model "m"', "Is the server running, and is the base URL right?")
-    assert (ran.code, missing(said, ran)) == (1, [])
+    expected_texts = ('model "m"', "Is the server running, and is the base URL right?")
+    assert (ran.code, missing(expected_texts, ran)) == (1, [])
     assert not [r for r in read_log_lines(stage.log(L1)) if r["kind"] == "answer"]
     # The other model of the config is asked all the same.
     assert len(ran.requests) == 9
@@ -430,8 +442,10 @@ def test_what_a_server_says_cannot_move_the_cursor(arguments, stage_for):
 
 
 def test_429_alone_stops_the_run_after_the_outage(stage_for):
-    left, busy = ["B"] * 2, error(429, **{"retry-after": "999999"})
-    ran = stage_for(lambda request: Reply(left.pop()) if left else busy).run("--outage", "0.5")
+    replies_left, busy = ["B"] * 2, error(429, **{"retry-after": "999999"})
+    ran = stage_for(lambda request: Reply(replies_left.pop()) if replies_left else busy).run(
+        "--outage", "0.5"
+    )
     assert (ran.code, missing(("nothing else", "(--outage)"), ran)) == (1, [])
 
 
@@ -454,7 +468,7 @@ def test_an_answer_is_kept_though_its_image_has_gone_meanwhile(stage_for):
 
 
 @pytest.mark.parametrize(
-    ("env", "said"),
+    ("env", "expected_text"),
     [
         ({"ALL_PROXY": "ftp://me:Hidden-1234@127.0.0.1:9"}, "Unknown scheme for proxy URL"),
         ({"HTTP_PROXY": "http://me:Hidden/1234@127.0.0.1:9"}, "no connection"),
@@ -463,9 +477,9 @@ def test_an_answer_is_kept_though_its_image_has_gone_meanwhile(stage_for):
     ids=["scheme", "no-url", "certificates"],
 )
 def test_a_proxy_or_certificate_file_that_cannot_be_used_is_told_without_a_traceback(
-    env, said, stage_for
+    env, expected_text, stage_for
 ):
     stage = stage_for(lambda request: Reply("B"), pictures=1)
     ran = stage.run(env=env)
-    assert (ran.code, ran.requests, missing([said, *env], ran)) == (1, [], [])
+    assert (ran.code, ran.requests, missing([expected_text, *env], ran)) == (1, [], [])
     assert "Hidden" not in ran.output

@@ -20,8 +20,8 @@ def run(staged):
 
     def of(answer=lambda request: Reply("B."), pictures=7, module="", model=API, nproc="1", **data):
         stage = staged(module, answer, pictures)
-        whole = {L1: {"mode": "all", **data}}
-        return stage.evaluate({"m": model}, "--api-nproc", nproc, data=whole)
+        data_config = {L1: {"mode": "all", **data}}
+        return stage.evaluate({"m": model}, "--api-nproc", nproc, data=data_config)
 
     return of
 
@@ -31,7 +31,7 @@ def unless(special, reply, usual):
 
 
 @pytest.mark.parametrize(
-    ("answer", "pictures", "said"),
+    ("answer", "pictures", "expected_text"),
     [
         (
             unless("Question 0 easy", Reply("B."), Reply("?")),
@@ -64,15 +64,15 @@ def unless(special, reply, usual):
         "nor-of-few",
     ],
 )
-def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, said, run):
+def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, expected_text, run):
     ran = run(answer, pictures)
     warnings = [line for line in ran.stdout.splitlines() if line.startswith("warning: m, ")]
-    assert len(warnings) == (said is not None)
-    assert [text for text in said or () if text not in warnings[0]] == [], warnings
+    assert len(warnings) == (expected_text is not None)
+    assert [text for text in expected_text or () if text not in warnings[0]] == [], warnings
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "expected_text"),
     [
         (Reply(status=500, body=b"GPU on fire"), "HTTP 500: GPU on fire"),
         (Reply(status=418, body=b"teapot"), "HTTP 418: teapot"),
@@ -81,12 +81,14 @@ def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, said
     ],
     ids=["500", "418", "html", "empty"],
 )
-def test_a_server_that_answers_nothing_is_given_up_like_one_that_refuses_all(reply, said, staged):
+def test_a_server_that_answers_nothing_is_given_up_like_one_that_refuses_all(
+    reply, expected_text, staged
+):
     stage = staged(answer=lambda request: reply, pictures=13)
     ran = stage.run("--api-nproc", "1", "--retry", "0", "--data", L1)
     assert (ran.code, len(ran.requests)) == (1, 20), ran.output
     assert "the server answered none of the first 20 samples. The last one got: " in ran.stderr
-    assert said in ran.stderr
+    assert expected_text in ran.stderr
     stage.server.answer = lambda request: Reply("B.")
     again = stage.run("--api-nproc", "1", "--retry", "0", "--data", L1)
     assert (again.code, len(again.requests)) == (0, 39), again.output
@@ -120,12 +122,12 @@ LOCAL_KEY = {"extra_body": {"max_new_tokens": 9}}
         *[
             (
                 [Reply("B.", finish_reason="length")],
-                given,
+                settings,
                 [
                     f"warning: 6 of 6 replies were cut off at the token limit; raise generate_cfg.{key}"
                 ],
             )
-            for given, key in (
+            for settings, key in (
                 ({}, "max_tokens"),
                 ({"max_completion_tokens": 9}, "max_completion_tokens"),
                 (LOCAL_KEY, "extra_body.max_new_tokens"),
@@ -173,5 +175,8 @@ def test_a_generate_method_that_fails_ten_times_in_a_row_stops_its_data_set(run)
         """,
     )
     assert (ran.code, ran.stdout.count("generated")) == (1, 10), ran.output
-    for said in (f"{L1}: the generate function failed 10 times", "no kernel image is available"):
-        assert said in ran.stderr
+    for expected_text in (
+        f"{L1}: the generate function failed 10 times",
+        "no kernel image is available",
+    ):
+        assert expected_text in ran.stderr

@@ -39,8 +39,8 @@ def statuses(log):
 def fails_at(text, status_code):
     """A model that fails at one screen."""
 
-    def answer(asked):
-        if text in asked:
+    def answer(request):
+        if text in request:
             raise CallError("http", f"HTTP {status_code}", status_code=status_code)
         return "click"
 
@@ -48,15 +48,15 @@ def fails_at(text, status_code):
 
 
 def test_each_turn_is_an_answer_to_what_the_world_shows_and_each_sample_one_episode(log):
-    model, shown = Model(), Shown()
-    job = run(log, model, Stagehand(), episodes=3, worlds=2, shown=shown)
+    model, progress = Model(), Shown()
+    job = run(log, model, Stagehand(), episodes=3, worlds=2, progress=progress)
     screens = ["the first screen", *(f"screen {turn} after click" for turn in range(1, TURNS))]
     assert [text for text in model.asked if "Task 0" in text] == [f"Task 0: {s}" for s in screens]
     keys = sorted(record["key"] for record in read_log_lines(log) if record["kind"] == "answer")
     assert keys == [f"key{n}~{turn}" for n in range(3) for turn in range(1, TURNS + 1)]
     returned = {key: (r["turns"], r["returned"]) for key, r in episodes_of(log).items()}
     assert returned == {f"key{n}": (TURNS, {"success": n != 1}) for n in range(3)}
-    assert shown.statuses == [("ok", False)] * 3  # samples, not turns
+    assert progress.statuses == [("ok", False)] * 3  # samples, not turns
     assert (dict(job.reasons), job.reused) == ({"new": 3}, 0)
 
 
@@ -64,10 +64,10 @@ def test_worlds_step_while_one_request_at_a_time_is_in_flight_and_each_in_one_th
     meeting = Stagehand(meets=threading.Barrier(4))  # which breaks if one of them never comes
     run(log, Model(), meeting, episodes=8, worlds=4, in_flight=1)
     assert list(statuses(log).values()) == ["ok"] * 8
-    for episodes, worlds, made in ((9, 3, 3), (2, 5, 2)):  # and no world too many is made
+    for episodes, worlds, world_count in ((9, 3, 3), (2, 5, 2)):  # and no world too many is made
         run(log, Model(), hand := Stagehand(), episodes=episodes, worlds=worlds, fresh=True)
-        assert (hand.made, hand.closed) == (made, made)
-        assert [len(threads) for threads in hand.threads] == [1] * made
+        assert (hand.made, hand.closed) == (world_count, world_count)
+        assert [len(threads) for threads in hand.threads] == [1] * world_count
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_worlds_step_while_one_request_at_a_time_is_in_flight_and_each_in_one_th
 )
 def test_a_whole_episode_is_reused_and_makes_no_world_unless_settings_differ(log, changed, reason):
     run(log, Model(), Stagehand(), episodes=2)
-    model, hand, shown = Model(), Stagehand(), Shown()
-    job = run(log, model, hand, episodes=2, shown=shown, **changed)
+    model, hand, progress = Model(), Stagehand(), Shown()
+    job = run(log, model, hand, episodes=2, progress=progress, **changed)
     played = 0 if reason is None else 2
     assert (len(model.asked), job.reused) == (played * TURNS, 2 - played)
     assert dict(job.reasons) == ({reason: 2} if reason else {})
-    assert shown.statuses == [("ok", reason is None)] * 2
+    assert progress.statuses == [("ok", reason is None)] * 2
     assert (hand.made > 0) is (reason is not None)
 
 
@@ -118,8 +118,8 @@ def test_a_kill_costs_only_the_episodes_under_way(tmp_path, log):
     asked_before = len(requests.read_text().splitlines())
     assert asked_before <= TURNS * (len(finished) + worlds)
     subprocess.run(command, cwd=PROJECT, check=True, timeout=120)
-    asked = len(requests.read_text().splitlines()) - asked_before
-    assert asked == TURNS * (episodes - len(finished))
+    request_count = len(requests.read_text().splitlines()) - asked_before
+    assert request_count == TURNS * (episodes - len(finished))
     assert statuses(log) == {f"key{n}": "ok" for n in range(episodes)}
 
 
@@ -140,9 +140,9 @@ def test_a_world_that_fails_is_made_anew_and_its_episode_played_once_more_but_no
 def test_an_episode_ends_with_a_turn_that_gets_no_answer(log, status_code, status):
     run(log, fails_at("Task 1: screen 2", status_code), Stagehand(), episodes=3)
     assert statuses(log) == {"key0": "ok", "key1": status, "key2": "ok"}
-    ended = episodes_of(log)["key1"]
-    assert (ended["turns"], ended["returned"]) == (2, None)
-    assert ended["error"]["status_code"] == status_code
+    episode = episodes_of(log)["key1"]
+    assert (episode["turns"], episode["returned"]) == (2, None)
+    assert episode["error"]["status_code"] == status_code
 
 
 def test_a_prompt_function_that_fails_ten_episodes_in_a_row_stops_the_data_set(log):
@@ -152,8 +152,8 @@ def test_a_prompt_function_that_fails_ten_episodes_in_a_row_stops_the_data_set(l
 
     job = run(log, Model(), Stagehand(), episodes=30, worlds=1, episode=raises)
     assert len(statuses(log)) == 10
-    for said in ("Live: the prompt function failed 10 times in a row", "the traceback"):
-        assert said in str(job.stopped)
+    for expected_text in ("Live: the prompt function failed 10 times in a row", "the traceback"):
+        assert expected_text in str(job.stopped)
 
 
 class BrokenBar(Shown):
@@ -163,19 +163,19 @@ class BrokenBar(Shown):
 
 def interrupts():
     """A model that presses Ctrl-C, once."""
-    left = [signal.SIGINT]
+    signals_left = [signal.SIGINT]
 
     def answer(text):
         if "screen 2" in text:
             with suppress(IndexError):  # another thread was faster
-                signal.pthread_kill(threading.main_thread().ident, left.pop())
+                signal.pthread_kill(threading.main_thread().ident, signals_left.pop())
         return "click"
 
     return Model(answer)
 
 
 @pytest.mark.parametrize(
-    ("model", "shown", "raised"),
+    ("model", "progress", "raised"),
     [
         (fails_at("screen 2", 401), Shown(), StopRun),
         (Model(), BrokenBar(), RuntimeError),
@@ -183,10 +183,10 @@ def interrupts():
     ],
     ids=["a-run-that-cannot-go-on", "any-exception", "an-interrupt"],
 )
-def test_worlds_are_closed_whatever_ends_a_run(log, model, shown, raised):
+def test_worlds_are_closed_whatever_ends_a_run(log, model, progress, raised):
     hand = Stagehand(0.05)
     with pytest.raises(raised):
-        run(log, model, hand, episodes=12, worlds=4, shown=shown)
+        run(log, model, hand, episodes=12, worlds=4, progress=progress)
     assert hand.made == hand.closed > 0
     assert len(statuses(log)) < 12
 
@@ -221,11 +221,11 @@ class Errands(GUIElementGrounding):
         return self.hand.make()
 
     def episode(self, sample, prompt_of, world=None, reading=None):
-        seen = world.reset(sample.line)
+        screen = world.reset(sample.line)
         for _ in range(2):
-            said = yield prompt_of({**sample.line, "instruction": seen})
-            seen = world.step(said.text)
-        return {"success": sample.line["data_type"] == "text", "seen": seen}
+            generation = yield prompt_of({**sample.line, "instruction": screen})
+            screen = world.step(generation.text)
+        return {"success": sample.line["data_type"] == "text", "seen": screen}
 
     def judge(self, line, sizes, reply, parse, meta_extra):
         point = (0.2, 0.15) if reply and reply["success"] else (0.9, 0.9)
@@ -234,13 +234,16 @@ class Errands(GUIElementGrounding):
 
 def test_a_run_plays_scores_and_reuses_episodes(staged, monkeypatch):
     monkeypatch.setitem(BENCHMARK, Errands.name, Errands)
-    stage, made = staged(answer=lambda request: Reply("click"), pictures=3), Errands.hand.made
+    stage, worlds_made = (
+        staged(answer=lambda request: Reply("click"), pictures=3),
+        Errands.hand.made,
+    )
     home, stage.data = stage.annotations, {Errands.name: {"mode": "all"}}
     (home / "L2_annotations.json").rename(home / "L3_annotations.json")
     check = stage.run("--check")
     assert f"{Errands.name}: 6 episodes to play (6 new), 0 answers stored" in check.output
     assert "the first screen" in check.output
-    assert (check.code, check.requests, Errands.hand.made - made) == (0, [], 1)
+    assert (check.code, check.requests, Errands.hand.made - worlds_made) == (0, [], 1)
     ran = stage.run("--api-nproc", "2")
     assert (ran.code, len(ran.requests)) == (0, 12), ran.output
     assert Errands.hand.made == Errands.hand.closed
@@ -248,8 +251,8 @@ def test_a_run_plays_scores_and_reuses_episodes(staged, monkeypatch):
     assert (scores["Basic accuracy"], scores["Advanced accuracy"]) == (100, 0)
     again = stage.run()
     assert (again.code, again.requests) == (0, []), again.output
-    for each, told in ((ran, "6 (6 new), reused 0"), (again, "0, reused 6")):
-        assert f"{Errands.name}: queried {told}" in each.output
+    for result, expected_text in ((ran, "6 (6 new), reused 0"), (again, "0, reused 6")):
+        assert f"{Errands.name}: queried {expected_text}" in result.output
     assert stage.run("--mode", "eval").code == 0
     stage.model["m"]["generate_cfg"]["temperature"] = 1
     assert len(stage.run().requests) == 12

@@ -51,11 +51,11 @@ def test_through_a_storm_everything_is_answered_once(nproc, staged, calm_scores)
     assert {record["raw"] for record in records[L2]} == {"(0.2, 0.15)", "no idea"}
     assert {record["status"] for record in every} == {"ok"}
     # On a machine that stood still an attempt may be over before it has arrived.
-    attempts, asked = Counter(), Counter(request.text for request in ran.requests)
+    attempts, request_counts = Counter(), Counter(request.text for request in ran.requests)
     for record in every:
         texts = [part["value"] for part in record["prompt"] if part["type"] == "text"]
         attempts["\n".join(texts)] += record["attempts"]
-    assert attempts >= asked and len(attempts) == len(every)
+    assert attempts >= request_counts and len(attempts) == len(every)
 
 
 @pytest.fixture
@@ -72,17 +72,17 @@ def comes_up(monkeypatch):
 
     @contextmanager
     def after(times, port):
-        found = []
+        attempts_seen = []
 
         def start():
             for _ in range(times):
                 refused.acquire(timeout=60)
-            found.append(MockServer(calm, port).__enter__())
+            attempts_seen.append(MockServer(calm, port).__enter__())
 
         (thread := threading.Thread(target=start, daemon=True)).start()
-        yield found
+        yield attempts_seen
         thread.join(60)
-        found[0].__exit__()
+        attempts_seen[0].__exit__()
 
     monkeypatch.setattr(socket, "create_connection", create_connection)
     return after
@@ -157,8 +157,8 @@ def test_ten_403_or_404_in_a_row_stop_the_run_and_nine_do_not(status, in_a_row, 
         assert [sum(told(ran.output, what)) for what in ("answered", "failed")] == [4, 36]
         return
     assert (ran.code, len(ran.requests)) == (1, 11), ran.output
-    said = ("10 samples in a row", str(status), "gone")
-    assert [text for text in said if text not in ran.stderr] == []
+    expected_texts = ("10 samples in a row", str(status), "gone")
+    assert [text for text in expected_texts if text not in ran.stderr] == []
     stage.server.answer = calm
     again = stage.run("--api-nproc", "1")
     assert (again.code, len(again.requests)) == (0, 39), again.output
@@ -211,11 +211,11 @@ def test_a_dripping_reply_ends_at_timeout_s(phase, staged):
 def test_the_time_of_a_request_begins_when_it_is_sent(staged, monkeypatch):
     import openai
 
-    made, clock, passed_s = openai.OpenAI.__init__, time.monotonic, []
+    real_init, clock, passed_s = openai.OpenAI.__init__, time.monotonic, []
 
     def make(self, *args, **kwargs):
         passed_s.append(1000)  # as on a machine where the import of the client takes long
-        made(self, *args, **kwargs)
+        real_init(self, *args, **kwargs)
 
     monkeypatch.setattr(openai.OpenAI, "__init__", make)
     monkeypatch.setattr(time, "monotonic", lambda: clock() + sum(passed_s))

@@ -56,14 +56,14 @@ def simulate(server, number=None, *, seed=1, retry_after_s=RETRY_AFTER_S, sample
     """A run without real time: workers, gate and server as events, in order of their time."""
     limit, chance, order = Limit.of(number), random.Random(seed), itertools.count()
     events, serving = [], []  # (time, order, what); (work_s, order, sent_s)
-    left, waiting = samples, 0  # samples without a worker; workers at the gate
+    samples_left, waiting = samples, 0  # samples without a worker; workers at the gate
     idle, in_flight = limit.largest, 0
     now_s, answered, requests, refused = 0.0, 0, 0, 0
     work_s = 0.0  # a clock of its own: what is being served shares the server's speed
 
     while answered < samples:
-        taken = min(idle, left)
-        idle, left, waiting = idle - taken, left - taken, waiting + taken
+        taken = min(idle, samples_left)
+        idle, samples_left, waiting = idle - taken, samples_left - taken, waiting + taken
         while waiting and in_flight < limit.whole:
             waiting, in_flight, requests = waiting - 1, in_flight + 1, requests + 1
             if len(serving) >= server.admits(answered):

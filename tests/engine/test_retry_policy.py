@@ -20,8 +20,8 @@ REFUSED, FAILED = Action.REFUSED, Action.FAILED
 NEW, ANSWERED = History(), History(run_has_answers=True)
 
 
-def options(**given):
-    return Options(Path("config.json"), **given)
+def options(**changes):
+    return Options(Path("config.json"), **changes)
 
 
 def http(status, **facts):
@@ -89,12 +89,12 @@ def waits(jitter=0.0):
 
 
 def test_waits_double_up_to_a_limit_and_jitter_shortens_them_by_up_to_half():
-    found = waits()
-    assert found[:4] == [found[0] * 2**n for n in range(4)]
-    assert found == sorted(found) and 0 < found[0] <= 1 and found[-1] == found[-2] <= 60
+    waits_s = waits()
+    assert waits_s[:4] == [waits_s[0] * 2**n for n in range(4)]
+    assert waits_s == sorted(waits_s) and 0 < waits_s[0] <= 1 and waits_s[-1] == waits_s[-2] <= 60
     for jitter in (0.25, 0.5, 1.0):
         assert waits(jitter) == waits(jitter)  # it is all the chance there is
-        shortened = zip(found, waits(jitter), strict=True)
+        shortened = zip(waits_s, waits(jitter), strict=True)
         assert all(plain / 2 <= less < plain for plain, less in shortened)
 
 

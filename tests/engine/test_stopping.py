@@ -21,12 +21,12 @@ PICTURES = SAMPLES // 5
 
 def answers(stage):
     """All answers of all logs; every line must be whole."""
-    found = []
+    records = []
     for log in stage.work_dir.rglob("T*/*.jsonl"):
         content = log.read_bytes()
         assert content == b"" or content.endswith(b"\n")
-        found += read_log_lines(log)
-    return [record for record in found if record["kind"] == "answer"]
+        records += read_log_lines(log)
+    return [record for record in records if record["kind"] == "answer"]
 
 
 def contents(stage):
@@ -55,9 +55,9 @@ def goes_on(finished):
     """Checks that the same command asks only what is not there, and scores as if undisturbed."""
 
     def check(stage, nproc="8"):
-        kept = answers(stage)
+        kept_answers = answers(stage)
         again = stage.run("--api-nproc", nproc)
-        assert (again.code, len(again.requests)) == (0, SAMPLES - len(kept)), again.output
+        assert (again.code, len(again.requests)) == (0, SAMPLES - len(kept_answers)), again.output
         assert stage.both_scores() == finished.both_scores()
         assert len({r["key"] for r in answers(stage)}) == len(answers(stage)) == SAMPLES
 
@@ -203,7 +203,7 @@ pathlib.Path.replace = deadly
 
 
 @pytest.mark.parametrize(
-    "where",
+    "kill_point",
     [
         f"/m_{L1}.xlsx",
         f"m_{L1}_exact_matching_result.xlsx",
@@ -212,10 +212,10 @@ pathlib.Path.replace = deadly
         f"out/m/m_{L2}.jsonl",
     ],
 )
-def test_a_kill_before_a_derived_file_gets_its_name_is_made_good(where, staged, goes_on):
+def test_a_kill_before_a_derived_file_gets_its_name_is_made_good(kill_point, staged, goes_on):
     stage = staged(answer=some_right, pictures=PICTURES)
     stage.module(KILLED, "sitecustomize")
-    killed = stage.run("--api-nproc", "8", env={"KILLED_AT": where})
+    killed = stage.run("--api-nproc", "8", env={"KILLED_AT": kill_point})
     assert killed.code == -signal.SIGKILL, killed.output
     assert len(answers(stage)) == SAMPLES
     assert half_written(stage) != []  # all files of a scoring are written before one gets its name
@@ -224,16 +224,16 @@ def test_a_kill_before_a_derived_file_gets_its_name_is_made_good(where, staged, 
 
 
 def test_an_interrupted_run_speaks_of_kept_answers_only_where_there_are_some(staged):
-    asked, let_go = threading.Event(), threading.Event()
+    was_asked, let_go = threading.Event(), threading.Event()
 
     def answer(request):
-        asked.set()
+        was_asked.set()
         let_go.wait(PATIENCE_S)
         return Reply(status=418)
 
     stage = staged(answer=answer, pictures=1)
     process = stage.start("--api-nproc", "1")
-    asked.wait(PATIENCE_S)
+    was_asked.wait(PATIENCE_S)
     process.send_signal(signal.SIGINT)
     let_go.set()
     code, output = end_of(process, PATIENCE_S)

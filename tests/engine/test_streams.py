@@ -16,14 +16,14 @@ def stage(staged):
 
 
 @pytest.mark.parametrize(
-    ("left", "more"),
+    ("closed_stream", "more"),
     [("stdout", []), ("stderr", []), ("stdout", ["--check"])],
     ids=["stdout", "stderr", "check"],
 )
-def test_a_run_whose_reader_has_left_is_finished_and_scored(left, more, stage):
+def test_a_run_whose_reader_has_left_is_finished_and_scored(closed_stream, more, stage):
     run = stage.start(*more)
-    getattr(run, left).close()
-    other = (run.stderr if left == "stdout" else run.stdout).read()
+    getattr(run, closed_stream).close()
+    other = (run.stderr if closed_stream == "stdout" else run.stdout).read()
     assert run.wait(timeout=60) == 0, other
     assert "Traceback" not in other and "BrokenPipe" not in other
     if more:

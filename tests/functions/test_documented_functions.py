@@ -47,5 +47,7 @@ def test_they_work_on_l2_with_a_local_checkpoint(stage, checkpoint):
     assert hits == {"os_windows": 100.0, "os_ios": 0.0, "os_web": 100.0}
     answers = stage.answers(L2, "uitars")
     assert {record["reply"] for record in answers} == {ANSWER}
-    seen = {tuple(record["sizes"]["file"]): tuple(record["sizes"]["seen"]) for record in answers}
-    assert seen == {(640, 360): (644, 364), (295, 639): (308, 644), (400, 300): (392, 308)}
+    seen_sizes = {
+        tuple(record["sizes"]["file"]): tuple(record["sizes"]["seen"]) for record in answers
+    }
+    assert seen_sizes == {(640, 360): (644, 364), (295, 639): (308, 644), (400, 300): (392, 308)}

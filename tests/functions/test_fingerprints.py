@@ -61,11 +61,11 @@ def hash_of(tmp_path, monkeypatch):
         linecache.clearcache()
         importlib.invalidate_caches()
 
-    def hashed(mine, **others):
+    def hashed(own_code, **others):
         forget()
         (tmp_path / "kit").mkdir(exist_ok=True)
         (tmp_path / "kit" / "__init__.py").touch()
-        for name, text in {"mine": mine, **others}.items():
+        for name, text in {"mine": own_code, **others}.items():
             (tmp_path / f"{name.replace('__', '/')}.py").write_text(text)
         return code_digest(importlib.import_module("mine").start)
 
@@ -206,32 +206,34 @@ ELSEWHERE = {  # the import, what is used of it, and the module beside `mine` th
 
 
 @pytest.mark.parametrize(
-    ("mine", "others"),
+    ("own_code", "others"),
     [
         *(pytest.param(code, {}, id=name) for name, code in ALONE.items()),
         *(
-            pytest.param(f"{code}\ndef start(m): return {use}", {where: text}, id=name)
-            for name, (code, use, where, text) in ELSEWHERE.items()
+            pytest.param(f"{code}\ndef start(m): return {use}", {module_name: text}, id=name)
+            for name, (code, use, module_name, text) in ELSEWHERE.items()
         ),
         *(
             pytest.param(
-                f"def start(m):\n    {code}\n    return {use}", {where: text}, id=f"inside-{name}"
+                f"def start(m):\n    {code}\n    return {use}",
+                {module_name: text},
+                id=f"inside-{name}",
             )
-            for name, (code, use, where, text) in ELSEWHERE.items()
+            for name, (code, use, module_name, text) in ELSEWHERE.items()
             if "\n" not in code
         ),
     ],
 )
-def test_a_change_of_what_code_does_is_noticed(mine, others, hash_of):
-    assert "".join([mine, *others.values()]).count("ONE") == 1
-    before = hash_of(mine, **others)
+def test_a_change_of_what_code_does_is_noticed(own_code, others, hash_of):
+    assert "".join([own_code, *others.values()]).count("ONE") == 1
+    before = hash_of(own_code, **others)
     changed = {name: text.replace("ONE", "TWO") for name, text in others.items()}
-    assert hash_of(mine.replace("ONE", "TWO"), **changed) != before
-    assert hash_of(mine, **others) == before
+    assert hash_of(own_code.replace("ONE", "TWO"), **changed) != before
+    assert hash_of(own_code, **others) == before
 
 
 @pytest.mark.parametrize(
-    "mine",
+    "own_code",
     [
         "def start(n): return start(n - 1) if n else 0",
         "def start(n): return other(n)\ndef other(n): return start(n)",
@@ -243,21 +245,21 @@ def test_a_change_of_what_code_does_is_noticed(mine, others, hash_of):
     ],
     ids=["itself", "each-other", "class", "modules", "list", "own-module", "closure"],
 )
-def test_recursion_of_any_kind_comes_to_an_end(mine, hash_of):
+def test_recursion_of_any_kind_comes_to_an_end(own_code, hash_of):
     one = "import cycle_b\ndef f(n): return cycle_b.g(n)"
     other = "import cycle_a\ndef g(n): return cycle_a.f(n)"
-    assert len(hash_of(mine, cycle_a=one, cycle_b=other)) == 32
+    assert len(hash_of(own_code, cycle_a=one, cycle_b=other)) == 32
 
 
 def test_what_is_installed_counts_by_name_and_the_terminal_not_at_all(hash_of, monkeypatch):
-    mine = "import json\ndef start(m): return json.dumps(m)"
-    assert hash_of(mine) != hash_of(mine.replace("dumps", "loads"))
+    own_code = "import json\ndef start(m): return json.dumps(m)"
+    assert hash_of(own_code) != hash_of(own_code.replace("dumps", "loads"))
     installed = importlib.import_module("openpyxl").load_workbook
     assert "def load_workbook" not in code_text(installed)
-    mine = "import os\nVARIABLES = os.environ\ndef start(m): return os.environ, VARIABLES"
-    before = hash_of(mine)
+    own_code = "import os\nVARIABLES = os.environ\ndef start(m): return os.environ, VARIABLES"
+    before = hash_of(own_code)
     monkeypatch.setenv("TERMINAL_OF_TODAY", "another")
-    assert hash_of(mine) == before
+    assert hash_of(own_code) == before
 
 
 def test_the_code_as_text_mentions_what_a_helper_reads(hash_of):

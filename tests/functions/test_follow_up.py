@@ -112,10 +112,10 @@ def test_what_was_stopped_between_the_stages_asks_the_second_one_alone(lab):
     )
     lab.run("--outage", "0", code=1)
     assert lab.sample["status"] == "failed"
-    asked = len(lab.server.requests)
+    request_count = len(lab.server.requests)
     lab.server.answer = Eyes()
     lab.run()
-    assert [sent_wh(request) for request in lab.server.requests[asked:]] == [(800, 600)]
+    assert [sent_wh(request) for request in lab.server.requests[request_count:]] == [(800, 600)]
     assert lab.sample["hit"] == 0 and lab.sample["point_frac"] == pytest.approx([0.25, 0.25])
 
 

@@ -86,7 +86,7 @@ def check(dotted, kind="parse", **more):
 
 
 @pytest.mark.parametrize(
-    ("dotted", "expected", "place"),
+    ("dotted", "expected", "search_folder"),
     [
         (
             "parse_box",
@@ -126,9 +126,9 @@ def check(dotted, kind="parse", **more):
         ("users.decodes.f", "cannot be imported: JSONDecodeError", "decodes.py:2)"),
     ],
 )
-def test_a_path_that_leads_nowhere_says_which_part_is_wrong(dotted, expected, place):
+def test_a_path_that_leads_nowhere_says_which_part_is_wrong(dotted, expected, search_folder):
     (problem,) = check(dotted)
-    assert expected in problem and place in problem
+    assert expected in problem and search_folder in problem
     assert '"join"' not in problem  # imported there, not defined
     assert '"in_package"' not in problem  # nothing is in a function
     with pytest.raises(UserError) as caught:
@@ -229,9 +229,9 @@ def test_the_project_is_importable_from_any_folder(tmp_path):
     ],
 )
 def test_signatures_are_checked_for_the_way_they_are_called(name, kind, more, expected):
-    found = check(f"users.good.{name}", kind, **more)
-    assert len(found) == (expected is not None)
-    assert all(expected in problem for problem in found)
+    problems_found = check(f"users.good.{name}", kind, **more)
+    assert len(problems_found) == (expected is not None)
+    assert all(expected in problem for problem in problems_found)
 
 
 def meta_last(response, strict=False, meta=None):
@@ -239,7 +239,7 @@ def meta_last(response, strict=False, meta=None):
 
 
 @pytest.mark.parametrize(
-    ("function", "seen"),
+    ("function", "expected_arguments"),
     [
         (lambda text: (text,), ("r",)),
         (lambda meta: (meta,), ("r",)),
@@ -253,8 +253,8 @@ def meta_last(response, strict=False, meta=None):
         (lambda response, *, strict=False: (response,), ("r",)),
     ],
 )
-def test_a_parse_function_gets_what_its_parameters_ask_for(function, seen):
-    assert parse_caller(function)("r", META) == seen
+def test_a_parse_function_gets_what_its_parameters_ask_for(function, expected_arguments):
+    assert parse_caller(function)("r", META) == expected_arguments
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,10 @@ def test_a_parse_function_that_cannot_be_called_is_refused(function, reason):
 
 def test_a_custom_class_is_built_with_kwargs_where_it_takes_them(good):
     assert custom_arguments(good.Narrow, {"size": 2}) == {"size": 2}
-    for taker, given in ((good.Narrow, {"img_size": 2}), (good.Model, {"for_postprocess": 1})):
-        assert custom_arguments(taker, given) == {}
+    for taker, expected_kwargs in (
+        (good.Narrow, {"img_size": 2}),
+        (good.Model, {"for_postprocess": 1}),
+    ):
+        assert custom_arguments(taker, expected_kwargs) == {}
     with pytest.raises(UserError, match="missing a required argument"):
         custom_arguments(good.Needy, {})

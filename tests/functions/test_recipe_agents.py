@@ -226,10 +226,10 @@ def test_a_recipe_fills_in_its_agent_for_l3_and_l4(name):
     assert entry["custom_prompt"] == dict.fromkeys(benchmarks, recipe.agent.prompt)
     assert entry["parse_function"] == dict.fromkeys(benchmarks, recipe.agent.parse)
     assert entry["generate_cfg"]["max_tokens"] >= 1024
-    both = recipe.entry("openai", f"models.recipes.{name}", {**benchmarks, "Mine": "OSWorldG"})
-    assert both["parse_function"]["Mine"] == f"models.recipes.{name}.parse_point"
+    combined = recipe.entry("openai", f"models.recipes.{name}", {**benchmarks, "Mine": "OSWorldG"})
+    assert combined["parse_function"]["Mine"] == f"models.recipes.{name}.parse_point"
     grounding = recipe.entry("openai", "", {"a": "OSWorldG"})
-    assert both["generate_cfg"] == grounding["generate_cfg"]
+    assert combined["generate_cfg"] == grounding["generate_cfg"]
     assert recipe.other_data_sets(benchmarks) == []
     assert recipe.other_data_sets({**benchmarks, "Mine": "OSWorldG"}) == [*benchmarks]
 

@@ -95,13 +95,13 @@ def test_a_check_shows_the_whole_entry_and_where_each_value_came_from(staged):
     assert "recipe qwen3_vl: Qwen3-VL; " in result.stdout
     limits = '--mm-processor-kwargs \'{"min_pixels": 1024, "max_pixels": 16777216}\''
     assert f"start vLLM with {limits}" in result.stdout
-    shown = sources(result.stdout)
-    assert shown["generate_cfg.max_tokens"] == ("64", "config")
-    assert shown["generate_cfg.temperature"] == ("0", "recipe")
-    assert shown["kwargs.min_pixels"] == ("1024", "config")
-    assert shown["kwargs.max_pixels"] == ("16777216", "recipe")
+    value_sources = sources(result.stdout)
+    assert value_sources["generate_cfg.max_tokens"] == ("64", "config")
+    assert value_sources["generate_cfg.temperature"] == ("0", "recipe")
+    assert value_sources["kwargs.min_pixels"] == ("1024", "config")
+    assert value_sources["kwargs.max_pixels"] == ("16777216", "recipe")
     prompt = ('"models.recipes.qwen3_vl.build_prompt"', "recipe")
-    assert shown[f"custom_prompt.{L2}"] == prompt
+    assert value_sources[f"custom_prompt.{L2}"] == prompt
     assert "test-key-123456" not in result.output
 
 

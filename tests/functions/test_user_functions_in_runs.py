@@ -44,19 +44,19 @@ def custom(name="Model", **changes):
     return {"imp_type": "custom", "model_path": f"mymodel.{name}", **changes}
 
 
-def entry_with(where, function, **entry):
+def entry_with(stage_name, function, **entry):
     """A model entry with a function of `mymodel` at this place, for L2."""
-    if where == "generate":
+    if stage_name == "generate":
         return custom(function, **entry)
     path = f"mymodel.{function}"
     places = {"parse": {}, "prompt": {"custom_prompt": {L2: path}}}
-    return {**API, **places.get(where, {f"{where}_function": path}), **entry}
+    return {**API, **places.get(stage_name, {f"{stage_name}_function": path}), **entry}
 
 
-def run_with(stage, where, *arguments, data=ONLY_L2, env=None, **entry):
+def run_with(stage, stage_name, *arguments, data=ONLY_L2, env=None, **entry):
     """A run with the function (or `Model`) of `mymodel` that is called like the place."""
-    model = entry_with(where, "Model" if where == "generate" else where, **entry)
-    if where == "parse":
+    model = entry_with(stage_name, "Model" if stage_name == "generate" else stage_name, **entry)
+    if stage_name == "parse":
         data = {**data, L2: {**data[L2], "parse_function": "mymodel.parse"}}
     return stage.evaluate({"m": model}, *arguments, data=data, env=env)
 
@@ -188,7 +188,7 @@ RAISING = """
     ],
 )
 @pytest.mark.parametrize(
-    ("where", "asked", "told"),
+    ("stage_name", "request_count", "expected_text"),
     [
         ("prompt", 4, summary(4, 6, (2, FAILED))),
         ("preprocess", 4, summary(4, 6, (2, FAILED))),
@@ -197,17 +197,19 @@ RAISING = """
         ("parse", 6, summary(6, 6, (2, UNPARSED))),
     ],
 )
-def test_a_failure_costs_its_samples(where, asked, told, statement, error, verbose, staged):
+def test_a_failure_costs_its_samples(
+    stage_name, request_count, expected_text, statement, error, verbose, staged
+):
     special = Reply("(0.2, 0.15) special")
     stage = staged(
         RAISING.replace("RAISE", statement),
         lambda request: special if "target 1." in request.text else right_answers(request),
     )
-    result = run_with(stage, where, *["--verbose"] * verbose)
-    assert (result.code, len(result.requests)) == (1, asked)
-    assert told in result.output
-    assert ("queried again" in result.output) is (FAILED in told)
-    assert f"\n2 x {LABELS[where]} raised {error} (" in result.output
+    result = run_with(stage, stage_name, *["--verbose"] * verbose)
+    assert (result.code, len(result.requests)) == (1, request_count)
+    assert expected_text in result.output
+    assert ("queried again" in result.output) is (FAILED in expected_text)
+    assert f"\n2 x {LABELS[stage_name]} raised {error} (" in result.output
     assert l2_counts(stage.scores(L2)) == {
         "Total num": 6,
         "Correct num": 4,
@@ -216,16 +218,18 @@ def test_a_failure_costs_its_samples(where, asked, told, statement, error, verbo
     }
     # The traceback is printed at --verbose only, and once for each kind.
     assert result.output.count("Traceback (most recent call last)") == verbose
-    assert (f"in {where}\n" in result.output) is verbose
-    if where == "postprocess":  # what it spoilt is in the log and the spreadsheet
+    assert (f"in {stage_name}\n" in result.output) is verbose
+    if stage_name == "postprocess":  # what it spoilt is in the log and the spreadsheet
         raw = [record["raw"] for record in stage.answers(L2)]
         assert raw == ["(0.2, 0.15)"] * 2 + ["(0.2, 0.15) special"] * 2 + ["(0.2, 0.15)"] * 2
-        shown = {row["index"]: row["prediction"] for row in stage.sheet(L2)}
-        assert [shown[index] for index in sorted(shown)] == raw
+        predictions = {row["index"]: row["prediction"] for row in stage.sheet(L2)}
+        assert [predictions[index] for index in sorted(predictions)] == raw
     stage.module(RAISING.replace("RAISE", "pass"))
-    result = run_with(stage, where)
-    assert (result.code, len(result.requests)) == (0, {4: 2, 6: 0, 0: 0}[asked]), result.output
-    assert ("2 failed last time" in result.output) is (asked == 4)
+    result = run_with(stage, stage_name)
+    assert (result.code, len(result.requests)) == (0, {4: 2, 6: 0, 0: 0}[request_count]), (
+        result.output
+    )
+    assert ("2 failed last time" in result.output) is (request_count == 4)
     # Another prompt or preprocess function is another experiment, with a folder of its own.
     newest = json.loads((stage.work_dir / "m" / f"m_{L2}_score.json").read_text("utf-8"))
     assert l2_counts(newest)["Correct num"] == 6
@@ -245,21 +249,21 @@ ALWAYS = ALWAYS.replace("target 1.", "Click").replace("special", "(")
     ],
     ids=["first", "last", "large"],
 )
-@pytest.mark.parametrize("where", STAGES)
-def test_ten_failures_in_a_row_stop_that_data_set_alone(where, data, pictures, staged):
+@pytest.mark.parametrize("stage_name", STAGES)
+def test_ten_failures_in_a_row_stop_that_data_set_alone(stage_name, data, pictures, staged):
     stage = staged(ALWAYS, pictures=pictures)
-    result = run_with(stage, where, "--api-nproc", "1", data=data)
+    result = run_with(stage, stage_name, "--api-nproc", "1", data=data)
     # What goes wrong after the request is found before all of a large data set are asked.
-    early = where in ("postprocess", "parse") and pictures == 30
+    early = stage_name in ("postprocess", "parse") and pictures == 30
     when = "after the first 20 answers " * early
-    function = f"{where} function" + f" mymodel.{where}" * (where != "generate")
-    for said in (
+    function = f"{stage_name} function" + f" mymodel.{stage_name}" * (stage_name != "generate")
+    for expected_text in (
         f"{L2}: {when}the {function} failed 10 times in a row",
         "Traceback (most recent call last)",
-        f"in {where}\n",
+        f"in {stage_name}\n",
         "SKIP_ERR=1",
     ):
-        assert said in result.stderr
+        assert expected_text in result.stderr
     assert stage.scores(L1)["easy"]["level_score"] == 1.0
     # Requests that were on their way when the tenth one failed may still be made.
     assert sum("Click" in request.text for request in result.requests) <= 25
@@ -268,22 +272,24 @@ def test_ten_failures_in_a_row_stop_that_data_set_alone(where, data, pictures, s
 
 
 @pytest.mark.parametrize(
-    ("where", "asked", "warnings"),
+    ("stage_name", "request_count", "warnings"),
     [
-        *[(where, 0, []) for where in ("prompt", "preprocess", "generate")],
+        *[(stage_name, 0, []) for stage_name in ("prompt", "preprocess", "generate")],
         ("postprocess", 60, ["the postprocess function failed on 20 of the first 20 answers"]),
         ("parse", 60, ["20 of the first 20 answers are unparsed"]),
     ],
 )
-def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(where, asked, warnings, staged):
+def test_with_skip_err_a_run_goes_on_however_often_a_function_fails(
+    stage_name, request_count, warnings, staged
+):
     stage = staged(ALWAYS, pictures=30)
-    result = run_with(stage, where, env={"SKIP_ERR": "1"})
-    for text in (f"60 x {LABELS[where]} raised ValueError: never works (", *warnings):
+    result = run_with(stage, stage_name, env={"SKIP_ERR": "1"})
+    for text in (f"60 x {LABELS[stage_name]} raised ValueError: never works (", *warnings):
         assert text in result.stdout
     assert "Traceback" not in result.stderr and "in a row" not in result.stderr
     counts = l2_counts(stage.scores(L2))
     assert (counts["Total num"], counts["Error format num"]) == (60, 60)
-    assert (result.code, len(result.requests)) == (1, asked)
+    assert (result.code, len(result.requests)) == (1, request_count)
 
 
 def test_nine_failures_in_a_row_do_not_stop_a_run_and_each_data_set_is_counted_by_itself(staged):
@@ -297,11 +303,15 @@ def test_nine_failures_in_a_row_do_not_stop_a_run_and_each_data_set_is_counted_b
     )
     model = {**API, "custom_prompt": {L1: "mymodel.prompt", L2: "mymodel.prompt"}}
     output = stage.evaluate({"m": model}, "--api-nproc", "1").output
-    found = [
-        told in output
-        for told in (summary(12, 18, (6, FAILED)), summary(2, 12, (10, FAILED)), "in a row")
+    findings = [
+        expected_text in output
+        for expected_text in (
+            summary(12, 18, (6, FAILED)),
+            summary(2, 12, (10, FAILED)),
+            "in a row",
+        )
     ]
-    assert found == [True, True, False], output
+    assert findings == [True, True, False], output
     assert l2_counts(stage.scores(L2))["Correct num"] == 2
 
 
@@ -313,10 +323,10 @@ def test_a_prompt_function_that_returns_none_gets_the_default_with_its_system_pr
     """)
     result = run_with(stage, "prompt", kwargs={"system_prompt": "Be brief."})
     assert result.code == 0, result.output
-    own = [request for request in result.requests if request.text == "own words"]
+    own_requests = [request for request in result.requests if request.text == "own words"]
     default = [request for request in result.requests if "Output only" in request.text]
-    assert (len(own), len(default)) == (2, 4)
-    assert all(len(request.body["messages"]) == 1 for request in own)
+    assert (len(own_requests), len(default)) == (2, 4)
+    assert all(len(request.body["messages"]) == 1 for request in own_requests)
     for request in default:
         system, user = request.body["messages"]
         assert (user["role"], len(request.pictures)) == ("user", 1)
@@ -379,19 +389,21 @@ def refuse(): raise CallError("http", "HTTP 418: teapot", status_code=418)
 
 def test_a_function_that_returns_what_it_should_not_fails_its_samples(staged):
     source, models, expected = CALM + REFUSE, {}, {}
-    cases = [(where, *case) for where, found in RETURNED.items() for case in found]
-    for number, (where, code, problem) in enumerate(cases):
-        source += FORMS[where].format(number, code)
+    cases = [
+        (stage_name, *case) for stage_name, stage_cases in RETURNED.items() for case in stage_cases
+    ]
+    for number, (stage_name, code, problem) in enumerate(cases):
+        source += FORMS[stage_name].format(number, code)
         name = f"f{number}"
-        models[name] = entry_with(where, name)
-        if where == "postprocess":  # of a model that asks no server
+        models[name] = entry_with(stage_name, name)
+        if stage_name == "postprocess":  # of a model that asks no server
             models[name] |= custom()
-        expected[name] = problem, SPOILT if where == "postprocess" else FAILED
+        expected[name] = problem, SPOILT if stage_name == "postprocess" else FAILED
     result = staged(source).evaluate(models, "--retry", "0", data=ONLY_L2)
     sections = {part.partition('"')[0]: part for part in result.stdout.split('\nmodel "')}
-    for name, (problem, told) in expected.items():
+    for name, (problem, expected_text) in expected.items():
         assert problem in sections[name].partition("\n")[2], name
-        assert summary(0, 6, (6, told)) in sections[name]
+        assert summary(0, 6, (6, expected_text)) in sections[name]
     assert "Traceback" not in result.output and "internal error" not in result.output
     assert (result.code, result.requests) == (1, [])
 
@@ -406,8 +418,8 @@ def test_prompt_functions_get_the_line_in_its_own_types_and_parse_functions_size
     model["custom_prompt"] = dict.fromkeys(names, "mymodel.prompt")
     data = {name: {"mode": "all", "parse_function": "mymodel.parse"} for name in names}
     stage.evaluate({"m": model}, data=data)
-    lines = [seen for seen in seen_by(stage) if isinstance(seen, list)]
-    metas = [seen for seen in seen_by(stage) if isinstance(seen, dict)]
+    lines = [arguments for arguments in seen_by(stage) if isinstance(arguments, list)]
+    metas = [arguments for arguments in seen_by(stage) if isinstance(arguments, dict)]
     l1, l2 = (next(line for dataset, line in lines if dataset == name) for name in names)
     l1_meta, l2_meta = metas[0], next(meta for meta in metas if "bbox" in meta)
     assert l1 == {
@@ -470,10 +482,10 @@ def test_a_parse_function_without_an_answer_is_a_format_error_and_nonsense_is_na
     data = {L1: {"mode": "all", "parse_function": "mymodel.letter"}, **ONLY_L2}
     result = run_with(stage, "parse", data=data)
     assert "9 x parse function returned 2; expected a letter" in result.output
-    for shown in ("'somewhere'", "(1, 2, 3)", "{}", "(nan, ", "7"):
-        assert f"1 x parse function returned {shown}" in result.output
-    for told in (summary(9, 9, (9, UNPARSED)), summary(6, 6, (6, UNPARSED))):
-        assert told in result.output
+    for value_text in ("'somewhere'", "(1, 2, 3)", "{}", "(nan, ", "7"):
+        assert f"1 x parse function returned {value_text}" in result.output
+    for expected_text in (summary(9, 9, (9, UNPARSED)), summary(6, 6, (6, UNPARSED))):
+        assert expected_text in result.output
     assert (result.code, "Traceback" in result.output) == (1, False)
     assert l2_counts(stage.scores(L2))["Error format num"] == 6
     stage.module("def parse(response): return None")
@@ -492,8 +504,8 @@ def test_an_infinite_point_is_a_miss_that_every_file_can_hold(staged):
     folder = stage.folder()
     assert not [path for path in folder.glob("*.json*") if "Infinity" in path.read_text("utf-8")]
     lines = (folder / f"m_{L2}_samples.jsonl").read_text("utf-8").splitlines()[1:]
-    told = [(s["split"], s["verdict"], s["point_frac"]) for s in map(json.loads, lines)]
-    assert told == [("basic", "miss", None), ("advanced", "hit", [0.2, 0.15])] * 3
+    sample_facts = [(s["split"], s["verdict"], s["point_frac"]) for s in map(json.loads, lines)]
+    assert sample_facts == [("basic", "miss", None), ("advanced", "hit", [0.2, 0.15])] * 3
     assert (folder / "report" / "index.html").exists()
 
 
@@ -529,13 +541,13 @@ class Open(Bare):
 
 
 def test_a_changed_constant_of_a_custom_class_queries_it_again(staged):
-    stage, asked = staged(), []
+    stage, request_counts = staged(), []
     for constant in ("0.2", "0.2", "0.21"):
         source = CALM.replace("class", f"K = '({constant}, 0.15)'\nclass")
         stage.module(NOTE + source.replace("return", "note(K); return K or"))
         assert stage.evaluate({"m": custom()}, data=ONLY_L2).code == 0
-        asked.append(len(seen_by(stage)))
-    assert asked == [6, 6, 12]
+        request_counts.append(len(seen_by(stage)))
+    assert request_counts == [6, 6, 12]
 
 
 def test_a_custom_class_is_called_one_at_a_time_unless_it_says_otherwise(staged):

@@ -240,8 +240,8 @@ def batch(*actions):
     return json.dumps({"type": "computer_call", "call_id": "c", "actions": actions})
 
 
-def claude(**given):
-    return json.dumps({"type": "tool_use", "id": "t", "name": "computer", "input": given})
+def claude(**arguments):
+    return json.dumps({"type": "tool_use", "id": "t", "name": "computer", "input": arguments})
 
 
 @pytest.mark.parametrize(
@@ -389,8 +389,8 @@ def test_every_dialect_reads_points_in_every_frame_of_l2(frame):
     from utils.coordinates import place_in_frame
 
     size = GRID if frame is Frame.GRID_PIXELS else WH
-    left, top, wide, high = place_in_frame(frame, size)
-    x, y = round(left + 0.25 * wide, 6), round(top + 0.5 * high, 6)
+    area_x, top, wide, high = place_in_frame(frame, size)
+    x, y = round(area_x + 0.25 * wide, 6), round(top + 0.5 * high, 6)
     for dialect, reply in (
         ("actions", f"Action: click({x}, {y})"),
         ("uitars", f"Action: click(point='<point>{x} {y}</point>')"),
@@ -406,8 +406,8 @@ def test_warnings_of_others_are_heard_after_many_replies_were_read_at_once():
     sys.setswitchinterval(1e-5)
     try:
         with warnings.catch_warnings(), ThreadPoolExecutor(4) as pool:
-            found = pool.map(lambda reply: read(dialects.parse_actions, reply), ["done()"] * 1000)
-            assert {*found} == {one("done")}
+            results = pool.map(lambda reply: read(dialects.parse_actions, reply), ["done()"] * 1000)
+            assert {*results} == {one("done")}
             assert warnings.filters == before
     finally:
         sys.setswitchinterval(interval_s)
@@ -554,5 +554,5 @@ def test_every_kind_of_action_can_be_said_in_our_own_words():
     }
     for kind, needed in NEEDS.items():
         action = Action(kind, **{name: values[name] for name in needed})
-        [found] = read(dialects.parse_actions, str(action))
-        assert found.kind == kind
+        [parsed_action] = read(dialects.parse_actions, str(action))
+        assert parsed_action.kind == kind

@@ -37,34 +37,34 @@ def results(*pairs):
     ],
 )
 def test_rate_and_area_by_hand(pairs, budget, rate, area):
-    found = results(*pairs)
-    assert success_rate(found) == rate
-    assert efficiency_area(found, budget) == (None if area is None else pytest.approx(area))
+    episodes = results(*pairs)
+    assert success_rate(episodes) == rate
+    assert efficiency_area(episodes, budget) == (None if area is None else pytest.approx(area))
 
 
 def test_the_area_is_what_interpolation_at_101_points_gives():
     draw = np.random.default_rng(0)
     for count in (1, 2, 7, 60):
-        found = results(*zip(draw.random(count) < 0.5, draw.integers(1, 51, count), strict=True))
-        used = np.cumsum([0, *(each.steps for each in found)]) / (50 * count)
-        solved = np.cumsum([0, *(each.success for each in found)]) / count
+        episodes = results(*zip(draw.random(count) < 0.5, draw.integers(1, 51, count), strict=True))
+        used = np.cumsum([0, *(episode.steps for episode in episodes)]) / (50 * count)
+        solved = np.cumsum([0, *(episode.success for episode in episodes)]) / count
         expected = np.interp(np.linspace(0, 1, 101), used, solved).mean()
-        assert efficiency_area(found, 50) == pytest.approx(expected)
+        assert efficiency_area(episodes, 50) == pytest.approx(expected)
 
 
 def test_the_expected_area_is_the_mean_over_all_orders():
-    found = results((YES, 3), (NO, 10), (YES, 7), (NO, 1), (YES, 10))
+    episodes = results((YES, 3), (NO, 10), (YES, 7), (NO, 1), (YES, 10))
 
     def exact(order):
         """The area under the steps of R."""
         used, area = 0, 0.0
-        for each in order:
-            used += each.steps
-            area += each.success * (1 - used / (10 * len(order)))
+        for episode in order:
+            used += episode.steps
+            area += episode.success * (1 - used / (10 * len(order)))
         return area / len(order)
 
-    orders = [exact(order) for order in itertools.permutations(found)]
-    assert np.mean(expected_areas(found, 10)) == pytest.approx(np.mean(orders))
+    orders = [exact(order) for order in itertools.permutations(episodes)]
+    assert np.mean(expected_areas(episodes, 10)) == pytest.approx(np.mean(orders))
 
 
 def test_a_smaller_budget_cuts_off_what_came_later():
@@ -82,7 +82,10 @@ def test_each_platform_category_and_application_has_its_own_figures():
     ]
     scores = score_episodes(results, [50])["Max step 50"]
     rates = {
-        name: {label: (each["SR"], each["Total num"]) for label, each in scores[name].items()}
+        name: {
+            label: (group_scores["SR"], group_scores["Total num"])
+            for label, group_scores in scores[name].items()
+        }
         for name in ("platform", "category", "app")
     }
     assert rates == {

@@ -25,9 +25,11 @@ def browser():
 def page(tmp_path_factory):
     home = tmp_path_factory.mktemp("film")
     with MockServer(agent) as server:
-        made = Stage(home, server, {"m": api_model(server.url)}, {L3: {"environment": ENVIRONMENT}})
-        assert made.run().code == 0
-        folder = made.folder()
+        stage = Stage(
+            home, server, {"m": api_model(server.url)}, {L3: {"environment": ENVIRONMENT}}
+        )
+        assert stage.run().code == 0
+        folder = stage.folder()
     shutil.rmtree(folder / "screenshots")  # a report is whole by itself
     return folder / "report" / "index.html"
 
@@ -51,10 +53,10 @@ def test_the_point_of_an_action_lies_where_it_was_done(tab):
     assert tab.run(f"{images}.map((e) => e.naturalWidth)") == [320] * 5
     canvas = tab.page.locator("#canvas").bounding_box()
     x, y = middle("red")
-    at = tab.page.eval_on_selector(
+    point_px = tab.page.eval_on_selector(
         "#canvas .point", "e => [e.getBoundingClientRect().x, e.getBoundingClientRect().y]"
     )
-    assert at == pytest.approx(
+    assert point_px == pytest.approx(
         [canvas["x"] + x * canvas["width"], canvas["y"] + y * canvas["height"]], abs=1
     )
 
@@ -76,9 +78,9 @@ def test_keys_go_through_the_steps_and_the_address_links_to_each(tab):
 
 
 def test_episodes_succeed_or_not_and_are_no_hits(browser, page):
-    for address, place in (("#/overview", ".outcome"), ("#/samples", "#count"), (TWO, "#facts")):
+    for address, selector in (("#/overview", ".outcome"), ("#/samples", "#count"), (TWO, "#facts")):
         tab = Tab(browser, page, address=address)
-        text = tab.page.text_content(place)
+        text = tab.page.text_content(selector)
         assert "succeeded" in text and "hit" not in text
         tab.context.close()
 
@@ -99,11 +101,11 @@ def test_the_list_of_episodes_speaks_of_tasks_and_categories(browser, page):
     assert tab.texts("nav a:not([hidden])")[-1] == "Episodes"
     assert tab.text("#count").startswith("4 episodes")
     assert tab.page.title().startswith("Episodes · ")
-    named = "all => all.flatMap((e) => [e.ariaLabel, e.title, e.childElementCount ? '' : e.textContent])"
+    script = "all => all.flatMap((e) => [e.ariaLabel, e.title, e.childElementCount ? '' : e.textContent])"
     words = " ".join(
         filter(
             None,
-            tab.page.eval_on_selector_all("header *, main:not(#view-overview) *, dialog *", named),
+            tab.page.eval_on_selector_all("header *, main:not(#view-overview) *, dialog *", script),
         )
     )
     assert "ample" not in words

@@ -39,9 +39,9 @@ def bench(tmp_path):
     """Makes a bench for a server that answers as `answer` says; keys go to the data of L3."""
     with contextlib.ExitStack() as servers:
 
-        def made(answer=agent, **asked):
+        def made(answer=agent, **settings):
             server = servers.enter_context(MockServer(answer))
-            data = {L3: {"environment": ENVIRONMENT, **asked}}
+            data = {L3: {"environment": ENVIRONMENT, **settings}}
             return Stage(tmp_path, server, {"m": api_model(server.url)}, data)
 
         yield made
@@ -76,33 +76,33 @@ def saying(text):
 
 
 def test_an_agent_that_solves_every_task_gets_them_all(bench):
-    made = bench(max_steps=20, seeds=[0, 1])
-    made.data[L4] = made.data[L3]
-    ran = made.run("--worlds", "2")
+    stage = bench(max_steps=20, seeds=[0, 1])
+    stage.data[L4] = stage.data[L3]
+    ran = stage.run("--worlds", "2")
     assert ran.code == 0, ran.output
     for level in (L3, L4):
-        scores = scores_of(made, level)
+        scores = scores_of(stage, level)
         assert scores["Max step 15"]["SR"] == scores["Max step 20"]["SR"] == 100
         assert (scores["Total num"], scores["Max step 15"]["Mean steps"]) == (8, 1.75)
     assert Boxes.made["opened"] == Boxes.made["closed"] <= 4
     assert "SR 15" in ran.output and "100.00" in ran.output
     assert "queried 8 (8 new)" in ran.output
     assert ran.output.count("no 95 % intervals in the table: under 10 tasks per cell") == 2
-    summary = value_of((made.folder() / "report" / "data" / "summary_0.js").read_text("ascii"))
-    assert [(each["unit"], each["samples"], each["pictures"]) for each in summary["datasets"]] == [
-        ("task", 8, TASKS)
-    ] * 2
+    summary = value_of((stage.folder() / "report" / "data" / "summary_0.js").read_text("ascii"))
+    assert [
+        (entry["unit"], entry["samples"], entry["pictures"]) for entry in summary["datasets"]
+    ] == [("task", 8, TASKS)] * 2
     assert ("Episodes", "16 in 8 tasks") in [
-        (each["name"], each["text"]) for each in summary["facts"]
+        (entry["name"], entry["text"]) for entry in summary["facts"]
     ]
 
 
 def test_each_prompt_has_the_task_and_the_last_three_screens_between_all_replies(bench):
-    made = bench(tasks=["environment/none"], max_steps=5)
+    stage = bench(tasks=["environment/none"], max_steps=5)
     replies = [f"Thought: {word}.\nAction: wait(0)" for word in ("One", "Two", "Three", "Four")]
-    left = iter([*replies, 'Action: fail("no")'])
-    made.server.answer = lambda request: Reply(next(left))
-    requests = made.run().requests
+    replies_left = iter([*replies, 'Action: fail("no")'])
+    stage.server.answer = lambda request: Reply(next(replies_left))
+    requests = stage.run().requests
     assert [len(request.pictures) for request in requests] == [1, 2, 3, 3, 3]
     task, *conversation = requests[-1].text.split("Task: ")[1].splitlines()
     assert task == "Click the purple box."
@@ -116,15 +116,17 @@ def test_each_prompt_has_the_task_and_the_last_three_screens_between_all_replies
 
 
 def test_earlier_screenshots_are_shown_as_many_as_the_config_says(bench):
-    made = bench(tasks=["environment/two"], history_images=1)
-    pictures = [request.pictures for request in made.run().requests]
-    assert [len(each) for each in pictures] == [1, 2, 2]
-    assert [each[0] for each in pictures[1:]] == [each[-1] for each in pictures[:2]]
+    stage = bench(tasks=["environment/two"], history_images=1)
+    pictures = [request.pictures for request in stage.run().requests]
+    assert [len(shown_images) for shown_images in pictures] == [1, 2, 2]
+    assert [shown_images[0] for shown_images in pictures[1:]] == [
+        shown_images[-1] for shown_images in pictures[:2]
+    ]
 
 
 def test_the_number_of_the_step_is_told_on_demand(bench):
-    made = bench(tasks=["environment/two"], max_steps=9, tell_steps=True)
-    texts = [request.text for request in made.run().requests]
+    stage = bench(tasks=["environment/two"], max_steps=9, tell_steps=True)
+    texts = [request.text for request in stage.run().requests]
     assert [text.splitlines()[-1] for text in texts] == [
         f"This is step {number} of at most 9." for number in (1, 2, 3)
     ]
@@ -137,32 +139,32 @@ Action: wait(0)
 Action: open_app("Mail")
 Action: click(0.5, 0.2)
 Action: done()"""
-    left = iter([reply, "Action: click(0.5, 0.2)", "Action: done()"])
-    made = bench(lambda request: Reply(next(left)), tasks=["environment/two"])
-    ran = made.run()
+    replies_left = iter([reply, "Action: click(0.5, 0.2)", "Action: done()"])
+    stage = bench(lambda request: Reply(next(replies_left)), tasks=["environment/two"])
+    ran = stage.run()
     notes = """wait(0): The screen did not change.
 open_app("Mail"): There is no application Mail
 click(0.500, 0.200): Not done, because the action before it failed.
 done(): Not done, because the action before it failed."""
     assert ran.requests[1].text.endswith(f"{reply}\n{notes}")
-    came = episodes_of(made)["two"]["returned"]
-    assert (came["success"], came["ended"], came["steps"]) == (True, "done", 3)
-    assert [len(step["actions"]) for step in came["trajectory"]] == [3, 1, 1]
-    [row] = made.sheet(L3, "_result")
+    episode = episodes_of(stage)["two"]["returned"]
+    assert (episode["success"], episode["ended"], episode["steps"]) == (True, "done", 3)
+    assert [len(step["actions"]) for step in episode["trajectory"]] == [3, 1, 1]
+    [row] = stage.sheet(L3, "_result")
     assert (row["steps"], row["action_count"]) == (3, 5)
 
 
-@pytest.mark.parametrize(("most", "steps"), [(10, 1), (11, 2), (20, 2), (30, 3), (1000, 5)])
-def test_an_episode_is_over_when_it_has_used_its_tokens(bench, most, steps):
-    made = bench(saying("Action: wait(0)"), tasks=["environment/one"], max_steps=5)
-    made.data[L3]["max_tokens_per_episode"] = most  # a request and its reply have 10
-    assert made.run().code == 0
-    came = episodes_of(made)["one"]["returned"]
-    assert (came["ended"], came["steps"]) == ("budget", steps)
+@pytest.mark.parametrize(("max_tokens", "steps"), [(10, 1), (11, 2), (20, 2), (30, 3), (1000, 5)])
+def test_an_episode_is_over_when_it_has_used_its_tokens(bench, max_tokens, steps):
+    stage = bench(saying("Action: wait(0)"), tasks=["environment/one"], max_steps=5)
+    stage.data[L3]["max_tokens_per_episode"] = max_tokens  # a request and its reply have 10
+    assert stage.run().code == 0
+    episode = episodes_of(stage)["one"]["returned"]
+    assert (episode["ended"], episode["steps"]) == ("budget", steps)
 
 
 @pytest.mark.parametrize(
-    ("reply", "task", "ended", "steps", "hit"),
+    ("reply", "task", "end_reason", "steps", "hit"),
     [
         ("Action: done()", "one", "done", 1, False),
         ("Action: done()", "none", "done", 1, False),
@@ -179,20 +181,20 @@ def test_an_episode_is_over_when_it_has_used_its_tokens(bench, most, steps):
         ("Action: click(0.2, 0.2); click(0.5, 0.2); done()", "one", "done", 1, False),  # too much
     ],
 )
-def test_how_an_episode_ends(bench, reply, task, ended, steps, hit):
-    made = bench(saying(reply), tasks=[f"environment/{task}"], max_steps=5)
-    assert made.run().code == 0
-    came = episodes_of(made)[task]["returned"]
-    assert (came["ended"], came["steps"], came["success"]) == (ended, steps, hit)
-    assert scores_of(made)["Max step 5"]["SR"] == 100 * hit
+def test_how_an_episode_ends(bench, reply, task, end_reason, steps, hit):
+    stage = bench(saying(reply), tasks=[f"environment/{task}"], max_steps=5)
+    assert stage.run().code == 0
+    episode = episodes_of(stage)[task]["returned"]
+    assert (episode["ended"], episode["steps"], episode["success"]) == (end_reason, steps, hit)
+    assert scores_of(stage)["Max step 5"]["SR"] == 100 * hit
 
 
 def test_a_reply_without_an_action_is_told_so(bench):
     replies = iter(
         ["Let me think.", "Action: tap(0.2, 0.2)", 'Action: open_app("Mail")', "Action: done()"]
     )
-    made = bench(lambda request: Reply(next(replies)), tasks=["environment/one"])
-    conversation = made.run().requests[-1].text.partition("Task: ")[2]
+    stage = bench(lambda request: Reply(next(replies)), tasks=["environment/one"])
+    conversation = stage.run().requests[-1].text.partition("Task: ")[2]
     assert conversation.splitlines()[2:] == [
         "Let me think.",
         "No action could be read in this reply",
@@ -204,20 +206,20 @@ def test_a_reply_without_an_action_is_told_so(bench):
 
 
 def test_the_log_keeps_every_turn_and_the_episode_what_was_seen_and_done(bench):
-    made = bench(tasks=["environment/two"])
-    made.run()
-    log = made.folder() / f"m_{L3}.jsonl"
+    stage = bench(tasks=["environment/two"])
+    stage.run()
+    log = stage.folder() / f"m_{L3}.jsonl"
     assert [record["raw"].split("Action: ")[1] for record in answer_records(log)] == [
         "click(0.200, 0.200)",
         "click(0.500, 0.200)",
         "done()",
     ]
-    came = episodes_of(made)["two"]["returned"]
-    assert came["trajectory"][0]["actions"] == [{"kind": "click", "point": [0.2, 0.2]}]
-    assert came["checks"] == [[True, "clicked: ['red', 'green']"]]
-    shots = {step["image_path"] for step in came["trajectory"]} | {came["last_image"]}
-    assert {path.name for path in (made.folder() / "screenshots").iterdir()} == shots
-    [row] = made.sheet(L3, "_result")
+    episode = episodes_of(stage)["two"]["returned"]
+    assert episode["trajectory"][0]["actions"] == [{"kind": "click", "point": [0.2, 0.2]}]
+    assert episode["checks"] == [[True, "clicked: ['red', 'green']"]]
+    shots = {step["image_path"] for step in episode["trajectory"]} | {episode["last_image"]}
+    assert {path.name for path in (stage.folder() / "screenshots").iterdir()} == shots
+    [row] = stage.sheet(L3, "_result")
     assert (row["task_id"], row["success"], row["steps"], row["checks"]) == (
         "environment/two",
         1,
@@ -230,21 +232,21 @@ def test_the_log_keeps_every_turn_and_the_episode_what_was_seen_and_done(bench):
 
 
 @pytest.mark.parametrize(
-    ("asked", "tasks"),
+    ("settings", "tasks"),
     [
         ({}, {"one", "two", "count", "none"}),
         ({"platforms": ["os_android"]}, {"two"}),
         ({"tasks": ["environment/o*", "*none"]}, {"one", "none"}),
     ],
 )
-def test_the_config_says_which_tasks(bench, asked, tasks):
-    made = bench(**asked)
-    assert made.run().code == 0
-    assert set(episodes_of(made)) == tasks
+def test_the_config_says_which_tasks(bench, settings, tasks):
+    stage = bench(**settings)
+    assert stage.run().code == 0
+    assert set(episodes_of(stage)) == tasks
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("settings", "why"),
     [
         (
             {"tasks": ["environment/on"]},
@@ -253,9 +255,9 @@ def test_the_config_says_which_tasks(bench, asked, tasks):
         ({"tasks": ["*two"], "platforms": ["os_web"]}, "no task matches all of its keys"),
     ],
 )
-def test_tasks_that_do_not_exist_stop_the_run(bench, asked, why):
-    made = bench(**asked)
-    ran = made.run()
+def test_tasks_that_do_not_exist_stop_the_run(bench, settings, why):
+    stage = bench(**settings)
+    ran = stage.run()
     assert (ran.code, ran.requests) == (2, [])
     assert f"data.{L3}" in ran.output and why in ran.output
 
@@ -308,19 +310,19 @@ def test_a_ping_reads_actions_as_the_config_says(bench):
 
 
 def test_replies_of_a_computer_tool_under_another_parser_name_its_own(bench):
-    made = bench(saying(TOOL))
-    ran = made.run()
+    stage = bench(saying(TOOL))
+    ran = stage.run()
     assert f"{USE_IT} {TASKS} of them" in ran.output
-    analysis = json.loads((made.folder() / f"m_{L3}_analysis.json").read_text())
+    analysis = json.loads((stage.folder() / f"m_{L3}_analysis.json").read_text())
     [finding] = findings_of("replies", analysis["replies"])
     assert COMPUTER_USE in finding.text
 
 
 def test_a_check_says_once_that_a_prompt_function_fails(bench):
-    made = bench()
-    module(made, "def prompt(line, dataset):\n    return line['no_such_key']\n")
-    made.model["m"]["custom_prompt"] = {L3: "mine.prompt"}
-    ran = made.run("--check", "--worlds", "1")
+    stage = bench()
+    module(stage, "def prompt(line, dataset):\n    return line['no_such_key']\n")
+    stage.model["m"]["custom_prompt"] = {L3: "mine.prompt"}
+    ran = stage.run("--check", "--worlds", "1")
     assert (ran.code, ran.requests) == (2, [])
     what = "index 0 on environment/one: prompt function raised KeyError: 'no_such_key'"
     assert ran.output.count(what) == 1
@@ -336,54 +338,54 @@ def test_what_a_world_misses_is_said_before_anything_runs(bench, monkeypatch):
 
 
 def test_finished_episodes_are_not_played_again_unless_what_decides_them_changes(bench):
-    made = bench()
-    assert len(made.run("--limit", "2").requests) < STEPS
-    first = len(made.server.requests)
-    assert first + len(made.run().requests) == STEPS
-    assert made.run().requests == []
-    assert made.run("--mode", "eval").code == 0
-    made.data[L3]["max_steps"] = 40
-    assert len(made.run().requests) == STEPS
-    made.model["m"]["kwargs"] = {"system_prompt": "Act."}
-    assert len(made.run().requests) == STEPS
-    assert len(made.run("--fresh").requests) == STEPS
+    stage = bench()
+    assert len(stage.run("--limit", "2").requests) < STEPS
+    first = len(stage.server.requests)
+    assert first + len(stage.run().requests) == STEPS
+    assert stage.run().requests == []
+    assert stage.run("--mode", "eval").code == 0
+    stage.data[L3]["max_steps"] = 40
+    assert len(stage.run().requests) == STEPS
+    stage.model["m"]["kwargs"] = {"system_prompt": "Act."}
+    assert len(stage.run().requests) == STEPS
+    assert len(stage.run("--fresh").requests) == STEPS
 
 
 def test_a_world_that_crashes_costs_one_try_and_twice_is_a_failure_of_the_world(bench):
     Boxes.fails = staticmethod(lambda task, attempt: task.endswith("/one") and attempt == 1)
-    made = bench()
-    assert made.run().code == 0
-    assert scores_of(made)["Max step 50"]["SR"] == 100
+    stage = bench()
+    assert stage.run().code == 0
+    assert scores_of(stage)["Max step 50"]["SR"] == 100
     Boxes.fails = staticmethod(lambda task, attempt: task.endswith("/one"))
-    ran = made.run("--fresh")
+    ran = stage.run("--fresh")
     assert ran.code == 1
     assert "1 x world: step: RuntimeError: the page crashed" in ran.output
-    assert scores_of(made)["Max step 50"]["Correct num"] == TASKS - 1
-    assert episodes_of(made)["one"]["status"] == "failed"
+    assert scores_of(stage)["Max step 50"]["Correct num"] == TASKS - 1
+    assert episodes_of(stage)["one"]["status"] == "failed"
 
 
 def test_a_world_that_fails_twice_by_an_action_ends_the_episode_as_a_miss(bench, monkeypatch):
     failure = WorldError("the page hangs", "", by_action=True)
     monkeypatch.setattr(Boxes, "failure", failure)
     Boxes.fails = staticmethod(lambda task, attempt: task.endswith("/one"))
-    made = bench()
-    ran = made.run()
+    stage = bench()
+    ran = stage.run()
     assert ran.code == 0
-    assert scores_of(made)["Max step 50"]["Correct num"] == TASKS - 1
-    record = episodes_of(made)["one"]
+    assert scores_of(stage)["Max step 50"]["Correct num"] == TASKS - 1
+    record = episodes_of(stage)["one"]
     returned = record["returned"]
     assert (record["status"], returned["ended"], returned["success"]) == ("ok", "crash", False)
     assert returned["trajectory"][-1]["note"].startswith("The world failed by this: ")
-    assert made.run().requests == []  # and it is over for good
+    assert stage.run().requests == []  # and it is over for good
 
 
 def test_a_world_that_fails_by_an_action_once_is_played_again(bench, monkeypatch):
     failure = WorldError("the page hangs", "", by_action=True)
     monkeypatch.setattr(Boxes, "failure", failure)
     Boxes.fails = staticmethod(lambda task, attempt: task.endswith("/one") and attempt == 1)
-    made = bench()
-    assert made.run().code == 0
-    assert scores_of(made)["Max step 50"]["SR"] == 100
+    stage = bench()
+    assert stage.run().code == 0
+    assert scores_of(stage)["Max step 50"]["SR"] == 100
 
 
 # -- the user's functions -------------------------------------------------------------------------
@@ -404,23 +406,23 @@ def test_points_count_in_the_screen_whatever_images_the_prompt_shows_beside_it(
 ):
     Image.new("RGB", (1280, 400), "white").save(tmp_path / "example.png")
     click = {"action": "left_click", "coordinate": [64, 36]}  # of 320x180: a fifth of both
-    made = bench(
+    stage = bench(
         saying(json.dumps(click)),
         tasks=["environment/one"],
         max_steps=2,
         parse_function="benchmarks.worlds.dialects.parse_computer_use",
     )
     example = repr(str(tmp_path / "example.png"))
-    module(made, WITH_AN_EXAMPLE.format(order=order.replace("EXAMPLE", example)))
-    made.model["m"]["custom_prompt"] = {L3: "mine.prompt"}
-    ran = made.run()
+    module(stage, WITH_AN_EXAMPLE.format(order=order.replace("EXAMPLE", example)))
+    stage.model["m"]["custom_prompt"] = {L3: "mine.prompt"}
+    ran = stage.run()
     assert [len(request.pictures) for request in ran.requests] == [2, 2]
-    steps = episodes_of(made)["one"]["returned"]["trajectory"]
+    steps = episodes_of(stage)["one"]["returned"]["trajectory"]
     assert [step["actions"][0]["point"] for step in steps] == [[0.2, 0.2]] * 2
-    answers = answer_records(made.folder() / f"m_{L3}.jsonl")
+    answers = answer_records(stage.folder() / f"m_{L3}.jsonl")
     sent = {"file": list(WH), "sent": list(WH), "seen": None}
     assert [answer["sizes"] for answer in answers] == [sent] * 2
-    assert sorted(each["sent"] for each in answers[0]["image_sizes"]) == [list(WH), [1280, 400]]
+    assert sorted(sizes["sent"] for sizes in answers[0]["image_sizes"]) == [list(WH), [1280, 400]]
 
 
 FOUR = """
@@ -448,37 +450,37 @@ def parse(response, meta):
 
 
 def test_the_four_functions_of_a_model_drive_an_episode(bench):
-    made = bench(parse_function="mine.parse")
-    module(made, FOUR)
-    made.model["m"] |= {"custom_prompt": {L3: "mine.prompt"}, "postprocess_function": "mine.post"}
-    ran = made.run()
+    stage = bench(parse_function="mine.parse")
+    module(stage, FOUR)
+    stage.model["m"] |= {"custom_prompt": {L3: "mine.prompt"}, "postprocess_function": "mine.post"}
+    ran = stage.run()
     assert ran.code == 0, ran.output
-    assert scores_of(made)["Max step 50"]["SR"] == 100
+    assert scores_of(stage)["Max step 50"]["SR"] == 100
     [last] = [
         request for request in ran.requests if "then" in request.text and "2. done" in request.text
     ]
     roles = [message["role"] for message in last.body["messages"]]
-    module(made, FOUR.replace("numbers}", "numbers }  # laid out anew"))
-    assert made.run().requests == []
-    module(made, FOUR.replace('"text": values', '"text": "3" or values'))
-    assert len(made.run().requests) == STEPS  # what reads replies decides how an episode goes
+    module(stage, FOUR.replace("numbers}", "numbers }  # laid out anew"))
+    assert stage.run().requests == []
+    module(stage, FOUR.replace('"text": values', '"text": "3" or values'))
+    assert len(stage.run().requests) == STEPS  # what reads replies decides how an episode goes
     assert roles == ["assistant", "assistant", "user"]  # two replies, then what the user says
 
 
 def test_a_parse_function_that_raises_leaves_replies_unread_and_is_shown(bench):
-    made = bench(parse_function="mine.parse", tasks=["environment/one"])
-    module(made, "def parse(response, meta):\n    return meta['nothing']\n")
-    ran = made.run()
+    stage = bench(parse_function="mine.parse", tasks=["environment/one"])
+    module(stage, "def parse(response, meta):\n    return meta['nothing']\n")
+    ran = stage.run()
     assert ran.code == 1
     assert "1 x parse function raised KeyError: 'nothing' (mine.py, line 2)" in ran.output
-    assert episodes_of(made)["one"]["returned"]["ended"] == "unread"
+    assert episodes_of(stage)["one"]["returned"]["ended"] == "unread"
 
 
 def test_a_prompt_function_that_raises_fails_its_episode(bench):
-    made = bench(tasks=["environment/one"])
-    module(made, "def prompt(line, dataset):\n    return line['nothing']\n")
-    made.model["m"]["custom_prompt"] = {L3: "mine.prompt"}
-    ran = made.run()
+    stage = bench(tasks=["environment/one"])
+    module(stage, "def prompt(line, dataset):\n    return line['nothing']\n")
+    stage.model["m"]["custom_prompt"] = {L3: "mine.prompt"}
+    ran = stage.run()
     assert (ran.code, ran.requests) == (1, [])
     assert "1 x prompt function raised KeyError: 'nothing' (mine.py, line 2)" in ran.output
 
@@ -492,56 +494,56 @@ def test_a_prompt_function_that_raises_fails_its_episode(bench):
     ],
 )
 def test_a_dialect_is_named_in_the_config(bench, dialect, reply):
-    made = bench(
+    stage = bench(
         saying(reply),
         tasks=["environment/one"],
         max_steps=1,
         parse_function=f"benchmarks.worlds.dialects.parse_{dialect}",
     )
-    assert made.run().code == 0
-    assert episodes_of(made)["one"]["returned"]["success"]
+    assert stage.run().code == 0
+    assert episodes_of(stage)["one"]["returned"]["success"]
 
 
 def test_pixels_of_a_smaller_image_count_in_what_was_sent(bench):
-    made = bench(
+    stage = bench(
         saying('{"action": "left_click", "coordinate": [32, 18]}'),
         tasks=["environment/one"],
         max_steps=1,
         parse_function="benchmarks.worlds.dialects.parse_computer_use",
     )
-    made.model["m"]["kwargs"] = {"img_size": 160}
-    assert made.run().code == 0
-    assert episodes_of(made)["one"]["returned"]["success"]
+    stage.model["m"]["kwargs"] = {"img_size": 160}
+    assert stage.run().code == 0
+    assert episodes_of(stage)["one"]["returned"]["success"]
 
 
 def test_two_models_are_compared_episode_by_episode(bench):
-    made = bench(
+    stage = bench(
         lambda request: Reply(
             "Action: done()" if "weak" in str(request.body["model"]) else solve(request.text)
         )
     )
-    weak = made.model["m"] | {"model_path": made.model["m"]["model_path"].replace("mock", "weak")}
-    made.model["n"] = weak
-    ran = made.run()
+    weak = stage.model["m"] | {"model_path": stage.model["m"]["model_path"].replace("mock", "weak")}
+    stage.model["n"] = weak
+    ran = stage.run()
     assert ran.code == 0, ran.output
     table = ran.output.rpartition("\n\n")[2]
     assert re.search(r"SR 50", ran.output) and table
     assert "GUITaskAutomation · SR and EQA in %, 95 % interval below" in ran.output
-    found = compare(read_runs([made.folder(model="m"), made.folder(model="n")]))
-    flips = {row["text"]: row for row in csv.DictReader(io.StringIO(flips_csv(found)))}
+    comparison = compare(read_runs([stage.folder(model="m"), stage.folder(model="n")]))
+    flips = {row["text"]: row for row in csv.DictReader(io.StringIO(flips_csv(comparison)))}
     two = flips["Click the red box, then the green box."]
     assert (two["right"], two["truth"]) == ("m", "clicked: ['red', 'green']")
     assert (two["baseline_read_as"], two["run_read_as"]) == (
         "done after 3 steps",
         "done after 1 step",
     )
-    text = as_text(found, flips=TASKS)
+    text = as_text(comparison, flips=TASKS)
     assert "right: clicked: ['red', 'green']" in text
     assert " sample" not in text.partition("A difference is B minus A")[0]
     # Categories are many: their tests are corrected for each other, and no official figures.
-    [pair] = found.pairs
-    assert [each.group for each in pair.headline] == ["overall"]
-    assert [each.group for each in pair.subgroups] == [
+    [pair] = comparison.pairs
+    assert [difference.group for difference in pair.headline] == ["overall"]
+    assert [difference.group for difference in pair.subgroups] == [
         "os_android",
         "os_web",
         "update",
@@ -551,26 +553,26 @@ def test_two_models_are_compared_episode_by_episode(bench):
 
 
 def test_an_episode_that_failed_in_one_run_has_truth_and_screen_of_the_other(bench, tmp_path):
-    made = bench(tasks=["environment/one"])
-    assert made.run().code == 0
-    made.model = {"n": made.model["m"]}
+    stage = bench(tasks=["environment/one"])
+    assert stage.run().code == 0
+    stage.model = {"n": stage.model["m"]}
     Boxes.fails = staticmethod(lambda task, attempt: True)
-    assert made.run().code == 1
-    found = compare(read_runs([made.folder(), made.folder(model="n")]))
-    [row] = csv.DictReader(io.StringIO(flips_csv(found)))
+    assert stage.run().code == 1
+    comparison = compare(read_runs([stage.folder(), stage.folder(model="n")]))
+    [row] = csv.DictReader(io.StringIO(flips_csv(comparison)))
     assert (row["right"], row["truth"]) == ("m", "clicked: ['red']")
-    data = write_page(found, tmp_path / "page").parent / "comparison_files" / "data"
+    data = write_page(comparison, tmp_path / "page").parent / "comparison_files" / "data"
     [picture] = value_of((data / "summary_0.js").read_text("ascii"))["pictures"]
     assert picture["view"].startswith("../out/m/")
     assert value_of((data / "details0_0.js").read_text("ascii"))[0]["screen"] == "A"
 
 
 def test_published_rows_stand_below_those_of_a_run_and_are_never_comparable(bench):
-    made = bench(tasks=["environment/one"])
-    assert made.run().code == 0
+    stage = bench(tasks=["environment/one"])
+    assert stage.run().code == 0
     published = {"source": "a paper", L3: {"SR 50": {"Model P": {"os_web": 12.5, "Overall": 10.0}}}}
-    found = read_runs([made.folder()])
-    official, *boards = boards_of(found, published)
+    runs = read_runs([stage.folder()])
+    official, *boards = boards_of(runs, published)
     [by_platform] = [board for board in boards if board.split == "SR 50"]
     for board, cells in (
         (official, {"SR 50": 10.0}),
@@ -587,13 +589,13 @@ def test_published_rows_stand_below_those_of_a_run_and_are_never_comparable(benc
         "EQA 50",
         "EQA* 50",
     ]
-    assert "NOT COMPARABLE" in notes_of(found, published)[-1]
+    assert "NOT COMPARABLE" in notes_of(runs, published)[-1]
 
 
 def test_a_run_of_other_steps_has_their_figures_as_its_headline(bench):
-    made = bench(max_steps=12)
-    assert made.run().code == 0
-    summary = (made.folder() / "report" / "data" / "summary_0.js").read_text("utf-8")
+    stage = bench(max_steps=12)
+    assert stage.run().code == 0
+    summary = (stage.folder() / "report" / "data" / "summary_0.js").read_text("utf-8")
     assert '"name":"SR 12"' in summary
 
 
@@ -603,32 +605,35 @@ def test_the_uitars_example_drives_both_levels_in_its_own_words(bench):
     grid = model_grid_wh({"image_size": list(WH)})
 
     def answer(request):
-        said = solve(
+        reply_text = solve(
             request.text.replace("## User Instruction\n", "Task: ")
             + "\n1. " * sum(m["role"] == "assistant" for m in request.body["messages"])
         )
-        numbers = re.search(r"click\((.*), (.*)\)", said)
+        numbers = re.search(r"click\((.*), (.*)\)", reply_text)
         if numbers:
             x, y = (
-                round(float(each) * side) for each, side in zip(numbers.groups(), grid, strict=True)
+                round(float(fraction) * side)
+                for fraction, side in zip(numbers.groups(), grid, strict=True)
             )
-            said = f"Thought: a box.\nAction: click(point='<point>{x} {y}</point>')"
-        said = said.replace('answer("3")', "finished(content='3')").replace(
+            reply_text = f"Thought: a box.\nAction: click(point='<point>{x} {y}</point>')"
+        reply_text = reply_text.replace('answer("3")', "finished(content='3')").replace(
             "done()", "finished(content='')"
         )
-        return Reply(re.sub(r'fail\("(.*)"\)', "call_user()", said))
+        return Reply(re.sub(r'fail\("(.*)"\)', "call_user()", reply_text))
 
-    made = bench(answer, parse_function="benchmarks.worlds.dialects.parse_uitars")
-    made.data[L4] = made.data[L3]
+    stage = bench(answer, parse_function="benchmarks.worlds.dialects.parse_uitars")
+    stage.data[L4] = stage.data[L3]
     prompt = "models.api_uitars.build_agent_prompt"
-    made.model["m"] |= {
+    stage.model["m"] |= {
         "custom_prompt": {L3: prompt, L4: prompt},
         "kwargs": {"system_prompt": "model_default"},
     }
-    ran = made.run()
+    ran = stage.run()
     assert ran.code == 0, ran.output
     assert (
-        scores_of(made, L3)["Max step 50"]["SR"] == scores_of(made, L4)["Max step 50"]["SR"] == 100
+        scores_of(stage, L3)["Max step 50"]["SR"]
+        == scores_of(stage, L4)["Max step 50"]["SR"]
+        == 100
     )
     for words in ("open_app(", "hotkey("):  # phones and computers have prompts of their own
         texts = [request.text for request in ran.requests if words in request.text]

@@ -98,9 +98,9 @@ def scripts(tmp_path_factory):
     need_browser()
     world = suite.open_world(tmp_path_factory.mktemp("shots"))
     chosen = [task for task in tasks("L4", [0]) if task["id"] in TASKS]
-    made = {task["goal"]: script_of(world, task) for task in chosen}
+    scripts_by_goal = {task["goal"]: script_of(world, task) for task in chosen}
     world.close()
-    return made
+    return scripts_by_goal
 
 
 def agent(scripts, *, has_memory):
@@ -112,14 +112,14 @@ def agent(scripts, *, has_memory):
         script = scripts[goal]
         action = script.actions[steps[goal]]
         steps[goal] += 1
-        shown = script.figures if request.pictures[-1] == script.shown_on else []
-        thought = "".join(f" <{number}: {text!r}>" for number, text in enumerate(shown))
-        known = dict(enumerate(shown))
+        figures = script.figures if request.pictures[-1] == script.shown_on else []
+        thought = "".join(f" <{number}: {text!r}>" for number, text in enumerate(figures))
+        remembered = dict(enumerate(figures))
         if has_memory:
             notes = re.findall(r" <(\d+): '(.*?)'>", request.text)
-            known |= {int(number): text.replace("\\n", "\n") for number, text in notes}
+            remembered |= {int(number): text.replace("\\n", "\n") for number, text in notes}
         if action.text in script.figures and action.kind == "type":
-            action = Action("type", text=known.get(script.figures.index(action.text), "0"))
+            action = Action("type", text=remembered.get(script.figures.index(action.text), "0"))
         return Reply(f"Thought: as planned.{thought}\nAction: {action}")
 
     return answer
@@ -135,9 +135,9 @@ def test_who_forgets_a_figure_fails_and_who_has_said_it_succeeds(tmp_path, scrip
         ran = stage.run("--worlds", "2")
     assert ran.code == 0, ran.output
     records = read_log_lines(stage.folder() / f"m_{L4}.jsonl")
-    came = {
+    outcomes = {
         record["line"]["task_id"]: record["returned"]["success"]
         for record in records
         if record["kind"] == "episode"
     }
-    assert came == {f"office/{task}": has_memory for task in TASKS}
+    assert outcomes == {f"office/{task}": has_memory for task in TASKS}

@@ -20,22 +20,22 @@ L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
 
 def known_answers(level):
     """What can be known without looking: plain answers, and what cannot be done, by goal."""
-    found = {}
+    answers_by_goal = {}
     for task in tasks(level, [0]):
         if not task.get("feasible", True):
-            found[task["goal"]] = 'fail("it cannot be done")'
+            answers_by_goal[task["goal"]] = 'fail("it cannot be done")'
         elif isinstance(task.get("answer"), str) and not task["expect"]:
-            found[task["goal"]] = f'answer("{task["answer"]}")'
-    return found
+            answers_by_goal[task["goal"]] = f'answer("{task["answer"]}")'
+    return answers_by_goal
 
 
 @pytest.fixture
 def run_of(tmp_path):
     need_browser()
 
-    def run(level, answer, *arguments, **asked):
+    def run(level, answer, *arguments, **settings):
         with MockServer(answer) as server:
-            data = {level: {"tasks": ["office/*"], "max_steps": 4, **asked}}
+            data = {level: {"tasks": ["office/*"], "max_steps": 4, **settings}}
             bench = Stage(tmp_path, server, {"m": api_model(server.url)}, data)
             ran = bench.run(*arguments)
             assert ran.code == 0, ran.output
@@ -52,18 +52,22 @@ def run_of(tmp_path):
 
 @pytest.mark.parametrize("level", [L3, L4])
 def test_who_knows_the_answer_is_right_and_who_is_done_at_once_is_not(run_of, level):
-    known = known_answers({L3: "L3", L4: "L4"}[level])
-    wanted = [
-        task["id"] for task in tasks({L3: "L3", L4: "L4"}[level], [0]) if task["goal"] in known
+    answers_by_goal = known_answers({L3: "L3", L4: "L4"}[level])
+    task_ids = [
+        task["id"]
+        for task in tasks({L3: "L3", L4: "L4"}[level], [0])
+        if task["goal"] in answers_by_goal
     ][:4]
 
     def answer(request):
         goal = re.search(r"Task: (.*)", request.text)[1]
-        return Reply(f"Action: {known[goal]}")
+        return Reply(f"Action: {answers_by_goal[goal]}")
 
-    chosen = [f"office/{task}" for task in wanted]
+    chosen = [f"office/{task}" for task in task_ids]
     scores, episodes, _ = run_of(level, answer, "--worlds", "2", tasks=chosen)
-    assert scores["Max step 4"]["SR"] == 100, [each["returned"]["checks"] for each in episodes]
+    assert scores["Max step 4"]["SR"] == 100, [
+        episode["returned"]["checks"] for episode in episodes
+    ]
     done = run_of(level, lambda request: Reply("Action: done()"), "--fresh", tasks=chosen)[0]
     assert done["Max step 4"]["SR"] == 0
 
@@ -81,10 +85,10 @@ def test_screens_change_with_what_is_done_and_two_runs_see_the_same(run_of):
 
     def seen():
         episodes = run_of(L3, answer, "--limit", "4", "--fresh", "--worlds", "2")[1]
-        newest = {each["key"]: each["returned"] for each in episodes}
+        newest = {episode["key"]: episode["returned"] for episode in episodes}
         return {
-            key: ([step["image_path"] for step in each["trajectory"]], each["checks"])
-            for key, each in newest.items()
+            key: ([step["image_path"] for step in episode["trajectory"]], episode["checks"])
+            for key, episode in newest.items()
         }
 
     first = seen()
@@ -103,23 +107,23 @@ def walk(tmp_path):
     At each request `happens` is told how many requests there were for the same step of this task.
     """
     need_browser()
-    known = list(known_answers("L3").items())
-    asked = []
+    answers = list(known_answers("L3").items())
+    request_keys = []
 
     def made(count, happens):
         def answer(request):
             goal = re.search(r"Task: (.*)", request.text)[1]
             step = 1 + len(re.findall(r"^Action: \w+\(", request.text, re.MULTILINE))
-            asked.append((goals.index(goal), int(step)))
-            happens(*asked[-1], asked.count(asked[-1]))
-            said = ['open_app("Mail")', "scroll(0.5, 0.5)", known[asked[-1][0]][1]]
-            return Reply(f"Action: {said[int(step) - 1]}")
+            request_keys.append((goals.index(goal), int(step)))
+            happens(*request_keys[-1], request_keys.count(request_keys[-1]))
+            actions = ['open_app("Mail")', "scroll(0.5, 0.5)", answers[request_keys[-1][0]][1]]
+            return Reply(f"Action: {actions[int(step) - 1]}")
 
-        goals = [goal for goal, _ in known[:count]]
+        goals = [goal for goal, _ in answers[:count]]
         ids = [f"office/{task['id']}" for task in tasks("L3", [0]) if task["goal"] in goals]
         server = servers.enter_context(MockServer(answer))
         data = {L3: {"tasks": ids, "max_steps": 4}}
-        return Stage(tmp_path, server, {"m": api_model(server.url)}, data), asked
+        return Stage(tmp_path, server, {"m": api_model(server.url)}, data), request_keys
 
     with contextlib.ExitStack() as servers:
         yield made
@@ -135,18 +139,24 @@ def kill_browser():
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # one of those that come and go
             line = process.cmdline()
-            if "--headless" in line and not any(each.startswith("--type=") for each in line):
+            if "--headless" in line and not any(
+                argument.startswith("--type=") for argument in line
+            ):
                 process.kill()
 
 
-@pytest.mark.parametrize(("deaths", "asked"), [(1, [1, 2, 1, 2, 3]), (2, [1, 2, 1, 2])])
-def test_a_killed_browser_costs_one_try_and_twice_fails_the_world(walk, deaths, asked):
-    bench, came = walk(1, lambda task, step, time: step == 2 and time <= deaths and kill_browser())
+@pytest.mark.parametrize(("deaths", "request_count"), [(1, [1, 2, 1, 2, 3]), (2, [1, 2, 1, 2])])
+def test_a_killed_browser_costs_one_try_and_twice_fails_the_world(walk, deaths, request_count):
+    bench, outcome = walk(
+        1, lambda task, step, time: step == 2 and time <= deaths and kill_browser()
+    )
     first = bench.run("--worlds", "1")
-    assert (first.code, [step for _, step in came]) == (deaths - 1, asked), first.output
+    assert (first.code, [step for _, step in outcome]) == (deaths - 1, request_count), first.output
     assert ("1 x world: step: WorldError: " in first.output) is (deaths == 2)
     assert [right_of(bench), bench.run().code, right_of(bench)] == [2 - deaths, 0, 1]
-    assert len(came) == len(asked) + 3 * (deaths - 1)  # a failure of the world is played again
+    assert len(outcome) == len(request_count) + 3 * (
+        deaths - 1
+    )  # a failure of the world is played again
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
@@ -158,7 +168,7 @@ def test_a_stopped_run_leaves_no_process_and_plays_on_with_what_is_missing(walk,
             reached.set()
             stopped.wait(120)
 
-    bench, came = walk(3, hold)
+    bench, outcome = walk(3, hold)
     process = bench.start("--worlds", "1")
     assert reached.wait(120)
     started = psutil.Process(process.pid).children(recursive=True)
@@ -171,7 +181,7 @@ def test_a_stopped_run_leaves_no_process_and_plays_on_with_what_is_missing(walk,
     process.communicate(timeout=120)
     assert len(started) > 3 and psutil.wait_procs(started, timeout=120)[1] == []
     assert process.returncode == {signal.SIGKILL: -9, signal.SIGINT: 130}[how]
-    came.clear()
+    outcome.clear()
     assert bench.run("--worlds", "1").code == 0
-    assert came == [(task, step) for task in (1, 2) for step in (1, 2, 3)]
+    assert outcome == [(task, step) for task in (1, 2) for step in (1, 2, 3)]
     assert right_of(bench) == 3

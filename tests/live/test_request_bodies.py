@@ -78,12 +78,12 @@ def said(words):
 
 def user(*parts):
     """What the user says: texts, and screens by their number."""
-    shown = ({"type": "image_url", "image_url": {"url": part}} for part in parts)
+    image_parts = ({"type": "image_url", "image_url": {"url": part}} for part in parts)
     return {
         "role": "user",
         "content": [
-            text(part) if isinstance(part, str) else each
-            for part, each in zip(parts, shown, strict=True)
+            text(part) if isinstance(part, str) else image_part
+            for part, image_part in zip(parts, image_parts, strict=True)
         ],
     }
 
@@ -107,13 +107,13 @@ UITARS = [
 
 def bodies_of(home, level, replies, parse_function="parse_uitars", **model):
     """Each request's body with the number of a screen in place of its bytes; the first ones."""
-    left = iter(replies)
-    with MockServer(lambda request: Reply(next(left))) as server:
+    replies_left = iter(replies)
+    with MockServer(lambda request: Reply(next(replies_left))) as server:
         live = {"environment": ENVIRONMENT, "tasks": ["environment/two"], "max_steps": 9}
         if model:
             live["parse_function"] = f"benchmarks.worlds.dialects.{parse_function}"
-        made = Stage(home, server, {"m": api_model(server.url, **model)}, {level: live})
-        ran = made.run()
+        stage = Stage(home, server, {"m": api_model(server.url, **model)}, {level: live})
+        ran = stage.run()
     assert ran.code == 0, ran.output
     numbers = {}
     for request in ran.requests:
@@ -122,14 +122,16 @@ def bodies_of(home, level, replies, parse_function="parse_uitars", **model):
             for part in message["content"]:
                 if part["type"] == "image_url":
                     part["image_url"]["url"] = numbers[part["image_url"]["url"]]
-    seen = {
+    seen_images = {
         step["image_path"]
-        for record in read_log_lines(made.folder() / f"m_{level}.jsonl")
+        for record in read_log_lines(stage.folder() / f"m_{level}.jsonl")
         if record["kind"] == "episode"
         for step in record["returned"]["trajectory"]
     }
-    files = [(made.folder() / "screenshots" / name).read_bytes() for name in seen]
-    assert set(numbers) == {f"data:image/png;base64,{b64encode(each).decode()}" for each in files}
+    files = [(stage.folder() / "screenshots" / name).read_bytes() for name in seen_images]
+    assert set(numbers) == {
+        f"data:image/png;base64,{b64encode(image_bytes).decode()}" for image_bytes in files
+    }
     return [request.body for request in ran.requests]
 
 
@@ -150,19 +152,21 @@ def test_the_uitars_example_in_three_turns(tmp_path, level):
 
 
 def test_the_uitars_example_shows_five_screens_and_all_that_was_said(tmp_path):
-    clicks = [CLICK.replace("64 36", place) for place in ("64 36", "160 36") * 4]
+    clicks = [CLICK.replace("64 36", point_text) for point_text in ("64 36", "160 36") * 4]
     replies = [*clicks[:7], UITARS_REPLIES[-1]]
     *_, last = bodies_of(tmp_path, L3, replies, **example(L3))
-    spoken = [each for each in last["messages"] if each["role"] == "assistant"]
+    spoken = [
+        chat_message for chat_message in last["messages"] if chat_message["role"] == "assistant"
+    ]
     assert spoken == [*map(said, clicks[:7])]
     assert last["messages"][:4] == [user(MOBILE), *map(said, clicks[:3])]
-    shown = [
+    shown_images = [
         part
         for message in last["messages"]
         for part in message["content"]
         if part["type"] == "image_url"
     ]
-    assert len(shown) == 5
+    assert len(shown_images) == 5
 
 
 def example(level, name="uitars"):

@@ -98,17 +98,17 @@ def bench(tmp_path):
     """A toy environment that was played to its end, in code of the user's."""
     with MockServer(lambda request: Reply("Action: done()")) as server:
         data = {L3: {"environment": "toy.Toy", "max_steps": 3}}
-        made = Stage(tmp_path, server, {"m": api_model(server.url)}, data)
-        made.code.mkdir()
-        made.module(ENVIRONMENT, "toy")
-        made.module(HELPER, "helper")
-        made.module(FUNCTIONS, "functions")
-        made.model["m"] |= {
+        new_stage = Stage(tmp_path, server, {"m": api_model(server.url)}, data)
+        new_stage.code.mkdir()
+        new_stage.module(ENVIRONMENT, "toy")
+        new_stage.module(HELPER, "helper")
+        new_stage.module(FUNCTIONS, "functions")
+        new_stage.model["m"] |= {
             "custom_prompt": {L3: "functions.prompt"},
             "parse_function": {L3: "functions.parse"},
             "postprocess_function": "functions.post",
         }
-        yield made
+        yield new_stage
 
 
 def changed(text, before, after):

@@ -42,10 +42,10 @@ def numbered(bodies):
 
 def played(home, model, parse_function, answers, **data):
     """Play one episode of two boxes against scripted answers; the stage and the request bodies."""
-    left = iter(answers)
+    answers_left = iter(answers)
     live = {"environment": ENVIRONMENT, "tasks": ["environment/two"], "max_steps": 9}
     live |= {"parse_function": f"benchmarks.worlds.dialects.{parse_function}", **data}
-    with MockServer(lambda request: Reply(body=json.dumps(next(left)).encode())) as server:
+    with MockServer(lambda request: Reply(body=json.dumps(next(answers_left)).encode())) as server:
         entry = json.loads(json.dumps(model).replace("{url}", server.url))
         stage = Stage(home, server, {"m": entry}, {L4: live})
         ran = stage.run("--retry", "0")
@@ -305,8 +305,8 @@ def claude_says(*blocks, stop_reason="tool_use"):
     return {**fields, "content": blocks, "stop_reason": stop_reason, "usage": usage}
 
 
-def use(call_id, **given):
-    return {"type": "tool_use", "id": call_id, "name": "computer", "input": given}
+def use(call_id, **arguments):
+    return {"type": "tool_use", "id": call_id, "name": "computer", "input": arguments}
 
 
 def image(number):
@@ -348,10 +348,10 @@ def test_the_claude_example_in_three_turns_with_an_overloaded_server(tmp_path, m
             )
         ),
     ]
-    left = iter(replies)
+    replies_left = iter(replies)
     config = commented_json(EXAMPLES / "config_claude_agent.json")
     [entry] = config["model"].values()
-    with MockServer(lambda request: next(left)) as server:
+    with MockServer(lambda request: next(replies_left)) as server:
         entry["kwargs"]["base_url"] = server.url.removesuffix("/v1")
         live = {"environment": ENVIRONMENT, "tasks": ["environment/two"], **config["data"][L4]}
         stage = Stage(tmp_path, server, {"m": entry}, {L4: live})

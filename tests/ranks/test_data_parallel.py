@@ -76,8 +76,8 @@ def alone(tmp_path_factory, server, checkpoint):
 def test_problems_of_a_config_are_told_once_and_by_rank_0(stage):
     stage.model["m"]["batch_size"] = 0
     ran = stage.run(ranks=2)
-    told = [line for line in ran.stderr.splitlines() if "batch_size: must be" in line]
-    assert len(told) == 1 and not told[0].startswith("rank 1"), ran.output
+    problem_lines = [line for line in ran.stderr.splitlines() if "batch_size: must be" in line]
+    assert len(problem_lines) == 1 and not problem_lines[0].startswith("rank 1"), ran.output
     assert ran.code == 1  # torchrun's own
 
 
@@ -128,12 +128,14 @@ def test_a_rank_with_another_work_dir_says_so_and_sigterm_ends_the_one_that_wait
         first = stage.start(env=variables[0])
         second = finish(stage.start("--work-dir", elsewhere, env=variables[1]))
         first.terminate()
-        ended = finish(first)
+        first_result = finish(first)
     assert (second.code, "rank 1" in second.stderr) == (1, True)
     assert second.stderr.count("this rank and rank 0 see different work-dirs") == 1
     assert str(stage.work_dir) in second.stderr and str(elsewhere) in second.stderr
-    assert "Traceback" not in second.output + ended.output
-    assert (ended.code, stage.answered(), elsewhere.exists()) == (130, {}, False), ended.output
+    assert "Traceback" not in second.output + first_result.output
+    assert (first_result.code, stage.answered(), elsewhere.exists()) == (130, {}, False), (
+        first_result.output
+    )
 
 
 def test_a_model_that_cannot_be_loaded_on_one_rank_ends_the_run_with_its_reason(

@@ -79,7 +79,7 @@ def test_axe_finds_nothing_on_pages_of_the_tables(outputs, open_tab, scheme, vie
             violations[page.name, address] = tab.findings()
             assert tab.run("document.documentElement.scrollWidth") <= viewport["width"]
             keep(tab, f"{page.parent.name}{address}-{scheme}-{viewport['width']}")
-    assert {place: rules for place, rules in violations.items() if rules} == {}
+    assert {page_name: rules for page_name, rules in violations.items() if rules} == {}
 
 
 def keep(tab, name):

@@ -109,13 +109,13 @@ def test_a_ping_reads_the_reply_with_the_sizes_and_limits_that_the_run_has(stage
 
 def test_a_data_set_without_a_single_image_stops_the_run_and_spares_earlier_scores(stage):
     stage.evaluate({"m": API})
-    before, asked = stage.scores(L1), len(stage.server.requests)
+    before, request_count = stage.scores(L1), len(stage.server.requests)
     shutil.rmtree(stage.annotations / "offline_images")
     run = stage.evaluate({"m": API})
     assert (run.code, "IMAGE_ROOT_DIR" in run.stderr) == (2, True)
     assert f"{L1}: none of its samples can be used" in run.stderr
     assert "2 problems. Nothing was run." in run.stderr  # one for each data set
-    assert (stage.scores(L1), len(stage.server.requests)) == (before, asked)
+    assert (stage.scores(L1), len(stage.server.requests)) == (before, request_count)
 
 
 def test_problems_of_several_data_sets_are_counted_together(stage):
@@ -125,7 +125,7 @@ def test_problems_of_several_data_sets_are_counted_together(stage):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected_text"),
     [
         ({}, None),
         ({"generate_cfg": {"max_tokens": 16, "temperature": 1}}, "generate_cfg.temperature"),
@@ -136,7 +136,7 @@ def test_problems_of_several_data_sets_are_counted_together(stage):
         ({"kwargs": {"timeout_s": 5}}, None),
     ],
 )
-def test_scoring_says_so_where_the_log_was_asked_otherwise(stage, changes, told):
+def test_scoring_says_so_where_the_log_was_asked_otherwise(stage, changes, expected_text):
     stage.module(
         "def ask(line, dataset):\n"
         "    return [{'role': 'user', 'type': 'image', 'value': line['image_path']}]\n"
@@ -146,8 +146,8 @@ def test_scoring_says_so_where_the_log_was_asked_otherwise(stage, changes, told)
     assert stage.evaluate({"m": model}, "--no-report", data=data).code == 0
     ran = stage.evaluate({"m": API | changes}, "--mode", "eval", "--no-report", data=data)
     lines = [line for line in ran.output.splitlines() if "the log was asked with other" in line]
-    assert ran.code == 0 and len(lines) == (told is not None), ran.output
-    assert told is None or f"than this config has ({told})" in lines[0]
+    assert ran.code == 0 and len(lines) == (expected_text is not None), ran.output
+    assert expected_text is None or f"than this config has ({expected_text})" in lines[0]
 
 
 def test_scoring_a_mode_without_a_sample_in_the_newest_run_says_so(stage):

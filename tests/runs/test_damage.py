@@ -17,9 +17,12 @@ def test_damage_ends_in_no_traceback_and_changes_no_score_in_silence(what, tmp_p
 def test_a_log_that_lost_the_record_of_its_run_gives_no_full_score(is_torn, stage):
     stage.data = {L2: {"mode": "all"}}
     assert stage.run().code == 0
-    whole, (begin, *others) = stage.scores(L2), stage.log(L2).read_bytes().splitlines(keepends=True)
+    full_scores, (begin, *others) = (
+        stage.scores(L2),
+        stage.log(L2).read_bytes().splitlines(keepends=True),
+    )
     stage.log(L2).write_bytes(b"".join([begin[:99] * is_torn, *others]))
     again = stage.run("--mode", "eval")
     assert again.code == 1 and "record of the run is lost" in again.output
-    assert stage.scores(L2) == whole
+    assert stage.scores(L2) == full_scores
     assert (stage.folder() / f"m_{L2}_score_partial.json").exists()

@@ -70,7 +70,7 @@ def test_a_limit_is_spread_asked_in_file_order_and_repeats_nothing_of_a_smaller_
 
 def test_scoring_with_a_limit_takes_the_samples_that_a_run_with_it_would(demo):
     demo.run("--limit", "4", "--no-report")
-    tried = [row["index"] for row in demo.sheet(L2, "_partial")]
+    scored_indices = [row["index"] for row in demo.sheet(L2, "_partial")]
     demo.run("--no-report")
     demo.run("--mode", "eval", "--limit", "4", "--no-report")
-    assert [row["index"] for row in demo.sheet(L2, "_partial")] == tried
+    assert [row["index"] for row in demo.sheet(L2, "_partial")] == scored_indices

@@ -92,7 +92,7 @@ def test_two_experiments_that_start_together_have_a_folder_each(tmp_path):
             runs = [stage.start("--config", config, *common) for config in configs]
             assert [end_of(run)[0] for run in runs] == [0, 0]
             folders = sorted((stage.work_dir / "m").glob("T*"))
-            manifests = [json.loads((each / "manifest.json").read_text()) for each in folders]
+            manifests = [json.loads((folder / "manifest.json").read_text()) for folder in folders]
             temperatures = {
                 tuple(manifest["datasets"]): manifest["config"]["model"]["m"]["generate_cfg"]
                 for manifest in manifests
@@ -103,8 +103,8 @@ def test_two_experiments_that_start_together_have_a_folder_each(tmp_path):
             }
             numbers = [
                 run.seq
-                for each in folders
-                for log in each.glob("m_*g.jsonl")
+                for folder in folders
+                for log in folder.glob("m_*g.jsonl")
                 for run in runs_of(log)
             ]
             assert sorted(numbers) == [1, 2]

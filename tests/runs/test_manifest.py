@@ -25,9 +25,9 @@ BOTH = pytest.mark.parametrize(
 
 @pytest.fixture
 def stage(staged):
-    made = staged(key="${MY_KEY}")
-    made.env["MY_KEY"] = KEY
-    return made
+    new_stage = staged(key="${MY_KEY}")
+    new_stage.env["MY_KEY"] = KEY
+    return new_stage
 
 
 def manifest_of(stage):
@@ -50,10 +50,10 @@ def test_a_manifest_says_with_what_a_run_was_made_without_secrets_and_home_folde
     )
     text = (stage.folder() / "manifest.json").read_text("utf-8")
     assert (KEY in text, str(stage.home) in text, "~/config.json" in text) == (False, False, True)
-    found = manifest_of(stage)
-    data, asking = found["datasets"][L2], found["asking"]
+    manifest = manifest_of(stage)
+    data, asking = manifest["datasets"][L2], manifest["asking"]
     annotations, config = file.read_bytes(), (stage.home / "config.json").read_bytes()
-    assert (found["model"], found["config"]["data"][L2]["mode"]) == ("m", "all")
+    assert (manifest["model"], manifest["config"]["data"][L2]["mode"]) == ("m", "all")
     assert data["annotations"] == {
         "file": file.name,
         "bytes": len(annotations),
@@ -112,19 +112,19 @@ def test_a_manifest_that_is_lost_comes_back_from_the_log(stage):
 
 
 def test_what_is_known_of_other_data_sets_and_of_full_files_is_kept(stage):
-    found, infer = [], ("--mode", "infer")
+    entries, infer = [], ("--mode", "infer")
     runs = ((L1, "all", infer), (L2, "basic", infer), (L2, "all", ()), (L2, "basic", ()))
     for dataset, mode, more in runs:
         stage.data = {dataset: {"mode": mode}}
         stage.run("--no-report", *more)
-        found.append(manifest_of(stage))
-    first, part, full, last = (manifest["datasets"] for manifest in found)
-    assert ("scoring" in found[0], first[L1]["statuses"]) == (False, {"ok": 9})
+        entries.append(manifest_of(stage))
+    first, part, full, last = (manifest["datasets"] for manifest in entries)
+    assert ("scoring" in entries[0], first[L1]["statuses"]) == (False, {"ok": 9})
     assert part[L1] == full[L1] == first[L1]
     assert (part[L2]["mode"], part[L2]["samples"]) == ("basic", 3)
     assert (full[L2]["partial"], full[L2]["samples"], last) == (False, 6, full)
-    assert {*found[3].pop("files")} > {*found[2].pop("files")}
-    assert found[3] == found[2]
+    assert {*entries[3].pop("files")} > {*entries[2].pop("files")}
+    assert entries[3] == entries[2]
     assert load_run(stage.work_dir / "m").manifest["datasets"] == full
 
 
@@ -132,13 +132,16 @@ def test_the_checksum_of_pictures_depends_on_names_and_contents_only(tmp_path):
     a, b, c = (tmp_path / name for name in "abc")
     for file, content in ((a, b"1"), (b, b"2"), (c, b"1")):
         file.write_bytes(content)
-    found = pictures_digest({"os_web/x.png": a, "os_ios/y.png": b})
+    checksum = pictures_digest({"os_web/x.png": a, "os_ios/y.png": b})
     digests = [content_digest(file).removeprefix("blake3:") for file in (b, a)]
     lines = f"{digests[0]}  os_ios/y.png\n{digests[1]}  os_web/x.png\n"
-    assert found == {"count": 2, "digest": f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"}
-    assert found == pictures_digest({"os_ios/y.png": b, "os_web/x.png": c})
-    assert found != pictures_digest({"os_ios/y.png": a, "os_web/x.png": b})
-    assert found != pictures_digest({"os_ios/y.png": b, "os_web/x.png": tmp_path / "nowhere"})
+    assert checksum == {
+        "count": 2,
+        "digest": f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}",
+    }
+    assert checksum == pictures_digest({"os_ios/y.png": b, "os_web/x.png": c})
+    assert checksum != pictures_digest({"os_ios/y.png": a, "os_web/x.png": b})
+    assert checksum != pictures_digest({"os_ios/y.png": b, "os_web/x.png": tmp_path / "nowhere"})
 
 
 def test_git_state_tells_a_changed_tree_from_a_clean_one(tmp_path):
@@ -194,8 +197,8 @@ def test_a_linked_home_is_hidden_and_the_root_hides_nothing(monkeypatch, tmp_pat
     monkeypatch.setenv("HOME", "/")
     assert (hidden, hide("/people/jane, a/b")) == ("~/x and ~/y", "/people/jane, a/b")
     in_folder = path_hider([tmp_path / "home", None, Path("/")])  # of a page
-    shown = in_folder([f"{tmp_path}/home/m", f"{tmp_path}/disk/jo/m", "/m"])
-    assert json.loads(shown) == ["…/m", "…/m", "/m"]
+    visible_paths = in_folder([f"{tmp_path}/home/m", f"{tmp_path}/disk/jo/m", "/m"])
+    assert json.loads(visible_paths) == ["…/m", "…/m", "/m"]
 
 
 def test_paths_are_rewritten_whole_and_the_nearest_place_wins(tmp_path, monkeypatch):

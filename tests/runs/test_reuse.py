@@ -59,10 +59,10 @@ def server():
 
 
 def stage_with_code(home, server):
-    made = Stage.make(home, server, **FUNCTIONS)
-    made.module(MODEL_FILE, "model_file")
-    made.module(HELPER_FILE, "wording")
-    return made
+    new_stage = Stage.make(home, server, **FUNCTIONS)
+    new_stage.module(MODEL_FILE, "model_file")
+    new_stage.module(HELPER_FILE, "wording")
+    return new_stage
 
 
 @pytest.fixture(scope="module")
@@ -225,27 +225,27 @@ ARGUMENTS = {"--reuse": ["--reuse", "--api-nproc", "1", "--retry", "0"], "--fres
 
 def folders(stage):
     """The run folders by name, each with its files and their bytes; locks aside."""
-    found = sorted(path for path in (stage.work_dir / "m").iterdir() if not path.is_symlink())
+    paths = sorted(path for path in (stage.work_dir / "m").iterdir() if not path.is_symlink())
     return {
         path.name: {
-            each.name: each.read_bytes()
-            for each in path.iterdir()
-            if each.is_file() and each.suffix != ".lock"
+            entry.name: entry.read_bytes()
+            for entry in path.iterdir()
+            if entry.is_file() and entry.suffix != ".lock"
         }
-        for path in found
+        for path in paths
     }
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_asks_again_exactly_what_it_touches_in_its_own_folder(name, stage):
-    asked, reason, scores_stay, aspect, change = CHANGES[name]
+    expected_requests, reason, scores_stay, aspect, change = CHANGES[name]
     before = stage.both_scores()
     change(stage)
     [(first, files)] = folders(stage).items()
     ran = stage.run(*ARGUMENTS.get(name, []), "--no-report")
     after = folders(stage)
-    assert (ran.code, ran.asked) == (0, asked), ran.output
-    for dataset, count in asked.items():
+    assert (ran.code, ran.asked) == (0, expected_requests), ran.output
+    for dataset, count in expected_requests.items():
         reasons = f"{count} ({count} {reason})" if count else "0"
         assert f"{dataset}: queried {reasons}, reused {ALL[dataset] - count}\n" in ran.output
     assert (stage.both_scores() == before) == scores_stay
@@ -260,23 +260,27 @@ def test_a_change_asks_again_exactly_what_it_touches_in_its_own_folder(name, sta
     assert "holds a run with" not in again.output
     if name == "truth":  # A is what the server says to medium and hard questions
         scores = stage.scores(L1)
-        assert [scores[each]["level_score"] for each in ("easy", "medium", "hard")] == [0, 1, 1]
+        assert [scores[difficulty]["level_score"] for difficulty in ("easy", "medium", "hard")] == [
+            0,
+            1,
+            1,
+        ]
 
 
 def test_another_limit_has_a_folder_of_its_own_and_every_command_goes_on_in_its(stage):
     [(first, before)] = folders(stage).items()
     limited = stage.run("--no-report", "--limit", "2")
     other = stage.run("--no-report", "--limit", "3", "--data", L2)
-    whole = stage.run("--no-report")
+    whole_run = stage.run("--no-report")
     after, scores = folders(stage), {f"m_{d}_{SCORES[d]}.json" for d in (L1, L2)}
     for number, ran in ((2, limited), (3, other)):
         assert f"{first}_{number} ({first} holds a run with no --limit)" in ran.output
-    assert f"/{first}\n" in whole.output
+    assert f"/{first}\n" in whole_run.output
     assert list(after) == [first, f"{first}_2", f"{first}_3"]
     assert all(after[first][name] == before[name] for name in scores)
     partial = [name.replace("_partial", "") for name in after[f"{first}_2"] if "score" in name]
     assert set(partial) == scores
-    assert [each.asked for each in (limited, other, whole)] == [NOTHING] * 3
+    assert [result.asked for result in (limited, other, whole_run)] == [NOTHING] * 3
 
 
 def test_data_sets_one_by_one_share_a_folder_and_models_no_answers(stage):
@@ -294,9 +298,9 @@ def test_what_no_hash_can_know_shows_in_the_requests_of_a_stopped_run(stage):
     (stage.home / "tone").write_text("Now. ")
     stage.run("--no-report", "--data", L2)
     (stage.home / "tone").write_text("Later. ")
-    left = iter([reply] * 3)  # so many answers, then all is denied
+    replies_left = iter([reply] * 3)  # so many answers, then all is denied
     denied = Reply(status=401, body=b"{}")
-    with MockServer(lambda request: next(left, lambda _: denied)(request)) as server:
+    with MockServer(lambda request: next(replies_left, lambda _: denied)(request)) as server:
         in_path(stage.server.url, server.url)(stage)
         stage.run("--no-report", "--api-nproc", "1", "--data", L2)
         ran = stage.run("--no-report", "--mode", "eval", "--data", L2)
@@ -304,7 +308,7 @@ def test_what_no_hash_can_know_shows_in_the_requests_of_a_stopped_run(stage):
 
 
 def section(name):
-    return lambda **given: {name: given}
+    return lambda **settings: {name: settings}
 
 
 cfg, kw = section("generate_cfg"), section("kwargs")
@@ -373,7 +377,10 @@ def config_run(server, tmp_path_factory):
     stage.model = after
     ran = stage.run()
     blocks = re.split(r'^model "([\w-]+)" → ', ran.output, flags=re.MULTILINE)
-    sent = {d: sum(asked[d] for _, _, (asked, _) in CONFIG_CHANGES.values()) for d in ALL}
+    sent = {
+        d: sum(expected_requests[d] for _, _, (expected_requests, _) in CONFIG_CHANGES.values())
+        for d in ALL
+    }
     assert (ran.code, ran.asked) == (0, sent), ran.output
     return dict(zip(blocks[1::2], blocks[2::2], strict=True))
 
@@ -396,8 +403,8 @@ def with_changes(server, changes):
 
 @pytest.mark.parametrize("case", CONFIG_CHANGES)
 def test_a_change_of_the_config_asks_again_exactly_what_it_touches(case, config_run):
-    _, _, (asked, reason) = CONFIG_CHANGES[case]
-    for dataset, count in asked.items():
+    _, _, (expected_requests, reason) = CONFIG_CHANGES[case]
+    for dataset, count in expected_requests.items():
         reasons = rf"{count} \({count} {reason}\)" if count else "0"
         line = rf"^{dataset}: queried {reasons}, reused {ALL[dataset] - count}$"
         assert re.search(line, config_run[case], re.MULTILINE), config_run[case]
@@ -412,10 +419,13 @@ def test_a_change_that_is_taken_back_costs_nothing_and_brings_the_old_scores_bac
     )
     # The reason is what sets the nearest earlier request apart: the second is asked as at first.
     for name, take_back in zip(("prompt", "generate_cfg"), back, strict=True):
-        asked, reason, *_, change = CHANGES[name]
+        expected_requests, reason, *_, change = CHANGES[name]
         change(stage)
         ran = stage.run()
-        assert (ran.asked, f"{L2}: queried 6 (6 {reason}), reused 0" in ran.output) == (asked, True)
+        assert (ran.asked, f"{L2}: queried 6 (6 {reason}), reused 0" in ran.output) == (
+            expected_requests,
+            True,
+        )
         assert stage.both_scores() != before
         take_back(stage)
         ran = stage.run()
@@ -509,11 +519,17 @@ def test_what_failed_is_asked_again_and_what_was_refused_on_demand(arguments, st
     assert (ran.code, len(ran.requests)) == (1, 9)
     assert (told(ran.output, "refused"), told(ran.output, "failed")) == ([1], [1]), ran.output
     broken.clear()  # from now on everything is answered
-    asked, code, score, printed = FAILED_CASES[arguments]
+    expected_requests, code, score, printed = FAILED_CASES[arguments]
     ran = stage.run(*arguments.split())
-    found = [text for text in (EASY_0, EASY_1) if any(text in each.text for each in ran.requests)]
-    count = 9 if arguments == "--fresh" else len(asked)
-    assert (found, len(ran.requests), ran.code) == (asked, count, code), ran.output
+    requested_texts = [
+        text
+        for text in (EASY_0, EASY_1)
+        if any(text in sent_request.text for sent_request in ran.requests)
+    ]
+    count = 9 if arguments == "--fresh" else len(expected_requests)
+    assert (requested_texts, len(ran.requests), ran.code) == (expected_requests, count, code), (
+        ran.output
+    )
     assert [text for text in printed if text not in ran.output] == []
     assert stage.scores(L1)["easy"]["level_score"] == pytest.approx(score)
     if arguments == "--ignore":
@@ -526,8 +542,10 @@ def test_what_failed_is_asked_again_and_what_was_refused_on_demand(arguments, st
 def test_what_is_refused_again_on_demand_stays_refused(staged):
     stage = staged(answer=lambda request: Reply(status=200 if "hard" in request.text else 400))
     stage.data = {L1: {"mode": "all"}}
-    asked = [len(stage.run(*arguments).requests) for arguments in ((), ("--retry-refused",), ())]
-    assert asked == [9, 6, 0]
+    request_counts = [
+        len(stage.run(*arguments).requests) for arguments in ((), ("--retry-refused",), ())
+    ]
+    assert request_counts == [9, 6, 0]
 
 
 def test_newer_answers_of_a_part_count_in_the_next_whole_run(tmp_path):

@@ -56,14 +56,18 @@ def test_after_a_kill_the_same_command_asks_only_what_is_missing(count, staged, 
     stage = staged(answer=answer)
     victim.set_result(stage.start("--api-nproc", "2"))
     code, _ = end_of(victim.result())
-    asked, kept = len(stage.server.requests), answered(stage)
+    request_count, kept_answers = len(stage.server.requests), answered(stage)
     stage.server.answer = some_right
     ran = stage.run("--api-nproc", "2")
     assert code == -signal.SIGKILL
-    assert 0 < asked - kept <= 3  # two workers, and one answer on its way into the log
+    assert (
+        0 < request_count - kept_answers <= 3
+    )  # two workers, and one answer on its way into the log
     # As texts: the last request of the killed run may be read only now.
-    assert (ran.code, len({r.text for r in ran.requests})) == (0, SAMPLES - kept), ran.output
-    assert sum(map(int, re.findall(r"queried (\d+)", ran.output))) == SAMPLES - kept
+    assert (ran.code, len({r.text for r in ran.requests})) == (0, SAMPLES - kept_answers), (
+        ran.output
+    )
+    assert sum(map(int, re.findall(r"queried (\d+)", ran.output))) == SAMPLES - kept_answers
     assert len({request.text for request in stage.server.requests}) == SAMPLES
     assert len(list(stage.work_dir.glob("m/T*"))) == 1  # it goes on in the folder
     assert stage.both_scores() == finished.both_scores()
@@ -90,10 +94,12 @@ def test_one_interrupt_finishes_what_is_in_flight(stage, released, finished):
     process = stage.start("--api-nproc", "3")
     stage.server.wait_for(3)
     process.send_signal(signal.SIGINT)
-    said = next(line for line in process.stdout if "Stopping after what is in flight" in line)
+    stopping_line = next(
+        line for line in process.stdout if "Stopping after what is in flight" in line
+    )
     released.set()
     code, output = end_of(process)
-    assert (code, "Ctrl-C again stops now" in said) == (130, True)
+    assert (code, "Ctrl-C again stops now" in stopping_line) == (130, True)
     assert "the same command continues from here" in output
     assert (len(stage.server.requests), answered(stage)) == (3, 3)  # nothing new was begun
     ran = stage.run()
@@ -134,12 +140,12 @@ ODD_LINES = {
 }
 
 
-@pytest.mark.parametrize("odd", ODD_LINES)
-def test_an_odd_line_costs_its_sample_alone_and_is_named(odd, finished, tmp_path):
+@pytest.mark.parametrize("odd_line", ODD_LINES)
+def test_an_odd_line_costs_its_sample_alone_and_is_named(odd_line, finished, tmp_path):
     stage = finished.copy_to(tmp_path)
     log = stage.log(L2)
     lines = log.read_bytes().splitlines(keepends=True)
-    before, lines[3] = lines[3], ODD_LINES[odd](lines[3])
+    before, lines[3] = lines[3], ODD_LINES[odd_line](lines[3])
     assert lines[3] != before
     log.write_bytes(b"".join(lines))
     scored, ran, again = stage.run("--mode", "eval"), stage.run(), stage.run("--fresh")
@@ -210,24 +216,24 @@ def hostile(tmp_path_factory):
 def of_reply(name, rows, line_of=lambda row: row):
     """The row of the picture that stands for this reply."""
     picture = f"pic{list(HOSTILE).index(name)}.png"
-    [found] = [row for row in rows if picture in line_of(row)["image_path"]]
-    return found
+    [matching_row] = [row for row in rows if picture in line_of(row)["image_path"]]
+    return matching_row
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_reply_is_logged_as_it_came_readable_in_the_spreadsheets_and_scored(name, hostile):
-    text, letter, shown = HOSTILE[name]
+    text, letter, displayed = HOSTILE[name]
     for dataset in (L1, L2):
         record = of_reply(name, hostile.answers(dataset), lambda record: record["line"])
         assert (record["raw"], record["status"]) == (text, "ok")
     result = of_reply(name, hostile.sheet(L1, "_exact_matching_result"))
     for row in (of_reply(name, hostile.sheet(L1)), result):
         cell = row["prediction"]
-        if shown == "cut":
+        if displayed == "cut":
             assert 30_000 < len(cell) <= 32_767 and cell.startswith("zzzz")
             assert f"{len(text)} characters in all" in cell
         else:
-            assert cell == (text if shown is None else shown)
+            assert cell == (text if displayed is None else displayed)
     assert (result["parsed_prediction"], result["hit"]) == (str(letter), int(letter == "B"))
 
 
@@ -252,13 +258,13 @@ def test_spreadsheets_hold_no_formula_and_no_link_and_pandas_reads_them_after_ev
 def test_of_a_long_log_only_the_end_is_read_before_it_is_written_on(tmp_path):
     path = tmp_path / "m_L2.jsonl"
     line = b'{"kind":"other","text":"' + b"x" * 10_000 + b'"}\n'
-    whole = line * 2_000
-    path.write_bytes(whole + b'{"kind":"answer","torn' + b"y" * 200_000)
+    log_bytes = line * 2_000
+    path.write_bytes(log_bytes + b'{"kind":"answer","torn' + b"y" * 200_000)
     tracemalloc.start()
     RunLog(path).close()
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert path.read_bytes() == whole
+    assert path.read_bytes() == log_bytes
     assert peak_bytes < 2_000_000
 
 

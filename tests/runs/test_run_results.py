@@ -70,7 +70,7 @@ def test_what_is_loaded_is_that_of_the_files_and_a_table_unstacks_as_it_was_prin
 
 
 @pytest.mark.parametrize(
-    ("ask", "said"),
+    ("ask", "expected_text"),
     [
         (lambda run: run.table("L2"), "was not scored on 'L2'; scored: GUIElementGrounding"),
         (lambda run: run.table(L2), "has no table yet; run --mode eval again"),
@@ -85,13 +85,13 @@ def test_what_is_loaded_is_that_of_the_files_and_a_table_unstacks_as_it_was_prin
         (lambda run: run.samples, "line 4 is cut off or damaged; run --mode eval again"),
     ],
 )
-def test_what_is_not_there_is_reported(tmp_path, ask, said):
+def test_what_is_not_there_is_reported(tmp_path, ask, expected_text):
     run = load_run(make_run(tmp_path / "r", {L2: l2_set("x.")}, tables={L2: {"rows": []}}))
     run.analysis[L2].clear()
     with run.files[L2].samples.open("a") as file:
         file.write('{"torn": ')
     write_log(tmp_path / "r" / "log" / "m" / "T20260101_Gab", L1, model="my_samples_v1")
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=expected_text):
         ask(run)
 
 
@@ -114,17 +114,17 @@ def test_loading_a_run_needs_no_pandas_until_a_frame_is_asked_for(tmp_path):
 
 
 def test_a_run_from_another_thread_returns_each_models_results(config):
-    found = []
+    results = []
     streams = (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook)
-    thread = threading.Thread(target=lambda: found.extend(evaluate.run(config, api_nproc=2)))
+    thread = threading.Thread(target=lambda: results.extend(evaluate.run(config, api_nproc=2)))
     thread.start()
     thread.join()
-    both = [(run.model, run.datasets, run.partial) for run in found]
-    assert both == [("m", (L1, L2), ()), ("n", (L1, L2), ())]
-    assert found[0].samples["hit"].mean() == 1.0
-    assert found[0].manifest["datasets"][L2]["samples"] == 6
-    assert (found[0].figures["L1"]["overall"], found[0].figures["L2"]["average"]) == (100, 100)
-    assert str(found[0]).splitlines()[:2] == [
+    summaries = [(run.model, run.datasets, run.partial) for run in results]
+    assert summaries == [("m", (L1, L2), ()), ("n", (L1, L2), ())]
+    assert results[0].samples["hit"].mean() == 1.0
+    assert results[0].manifest["datasets"][L2]["samples"] == 6
+    assert (results[0].figures["L1"]["overall"], results[0].figures["L2"]["average"]) == (100, 100)
+    assert str(results[0]).splitlines()[:2] == [
         "m",
         "  L1: easy 100.00, medium 100.00, hard 100.00, overall 100.00",
     ]
@@ -135,24 +135,24 @@ def test_a_run_from_another_thread_returns_each_models_results(config):
 
 
 def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(config, tmp_path):
-    given = {"data": L2, "report": False, "work_dir": tmp_path / "outputs"}
-    [whole] = evaluate.run(config, model="m", **given)
-    [limited] = evaluate.run(config, model=["m"], limit=2, **given)
-    assert (whole.partial, len(whole.samples)) == ((), 6)
+    options = {"data": L2, "report": False, "work_dir": tmp_path / "outputs"}
+    [result] = evaluate.run(config, model="m", **options)
+    [limited] = evaluate.run(config, model=["m"], limit=2, **options)
+    assert (result.partial, len(result.samples)) == ((), 6)
     assert (limited.datasets, limited.partial, len(limited.samples)) == ((L2,), (L2,), 2)
-    command = whole.manifest["asking"]["command"].split()
+    command = result.manifest["asking"]["command"].split()
     assert [*command[:2], command[2].partition("=")[0]] == ["python", "evaluate.py", "--config"]
     assert {"--model=m", "--data=GUIElementGrounding", "--no-report"} <= set(command)
-    log = (whole.folder / f"m_{L2}.jsonl").read_text().splitlines()
+    log = (result.folder / f"m_{L2}.jsonl").read_text().splitlines()
     assert "--no-report" in json.loads(log[0])["arguments"]
     assert (
-        load_run(tmp_path / "outputs" / "m").folder == whole.folder
+        load_run(tmp_path / "outputs" / "m").folder == result.folder
     )  # the newest with all samples
-    assert len(load_run(whole.folder).samples) == 6
+    assert len(load_run(result.folder).samples) == 6
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected_text"),
     [
         ({"modell": "m"}, 'run(): unknown option --modell; did you mean "--model"?'),
         ({"check": True}, "run(): check produces no results; use the command line"),
@@ -162,10 +162,10 @@ def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(con
         ({"mode": "eval"}, f'model "m", {L1}: no log under'),
     ],
 )
-def test_problems_are_raised_and_not_printed(config, capsys, options, said):
+def test_problems_are_raised_and_not_printed(config, capsys, options, expected_text):
     with pytest.raises(UserError) as caught:
         evaluate.run(config, **options)
-    assert said in str(caught.value)
+    assert expected_text in str(caught.value)
     assert "problem" not in "".join(capsys.readouterr())
 
 

@@ -68,7 +68,7 @@ def all_that_is_told(folder):
 def figure_of_page(folder):
     summary = folder / "report" / "data" / "summary_0.js"
     [data_set] = [
-        each for each in value_of(summary.read_text("ascii"))["datasets"] if each["name"] == L2
+        entry for entry in value_of(summary.read_text("ascii"))["datasets"] if entry["name"] == L2
     ]
     return {cell["value"] for cell in data_set["figures"] if cell["name"] == "average"}
 
@@ -87,15 +87,15 @@ def test_a_scoring_that_is_killed_anywhere_leaves_no_mix_that_is_read(scored, tm
         [listed] = listed_runs(stage.work_dir)
         value = {listed.datasets[L2]["figures"]["average"]["value"]}
         try:
-            told = all_that_is_told(folder)
+            reported = all_that_is_told(folder)
         except UserError as error:
             refused += 1
-            told, why = None, str(error)
-        if told is None:
+            reported, why = None, str(error)
+        if reported is None:
             assert [part for part in ("--mode eval", L2) if part not in why] == []
             assert (value, listed.state) == (before, "stopped")
         else:
-            assert (told in (before, after), value, listed.state) == (True, told, "whole")
+            assert (reported in (before, after), value, listed.state) == (True, reported, "whole")
         if listed.has_report:
             assert figure_of_page(folder) == value
         if is_killed and number % 5 == 0:
@@ -103,7 +103,7 @@ def test_a_scoring_that_is_killed_anywhere_leaves_no_mix_that_is_read(scored, tm
             assert again.code == 0, again.output
             assert all_that_is_told(folder) == figure_of_page(folder) == after
     assert number > 10 and refused >= 3, (number, refused)
-    assert told == after
+    assert reported == after
 
 
 @pytest.mark.parametrize("has_digests", [True, False], ids=["log of today", "older log"])

@@ -67,12 +67,12 @@ def test_rows_have_the_published_keys_in_the_published_order_and_are_counted_fro
 
 
 def test_every_image_has_each_difficulty_and_kind_of_instruction_and_no_instruction_twice():
-    wanted = set(product(sample_page.DATA_TYPES, sample_page.GROUNDING_TYPES))
+    expected_kinds = set(product(sample_page.DATA_TYPES, sample_page.GROUNDING_TYPES))
     for image in L1:
-        found = [question["difficulty"] for question in image["groups"]]
-        assert found == list(sample_page.DIFFICULTIES), image["app_name"]
+        difficulties = [question["difficulty"] for question in image["groups"]]
+        assert difficulties == list(sample_page.DIFFICULTIES), image["app_name"]
         rows = [row for row in L2 if row["image_path"] == image["image_path"]]
-        assert {(row["data_type"], row["grounding_type"]) for row in rows} == wanted
+        assert {(row["data_type"], row["grounding_type"]) for row in rows} == expected_kinds
         assert len({row["instruction"] for row in rows}) == len(rows)
 
 
@@ -90,8 +90,8 @@ def test_no_letter_is_the_answer_much_more_often_than_chance():
     # Counted per number of options: otherwise "six options, so F" could be a shortcut.
     answers = Counter((len(q["options"]), q["answer"]) for q in QUESTIONS)
     for count in (4, 5, 6):
-        found = [answers[count, letter] for letter in "ABCDEF"[:count]]
-        assert max(found) - min(found) <= 1, (count, found)
+        answer_counts = [answers[count, letter] for letter in "ABCDEF"[:count]]
+        assert max(answer_counts) - min(answer_counts) <= 1, (count, answer_counts)
 
 
 def test_advanced_instructions_quote_no_label_of_their_target():
@@ -108,8 +108,8 @@ def test_boxes_lie_inside_the_picture_can_be_hit_and_something_is_drawn_inside()
     for row in L2:
         x1, y1, x2, y2 = row["bbox"]
         assert 0 <= x1 < x2 <= 1 and 0 <= y1 < y2 <= 1, row["instruction"]
-        left, top, right, bottom = edges = box_px(row)
-        assert right - left >= 12 and bottom - top >= 12, row["instruction"]
+        box_x1, top, right, bottom = edges = box_px(row)
+        assert right - box_x1 >= 12 and bottom - top >= 12, row["instruction"]
         assert (x2 - x1) * (y2 - y1) < 0.1, row["instruction"]
         levels = pictures[picture_path(row)].crop([round(edge) for edge in edges]).tobytes()
         # A symbol or a word stands out from its ground; a misplaced box often shows only ground.
@@ -164,5 +164,5 @@ def test_a_moved_element_is_reported(tmp_path, monkeypatch, browser_boxes_px):
     rows[0]["bbox"] = [rows[0]["bbox"][0] + 0.01, *rows[0]["bbox"][1:]]
     (tmp_path / "L2_annotations.json").write_text(render.to_json(rows), encoding="utf-8")
     monkeypatch.setattr(render, "DATA_DIR", tmp_path)
-    [found] = render.row_differences("L2", expected)
-    assert "index 0: box is" in found
+    [difference] = render.row_differences("L2", expected)
+    assert "index 0: box is" in difference

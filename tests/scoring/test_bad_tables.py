@@ -137,7 +137,8 @@ def test_an_unknown_category_is_named_with_the_known_ones(table, capsys):
 
 @pytest.mark.parametrize("table", ["ScreenSpotPro", "OSWorldG"], indirect=True)
 def test_an_unknown_language_or_instructions_is_named_with_the_known_ones(table, capsys):
-    key, known = {"ScreenSpotPro": ("language", "cn"), "OSWorldG": ("instructions", "refined")}[
-        table[0]
-    ]
-    assert_one(problems_of(table, capsys, **{key: "de"}), f"data.{table[0]}.{key}", known)
+    key, known_value = {
+        "ScreenSpotPro": ("language", "cn"),
+        "OSWorldG": ("instructions", "refined"),
+    }[table[0]]
+    assert_one(problems_of(table, capsys, **{key: "de"}), f"data.{table[0]}.{key}", known_value)

@@ -113,8 +113,8 @@ def test_the_columns_of_a_sample(annotated, name, annotation, mode, column, expe
 )
 def test_the_key_of_a_sample_does_not_depend_on_the_mode(annotated, name, annotations, modes):
     benchmark = annotated(name, *annotations)
-    whole = [sample.key for sample in benchmark.load("all")[0]]
-    assert [sample.key for mode in modes for sample in benchmark.load(mode)[0]] == whole
+    keys_of_all = [sample.key for sample in benchmark.load("all")[0]]
+    assert [sample.key for mode in modes for sample in benchmark.load(mode)[0]] == keys_of_all
 
 
 def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotated):
@@ -158,10 +158,10 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
                 ({"bbox": "[0, 0, 1, 1]"}, "box is missing or not a list"),
                 ({"instruction": None}, "instruction is missing"),
                 *(
-                    ({"grounding_type": odd}, "unknown grounding type")
-                    for odd in ("expert", None, ["basic"])
+                    ({"grounding_type": odd_value}, "unknown grounding type")
+                    for odd_value in ("expert", None, ["basic"])
                 ),
-                *(({"platform": odd}, "image missing") for odd in (None, ["os_web"])),
+                *(({"platform": odd_value}, "image missing") for odd_value in (None, ["os_web"])),
                 (
                     {"platform": "os_beos"},
                     "unknown platform 'os_beos'",
@@ -172,32 +172,44 @@ def test_keys_are_of_image_text_and_data_set_and_equal_ones_are_numbered(annotat
             (L1, *row)
             for row in [
                 ({"answer": "D"}, "answer 'D' is not among the options A, B, C"),
-                *(({"answer": odd}, f"answer {odd!r} is not among") for odd in (None, "b", ["A"])),
+                *(
+                    ({"answer": odd_value}, f"answer {odd_value!r} is not among")
+                    for odd_value in (None, "b", ["A"])
+                ),
                 ({"options": {"A": "no", "B": None}}, "answer 'B' is not among"),
-                *(({"options": odd}, "options are missing") for odd in ({}, None, ["no", "yes"])),
+                *(
+                    ({"options": odd_value}, "options are missing")
+                    for odd_value in ({}, None, ["no", "yes"])
+                ),
                 ({"options": {"A": "no", "B": "yes", "AB": "both"}}, "single letters A to Z"),
                 *(
-                    ({"options": {"A": odd, "B": "yes"}}, f"option A is not a string: {odd!r}")
-                    for odd in (["no"], 5)
+                    (
+                        {"options": {"A": odd_value, "B": "yes"}},
+                        f"option A is not a string: {odd_value!r}",
+                    )
+                    for odd_value in (["no"], 5)
                 ),
                 (
                     {"options": {"A": "no", "B": {"text": "yes"}}},
                     "option B is not a string: {'text': 'yes'}",
                 ),
                 ({"question": None}, "question is missing"),
-                *(({"difficulty": odd}, "unknown difficulty") for odd in ("extreme", ["easy"])),
+                *(
+                    ({"difficulty": odd_value}, "unknown difficulty")
+                    for odd_value in ("extreme", ["easy"])
+                ),
             ]
         ),
     ],
 )
 def test_a_bad_sample_is_named_and_left_out(annotated, name, changed, problem):
-    both = {
+    annotations = {
         L1: [image(question("easy"), {**question("medium"), **changed})],
         L2: [instruction(), instruction(index=42, **changed)],
     }
-    samples, [bad] = annotated(name, *both[name]).load("all")
-    where = {L1: "L1_annotations.json, question 1", L2: "L2_annotations.json, index 42"}
-    assert (len(samples), bad.position, problem in bad.problem) == (1, where[name], True), bad
+    samples, [bad] = annotated(name, *annotations[name]).load("all")
+    location = {L1: "L1_annotations.json, question 1", L2: "L2_annotations.json, index 42"}
+    assert (len(samples), bad.position, problem in bad.problem) == (1, location[name], True), bad
 
 
 def test_in_one_mode_bad_samples_are_named_by_their_images_index_and_those_of_others_not(annotated):
@@ -301,11 +313,11 @@ def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not
     seven = {letter: f"text {letter}" for letter in "ABCDEFG"}
     benchmark = annotated(L1, image(question("easy"), question("hard", options=seven)))
     default = DataSet(benchmark, "all", benchmark.default_parse, Circular())
-    own = DataSet(benchmark, "all", parse_caller(lambda response: "G"), Circular(True))
+    own_parser = DataSet(benchmark, "all", parse_caller(lambda response: "G"), Circular(True))
     [note] = fill(default, benchmark)
     assert note.startswith("1 questions (index 1) have options beyond F")
-    assert fill(own, benchmark) == []
-    assert [len(each.requested(None)) for each in (default, own)] == [3 + 1, 3 + 7]
+    assert fill(own_parser, benchmark) == []
+    assert [len(data_set.requested(None)) for data_set in (default, own_parser)] == [3 + 1, 3 + 7]
 
 
 def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_once(annotated):
@@ -499,10 +511,10 @@ def test_a_parse_function_that_raises_is_a_format_error(name, raised):
     ],
 )
 def test_meta_has_sizes_and_options_as_text_for_replies_alone(name, extra, column, value):
-    seen = []
+    metas = []
     for reply in ("reply", None):  # an unanswered sample is never parsed
-        judge(name, reply, lambda response, meta: seen.append(meta.get(column)), extra=extra)
-    assert seen == [value]
+        judge(name, reply, lambda response, meta: metas.append(meta.get(column)), extra=extra)
+    assert metas == [value]
     assert not isinstance(value, str) or ast.literal_eval(value)
 
 
@@ -521,8 +533,8 @@ def test_meta_has_sizes_and_options_as_text_for_replies_alone(name, extra, colum
 )
 def test_l1_is_weighted_only_where_the_setting_says_so(setting, weighted, monkeypatch):
     monkeypatch.setenv("L1_USE_WEIGHTED", "1")  # not what counts
-    found = scores(L1, judge(L1, "B"), L1_USE_WEIGHTED=setting)
-    assert ("score_weighted" in found["easy"]["os_web"]) is weighted
+    weighted_scores = scores(L1, judge(L1, "B"), L1_USE_WEIGHTED=setting)
+    assert ("score_weighted" in weighted_scores["easy"]["os_web"]) is weighted
 
 
 EQUAL_TEXTS = {"A": "Save", "B": "Save ", "C": "Open"}

@@ -48,9 +48,13 @@ OPTIONS = [
 def test_a_rotation_moves_texts_and_the_right_letter(options, answer, rotation, texts, right):
     line = {"options": options, "answer": answer, "question": "Which?"}
     before = json.dumps(line)
-    found = rotated(line, rotation)
-    assert list(found["options"].items()) == list(texts.items())
-    assert (found["answer"], found["question"], json.dumps(line)) == (right, "Which?", before)
+    rotated_line = rotated(line, rotation)
+    assert list(rotated_line["options"].items()) == list(texts.items())
+    assert (rotated_line["answer"], rotated_line["question"], json.dumps(line)) == (
+        right,
+        "Which?",
+        before,
+    )
 
 
 SPEAK_OF_OTHERS = [
@@ -96,13 +100,13 @@ def test_options_that_speak_of_other_options_are_told_from_the_rest(text):
 XYZ = ("x", "y", "z")
 
 
-def turns(number, chosen, *, split="easy", texts=XYZ, asked=None, **more):
+def turns(number, chosen, *, split="easy", texts=XYZ, requested=None, **more):
     """The lines of a question whose rotations were answered with the letters `chosen`."""
     line = {"options": dict(zip("ABCDEFG", texts, strict=False)), "answer": "A"}
-    found = []
-    for rotation in range(len(texts) if asked is None else asked):
+    answers = []
+    for rotation in range(len(texts) if requested is None else requested):
         turn, letter = rotated(line, rotation), chosen[rotation]
-        found.append(
+        answers.append(
             {
                 "question": f"q{number}",
                 "key": f"q{number}~{rotation}",
@@ -119,7 +123,7 @@ def turns(number, chosen, *, split="easy", texts=XYZ, asked=None, **more):
                 **more,
             }
         )
-    return found
+    return answers
 
 
 def section(*questions):
@@ -131,7 +135,7 @@ def values(row, *names):
 
 
 def test_a_question_counts_when_all_its_rotations_are_right():
-    found = section(
+    circular = section(
         turns(0, "ACB"),  # right throughout
         turns(1, "BAC"),  # y throughout: consistent, never right
         turns(2, "AAA"),  # right once, by its letter
@@ -140,7 +144,7 @@ def test_a_question_counts_when_all_its_rotations_are_right():
     )
     assert [
         (row["name"], row["questions"], *values(row, "plain", "circular", "consistent"))
-        for row in found["rows"]
+        for row in circular["rows"]
     ] == [("easy", 3, 66.67, 33.33, 66.67), ("hard", 2, 100, 50, 50), ("Overall", 5, 80, 40, 60)]
 
 
@@ -165,9 +169,9 @@ def test_what_chooses_no_text_is_neither_right_nor_consistent(chosen, plain, con
 
 def test_the_printed_table_has_intervals_from_ten_images_on_but_none_of_a_worked_out_chance():
     ten = [turns(number, "ACB" if number else "AAA") for number in range(10)]
-    found = section(*ten)["rows"][-1]["circular"]
-    assert (found["samples"], found["pictures"], found["value"]) == (10, 10, 90)
-    assert 0 < found["low"] < 90 < found["high"] <= 100
+    circular = section(*ten)["rows"][-1]["circular"]
+    assert (circular["samples"], circular["pictures"], circular["value"]) == (10, 10, 90)
+    assert 0 < circular["low"] < 90 < circular["high"] <= 100
     flagged = section(*ten, turns(12, "AA", texts=("x", "A and B")))
     lines, overall = render_table(flagged["table"], "m", 11).splitlines(), flagged["rows"][-1]
     ranges = [
@@ -176,19 +180,19 @@ def test_the_printed_table_has_intervals_from_ten_images_on_but_none_of_a_worked
     ]
     [below] = [under for line, under in itertools.pairwise(lines) if line.startswith("Overall ")]
     assert below.split() == ["95", "%", *ranges] and all(ranges)
-    shown = render_table(section(*ten[1:])["table"], "m", 9)
-    assert "no 95 % intervals in the table: under 10 images per cell" in shown
-    assert "  95 %" not in shown.replace("no 95 %", "")
+    printed_table = render_table(section(*ten[1:])["table"], "m", 9)
+    assert "no 95 % intervals in the table: under 10 images per cell" in printed_table
+    assert "  95 %" not in printed_table.replace("no 95 %", "")
 
 
-SEVEN = {**turns(7, "A", texts="stuvwxy", asked=1)[0], "rotations": 1}  # G: beyond the parser
+SEVEN = {**turns(7, "A", texts="stuvwxy", requested=1)[0], "rotations": 1}  # G: beyond the parser
 
 
 @pytest.mark.parametrize(
-    ("questions", "counted", "where", "said"),
+    ("questions", "counted", "field_name", "expected_text"),
     [
         (
-            [turns(0, "ACB"), turns(1, "AA", asked=2)],
+            [turns(0, "ACB"), turns(1, "AA", requested=2)],
             [1, 1],
             "findings",
             "rotations not queried yet: 1;",
@@ -209,12 +213,12 @@ SEVEN = {**turns(7, "A", texts="stuvwxy", asked=1)[0], "rotations": 1}  # G: bey
         ([], [], "findings", None),
     ],
 )
-def test_what_is_left_out_or_odd_is_said(questions, counted, where, said):
-    found = section(*questions)
-    assert [row["questions"] for row in found["rows"]] == counted
-    assert len(found["table"]["rows"]) == len(counted)
-    texts = [str(text) for text in found[where]]
-    assert any(said in text for text in texts) if said else texts == []
+def test_what_is_left_out_or_odd_is_said(questions, counted, field_name, expected_text):
+    circular = section(*questions)
+    assert [row["questions"] for row in circular["rows"]] == counted
+    assert len(circular["table"]["rows"]) == len(counted)
+    texts = [str(text) for text in circular[field_name]]
+    assert any(expected_text in text for text in texts) if expected_text else texts == []
 
 
 @pytest.mark.parametrize(
@@ -222,8 +226,8 @@ def test_what_is_left_out_or_odd_is_said(questions, counted, where, said):
     [("all of the above", 1, "without them: 100.00 %"), ("z", 0, None)],
 )
 def test_flagged_questions_are_named_and_the_accuracy_given_without(last, flagged, without_them):
-    found = section(turns(0, "ACB"), turns(7, "AAA", texts=("x", "y", last)))
-    overall, [_, *notes] = found["rows"][-1], found["notes"]
+    circular = section(turns(0, "ACB"), turns(7, "AAA", texts=("x", "y", last)))
+    overall, [_, *notes] = circular["rows"][-1], circular["notes"]
     assert (overall["flagged"], overall["circular"]["value"]) == (flagged, 50)
     assert (overall["circular_unflagged"] or {"value": None})["value"] == (100 if flagged else None)
     assert len(notes) == flagged
@@ -288,8 +292,8 @@ def lines_of(stage, suffix, *, partial=False):
 
 
 def analysis(stage, *, partial=False):
-    [found] = contents(stage, f"_analysis{'_partial' if partial else ''}.json")
-    return json.loads(found)
+    [content] = contents(stage, f"_analysis{'_partial' if partial else ''}.json")
+    return json.loads(content)
 
 
 def overall(stage):
@@ -298,10 +302,10 @@ def overall(stage):
 
 def rotate_by_hand(annotations):
     """One entry for each picture and rotation, holding the questions that have so many."""
-    found = []
+    rotated_images = []
     for image in annotations:
-        most = max(len(group["options"]) for group in image["groups"])
-        for rotation in range(most):
+        max_options = max(len(group["options"]) for group in image["groups"])
+        for rotation in range(max_options):
             groups = []
             for group in image["groups"]:
                 letters = sorted(x for x, text in group["options"].items() if text is not None)
@@ -310,8 +314,8 @@ def rotate_by_hand(annotations):
                     texts = {x: group["options"][y] for x, y in zip(letters, sources, strict=True)}
                     answer = letters[letters.index(group["answer"]) - rotation]
                     groups.append({**group, "options": group["options"] | texts, "answer": answer})
-            found.append({**image, "groups": groups})
-    annotations[:] = found
+            rotated_images.append({**image, "groups": groups})
+    annotations[:] = rotated_images
 
 
 def in_one_order(rows):
@@ -327,8 +331,8 @@ def in_one_order(rows):
         "verdict",
         "hit",
     )
-    asked = [{name: row[name] for name in names} for row in rows]
-    return sorted(asked, key=lambda row: json.dumps(row, sort_keys=True))
+    questions = [{name: row[name] for name in names} for row in rows]
+    return sorted(questions, key=lambda row: json.dumps(row, sort_keys=True))
 
 
 def test_a_circular_run_is_what_asking_each_rotation_by_hand_gives(base, tmp_path):
@@ -359,8 +363,8 @@ def test_after_a_plain_run_only_further_rotations_are_asked_and_its_files_stay(s
     circular, again = stage.run(), stage.run()
     assert (scored.code, scored.requests, scores) == (1, [], json.loads(before[0][0]))
     assert f"rotations not queried yet: {QUESTIONS};" in scored.output
-    asked = [len(ran.requests) for ran in (plain, circular, again)]
-    assert asked == [QUESTIONS, ROTATIONS - QUESTIONS, 0]
+    request_counts = [len(ran.requests) for ran in (plain, circular, again)]
+    assert request_counts == [QUESTIONS, ROTATIONS - QUESTIONS, 0]
     assert not {r.text for r in plain.requests} & {r.text for r in circular.requests}
     assert files() == before
     assert f"queried {ROTATIONS - QUESTIONS}" in circular.output
@@ -420,19 +424,19 @@ def test_a_log_alone_gives_the_same_rotations_and_both_accuracies_side_by_side(b
     assert (ran.code, ran.requests, contents(moved, *derived)) == (0, [], before)
     [head] = [line for line in ran.output.splitlines() if " circular · m · " in line]
     [row] = [line for line in ran.output.splitlines() if line.startswith("Overall ")]
-    found = overall(moved)
+    figures = overall(moved)
     assert f"n = {QUESTIONS}" in head
-    assert [float(cell) for cell in row.split()[1:3]] == values(found, "plain", "circular")
-    assert f"{found['flagged']} of {QUESTIONS} questions, index " in ran.output
+    assert [float(cell) for cell in row.split()[1:3]] == values(figures, "plain", "circular")
+    assert f"{figures['flagged']} of {QUESTIONS} questions, index " in ran.output
 
 
 def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(stage):
-    arrived, held = [], threading.Event()
+    arrived, held_requests = [], threading.Event()
 
     def answer(request):
         arrived.append(request.text)
         if len(arrived) == 5:  # the second rotation of the second question
-            held.wait()
+            held_requests.wait()
         return Reply(letter_for(request.text))
 
     with MockServer(answer) as slow:
@@ -441,7 +445,7 @@ def test_a_run_killed_between_two_rotations_of_a_question_goes_on_from_there(sta
         slow.wait_for(5)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        held.set()
+        held_requests.set()
         scored = stage.run("--mode", "eval")
         partial = [row["rotation"] for row in lines_of(stage, "_rotations", partial=True)]
         left_out = analysis(stage, partial=True)["circular"]
@@ -479,18 +483,18 @@ def test_a_failed_rotation_holds_up_no_other_and_is_asked_again(stage, broken, s
 
     with MockServer(answer) as shaky:
         stage = replace(stage, server=shaky, model={"m": API})
-        failing, found = stage.run("--retry", "0", "--api-nproc", "1"), overall(stage)
+        failing, figures = stage.run("--retry", "0", "--api-nproc", "1"), overall(stage)
         inferred = stage.run("--retry", "0", "--mode", "infer")
         is_well.set()
         mended = stage.run()
-    assert (failing.code, len(failing.requests), found["questions"]) == (1, ROTATIONS, QUESTIONS)
+    assert (failing.code, len(failing.requests), figures["questions"]) == (1, ROTATIONS, QUESTIONS)
     assert f"{answered} of {QUESTIONS} answered" in failing.output
     warning = "note: rotations refused, not counting the questions themselves: 2;"
     assert (warning in failing.output) is refused
     assert f"2 x http: HTTP {status}: {{}}" in failing.output
     assert (inferred.code, mended.code) == (1, int(refused))
     assert [broken in r.text for r in mended.requests] == ([] if refused else [True, True])
-    gained = overall(stage)["circular"]["value"] - found["circular"]["value"]
+    gained = overall(stage)["circular"]["value"] - figures["circular"]["value"]
     assert gained == pytest.approx(0 if refused else 200 / 9, abs=0.02)
 
 

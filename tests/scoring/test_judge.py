@@ -345,9 +345,9 @@ def test_mode_eval_asks_nothing(lab):
     assert judged.judge.requests == []
     assert {facts["judge"]["status"] for facts in judged.samples} == {"not asked"}
     judged.run()
-    asked = len(judged.judge.requests)
+    request_count = len(judged.judge.requests)
     judged.run("--mode", "eval")
-    assert len(judged.judge.requests) == asked == 3
+    assert len(judged.judge.requests) == request_count == 3
     assert {facts["judge"]["status"] for facts in judged.samples} == {"read"}
 
 

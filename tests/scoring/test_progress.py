@@ -14,7 +14,7 @@ from utils.scoring.console import ConsoleProgress, pace
 
 
 @pytest.mark.parametrize(
-    ("done", "took_s", "left", "shown"),
+    ("done", "took_s", "samples_left", "expected_text"),
     [
         (0, 60, 100, ""),
         (50, 0.5, 50, ""),  # nothing was queried; it was over at once
@@ -26,8 +26,8 @@ from utils.scoring.console import ConsoleProgress, pace
         (10, 10, 60, ", 1.0 a second, about 1 min left"),
     ],
 )
-def test_pace_is_told_by_what_was_queried(done, took_s, left, shown):
-    assert pace(done, took_s, left) == shown
+def test_pace_is_told_by_what_was_queried(done, took_s, samples_left, expected_text):
+    assert pace(done, took_s, samples_left) == expected_text
 
 
 def test_a_piped_run_ends_with_what_became_of_all_samples(capsys):

@@ -30,10 +30,10 @@ L2_RESULT = [
 
 FULL = {
     *(
-        f"m_{L1}{each}"
-        for each in (".xlsx", "_exact_matching_result.xlsx", "_scores.json", "_analysis.json")
+        f"m_{L1}{suffix}"
+        for suffix in (".xlsx", "_exact_matching_result.xlsx", "_scores.json", "_analysis.json")
     ),
-    *(f"m_{L2}{each}" for each in (".xlsx", "_result.xlsx", "_score.json", "_analysis.json")),
+    *(f"m_{L2}{suffix}" for suffix in (".xlsx", "_result.xlsx", "_score.json", "_analysis.json")),
 }
 PARTIAL = {name.replace(".", "_partial.") for name in FULL}
 
@@ -127,14 +127,17 @@ def test_the_model_folder_links_to_the_newest_files_and_follows_to_a_newer_run(s
 
 
 def test_the_links_stay_with_a_run_that_has_all_samples_until_another_one_has(stage):
-    whole = stage.folder()
+    whole_run_folder = stage.folder()
     stage.model["m"]["generate_cfg"]["temperature"] = 1
     trial = stage.run("--limit", "2", "--data", "L1")
-    assert f"m and compare.py use {whole.name}, the newest run with all samples" in trial.output
+    assert (
+        f"m and compare.py use {whole_run_folder.name}, the newest run with all samples"
+        in trial.output
+    )
     scored_again = stage.run("--mode", "eval", "--limit", "2", "--data", "L1")
     assert f"log: {stage.folder()}\n" in scored_again.output
     links = links_of(stage)
-    assert {link.resolve().parent for link in links.values()} == {whole.resolve()}
+    assert {link.resolve().parent for link in links.values()} == {whole_run_folder.resolve()}
     assert not any("partial" in name for name in links)
     again = stage.run()
     assert "compare.py use" not in again.output

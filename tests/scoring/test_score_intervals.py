@@ -31,12 +31,12 @@ def line_of(name, chance, split, platform):
             "answer": "A",
             "difficulty": split,
         }
-    left, top = chance.random() / 2, chance.random() / 2
+    x, top = chance.random() / 2, chance.random() / 2
     side = chance.choice([0, 0.01, 0.02, 0.05, 0.3])
     return {
         **line,
         "instruction": "Click.",
-        "bbox": [left, top, left + side, top + side],
+        "bbox": [x, top, x + side, top + side],
         "data_type": chance.choice(KINDS),
         "grounding_type": split,
     }
@@ -72,26 +72,30 @@ def sections_of(benchmark, facts, settings=None):
 def figures_of_scores(name, scores):
     """Every figure of a score object, in percent, by row and column of the table."""
     if name == L1:
-        found = {}
+        figures = {}
         for split, block in scores.items():
             if isinstance(block, dict):
-                found[split, "Overall"] = block["level_score"]
-                found |= {
-                    (split, platform): each["score"]
-                    for platform, each in block.items()
-                    if isinstance(each, dict)
+                figures[split, "Overall"] = block["level_score"]
+                figures |= {
+                    (split, platform): platform_scores["score"]
+                    for platform, platform_scores in block.items()
+                    if isinstance(platform_scores, dict)
                 }
-        return {place: 100 * figure for place, figure in found.items() if figure is not None}
-    found = {("average", "Overall"): scores["Average accuracy"]}
+        return {
+            cell_name: 100 * figure for cell_name, figure in figures.items() if figure is not None
+        }
+    figures = {("average", "Overall"): scores["Average accuracy"]}
     for split in ("basic", "advanced"):
-        found[split, "Overall"] = scores[f"{split.capitalize()} accuracy"]
+        figures[split, "Overall"] = scores[f"{split.capitalize()} accuracy"]
         for platform, block in scores.get(split, {}).items():
-            found[split, platform] = block["Total accuracy"]
-    for platform in {column for _, column in found} - {"Overall"}:
-        values = [found.get((split, platform)) for split in ("basic", "advanced")]
-        there = [value for value in values if value is not None]
-        found["average", platform] = sum(there) / len(there) if there else None
-    return {place: figure for place, figure in found.items() if figure is not None}
+            figures[split, platform] = block["Total accuracy"]
+    for platform in {column for _, column in figures} - {"Overall"}:
+        values = [figures.get((split, platform)) for split in ("basic", "advanced")]
+        present_values = [value for value in values if value is not None]
+        figures["average", platform] = (
+            sum(present_values) / len(present_values) if present_values else None
+        )
+    return {cell_name: figure for cell_name, figure in figures.items() if figure is not None}
 
 
 def figures_of_table(section):
@@ -147,12 +151,14 @@ def test_averages_of_l1_are_named_and_weigh_as_they_say():
     benchmark, _, facts = judged_run(L1, 1, ("easy", "hard"), ("os_mac", "os_web"))
     averages = sections_of(benchmark, facts)["averages"]
 
-    def mean(**wanted):
-        hits = [s["hit"] for s in facts if all(s[key] == label for key, label in wanted.items())]
+    def mean(**conditions):
+        hits = [
+            s["hit"] for s in facts if all(s[key] == label for key, label in conditions.items())
+        ]
         return 100 * sum(hits) / len(hits)
 
-    def by_platform(**wanted):
-        return (mean(platform="os_mac", **wanted) + mean(platform="os_web", **wanted)) / 2
+    def by_platform(**conditions):
+        return (mean(platform="os_mac", **conditions) + mean(platform="os_web", **conditions)) / 2
 
     assert {name: cell["value"] for name, cell in averages.items()} == pytest.approx(
         {
@@ -183,34 +189,41 @@ def test_averages_of_l2_hold_those_of_the_score_file_and_null_where_there_is_not
 
 def test_what_chance_reaches_follows_from_the_options_and_from_the_area_of_the_targets():
     benchmark, _, facts = judged_run(L1, 1, ("easy", "hard"), ("os_mac", "os_web"))
-    for each in facts:
-        each["options"] = dict.fromkeys("ABCDE" if each["split"] == "easy" else "AB", "text")
-    easy = [each["split"] == "easy" for each in facts]
+    for sample_facts in facts:
+        sample_facts["options"] = dict.fromkeys(
+            "ABCDE" if sample_facts["split"] == "easy" else "AB", "text"
+        )
+    easy = [sample_facts["split"] == "easy" for sample_facts in facts]
     overall = (20 * sum(easy) + 50 * easy.count(False)) / len(easy)
-    found = sections_of(benchmark, facts)["chance"]
-    del found["meaning"]
-    assert found == pytest.approx({"easy": 20, "hard": 50, "overall": overall})
+    chance = sections_of(benchmark, facts)["chance"]
+    del chance["meaning"]
+    assert chance == pytest.approx({"easy": 20, "hard": 50, "overall": overall})
     benchmark, _, facts = judged_run(L2, 2, ("basic", "advanced"), PLATFORMS)
-    for each in facts:
-        each["box_frac"] = [0.1, 0.1, 0.3, 0.2] if each["split"] == "basic" else [0, 0, 0.2, 0.2]
+    for sample_facts in facts:
+        sample_facts["box_frac"] = (
+            [0.1, 0.1, 0.3, 0.2] if sample_facts["split"] == "basic" else [0, 0, 0.2, 0.2]
+        )
     assert sections_of(benchmark, facts)["chance"]["average"] == pytest.approx(3)
 
 
 def test_an_interval_is_that_of_the_cells_own_samples_and_pictures_have_platforms():
     benchmark, _, facts = judged_run(L1, 3, ("easy", "hard"), ("os_mac", "os_web"))
-    own = [s for s in facts if (s["split"], s["platform"]) == ("hard", "os_web")]
-    expected = interval([s["hit"] for s in own], None, [s["image"] for s in own])
+    cell_samples = [s for s in facts if (s["split"], s["platform"]) == ("hard", "os_web")]
+    expected = interval([s["hit"] for s in cell_samples], None, [s["image"] for s in cell_samples])
     cell = sections_of(benchmark, facts)["table"]["rows"][1]["cells"][1]
     bounds = [100 * expected.low, 100 * expected.high]
     assert [cell["low"], cell["high"]] == pytest.approx(bounds, abs=0.01)
-    assert (cell["samples"], cell["pictures"]) == (len(own), len({s["image"] for s in own}))
+    assert (cell["samples"], cell["pictures"]) == (
+        len(cell_samples),
+        len({s["image"] for s in cell_samples}),
+    )
     # pictures of one name on two platforms are two
     benchmark, _, facts = judged_run(L2, 4, ("basic",), ("os_mac", "os_web"), 400)
     assert sections_of(benchmark, facts)["averages"]["micro"]["pictures"] == 50
 
 
 @pytest.mark.parametrize(
-    ("name", "splits", "own"),
+    ("name", "splits", "own_groups"),
     [
         (L1, ["easy", "hard"], {}),
         (
@@ -223,11 +236,11 @@ def test_an_interval_is_that_of_the_cells_own_samples_and_pictures_have_platform
         ),
     ],
 )
-def test_the_groups(name, splits, own):
+def test_the_groups(name, splits, own_groups):
     benchmark, _, facts = judged_run(name, 2, splits[::-1], ("os_web", "os_mac"))
     groups = sections_of(benchmark, facts)["groups"]
-    named = {name: list(group) for name, group in groups.items()}
-    assert named == {"platform": ["os_mac", "os_web"], "split": splits, **own}
+    group_labels = {name: list(group) for name, group in groups.items()}
+    assert group_labels == {"platform": ["os_mac", "os_web"], "split": splits, **own_groups}
     if name == L2:
         assert groups["kind"]["canvas"]["value"] == 0  # as in the score: no kind that it knows
 

@@ -32,9 +32,9 @@ def stage(staged, answers):
             return Reply(status=500, body=b"{}")
         return right_answers(request)
 
-    made = staged(answer=answer)
-    made.data = {L1: {"mode": "all"}}
-    return made
+    new_stage = staged(answer=answer)
+    new_stage.data = {L1: {"mode": "all"}}
+    return new_stage
 
 
 ONE_BY_ONE = ("--api-nproc", "1", "--retry", "0", "--no-report")
@@ -43,14 +43,14 @@ FROM_BEFORE = "answers are from earlier runs in this log, with the same requests
 
 
 @pytest.mark.parametrize(
-    ("stops", "own"),
+    ("stops", "own_count"),
     [
         ([(0, [])], 0),  # stopped at once: no stored answer is lost
         ([(2, ["--fresh"])], 2),  # it keeps its own and has the rest from before
         ([(1, ["--fresh"]), (0, ["--fresh"])], 0),  # a chain of them
     ],
 )
-def test_a_stopped_run_is_scored_with_the_answers_from_before_it(stage, answers, stops, own):
+def test_a_stopped_run_is_scored_with_the_answers_from_before_it(stage, answers, stops, own_count):
     answers.broken = ["Question 0 easy"] if stops == [(0, [])] else []
     stage.run(*ONE_BY_ONE)
     before = stage.scores(L1)
@@ -60,10 +60,15 @@ def test_a_stopped_run_is_scored_with_the_answers_from_before_it(stage, answers,
         how = "the same command" + " without --fresh" * ("--fresh" in arguments)
         assert f"kept: {how} continues from here; --mode eval scores them" in stopped.output
     ran = stage.run(*EVAL)
-    there = 9 - len(answers.broken)
-    assert (ran.code, told(ran.output, "answered")) == (len(answers.broken), [there]), ran.output
-    assert (stage.scores(L1), ran.output.count(f"{9 - own} of 9 {FROM_BEFORE}")) == (before, 1)
-    assert coverage(stage)["from_other_runs"] == 9 - own
+    answered_count = 9 - len(answers.broken)
+    assert (ran.code, told(ran.output, "answered")) == (len(answers.broken), [answered_count]), (
+        ran.output
+    )
+    assert (stage.scores(L1), ran.output.count(f"{9 - own_count} of 9 {FROM_BEFORE}")) == (
+        before,
+        1,
+    )
+    assert coverage(stage)["from_other_runs"] == 9 - own_count
     assert "queried yet" not in ran.output
 
 
@@ -114,8 +119,11 @@ def test_a_limit_counts_covered_samples_not_answers(stage):
     lines = stage.log(L1).read_bytes().splitlines(keepends=True)
     keys = json.loads(lines[0])["samples"]
     gone = [key.encode() for key in (keys[1], keys[3])]
-    kept = [lines[0], *(each for each in lines[1:] if not any(key in each for key in gone))]
-    stage.log(L1).write_bytes(b"".join(kept))
+    kept_lines = [
+        lines[0],
+        *(log_line for log_line in lines[1:] if not any(key in log_line for key in gone)),
+    ]
+    stage.log(L1).write_bytes(b"".join(kept_lines))
     ran = stage.run(*EVAL, "--limit", "4")
     assert (ran.code, [row["index"] for row in stage.sheet(L1, "_partial")]) == (1, [5, 8])
     assert "2 samples of this run have not been queried yet; the same command without" in ran.output
@@ -123,21 +131,23 @@ def test_a_limit_counts_covered_samples_not_answers(stage):
 
 def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(stage):
     stage.run("--no-report")
-    whole, before = stage.folder(), stage.scores(L1)
+    whole_folder, before = stage.folder(), stage.scores(L1)
     stage.run("--limit", "3", "--fresh", "--no-report")
     trial = stage.folder()
     as_many, fewer = (stage.run(*EVAL, "--limit", n) for n in ("3", "2"))
     all_of_it, more = stage.run(*EVAL), stage.run(*EVAL, "--limit", "5")
     back = stage.run("--no-report")
-    assert [told(each.output, "answered") for each in (as_many, fewer)] == [[3], [2]]
+    assert [told(result.output, "answered") for result in (as_many, fewer)] == [[3], [2]]
     assert (as_many.code, fewer.code, "all of it" in as_many.output) == (0, 0, False)
-    said = f"in {trial.name}, holds only part of what is asked for, {whole.name} all of it"
+    expected_text = (
+        f"in {trial.name}, holds only part of what is asked for, {whole_folder.name} all of it"
+    )
     for ran in (all_of_it, more):
         assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
-        assert said in ran.output
+        assert expected_text in ran.output
     assert "the log covers 3 samples only" in more.output
     assert (back.code, back.requests, stage.run(*EVAL).code) == (0, [], 0)
-    assert json.loads((whole / f"m_{L1}_scores.json").read_text()) == before
+    assert json.loads((whole_folder / f"m_{L1}_scores.json").read_text()) == before
 
 
 @pytest.mark.parametrize("arguments", [EVAL, ["--no-report"]], ids=["eval", "all"])
@@ -201,18 +211,18 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(stage):
         "what is shown is from an earlier scoring",
         stopped,
     )
-    alone, both = stage.run("--data", L2), stage.run()
+    alone, both_runs = stage.run("--data", L2), stage.run()
     assert (alone.code, "Report:" in alone.output) == (1, False), alone.output
     assert f"{L2}: not scored; its files are from an earlier scoring" in alone.output
-    assert "Report:" in both.output
-    assert f"shows an earlier scoring of {L2}, not scored this time" in both.output
+    assert "Report:" in both_runs.output
+    assert f"shows an earlier scoring of {L2}, not scored this time" in both_runs.output
     assert page.stat().st_mtime_ns > before
 
 
 def test_copies_in_a_folder_that_sorts_behind_do_not_make_the_log_grow(stage):
     stage.run("--no-report")
-    own = stage.folder()
-    shutil.copytree(own, own.with_name("T99990101_Gffffffff"))
+    own_folder = stage.folder()
+    shutil.copytree(own_folder, own_folder.with_name("T99990101_Gffffffff"))
     for _ in range(2):
         stage.run("--no-report")
     logs = (stage.work_dir / "m").glob(f"T*/m_{L1}.jsonl")
@@ -239,7 +249,11 @@ def test_a_clock_that_was_ahead_gives_no_answer_precedence(stage, answers):
     answers.broken = []
     fresh, scored = stage.run(*ONE_BY_ONE, "--fresh"), stage.run(*EVAL)
     elsewhere = stage.run("--limit", "3", "--no-report")
-    assert [told(each.output, "answered") for each in (fresh, scored, elsewhere)] == [[9], [9], [3]]
+    assert [told(result.output, "answered") for result in (fresh, scored, elsewhere)] == [
+        [9],
+        [9],
+        [3],
+    ]
     assert elsewhere.requests == []
 
 
@@ -251,10 +265,10 @@ def test_the_last_line_names_the_models_that_failed_if_there_are_any(stage):
     assert (ran.code, "models failed" in well.output) == (1, False)
     assert "1 of 3 models failed: gone" in ran.output.splitlines()
     del stage.model["n"]
-    both = stage.run(*ONE_BY_ONE)  # one is left, and nothing to compare
-    assert "1 of 2 models failed: gone" in both.stderr
+    both_runs = stage.run(*ONE_BY_ONE)  # one is left, and nothing to compare
+    assert "1 of 2 models failed: gone" in both_runs.stderr
     index = stage.work_dir / "index.html"
-    assert both.stdout.splitlines()[-1] == f"All runs: {index.as_uri()}" and index.exists()
+    assert both_runs.stdout.splitlines()[-1] == f"All runs: {index.as_uri()}" and index.exists()
 
 
 def test_the_summary_says_what_this_command_does_with_failed_samples(stage, answers):

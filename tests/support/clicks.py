@@ -51,7 +51,7 @@ class Model:
     correlation: float = 0.0
     is_box: bool = False
     bias: float = 0.0
-    place: Callable[[tuple[int, int]], tuple[float, float, float, float]] | None = None
+    place_click: Callable[[tuple[int, int]], tuple[float, float, float, float]] | None = None
 
 
 def columns_of(facts: Iterable[dict[str, Any]]) -> SampleColumns:
@@ -92,8 +92,8 @@ def simulated(
         if shrinks:
             scale = min(1.0, SENT_SIDE / max(file_wh))
             sent_wh = round(file_wh[0] * scale), round(file_wh[1] * scale)
-        most = SEEN_PIXELS if shrinks else 12_845_056
-        grid_h, grid_w = smart_resize(sent_wh[1], sent_wh[0], max_pixels=most)
+        max_pixels = SEEN_PIXELS if shrinks else 12_845_056
+        grid_h, grid_w = smart_resize(sent_wh[1], sent_wh[0], max_pixels=max_pixels)
         sizes = {"sent_size": sent_wh, "seen_size": (grid_w, grid_h), "image_size": file_wh}
         known_picture = dice.random() < model.accuracy
         for _ in range(dice.randint(*per_picture)):
@@ -124,21 +124,21 @@ def _said(dice: random.Random, click: tuple[float, float], model: Model, sizes: 
     frame, file_wh = model.reading.frame, sizes["image_size"]
     counted = {Frame.GRID_PIXELS: sizes["seen_size"]}
     counted |= dict.fromkeys(OF_THE_IMAGE_SENT, sizes["sent_size"])
-    known = place_in_frame(frame, counted.get(frame, file_wh))
-    left, top, wide, high = model.place(file_wh) if model.place else known
-    x, y = left + click[0] * wide, top + click[1] * high
+    frame_area = place_in_frame(frame, counted.get(frame, file_wh))
+    area_x, top, wide, high = model.place_click(file_wh) if model.place_click else frame_area
+    x, y = area_x + click[0] * wide, top + click[1] * high
     numbers = [x, y]
     if model.is_box:
         numbers = [x - 0.02 * wide, y - 0.02 * high, x + 0.02 * wide, y + 0.02 * high]
     digits = {Frame.FRACTIONS: 4, Frame.PER_CENT: 1}.get(frame, 0)
     if model.reading.y_first:
-        numbers = [numbers[place] for place in ((1, 0) if len(numbers) == 2 else (1, 0, 3, 2))]
-    shown = [f"{value:.{digits}f}" for value in numbers]
-    if len(shown) == 4:
-        return dice.choice(("[{}]", '{{"bbox_2d": [{}]}}')).format(", ".join(shown))
+        numbers = [numbers[index] for index in ((1, 0) if len(numbers) == 2 else (1, 0, 3, 2))]
+    texts = [f"{value:.{digits}f}" for value in numbers]
+    if len(texts) == 4:
+        return dice.choice(("[{}]", '{{"bbox_2d": [{}]}}')).format(", ".join(texts))
     point = "<point>{} {}</point>"
     forms = ("({}, {})", "[{}, {}]", point, f"Action: click(point='{point}')")
-    return dice.choice(forms).format(*shown)
+    return dice.choice(forms).format(*texts)
 
 
 def _facts(reply: str, box: Box, parsed: Any, sizes: Sizes, picture: int) -> dict[str, Any]:

@@ -55,8 +55,8 @@ class _Server:
     """The API with as much of its behaviour as the tests need."""
 
     def __init__(self, arguments: list[str], behaviour: dict[str, int | None]) -> None:
-        given = dict(word[2:].split("=", 1) for word in arguments if "=" in word)
-        self.name, self.behaviour = given["served-model-name"], behaviour
+        options = dict(word[2:].split("=", 1) for word in arguments if "=" in word)
+        self.name, self.behaviour = options["served-model-name"], behaviour
         self.answered, self.lock, outer = 0, threading.Lock(), self
         # Of a run with two requests in flight, whose answers so far are in its log then.
         self.both = threading.Barrier(2)
@@ -89,7 +89,7 @@ class _Server:
                 self.end_headers()
                 self.wfile.write(data)
 
-        self.http = ThreadingHTTPServer((given["host"], int(given["port"])), Handler)
+        self.http = ThreadingHTTPServer((options["host"], int(options["port"])), Handler)
 
     def is_broken(self) -> bool:
         limit = self.behaviour.get("broken")

@@ -27,7 +27,7 @@ def fault(sample: str, attempt: int) -> str | None:
     chance = _fraction(f"{sample} {attempt}")
     limits = itertools.accumulate(share for _, share in SHARES)
     upper = zip(SHARES, limits, strict=True)
-    return next((name for (name, _), most in upper if chance < most), None)
+    return next((name for (name, _), upper_bound in upper if chance < upper_bound), None)
 
 
 def _fraction(text: str) -> float:

@@ -9,15 +9,15 @@ import signal
 import sys
 from pathlib import Path
 
-left = int(sys.argv[1])
+renames_left = int(sys.argv[1])
 rename = Path.replace
 
 
 def rename_and_count(self: Path, target: Path) -> Path:
-    global left
+    global renames_left
     done = rename(self, target)
-    left -= Path(target).suffix == ".png"
-    if left == 0:
+    renames_left -= Path(target).suffix == ".png"
+    if renames_left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return done
 

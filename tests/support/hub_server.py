@@ -91,8 +91,8 @@ class _Handler(BaseHTTPRequestHandler):
                 )
         data = hub.files[name]
         start = 0
-        if (wanted := self.headers.get("Range")) and not hub.ignores_ranges:
-            start = int(wanted.removeprefix("bytes=").split("-")[0])
+        if (byte_range := self.headers.get("Range")) and not hub.ignores_ranges:
+            start = int(byte_range.removeprefix("bytes=").split("-")[0])
         headers = {
             "X-Repo-Commit": hub.commit,
             "ETag": f'"{hub.etag(name)}"',

@@ -99,12 +99,12 @@ class LabOracle:
         element = frame.evaluate(FIND, [KINDS[kind], text])
         if element is None:
             raise LookupError(f"{kind} {text!r} is not to be seen")
-        left, top = 0.0, 0.0
+        frame_x, frame_y = 0.0, 0.0
         if frame.parent_frame:
             box = frame.frame_element().bounding_box()
-            left, top = box["x"], box["y"]
+            frame_x, frame_y = box["x"], box["y"]
         width, height = tab.viewport_wh
-        return (left + element["x"]) / width, (top + element["y"]) / height
+        return (frame_x + element["x"]) / width, (frame_y + element["y"]) / height
 
     def _point(self, gesture: str, kind: str, text: str | int, *to: str) -> None:
         to_point = self._find(to[0], to[1]) if to else None

@@ -88,11 +88,11 @@ class _World:
 
 def act(sample: Sample, world: World) -> Episode:
     """Five turns: what is seen, an action, what is seen then."""
-    seen = world.reset(sample.line)
+    screen = world.reset(sample.line)
     for _ in range(TURNS):
-        text = f"Task {sample.line['index']}: {seen}"
-        said = yield Prompt([{"role": "user", "type": "text", "value": text}])
-        seen = world.step(said.text)
+        text = f"Task {sample.line['index']}: {screen}"
+        generation = yield Prompt([{"role": "user", "type": "text", "value": text}])
+        screen = world.step(generation.text)
     return {"success": world.evaluate()}
 
 
@@ -103,8 +103,8 @@ class Model:
         self.name, self._answer = "m", answer
         self.asked: list[str] = []
 
-    def in_flight(self, wanted: int | None) -> int | None:
-        return wanted
+    def in_flight(self, requested: int | None) -> int | None:
+        return requested
 
     def request(self, messages: Any, dataset: str, *, is_custom_prompt: bool = False) -> Prepared:
         text = messages[-1]["value"]
@@ -138,7 +138,7 @@ def run(
     in_flight: int = 8,
     settings: str = "as they are",
     episode: Callable[..., Episode] = act,
-    shown: Shown | None = None,
+    progress: Shown | None = None,
     **more: Any,
 ) -> Job:
     """Runs the tasks, those without an episode in the log, and returns the job."""
@@ -154,8 +154,8 @@ def run(
             worlds=Worlds(hand.make, worlds),
             fingerprint=lambda sample: f"{settings} {sample.key}",
         )
-        given = Options(Path("config.json"), api_nproc=in_flight, retry=0, **more)
-        Engine(model, given, shown or Shown()).run([job])  # type: ignore[arg-type]
+        options = Options(Path("config.json"), api_nproc=in_flight, retry=0, **more)
+        Engine(model, options, progress or Shown()).run([job])  # type: ignore[arg-type]
         return job
 
 
@@ -170,16 +170,17 @@ if __name__ == "__main__":
         ("--most", int, 10**9),
     ):
         parser.add_argument(name, type=kind, default=default)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     numbers = itertools.count(1)
 
     def noted(text: str) -> str:
-        with asked.requests.open("a") as file:
+        with options.requests.open("a") as file:
             file.write(f"{text}\n")
-        if next(numbers) > asked.most:
+        if next(numbers) > options.most:
             threading.Event().wait()
         return "click"
 
-    began_s, given = time.monotonic(), {"episodes": asked.episodes, "worlds": asked.worlds}
-    run(asked.log, Model(noted), Stagehand(asked.step_s), **given)
+    began_s = time.monotonic()
+    sizes = {"episodes": options.episodes, "worlds": options.worlds}
+    run(options.log, Model(noted), Stagehand(options.step_s), **sizes)
     print(f"{time.monotonic() - began_s:.2f} s")

@@ -84,8 +84,8 @@ class RankStage(Stage):
     def answered(self, model: str = "m") -> Counter[str]:
         """How often each sample has an answer in all logs of a model, those of ranks included."""
         logs = self.work_dir.glob(f"{model}/T*/{model}_*.jsonl")
-        found = [answer_records(log) for log in logs if "_samples" not in log.name]
-        return Counter(record["key"] for records in found for record in records)
+        records_by_log = [answer_records(log) for log in logs if "_samples" not in log.name]
+        return Counter(record["key"] for records in records_by_log for record in records)
 
     def rank_logs(self) -> list[Path]:
         return sorted(self.work_dir.glob("*/T*/*.rank*"))
@@ -118,9 +118,9 @@ def wait_until(is_so: Callable[[], bool], process: Popen[str]) -> None:
 
 def process_of_rank(launcher: Popen[str], rank: int) -> int:
     """The process id of a rank that torchrun has started."""
-    mine = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
-    variables = {pid: Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") for pid in mine}
-    [pid] = [pid for pid in mine if f"RANK={rank}".encode() in variables[pid]]
+    child_pids = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
+    variables = {pid: Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") for pid in child_pids}
+    [pid] = [pid for pid in child_pids if f"RANK={rank}".encode() in variables[pid]]
     return int(pid)
 
 

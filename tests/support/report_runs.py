@@ -62,8 +62,8 @@ def l2_sample(number: int, image: str = "os_web/pic0.png", **changes: Any) -> Fa
 
 def l1_sample(number: int, image: str = "os_web/pic0.png", **changes: Any) -> Facts:
     """A question whose right answer is B and whose chosen one is C, unless told otherwise."""
-    own = {"text": f"Question {number}?", "split": "easy", "kind": None}
-    facts = l2_sample(number, image, **{**own, **changes})
+    l1_facts = {"text": f"Question {number}?", "split": "easy", "kind": None}
+    facts = l2_sample(number, image, **{**l1_facts, **changes})
     del facts["box_frac"], facts["point_frac"]
     options = {"A": "the first", "B": "the second", "C": "the third", "D": None}
     return {**facts, "options": options, "answer": "B", "chosen": "C", "prediction": "C", **changes}
@@ -94,9 +94,21 @@ def write_rotations(samples: Path, questions: Sequence[Facts]) -> None:
                 options = {to: facts["options"][by] for to, by in zip(letters, moved, strict=True)}
                 answer = letters[moved.index(facts["answer"])]
                 hit = "hit" if answer == facts["chosen"] else "miss"
-                own = {"question": facts["key"], "rotation": turn, "rotations": len(letters)}
+                rotation_facts = {
+                    "question": facts["key"],
+                    "rotation": turn,
+                    "rotations": len(letters),
+                }
                 file.write(
-                    to_json({**facts, **own, "options": options, "answer": answer, "verdict": hit})
+                    to_json(
+                        {
+                            **facts,
+                            **rotation_facts,
+                            "options": options,
+                            "answer": answer,
+                            "verdict": hit,
+                        }
+                    )
                     + "\n"
                 )
 
@@ -169,7 +181,7 @@ def analysis_of_l2(columns: Sequence[str] = PLATFORMS) -> dict[str, Any]:
             "rows": [
                 {
                     "name": name,
-                    "cells": [cell(value + 3 * place) for place in range(len(columns))]
+                    "cells": [cell(value + 3 * index) for index in range(len(columns))]
                     + [cell(value, 420, 210)],
                 }
                 for name, value in rows
@@ -182,7 +194,7 @@ def analysis_of_l2(columns: Sequence[str] = PLATFORMS) -> dict[str, Any]:
             "Average accuracy": cell(59.8, 7000, 1200),
         },
         "groups": {
-            "platform": {name: cell(40.0 + 7 * place) for place, name in enumerate(columns)},
+            "platform": {name: cell(40.0 + 7 * index) for index, name in enumerate(columns)},
             "split": {"basic": cell(71.4), "advanced": cell(48.2)},
             "kind": {"icon": cell(52.3), "text": cell(68.0)},
             "target size": {

@@ -55,8 +55,8 @@ def environment(**extra: str) -> dict[str, str]:
         "OPENAI_API_KEY",
         "SKIP_ERR",
     }
-    kept = {name: value for name, value in os.environ.items() if name not in dropped}
-    return {**kept, "NO_PROXY": "127.0.0.1,localhost", "OMP_NUM_THREADS": "1", **extra}
+    kept_variables = {name: value for name, value in os.environ.items() if name not in dropped}
+    return {**kept_variables, "NO_PROXY": "127.0.0.1,localhost", "OMP_NUM_THREADS": "1", **extra}
 
 
 def evaluate(
@@ -143,8 +143,8 @@ def _as_in_a_process(
 
 def _is_of_a_test(module: ModuleType) -> bool:
     places = [getattr(module, "__file__", None) or "", *map(str, getattr(module, "__path__", ()))]
-    ours = (str(PROJECT), sys.prefix, sys.base_prefix, str(Path(sys.prefix).resolve()))
-    return any(place and not place.startswith(ours) for place in places)
+    own_folders = (str(PROJECT), sys.prefix, sys.base_prefix, str(Path(sys.prefix).resolve()))
+    return any(place and not place.startswith(own_folders) for place in places)
 
 
 def start(

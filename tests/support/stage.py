@@ -61,8 +61,8 @@ class Ran(Finished):
     @property
     def asked(self) -> dict[str, int]:
         """Number of requests by data set."""
-        found = [dataset_of(request) for request in self.requests]
-        return {dataset: found.count(dataset) for dataset in (L1, L2)}
+        datasets = [dataset_of(request) for request in self.requests]
+        return {dataset: datasets.count(dataset) for dataset in (L1, L2)}
 
 
 @dataclass
@@ -126,8 +126,8 @@ class Stage:
 
     def answers(self, dataset: str, model: str = "m") -> list[dict[str, Any]]:
         """The answer records of a log, in the order of their samples' index."""
-        found = answer_records(self.log(dataset, model))
-        return sorted(found, key=lambda record: record["line"]["index"])
+        records = answer_records(self.log(dataset, model))
+        return sorted(records, key=lambda record: record["line"]["index"])
 
     @property
     def code(self) -> Path:
@@ -180,8 +180,8 @@ class Stage:
         return ["--config", config, "--work-dir", self.work_dir, *arguments]
 
     def _env(self, extra: Mapping[str, str] | None) -> dict[str, str]:
-        own = {"LMUData": str(self.root), "PYTHONPATH": str(self.code)}
-        return {**own, **self.env, **(extra or {})}
+        variables = {"LMUData": str(self.root), "PYTHONPATH": str(self.code)}
+        return {**variables, **self.env, **(extra or {})}
 
     def copy_to(self, home: Path) -> Stage:
         """The same stage in another folder, answers included."""
@@ -212,15 +212,15 @@ class Stage:
 
     def written(self) -> list[Path]:
         """Every file of the runs below the work-dir; the list of all runs tells the time."""
-        found = (path for path in self.work_dir.rglob("*") if path.is_file())
-        return sorted(path for path in found if path.parent != self.work_dir)
+        paths = (path for path in self.work_dir.rglob("*") if path.is_file())
+        return sorted(path for path in paths if path.parent != self.work_dir)
 
 
 def end_of(process: Popen[str], timeout_s: float = 240) -> tuple[int, str]:
     """Exit code of a process that is about to end, and everything printed."""
-    ended = finish(process, timeout_s)
-    assert "Traceback" not in ended.output
-    return ended.code, ended.output
+    finished = finish(process, timeout_s)
+    assert "Traceback" not in finished.output
+    return finished.code, finished.output
 
 
 def dataset_of(request: Request) -> str:
@@ -230,8 +230,8 @@ def dataset_of(request: Request) -> str:
 
 def told(output: str, what: str) -> list[int]:
     """What the summaries of a run say about a count, e.g. `8 of 9 answered` or `1 (11.1 %) failed`."""
-    found = re.findall(rf"^ *(\d+) (?:of \d+ |\([\d.]+ %\) )?{what}", output, re.MULTILINE)
-    return [int(count) for count in found]
+    counts = re.findall(rf"^ *(\d+) (?:of \d+ |\([\d.]+ %\) )?{what}", output, re.MULTILINE)
+    return [int(count) for count in counts]
 
 
 def l2_counts(scores: Mapping[str, Any]) -> dict[str, int]:

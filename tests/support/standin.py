@@ -41,10 +41,10 @@ class Boxes:
     @staticmethod
     def tasks(level: str, seeds: Sequence[int]) -> list[dict[str, Any]]:
         """One box, two of them, a question, and what cannot be done."""
-        made: list[dict[str, Any]] = []
+        new_tasks: list[dict[str, Any]] = []
         for seed in seeds:
             first, second = (list(BOXES)[(seed + number) % 3] for number in (0, 1))
-            made += [
+            new_tasks += [
                 {
                     "id": "one",
                     "goal": f"Click the {first} box.",
@@ -74,11 +74,11 @@ class Boxes:
                     "category": "infeasible",
                 },
             ]
-            made[-4:] = [
+            new_tasks[-4:] = [
                 {"platform": "os_web", "apps": ["boxes"], "seed": seed, **task}
-                for task in made[-4:]
+                for task in new_tasks[-4:]
             ]
-        return made
+        return new_tasks
 
     def reset(self, task: Mapping[str, Any]) -> Observation:
         self._task, self._clicked, self._end = dict(task), [], None
@@ -102,13 +102,13 @@ class Boxes:
 
     def evaluate(self) -> Outcome:
         end = self._end.kind if self._end else "budget"
-        wanted = self._task.get("end", "answer" if "answer" in self._task else "done")
+        expected_end = self._task.get("end", "answer" if "answer" in self._task else "done")
         lines = [(self._clicked == self._task["boxes"], f"clicked: {self._task['boxes']}")]
-        if wanted == "answer":
-            said = self._end.text if self._end else ""
-            lines.append((said == self._task["answer"], f"answer: {self._task['answer']}"))
-        elif wanted == "fail" or end == "fail":
-            lines.append((end == wanted, "cannot be done"))
+        if expected_end == "answer":
+            answer_text = self._end.text if self._end else ""
+            lines.append((answer_text == self._task["answer"], f"answer: {self._task['answer']}"))
+        elif expected_end == "fail" or end == "fail":
+            lines.append((end == expected_end, "cannot be done"))
         return Outcome(all(ok for ok, _ in lines), lines)
 
     def close(self) -> None:
@@ -139,18 +139,20 @@ def middle(box: str) -> tuple[float, float]:
     return (x1 + x2) / 2, (y1 + y2) / 2
 
 
-def solve(text: str, said: Callable[[str, tuple[float, float] | str], str] | None = None) -> str:
+def solve(
+    text: str, in_words: Callable[[str, tuple[float, float] | str], str] | None = None
+) -> str:
     """The next action by what a prompt says, in the words of the default prompt."""
     goal = re.findall(r"Task: (.*)", text)[-1]
     step = len(re.findall(r"^Action: \w+\(", text, re.MULTILINE))
-    wanted = re.findall("|".join(BOXES), goal)
+    boxes = re.findall("|".join(BOXES), goal)
     if "How many" in goal:
         return 'Thought: three.\nAction: answer("3")'
     if "purple" in goal:
         return 'Thought: there is none.\nAction: fail("no such box")'
-    if step < len(wanted):
-        x, y = middle(wanted[step])
-        return f"Thought: the {wanted[step]} box.\nAction: click({x:.3f}, {y:.3f})"
+    if step < len(boxes):
+        x, y = middle(boxes[step])
+        return f"Thought: the {boxes[step]} box.\nAction: click({x:.3f}, {y:.3f})"
     return "Thought: all done.\nAction: done()"
 
 

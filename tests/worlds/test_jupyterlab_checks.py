@@ -27,9 +27,9 @@ def spoiled_edits(edits):
     """Edits with one of them left out, or with another value in one place, or one too many."""
     for number, (name, *arguments) in enumerate(edits):
         yield edits[:number] + edits[number + 1 :]
-        for place, value in enumerate(arguments):
+        for index, value in enumerate(arguments):
             for other in other_values(value):
-                instead = [name, *arguments[:place], other, *arguments[place + 1 :]]
+                instead = [name, *arguments[:index], other, *arguments[index + 1 :]]
                 yield [*edits[:number], instead, *edits[number + 1 :]]
     for extra in EXTRA:
         yield [*edits, extra]
@@ -42,7 +42,7 @@ def other_values(value):
         return [value + 1, value - 1] if value > 1 else [value + 1]
     if isinstance(value, list):
         return [[*value, "more"], [*value[:-1], f"{value[-1]}x"]]
-    letters = [place for place, letter in enumerate(value) if letter.isalnum()]
+    letters = [position for position, letter in enumerate(value) if letter.isalnum()]
     if not letters:
         return []
     return [value[: letters[-1]] + "7q" + value[letters[-1] + 1 :]]
@@ -162,8 +162,8 @@ def test_one_of_several_ways_to_end_is_enough():
     edits = [["any_of", [["write", "x", "1"]], [["write", "x", "2"], ["folder", "f/"]]]]
     start = state("0", "x")
     assert compare(edits, start, state("1", "x")).lines == [(True, "x is as expected")]
-    both = {"files": {"x": "2", "f/": ""}, "settings": {}}
-    assert all(fits for fits, _ in compare(edits, start, both).lines)
+    second_way = {"files": {"x": "2", "f/": ""}, "settings": {}}
+    assert all(fits for fits, _ in compare(edits, start, second_way).lines)
     assert not all(fits for fits, _ in compare(edits, start, state("2", "x")).lines)
 
 

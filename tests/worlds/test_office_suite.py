@@ -84,9 +84,13 @@ def test_a_list_makes_rows_of_the_world_and_is_a_table_to_later_queries():
         "expect": [],
         "oracle": [],
     }
-    made = variant({"id": "odd", "apps": [], "category": "update", "goal": "", **task}, 14)
-    assert [row["note"] for row in made["setup"]["add"]["todos"]] == ["2 of 6", "4 of 6", "6 of 6"]
-    assert [criteria["name"] for _, criteria in made["setup"]["drop"]] == [
+    task_variant = variant({"id": "odd", "apps": [], "category": "update", "goal": "", **task}, 14)
+    assert [row["note"] for row in task_variant["setup"]["add"]["todos"]] == [
+        "2 of 6",
+        "4 of 6",
+        "6 of 6",
+    ]
+    assert [criteria["name"] for _, criteria in task_variant["setup"]["drop"]] == [
         "Ana Haddad",
         "Ana Hadley",
         "Ana Orton",
