@@ -7,6 +7,7 @@ from typing import Any
 
 from models.recipes.base import (
     HELPFUL,
+    Agent,
     ChatMessage,
     Limits,
     Parser,
@@ -107,6 +108,13 @@ RECIPE = Recipe(
         *UI_VENUS_2_PAGE.of("Qwen3-VL-30B-A3B", {L2: 83.7}),
         *UI_VENUS_README.of("Qwen3-VL-8B", {OSWORLD_G_REFINED: 67.0}),
         *UI_VENUS_README.of("Qwen3-VL-30B-A3B", {OSWORLD_G_REFINED: 69.3}),
+    ),
+    agent=Agent(
+        prompt="models.api_qwen_agent.build_agent_prompt",
+        parse="benchmarks.worlds.dialects.parse_computer_use_per_mille",
+        source="X-PLUG/MobileAgent @ 11cea575 Mobile-Agent-v3.5 (the tools computer_use, mobile_use)",
+        generate_cfg={"temperature": 0, "max_tokens": 1024},
+        note="the text around the tools is this program's",
     ),
     verified="prompt, resizing and both parsers",
     note="Greedy as ClawGUI-Eval; the authors' README samples (temperature 0.7, top_p 0.8, top_k "

@@ -203,6 +203,12 @@ def step_reply(action):
         ("agentcpm_gui", '{"TYPE":"hi","STATUS":"finish"}', ['type("hi")', "done()"]),
         ("agentcpm_gui", '{"STATUS":"impossible"}', ["fail()"]),
         ("agentcpm_gui", '{"thought":"x"}', None),
+        (
+            "qwen3_vl",
+            '<tool_call>{"name": "computer_use", "arguments": '
+            '{"action": "left_click", "coordinate": [500, 250]}}</tool_call>',
+            ["click(0.500, 0.250)"],
+        ),
     ],
 )
 def test_a_reply_is_read_in_the_words_of_its_agent(agent, reply, actions):
@@ -246,6 +252,10 @@ OWL = '<tool_call>\n{{"name": "computer_use", "arguments": {}}}\n</tool_call>'
 EPISODES = {
     "ui_tars_1_5": ("Thought: t\nAction: wait()", "Thought: t\nAction: finished(content='')"),
     "gui_owl_1_5": (
+        "Action: Wait.\n" + OWL.format('{"action": "wait", "time": 0}'),
+        "Action: End.\n" + OWL.format('{"action": "terminate", "status": "success"}'),
+    ),
+    "qwen3_vl": (
         "Action: Wait.\n" + OWL.format('{"action": "wait", "time": 0}'),
         "Action: End.\n" + OWL.format('{"action": "terminate", "status": "success"}'),
     ),
