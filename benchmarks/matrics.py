@@ -6,7 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from utils.contracts import WH, Point, Verdict
-from utils.protocol import DIFFICULTIES, GROUNDING_TYPES, PLATFORMS, TIERS
+from utils.protocol import (
+    DIFFICULTIES,
+    GROUNDING_TYPES,
+    PLATFORM_ORDER,
+    PLATFORMS,
+    TIERS,
+    are_too_many,
+)
 
 Scores = dict[str, Any]
 LARGEST = 1e9  # pixels; NaN, infinity and whole numbers without end are no coordinates
@@ -159,6 +166,10 @@ def _percent_of_hits(outcomes: Sequence[int]) -> float | None:
     return 100 * list(outcomes).count(1) / len(outcomes) if outcomes else None
 
 
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
@@ -171,7 +182,26 @@ def _weighted_mean(pairs: Iterable[tuple[float | None, int]]) -> float | None:
 
 # -- episodes (L3, L4) ----------------------------------------------------------------------------
 
+ENVIRONMENT = "environment"
+COSTS = {
+    "requests": "requests",
+    "prompt tokens": "prompt_tokens",
+    "completion tokens": "completion_tokens",
+    "seconds": "seconds",
+    "model seconds": "model_seconds",
+}
+"""What is said of the cost of episodes, by fields of `Cost`."""
 AREA_POINTS = 100  # parts into which the used budget is divided
+
+
+class Cost(NamedTuple):
+    """What one episode has cost."""
+
+    requests: int  # those that were repeated, too
+    prompt_tokens: int | None  # None: the server does not count them
+    completion_tokens: int | None
+    seconds: float  # of the whole episode
+    model_seconds: float  # of these, how many the model took to reply
 
 
 class TaskResult(NamedTuple):
@@ -185,7 +215,9 @@ class TaskResult(NamedTuple):
     tier: str | None = None  # None: its environment has none
     partial: float | None = None  # the share of the expected effects; None: the world gives none
     feasible: bool | None = True  # None: not known
-    ended: str = ""  # why the episode was over
+    ended: str = ""  # why the episode was over; `ENVIRONMENT`: its world failed
+    actions: int = 0
+    cost: Cost | None = None  # None: not known
 
     def within(self, budget: int) -> TaskResult:
         """Return the same episode under a smaller budget: what came later did not happen."""
@@ -239,10 +271,39 @@ def expected_areas(results: Sequence[TaskResult], budget: int) -> list[float]:
     return [1 - (steps + result.steps) / allowed if result.success else 0.0 for result in results]
 
 
+def partial_credits(results: Sequence[TaskResult]) -> list[float]:
+    """Return what each episode is worth, 0..1: its share, or its success where there is none."""
+    return [
+        float(result.success) if result.partial is None else result.partial for result in results
+    ]
+
+
+def feasibility_groups(results: Sequence[TaskResult]) -> dict[str, list[int]]:
+    """Return the indices of the episodes whose task can be done, and of those where it cannot.
+
+    Those of which it is not known are in neither.
+    """
+    return {
+        "feasible": [index for index, result in enumerate(results) if result.feasible is True],
+        "infeasible": [index for index, result in enumerate(results) if result.feasible is False],
+    }
+
+
+def given_up(results: Sequence[TaskResult]) -> list[bool]:
+    """Return which episodes the agent has ended by saying that the task cannot be done."""
+    return [result.ended == "fail" for result in results]
+
+
+def environment_failures(results: Sequence[TaskResult]) -> int:
+    """Return how many episodes their environment has failed in, twice."""
+    return sum(result.ended == ENVIRONMENT for result in results)
+
+
 def score_episodes(results: Sequence[TaskResult], budgets: Sequence[int]) -> Scores:
     """Return the score object of L3 and L4: by budget, all episodes, then by platform and so on.
 
-    Rates and areas are in percent, None where there is no episode.
+    Rates, areas and shares are in percent, None where there is no episode. What has no step limit
+    in its name is of the largest budget.
     """
     scores: Scores = {}
     for budget in budgets:
@@ -254,8 +315,53 @@ def score_episodes(results: Sequence[TaskResult], budgets: Sequence[int]) -> Sco
                 for name, indices in groups.items()
             }
         scores[f"Max step {budget}"] = block
-    scores["Total num"] = len(results)
-    return scores
+    groups = feasibility_groups(results)
+    feasible, infeasible = ([results[index] for index in indices] for indices in groups.values())
+    failures = environment_failures(results)
+    return {
+        **scores,
+        "Feasible tasks": {
+            "SR": _percent(success_rate(feasible)),
+            "False fail rate": _percent(_mean(given_up(feasible))),
+            "False fail num": sum(given_up(feasible)),
+            "Total num": len(feasible),
+        },
+        "Infeasible tasks": {
+            "Recall": _percent(success_rate(infeasible)),
+            "Total num": len(infeasible),
+        },
+        "Partial credit": _percent(_mean(partial_credits(results))),
+        "Cost": {name: cost_of(results, per=name) for name in ("episode", "success")},
+        "Environment failures": {  # with too many, no headline is shown
+            "Num": failures,
+            "Rate": _percent(failures / len(results)) if results else None,
+            "Headline": not are_too_many(failures, len(results)),
+        },
+        "Total num": len(results),
+    }
+
+
+def cost_of(results: Sequence[TaskResult], *, per: str) -> Scores:
+    """Return the mean cost of an episode, or what all of them cost for each "success".
+
+    Steps and actions are those of all episodes; the rest is of those whose cost is known, None
+    where there is none, or no success among them.
+    """
+    known = [result for result in results if result.cost is not None]
+    numbers = {
+        "steps": _per([result.steps for result in results], results, per),
+        "actions": _per([result.actions for result in results], results, per),
+    }
+    for name, field in COSTS.items():
+        values = [getattr(result.cost, field) for result in known]
+        is_known = None not in values
+        numbers[name] = _per(values, known, per) if is_known else None
+    return {**numbers, "Known num": len(known)}
+
+
+def _per(values: Sequence[float], results: Sequence[TaskResult], per: str) -> float | None:
+    count = sum(result.success for result in results) if per == "success" else len(results)
+    return sum(values) / count if count else None
 
 
 def episode_groups(results: Sequence[TaskResult]) -> dict[str, dict[str, list[int]]]:
@@ -268,7 +374,7 @@ def episode_groups(results: Sequence[TaskResult]) -> dict[str, dict[str, list[in
     }
     groups: dict[str, dict[str, list[int]]] = {}
     for grouping, names_by_episode in labels.items():
-        names = in_order(set().union(*names_by_episode), (*PLATFORMS, *TIERS))
+        names = in_order(set().union(*names_by_episode), (*PLATFORM_ORDER, *TIERS))
         groups[grouping] = {name: [] for name in names}
         for index, episode_names in enumerate(names_by_episode):
             for name in episode_names:
@@ -283,7 +389,7 @@ def _episode_block(results: Sequence[TaskResult], budget: int) -> Scores:
         "EQA in any order": _mean(expected_areas(results, budget)),
     }
     return {
-        **{name: None if value is None else 100 * value for name, value in shares.items()},
+        **{name: _percent(value) for name, value in shares.items()},
         "Mean steps": _mean([result.steps for result in results]),
         "Correct num": sum(result.success for result in results),
         "Total num": len(results),

@@ -64,14 +64,22 @@ OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE)
 """Names and order: L1 easy, medium, hard, overall; L2 basic, advanced, average."""
 _ORDER = (*OFFICIAL[:-2], "functional", "spatial", "text", "icon", *OFFICIAL[-2:], "accuracy")
 ACTING = ("L3", "L4")  # levels whose samples are episodes
-EPISODE_FIGURES = ("SR", "EQA")  # of L3 and L4, each with a number of steps: "SR 15"
+EPISODE_FIGURES = ("SR", "EQA*")  # of L3 and L4, each with a number of steps: "SR 15"
+WORLD_FAILURE = "world"  # class of the error of an episode whose environment failed
+LAYOUTS = {platform: f"layout: {label}" for platform, label in PLATFORM_LABELS.items()}
+"""What stands for a platform where its screens are web pages in the layout of such a system."""
+PLATFORM_ORDER = (*PLATFORMS, *LAYOUTS.values())
+
+
+LAST = 10**9
 
 
 def official_order(name: str) -> tuple[int, int, str]:
-    """Return the sort key of a figure among others; those of L3 and L4 by steps."""
+    """Return the sort key of a figure among others; those of L3 and L4 by steps, then others."""
     kind, _, steps = name.partition(" ")
     position = _ORDER.index(name) if name in _ORDER else len(_ORDER)
-    return position, int(steps) if steps.isdecimal() else 0, f"{len(kind)}{name}"  # SR, EQA, EQA*
+    number = int(steps) if steps.isdecimal() else LAST
+    return position, number, f"{len(kind)}{name}"  # SR before EQA*
 
 
 def official_figures(analysis: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -86,12 +94,17 @@ def official_figures(analysis: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         return {name: cells[name] for name in table["official"] if name in cells}
     cells |= {OVERALL: (analysis.get("averages") or {}).get(OVERALL)}
     parts = {OVERALL: DIFFICULTIES, AVERAGE: GROUNDING_TYPES}
-    names = [*OFFICIAL, *(name for name in cells if name.partition(" ")[0] in EPISODE_FIGURES)]
+    names = [*OFFICIAL, *filter(_is_of_steps, cells)]
     return {
         name: cells[name]
         for name in names
         if all(cells.get(part) for part in (name, *parts.get(name, ())))
     }
+
+
+def _is_of_steps(name: str) -> bool:
+    kind, _, steps = name.partition(" ")
+    return kind in EPISODE_FIGURES and steps.isdecimal()
 
 
 def is_weighted(variables: Mapping[str, str | None]) -> bool:
@@ -114,6 +127,30 @@ def noun_of(level: str) -> str:
     return "episode" if level in ACTING else "sample"
 
 
-def has_score(without_answer: int, samples: int) -> bool:
-    """Whether a score means anything: not where most samples have no answer."""
-    return 2 * without_answer <= samples
+def is_environment_failure(facts: Mapping[str, Any]) -> bool:
+    """Whether a line of a samples file is of an episode whose environment failed."""
+    return (facts.get("error") or {}).get("class") == WORLD_FAILURE
+
+
+def are_too_many(environment_failures: int, episodes: int) -> bool:
+    """Whether so many episodes failed in their environment that figures say little: over 1 %."""
+    return 100 * environment_failures > episodes
+
+
+def why_no_score(
+    level: str, samples: int, *, without_answer: int, environment_failures: int = 0
+) -> str:
+    """Say why figures would mean nothing; "" where they do not.
+
+    Args:
+        level: of the data set.
+        samples: how many it has.
+        without_answer: how many of them have no answer, for whatever reason.
+        environment_failures: how many of these are episodes whose environment failed.
+    """
+    if 2 * without_answer > samples:
+        return f"{without_answer:,} of {samples:,} {noun_of(level)}s have no answer"
+    if are_too_many(environment_failures, samples):
+        failed = f"{environment_failures:,} of {samples:,} episodes failed in their environment"
+        return f"{failed}, more than 1 %"
+    return ""

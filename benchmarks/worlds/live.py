@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.base import BadSample, Benchmark
-from benchmarks.figures import episode_sections
-from benchmarks.matrics import Scores, TaskResult, score_episodes
+from benchmarks.episode_figures import episode_sections
+from benchmarks.matrics import ENVIRONMENT, Scores, score_episodes
 from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.dialects import better_parser, parse_actions
 from benchmarks.worlds.episode import (
@@ -23,6 +23,7 @@ from benchmarks.worlds.episode import (
     play,
     state_of,
 )
+from benchmarks.worlds.judging import judgement_of
 from benchmarks.worlds.suites import (
     AnyWorld,
     Suite,
@@ -49,12 +50,12 @@ from utils.contracts import (
     ReplyParsing,
     Sample,
     Sizes,
-    Verdict,
     World,
 )
 from utils.errors import UserError
 from utils.functions.fingerprints import READING, code_digest, digest
 from utils.images import read_header
+from utils.protocol import WORLD_FAILURE
 from utils.text import did_you_mean
 
 SYSTEM_PROMPT = """You operate a computer to do a task. You get a screenshot, say what to do, and get the next one, with a note on an action where there is something to say about it.
@@ -82,8 +83,7 @@ Actions are done in order, up to the first that fails. You see the latest screen
 APPLICATIONS = "The applications: {names}."
 OMITTED = "(The screenshot of this step is no longer shown.)"
 NO_REPLY = "(no reply)"
-TASK_COLUMNS = ("task_id", "seed", "instruction", "platform", "category", "index")
-"""Columns of a line that the per-sample file has, too."""
+NOT_PLAYED = "failed"  # how an episode ends to whose prompt there was no reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,64 +343,23 @@ class LiveBenchmark(Benchmark):
         self, line: Line, sizes: Sizes, reply: Any, parse: ParseFunction, meta_extra: Line
     ) -> Judgement:
         """Judge what `episode` returned; None: it could not be played to its end."""
-        return self.judge_parsed(line, sizes, reply, None)
+        if reply is None:
+            is_of_world = meta_extra.get("failure") == WORLD_FAILURE
+            ended = ENVIRONMENT if is_of_world else NOT_PLAYED
+            result = EpisodeResult(False, line["max_steps"], ended)
+        else:
+            result = EpisodeResult.from_json(reply)
+        return judgement_of(
+            line,
+            result,
+            is_played=reply is not None,
+            feasible=self._is_feasible(line) if result.feasible is None else result.feasible,
+            cost=meta_extra.get("cost") or {},
+        )
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
-        """Return a hit if the world is as the task asks for."""
-        if parsed is None:
-            result = EpisodeResult(False, line["max_steps"], "environment")
-            verdict = None
-        else:
-            result = EpisodeResult.from_json(parsed)
-            verdict = _verdict_of(result)
-        better = ""
-        if verdict is Verdict.UNPARSED:
-            better = better_parser(
-                [step["reply"] for step in result.trajectory if not step["actions"]]
-            )
-        counted = TaskResult(
-            result.success,
-            result.step_count,
-            line["platform"],
-            line["category"],
-            tuple(line["apps"]),
-            line.get("tier"),
-            result.partial,
-            self._is_feasible(line) if result.feasible is None else result.feasible,
-            result.end_reason,
-        )
-        columns = {
-            **{name: line[name] for name in TASK_COLUMNS},
-            "apps": ", ".join(line["apps"]),
-            "tier": counted.tier,
-            "feasible": counted.feasible,
-            "success": int(result.success),
-            "partial": result.partial,
-            "steps": result.step_count,
-            "action_count": result.action_count,
-            "ended": result.end_reason,
-            "actions": result.text,
-            "checks": "\n".join(_check_line(is_met, text) for is_met, text in result.checks),
-        }
-        facts = {
-            "split": line["category"],
-            "kind": None,
-            "text": line["instruction"],
-            "hit": int(result.success),
-            "image": line["task_id"],  # what variants share, as questions share an image
-            "task": line["task_id"],
-            "apps": line["apps"],
-            "tier": counted.tier,
-            "feasible": counted.feasible,
-            "partial": result.partial,
-            "steps": result.step_count,
-            "action_count": result.action_count,
-            "ended": result.end_reason,
-            "checks": result.checks,
-            "trajectory": result.trajectory,
-            "last_image": result.last_image,
-        }
-        return Judgement(verdict, counted, columns, facts, result.error, better)
+        """Judge what `episode` returned, without its cost."""
+        return self.judge(line, sizes, parsed, self.default_parse, {})
 
     def _is_feasible(self, line: Line) -> bool | None:
         """Return whether a task can be done, by the tasks of today; None: it is none of them."""
@@ -424,19 +383,9 @@ class LiveBenchmark(Benchmark):
         return [*(budget for budget in self.budgets if budget < max_steps), max_steps]
 
 
-def _verdict_of(result: EpisodeResult) -> Verdict:
-    if result.success:
-        return Verdict.HIT
-    return Verdict.UNPARSED if result.end_reason == "unread" else Verdict.MISS
-
-
 def _text(role: str, text: str) -> Message:
     return {"role": role, "type": "text", "value": text}
 
 
 def _image(path: str) -> Message:
     return {"role": "user", "type": "image", "value": path}
-
-
-def _check_line(is_met: bool, text: str) -> str:
-    return f"✓ {text}" if is_met else f"✗ {text}"

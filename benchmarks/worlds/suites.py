@@ -51,6 +51,8 @@ SUITES = {
 """The suites of a level, in the order of their tasks."""
 OPTIONAL = frozenset({"jupyterlab"})
 """Suites that are played only where the config's `tasks` name them: their packages are optional."""
+LAYOUTS_ONLY = frozenset({"office", "jupyterlab"})
+"""Suites of web pages in the layout of their platforms, which are not those platforms."""
 TEXTS = ("id", "goal", "platform", "category")
 NOT_PLAYED = ("tasks", "problems")  # methods of an environment; what `tasks` returns counts itself
 Task = dict[str, Any]
@@ -124,6 +126,11 @@ def is_requested(task_id: str, patterns: Sequence[str]) -> bool:
         patterns = [pattern for pattern in patterns if pattern.startswith(f"{name}/")]
         return any(fnmatch.fnmatch(task_id, pattern) for pattern in patterns)
     return not patterns or any(fnmatch.fnmatch(task_id, pattern) for pattern in patterns)
+
+
+def has_layouts(task_id: str) -> bool:
+    """Return whether a task is seen in the layout of its platform, and not on it."""
+    return task_id.partition("/")[0] in LAYOUTS_ONLY
 
 
 def tasks_of(

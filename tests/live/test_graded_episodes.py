@@ -10,11 +10,14 @@ import pytest
 from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.episode import EpisodeResult
 from benchmarks.worlds.suites import suites_of, tasks_of
+from evaluate import load_run
 from tests.support.graded import ENVIRONMENT, Graded
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import Stage, read_log_lines
+from utils.comparing.runs import read_runs
 from utils.errors import UserError
+from utils.report.data_files import value_of
 from utils.runs.log import RunLog
 
 L3 = "GUITaskAutomation"
@@ -91,6 +94,49 @@ def test_records_of_earlier_versions_take_from_the_tasks_whether_they_can_be_don
     assert stage.run("--mode", "eval").code == 0
     assert stage.scores(L3) == before
     assert samples_of(stage)["none"]["feasible"] is False
+
+
+def test_an_episode_has_its_cost_and_the_console_says_what_a_success_costs(stage):
+    ran = stage.run()
+    assert ran.code == 0
+    costs = {name: sample["cost"] for name, sample in samples_of(stage).items()}
+    assert {name: cost["requests"] for name, cost in costs.items()} == dict.fromkeys(costs, 1)
+    tokens = sum(cost["prompt_tokens"] + cost["completion_tokens"] for cost in costs.values())
+    usages = [
+        record["usage"]
+        for record in read_log_lines(stage.folder() / f"m_{L3}.jsonl")
+        if record["kind"] == "answer"
+    ]
+    assert tokens == sum(usage["total_tokens"] for usage in usages) > 0
+    assert "per episode: 1 steps, 1.5 actions, 1 requests, " in ran.output
+    assert "per success: 2 steps, 3 actions, 2 requests, " in ran.output
+    assert "partial credit" in ran.output and "SR long" in ran.output
+    scores = stage.scores(L3)
+    assert scores["Feasible tasks"]["SR"] == pytest.approx(100 / 3)
+    assert scores["Infeasible tasks"]["Recall"] == 100
+    assert scores["Partial credit"] == pytest.approx(62.5)
+
+
+def test_an_environment_that_fails_too_often_leaves_no_headline(stage, monkeypatch):
+    monkeypatch.setattr(Graded, "fails", lambda task, attempt: "two" in task)
+    ran = stage.run()
+    why = "1 of 4 episodes failed in their environment, more than 1 %"
+    assert ran.code == 1
+    assert f"no score: {why}" in ran.output and "SR 15" not in ran.output
+    scores = stage.scores(L3)
+    assert scores["Environment failures"] == {"Num": 1, "Rate": 25, "Headline": False}
+    assert scores["Max step 20"]["SR"] == 50  # the numbers are all there
+    assert samples_of(stage)["two"]["ended"] == "environment"
+    assert samples_of(stage)["two"]["feasible"] is True
+    assert why in (stage.work_dir / "index.html").read_text("utf-8")
+    assert why in str(load_run(stage.folder()))
+    summary = value_of((stage.folder() / "report" / "data" / "summary_0.js").read_text("ascii"))
+    assert summary["datasets"][0]["no_score"]["text"] == why
+    [run] = read_runs([stage.folder()])
+    assert run.sets[L3].doubts == [f"no score: {why}"]
+    # Played again by the same command.
+    monkeypatch.setattr(Graded, "fails", lambda task, attempt: False)
+    assert "SR 15" in stage.run().output
 
 
 def test_a_success_is_one_and_a_share_is_no_success():

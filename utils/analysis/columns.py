@@ -53,6 +53,8 @@ FIELDS = (
     "tier",
     "feasible",
     "partial",
+    "action_count",
+    "cost",
 )
 """Of a sample's facts, what a figure or an audit looks at; see `utils/scoring/samples.py`."""
 NUMBER = "number"  # of a sample in file order

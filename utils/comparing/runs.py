@@ -10,7 +10,7 @@ from typing import Any
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.findings import warnings_in
-from utils.protocol import has_score, noun_of, official_figures
+from utils.protocol import is_environment_failure, noun_of, official_figures, why_no_score
 from utils.report.all_runs import COMPARISONS, INDEX
 from utils.report.run_facts import REPORT_FOLDER, stops
 from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
@@ -31,7 +31,7 @@ class ScoredSet:
     figures: Mapping[str, Mapping[str, Any]]
     table: Mapping[str, Any]
     doubts: Sequence[str]  # what audits say against the score, in a clause each
-    has_score: bool = True  # False: most samples have no answer, so no figure is shown
+    has_score: bool = True  # False: too many samples have no answer, so no figure is shown
 
     @property
     def wordings(self) -> list[str]:
@@ -219,11 +219,14 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
     analysis = files.analysis
     figures, table = official_figures(analysis), analysis.get("table") or {}
     doubts = [finding.headline for finding in warnings_in(analysis)]
-    without_answer = _unanswered(samples)
-    is_scored = has_score(without_answer, len(samples))
-    if not is_scored:
-        noun = noun_of(files.level)
-        doubts.insert(0, f"no score: {without_answer} of {len(samples)} {noun}s have no answer")
+    no_score = why_no_score(
+        files.level,
+        len(samples),
+        without_answer=_unanswered(samples),
+        environment_failures=sum(map(is_environment_failure, samples.values())),
+    )
+    if no_score:
+        doubts.insert(0, f"no score: {no_score}")
         figures = {name: {"value": None} for name in figures}
         table = {}
     return ScoredSet(
@@ -234,7 +237,7 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
         figures=figures,
         table=table,
         doubts=doubts,
-        has_score=is_scored,
+        has_score=not no_score,
     )
 
 

@@ -38,6 +38,7 @@ from utils.engine.gate import Gate, Limit
 from utils.engine.interrupt import two_step_interrupt
 from utils.engine.jobs import Job, Progress
 from utils.errors import StopRun, UserError
+from utils.protocol import WORLD_FAILURE
 from utils.runs import records
 from utils.runs.log import StoredAnswer
 from utils.runs.records import MORE
@@ -334,7 +335,7 @@ class Engine:
                 ending = self._turns(task)
                 break
             except WorldError as error:
-                fields = {"class": "world", "message": str(error), "trace": error.trace}
+                fields = {"class": WORLD_FAILURE, "message": str(error), "trace": error.trace}
                 ending = _ending(0, status=Status.FAILED, error=fields)
         if ending is None:
             return _Outcome(task)
@@ -344,6 +345,7 @@ class Engine:
     def _turns(self, task: _Task) -> dict[str, Any] | None:
         """Every turn of an episode, logged as it comes; how it ended, None if the run stopped."""
         turns = 0
+        cost = records.EpisodeCost()
         with contextlib.closing(task.job.episode(task.sample, world=task.world)) as episode:
             try:
                 prompt = next(episode)
@@ -353,16 +355,18 @@ class Engine:
                     if record is None:
                         return None
                     self._bring(replace(turn, is_last=False))
+                    cost.add(record)
                     if turn.generation is None:
-                        return _ending(turns, status=record["status"], error=record["error"])
+                        failure = {"status": record["status"], "error": record["error"]}
+                        return _ending(turns, **failure, **cost.fields())
                     turns += 1
                     sizes = records.sizes_of(record)
                     prompt = episode.send(replace(turn.generation, sizes=sizes))
             except StopIteration as end:
-                return _ending(turns, returned=end.value)
+                return _ending(turns, returned=end.value, **cost.fields())
             except UserFunctionError as error:
                 fields = records.user_error_fields(error)
-                return _ending(turns, status=Status.FAILED, error=fields)
+                return _ending(turns, status=Status.FAILED, error=fields, **cost.fields())
 
     def _answer(self, task: _Task, prompt: Prompt, key: str) -> _Outcome:
         """The model's answer to one prompt, new or stored."""

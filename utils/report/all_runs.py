@@ -25,7 +25,7 @@ from urllib.parse import quote
 from utils.errors import StopRun
 from utils.protocol import AVERAGE, OVERALL, noun_of, official_order
 from utils.report.run_facts import SAMPLE, data_kind
-from utils.runs.derived import MANIFEST_NAME, NO_SCORE, read_json
+from utils.runs.derived import MANIFEST_NAME, no_score_text, read_json
 from utils.runs.log import is_locked
 from utils.runs.seals import STAMP, has_unfinished_scoring, stamp_of
 from utils.scoring.sheets import write_text
@@ -376,7 +376,7 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
     noun = noun_of(level)
     lead = f'data-of="{_text(level or dataset)}"'
     if not run.figures(dataset):
-        return _cell_without_figures(run, dataset, noun, f'{lead} colspan="{len(figures)}"')
+        return _cell_without_figures(run, dataset, f'{lead} colspan="{len(figures)}"')
     reason = ""
     if dataset in run.unscored:
         reason = "its log has grown since then"
@@ -408,7 +408,7 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
     return "".join(cells)
 
 
-def _cell_without_figures(run: ListedRun, dataset: str, noun: str, attributes: str) -> str:
+def _cell_without_figures(run: ListedRun, dataset: str, attributes: str) -> str:
     """Return the one cell of a data set without figures, with the reason."""
     entry = run.datasets.get(dataset, {})
     statuses = entry.get("statuses") or {}
@@ -422,7 +422,7 @@ def _cell_without_figures(run: ListedRun, dataset: str, noun: str, attributes: s
     elif 2 * failed > requests:
         text = f"{failed} of {requests} requests failed"
     elif entry.get("figures") == {}:
-        text = NO_SCORE.format(noun)
+        text = _text(no_score_text(entry))
     return f'<td class="lead none" {attributes}>{text}</td>'
 
 

@@ -308,7 +308,7 @@ class _ReportData:
             "first": first,
             "samples": tally.counts["samples"],
             "pictures": len(samples.units),
-            "problems": tally.problems(level) if tally.has_score else [],
+            "problems": [] if tally.why_no_score(level) else tally.problems(level),
             "notices": notices_of(analysis) + replaced,
             "details": tables_of(name, level, analysis),
             "beside": beside(entry.get("published")),

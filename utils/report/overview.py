@@ -19,10 +19,10 @@ from utils.protocol import (
     GROUNDING_TYPES,
     OVERALL,
     PLATFORM_LABELS,
-    has_score,
-    noun_of,
+    is_environment_failure,
     official_figures,
     unit_of,
+    why_no_score,
 )
 from utils.published import distance_of, read_published
 from utils.report.run_facts import REPEATED
@@ -49,13 +49,19 @@ SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 MOST_EXAMPLES = 3
 LONGEST_EXAMPLE = 200
 EPISODE_TERMS = (
-    "SR: share of episodes that succeeded within the step limit · EQA: efficiency-quality area, "
-    "the mean share of successes so far while the allowed steps are used up, episodes in file order"
-    " · EQA*: the same in any order"
+    "SR: share of episodes that succeeded within the step limit · EQA*: mean share of successes "
+    "while the allowed steps are used up, in any order of the episodes · recall infeasible: tasks "
+    "that cannot be done and were ended so · false fail: other tasks that were ended so · partial "
+    "credit: the share of a task that was done, 0 where something else was"
+)
+TOO_FEW_ANSWERS = "No score: what the rest would score says nothing about the model."
+FAILED_ENVIRONMENT = (
+    "No headline: the same command plays these episodes again. The score file has all figures."
 )
 CUT_OFF, RESIZED = "cut off at the token limit", "image resized"
 DECLINED = "declined"
 WITHOUT_ANSWER = "without an answer"
+ENVIRONMENT_FAILURES = "environment failures"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +141,7 @@ class Tally:
         self.counts["requests"] += attempts
         if outcome in (NO_ANSWER, "refused", "failed"):
             self.counts[WITHOUT_ANSWER] += 1
+        self.counts[ENVIRONMENT_FAILURES] += is_environment_failure(facts)
         if outcome not in ("hit", "miss"):
             error = facts.get("error")
             text = f"{error['class']}: {error['message']}" if error else facts.get("prediction")
@@ -151,10 +158,14 @@ class Tally:
         if is_new or len(others) < MOST_EXAMPLES:
             (examples if is_new else others).append({"text": text or "(empty)", "row": row})
 
-    @property
-    def has_score(self) -> bool:
-        """Return whether enough samples have an answer."""
-        return has_score(self.without_answer, self.counts["samples"])
+    def why_no_score(self, level: str) -> str:
+        """Say why no figure is shown; "": there are figures."""
+        return why_no_score(
+            level,
+            self.counts["samples"],
+            without_answer=self.without_answer,
+            environment_failures=self.counts[ENVIRONMENT_FAILURES],
+        )
 
     @property
     def without_answer(self) -> int:
@@ -262,7 +273,8 @@ def scores_of(
     """
     dataset = tally.dataset
     unit = unit_of(level)
-    figures = _figures(tally, analysis)
+    no_score = tally.why_no_score(level)
+    figures = [] if no_score else _figures(tally, analysis)
     circular = analysis.get("circular") or {}
     circular_table = None
     if circular.get("table"):
@@ -274,7 +286,7 @@ def scores_of(
     return {
         "unit": unit,
         "figures": figures,
-        "no_score": None if tally.has_score else _no_score(tally, level),
+        "no_score": _no_score(tally, level, no_score) if no_score else None,
         "chance": (analysis.get("chance") or {}).get("meaning"),
         "terms": EPISODE_TERMS if unit == "task" else "",
         "published": _published(dataset, figures, is_comparable=is_comparable),
@@ -289,8 +301,6 @@ def scores_of(
 
 def _figures(tally: Tally, analysis: Mapping[str, Any]) -> list[Json]:
     """Return the official figures; "is_main" marks those that stand large."""
-    if not tally.has_score:
-        return []
     official = official_figures(analysis)
     main = {OVERALL, AVERAGE}
     success_rates = [name for name in official if name.startswith("SR ")]
@@ -336,17 +346,19 @@ def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) ->
     return {**_cell(cell, link, name=name), "chance": chance, "chance_text": chance_text}
 
 
-def _no_score(tally: Tally, level: str) -> Json:
-    """Return what stands in the place of the score: how many samples have no answer."""
-    text = "episodes failed" if level in ACTING else "requests failed"
-    if tally.outcomes[NO_ANSWER]:
-        text = f"{noun_of(level)}s have no answer"
+def _no_score(tally: Tally, level: str, why: str) -> Json:
+    """Return what stands in the place of the score: why there is none, with its samples."""
+    text = why
+    total = tally.counts["samples"]
+    if level not in ACTING and not tally.outcomes[NO_ANSWER]:
+        text = f"{tally.without_answer:,} of {total:,} requests failed"
     examples: list[Json] = []
     for problem in tally.problems(level):
         if problem["link"].get("verdict") != "unparsed":
             examples += problem["examples"]
     return {
-        "text": f"{tally.without_answer:,} of {tally.counts['samples']:,} {text}",
+        "text": text,
+        "note": TOO_FEW_ANSWERS if 2 * tally.without_answer > total else FAILED_ENVIRONMENT,
         "link": {"dataset": tally.dataset, "verdict": NO_ANSWER},
         "examples": examples[:MOST_EXAMPLES],
     }

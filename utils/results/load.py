@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.images import expand_home
-from utils.protocol import noun_of
 from utils.runs.derived import (
     MANIFEST_NAME,
-    NO_SCORE,
     ScoredFiles,
+    no_score_text,
     read_json,
     whole_scorings,
 )
@@ -97,24 +96,24 @@ class RunResults:
         }
 
     def _cells(self) -> dict[str, dict[str, Any]]:
+        return {level: entry["figures"] for level, entry in self._scored().items()}
+
+    def _scored(self) -> dict[str, Any]:
+        """Return what the manifest says of the data sets that were scored, by level."""
         datasets = self.manifest.get("datasets", {})
         entries = [datasets.get(name, {}) for name in self.datasets]
-        return {
-            entry["level"]: entry["figures"]
-            for entry in entries
-            if entry.get("figures") is not None
-        }
+        return {entry["level"]: entry for entry in entries if entry.get("figures") is not None}
 
     def __str__(self) -> str:
         """Return the model, its official figures in percent with intervals, and the folder."""
         lines = [f"{self.model}{' (partial)' if self.partial else ''}"]
-        for level, cells in self._cells().items():
+        for level, entry in self._scored().items():
             figures = []
-            for name, cell in cells.items():
+            for name, cell in entry["figures"].items():
                 interval = format_interval(cell)
                 value = f"{name} {format_percent(cell['value'])}"
                 figures.append(f"{value} [{interval}]" if interval else value)
-            lines.append(f"  {level}: {', '.join(figures) or NO_SCORE.format(noun_of(level))}")
+            lines.append(f"  {level}: {', '.join(figures) or no_score_text(entry)}")
         return "\n".join([*lines, f"  {self.folder}"])
 
     @cached_property

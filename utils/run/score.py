@@ -121,7 +121,9 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
             if dataset in plan.judges:
                 task = replace(task, second_reader=_judged(plan, name, dataset, task, view))
             scored = score_data_set(task, view)
-            entry.facts["figures"] = official_figures(scored.analysis) if scored.has_score else {}
+            entry.facts["figures"] = {} if scored.no_score else official_figures(scored.analysis)
+            if scored.no_score:
+                entry.facts["no_score"] = scored.no_score
             entry.facts["warnings"] = len(warnings_in(scored.analysis))
             published = _published(plan, name, dataset, entry, scored) if not is_part else None
             if published is not None:
@@ -159,7 +161,7 @@ def _published(
 ) -> dict[str, Any] | None:
     """Return what others published of the checkpoint, beside scores on the same data."""
     filled_in = plan.config.recipes.get(name)
-    if filled_in is None or not scored.has_score or not is_whole(entry.facts, is_partial=False):
+    if filled_in is None or scored.no_score or not is_whole(entry.facts, is_partial=False):
         return None
     config_entry = plan.dump["model"][name]
     section = figures_beside(

@@ -15,12 +15,19 @@ from typing import Any
 
 from utils.contracts import Facts
 from utils.errors import UserError
+from utils.protocol import noun_of
 from utils.runs.seals import file_of_another_scoring
 
 MANIFEST_NAME = "manifest.json"
 SAMPLES_SUFFIX = "_samples.jsonl"
 SAMPLES_FORMAT = 1
-NO_SCORE = "no score: most {}s have no answer"
+
+
+def no_score_text(entry: Mapping[str, Any]) -> str:
+    """Say why a data set has no figures, by what the manifest says of it."""
+    noun = noun_of(str(entry.get("level")))
+    reason = entry.get("no_score") or f"most {noun}s have no answer"  # earlier versions do not say
+    return f"no score: {reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
            runs_with                        device, dtype and attention of a local model
 episode  a sample of many turns is over: key, trial, fingerprint (of task and settings), parts,
          status, error; turns (how many answers it took), returned (what is judged); line, sizes,
-         asked_at
+         asked_at; what the try that counts has cost (in newer logs): requests (repeated ones, too),
+         usage, latency_s (of the model), wall_s
 end      the run has asked everything: ended_at, wall_s, cpu_s, asked (samples by reason), reused
 rank     opens the log of one rank of a group, until it is merged: rank; its seq is that of the run
 """
@@ -35,6 +36,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -177,6 +179,31 @@ def end_record(wall_s: float, cpu_s: float, *, queried: Mapping[str, int], reuse
     }
 
 
+class EpisodeCost:
+    """What one try at an episode costs, from its beginning on."""
+
+    def __init__(self) -> None:
+        self._began_s = time.monotonic()
+        self._requests = 0
+        self._latency_s = 0.0
+        self._usages: list[Mapping[str, Any]] = []
+
+    def add(self, answer: Record) -> None:
+        """Count the answer to one of its prompts, or the failure to get one."""
+        self._requests += answer.get("attempts", 1)
+        self._latency_s += answer.get("latency_s") or 0.0
+        self._usages.append(answer.get("usage") or {})
+
+    def fields(self) -> Record:
+        """Return the fields of an episode's record."""
+        return {
+            "requests": self._requests,
+            "usage": _summed(self._usages),
+            "latency_s": round(self._latency_s, 4),
+            "wall_s": round(time.monotonic() - self._began_s, 4),
+        }
+
+
 def user_error_fields(error: UserFunctionError) -> dict[str, Any]:
     """Return the `error` of a sample on which one of the user's functions raised."""
     return {"class": f"{error.stage} function", "message": error.summary, "trace": error.trace}
@@ -207,11 +234,7 @@ def joined(first: Record, later: Sequence[Record]) -> Record:
     """
     stages = [first, *later]
     last = next((stage for stage in stages if stage["status"] != "ok"), stages[-1])
-    usage: dict[str, Any] = {}
-    for stage in stages:
-        for kind, count in (stage.get("usage") or {}).items():
-            if isinstance(count, int):
-                usage[kind] = usage.get(kind, 0) + count
+    usage = _summed([stage.get("usage") or {} for stage in stages])
     latencies_s = [stage["latency_s"] for stage in stages if stage.get("latency_s") is not None]
     fields = ("status", "error", "raw", "reply", "finish_reason", "reasoning")
     return {
@@ -222,3 +245,13 @@ def joined(first: Record, later: Sequence[Record]) -> Record:
         "attempts": 1 + sum(stage.get("attempts", 1) - 1 for stage in stages),
         "stages": stages,
     }
+
+
+def _summed(usages: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the token counts of several answers together."""
+    total: dict[str, int] = {}
+    for usage in usages:
+        for kind, count in usage.items():
+            if isinstance(count, int):
+                total[kind] = total.get(kind, 0) + count
+    return total

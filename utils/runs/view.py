@@ -200,9 +200,11 @@ class LogView:
 def _entry_of(record: Record, offset: int) -> _Entry:
     # Which of several equal devices a rank had makes no difference.
     ran_with = re.sub(r"cuda:\d+", "cuda", ", ".join((record.get("runs_with") or {}).values()))
-    tokens = tuple((record.get("usage") or {}).get(kind) or 0 for kind in TOKENS)
+    is_episode = record["kind"] == "episode"
+    usage = {} if is_episode else record.get("usage") or {}  # its turns have it, too
+    tokens = tuple(usage.get(kind) or 0 for kind in TOKENS)
     return _Entry(
-        record["kind"] == "episode",
+        is_episode,
         record["seq"],
         offset,
         record["key"],

@@ -197,6 +197,24 @@ def render_averages(section: Mapping[str, Any]) -> str:
     return "averages: " + (", ".join(parts) or "-")
 
 
+def render_costs(section: Mapping[str, Any]) -> str:
+    """What episodes and successes cost, a line each; what is not known is left out."""
+    lines = []
+    for row in section["rows"]:
+        parts = [
+            f"{_short(value)} {name}"
+            for name, value in row.items()
+            if name != "name" and value is not None
+        ]
+        if parts:
+            lines.append(f"{row['name']}: {', '.join(parts)}")
+    return "\n".join(lines)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.1f}".removesuffix(".0")
+
+
 def show_scored(scored: Scored, model: str, options: Options) -> None:
     """Prints what came of scoring one data set."""
     analysis, counts = scored.analysis, scored.scorer.counts
@@ -206,14 +224,15 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
     if "protocol" in head:
         note += f" · {head['protocol']}"
     total = counts["samples"]
-    if not scored.has_score:
-        failed = f"{scored.without_answer} of {total} {noun_of(head['level'])}s have no answer"
-        print(f"\n{analysis['table']['title']} · {model} · no score: {failed}{note}")
+    if scored.no_score:
+        print(f"\n{analysis['table']['title']} · {model} · no score: {scored.no_score}{note}")
     else:
         unit = unit_of(head["level"])
         print("\n" + render_table(analysis["table"], model, total, note=note, unit=unit))
         if unit == "image":  # of episodes the table has it
             print(render_averages(analysis["averages"]))
+        if cost := analysis.get("cost"):
+            print(render_costs(cost))
         if headline := analysis["table"].get("headline"):
             print(f"official figure: {headline}")
     print("\n".join([*_summary(scored, options), *scored.notes]))

@@ -26,10 +26,12 @@ from utils.errors import StopRun
 from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW
 from utils.functions.follow_up import parse_of_user, parse_of_zoom, reply_text
+from utils.protocol import WORLD_FAILURE
 from utils.runs.records import error_text, sizes_of, user_error_fields
 from utils.zooming import Zoom
 
 MOST_EXAMPLES = 3
+COST = ("requests", "usage", "latency_s", "wall_s")  # of an episode, in its record
 NEARLY_ALL = 0.8  # of the replies
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
 
@@ -151,6 +153,8 @@ class Scorer:
                 counts["refused"] += 1
             else:
                 counts["failed"] += 1
+            is_of_world = (record.get("error") or {}).get("class") == WORLD_FAILURE
+            counts["environment_failures"] += is_of_world
             return
         counts["parse_errors"] += error is not None
         counts["answered"] += 1
@@ -212,13 +216,19 @@ class Scorer:
 
 
 def meta_of_record(record: Record, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a parse function learns beside the line: limits, sizes, native tool calls."""
+    """What a parse function learns beside the line: limits, sizes, native tool calls.
+
+    What judges an episode learns its cost, and the class of the error that has ended it.
+    """
     sizes = sizes_of(record)
     extra = {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs}
     image_sizes = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
     extra |= {name: wh for name, wh in image_sizes.items() if wh}
     if record.get("tool_calls"):
         extra["tool_calls"] = record["tool_calls"]
+    if record["kind"] == "episode":
+        extra["cost"] = {name: record[name] for name in COST if name in record}
+        extra["failure"] = (record.get("error") or {}).get("class")
     return extra
 
 

@@ -19,7 +19,7 @@ from utils.analysis.judge_reading import with_reading
 from utils.contracts import Benchmark, DataSet, Facts, Record
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in
-from utils.protocol import SINGLE, has_score
+from utils.protocol import SINGLE, why_no_score
 from utils.runs.derived import SAMPLES_FORMAT, SAMPLES_SUFFIX
 from utils.runs.folder import RunFolder
 from utils.runs.seals import checksums_of
@@ -88,14 +88,15 @@ class Scored:
     """What went wrong in rotations beyond the questions themselves; as `Scorer.errors`."""
 
     @property
-    def has_score(self) -> bool:
-        """Whether enough samples have an answer."""
-        return has_score(self.without_answer, self.scorer.counts["samples"])
-
-    @property
-    def without_answer(self) -> int:
-        """Failed, refused, or lost in the postprocess function."""
-        return sum(self.scorer.counts[kind] for kind in ("failed", "refused", "spoilt"))
+    def no_score(self) -> str:
+        """Why no figure is shown; "": there are figures."""
+        counts = self.scorer.counts
+        return why_no_score(
+            self.analysis["head"]["level"],
+            counts["samples"],
+            without_answer=sum(counts[kind] for kind in ("failed", "refused", "spoilt")),
+            environment_failures=counts["environment_failures"],
+        )
 
     @property
     def findings(self) -> list[Finding]:

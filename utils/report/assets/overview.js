@@ -203,12 +203,12 @@ Report.overview = (() => {
     );
   }
 
-  function noScore({ text, link: filter, examples }) {
+  function noScore({ text, note, link: filter, examples }) {
     return el(
       "div",
       { class: "no-score" },
       el("p", { class: "value" }, link(filter, text)),
-      el("p", { class: "quiet" }, "No score: what the rest would score says nothing about the model."),
+      el("p", { class: "quiet" }, note),
       examples.length ? el("p", { class: "examples" }, examples.map(example)) : null,
     );
   }
@@ -235,11 +235,7 @@ Report.overview = (() => {
           el(
             "p",
             { class: "quiet range" },
-            figure.range
-              ? `[${figure.range}]`
-              : figure.name.startsWith("EQA ")
-                ? "no interval: order matters"
-                : `no interval: under 10 ${data.unit}s`,
+            figure.range ? `[${figure.range}]` : `no interval: under 10 ${data.unit}s`,
           ),
           el(
             "p",

@@ -1,0 +1,218 @@
+"""The figures of L3 and L4 with their intervals: the table, groups of episodes, what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from benchmarks.figures import Sections
+from benchmarks.matrics import (
+    Cost,
+    TaskResult,
+    cost_of,
+    efficiency_area,
+    episode_groups,
+    expected_areas,
+    feasibility_groups,
+    given_up,
+    partial_credits,
+)
+from utils.analysis.columns import Row, SampleColumns, share
+
+Values = Callable[[Sequence[TaskResult]], Sequence[float]]  # one of each episode, 0..1
+
+
+def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int]) -> Sections:
+    """Return the sections of episodes: success rate and area under each budget, by platform.
+
+    Intervals are clustered by task: variants of one share its difficulty.
+    """
+    figures = EpisodeFigures(columns)
+    results = figures.results
+    groups = episode_groups(results)
+    everything = list(range(len(results)))
+    columns_of_table = {**groups["platform"], "Overall": everything}
+    rows: list[Row] = []
+    for budget in budgets:
+        in_budget = [result.within(budget) for result in results]
+        areas = expected_areas_within(budget)
+        rows.append(figures.row(f"SR {budget}", successes, columns_of_table, in_budget))
+        rows.append(figures.row(f"EQA* {budget}", areas, columns_of_table, in_budget))
+    rows += _rows_by_task(figures, columns_of_table, groups["tier"])
+    largest = budgets[-1]
+
+    def rates(group: Mapping[str, Sequence[int]]) -> dict[str, Row]:
+        return {name: figures.cell(successes, indices) for name, indices in group.items()}
+
+    return {
+        "table": {
+            "title": title,
+            "columns": list(columns_of_table),
+            "rows": rows,
+            "unit": f"SR and EQA* in %, by step limit; the rows below at {largest} steps",
+        },
+        "averages": rates({f"overall SR at {largest} steps": everything}),
+        "groups": {
+            "platform": rates(groups["platform"]),
+            "split": rates(groups["category"]),
+            "tier": rates(groups["tier"]),
+            "app": rates(groups["app"]),
+        },
+        "episodes": {
+            "title": "How episodes end",
+            "rows": _endings(results),
+        },
+        "cost": {
+            "title": "What episodes cost",
+            "rows": [
+                {"name": f"per {name}", **_rounded(cost_of(results, per=name))}
+                for name in ("episode", "success")
+            ],
+        },
+        "efficiency": {
+            "title": "EQA in file order",
+            "rows": [_in_order(results, budget) for budget in budgets],
+            "notes": ["The authors' figure, which depends on the order of the episodes."],
+        },
+    }
+
+
+def successes(results: Sequence[TaskResult]) -> list[float]:
+    """Return 1 for each success, else 0."""
+    return [float(result.success) for result in results]
+
+
+def expected_areas_within(budget: int) -> Values:
+    """Return the function that gives what each episode adds to the area under a budget."""
+    return lambda results: expected_areas(results, budget)
+
+
+class EpisodeFigures:
+    """Means of what episodes are worth, each with its interval."""
+
+    def __init__(self, columns: SampleColumns) -> None:
+        from utils.analysis.intervals import numbered
+
+        self.results = episode_results(columns)
+        self._tasks = numbered([str(task) for task in columns["task"]])
+
+    def cell(
+        self, values: Values, indices: Sequence[int], results: Sequence[TaskResult] | None = None
+    ) -> Row:
+        """Return the mean over some episodes; `results`: in place of its own, under a budget."""
+        chosen = [(results or self.results)[index] for index in indices]
+        numbers = values(chosen)
+        return {**share(numbers, self._tasks[indices]), "value": 100 * sum(numbers) / len(numbers)}
+
+    def row(
+        self,
+        name: str,
+        values: Values,
+        columns: Mapping[str, Sequence[int]],
+        results: Sequence[TaskResult] | None = None,
+        only: Sequence[int] | None = None,
+    ) -> Row:
+        """Return a row of the table: a cell for each column, None where no episode is in it.
+
+        Args:
+            name: of the row.
+            values: what each episode is worth.
+            columns: the indices of the episodes of each.
+            results: in place of its own, under a budget.
+            only: the indices of the episodes that the row is of; None: all.
+        """
+        cells: list[Row | None] = []
+        for indices in columns.values():
+            kept = [index for index in indices if only is None or index in only]
+            cells.append(self.cell(values, kept, results) if kept else None)
+        return {"name": name, "cells": cells}
+
+
+def _rows_by_task(
+    figures: EpisodeFigures, columns: Mapping[str, Sequence[int]], tiers: Mapping[str, list[int]]
+) -> list[Row]:
+    """Return the rows of kinds of tasks, as far as there are such tasks, and of partial credit."""
+    results = figures.results
+    groups = feasibility_groups(results)
+    feasible, infeasible = groups["feasible"], groups["infeasible"]
+    rows: list[Row] = []
+    if feasible and infeasible:
+        rows.append(figures.row("SR feasible", successes, columns, only=feasible))
+        rows.append(figures.row("recall infeasible", successes, columns, only=infeasible))
+    if feasible:
+        rows.append(figures.row("false fail", given_up, columns, only=feasible))
+    rows += [
+        figures.row(f"SR {tier}", successes, columns, only=indices)
+        for tier, indices in tiers.items()
+    ]
+    if any(result.partial is not None for result in results):
+        rows.append(figures.row("partial credit", partial_credits, columns))
+    return rows
+
+
+def episode_results(columns: SampleColumns) -> list[TaskResult]:
+    """Return what is scored of each episode, as its benchmark has judged it."""
+    fields = ("hit", "steps", "platform", "split", "apps", "tier", "partial", "feasible", "ended")
+    values = [columns[field] for field in (*fields, "action_count", "cost")]
+    return [
+        TaskResult(
+            success=bool(hit),
+            steps=int(steps),
+            platform=str(platform),
+            category=str(split),
+            apps=tuple(apps or ()),
+            tier=tier,
+            partial=partial,
+            feasible=feasible,
+            ended=str(ended),
+            actions=actions or 0,
+            cost=Cost(**cost) if cost else None,
+        )
+        for (
+            hit,
+            steps,
+            platform,
+            split,
+            apps,
+            tier,
+            partial,
+            feasible,
+            ended,
+            actions,
+            cost,
+        ) in zip(*values, strict=True)
+    ]
+
+
+def _endings(results: Sequence[TaskResult]) -> list[Row]:
+    """Return a row for each way in which episodes end."""
+    by_ending: dict[str, list[TaskResult]] = {}
+    for result in results:
+        by_ending.setdefault(result.ended, []).append(result)
+    rows: list[Row] = []
+    for ending in sorted(by_ending):
+        steps = [result.steps for result in by_ending[ending]]
+        row = {
+            "name": ending,
+            "episodes": len(steps),
+            "succeeded": sum(result.success for result in by_ending[ending]),
+            "mean steps": round(sum(steps) / len(steps), 1),
+            "most steps": max(steps),
+        }
+        rows.append(row)
+    return rows
+
+
+def _in_order(results: Sequence[TaskResult], budget: int) -> Row:
+    """Return the authors' area under a budget."""
+    area = efficiency_area([result.within(budget) for result in results], budget)
+    return {"name": f"{budget} steps", "EQA": None if area is None else 100 * area}
+
+
+def _rounded(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return numbers as pages show them."""
+    return {
+        name: round(value, 1) if isinstance(value, float) else value
+        for name, value in numbers.items()
+        if name != "Known num"
+    }
