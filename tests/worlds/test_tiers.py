@@ -6,8 +6,9 @@ import pytest
 
 from benchmarks.worlds.jupyterlab import tasks as jupyterlab
 from benchmarks.worlds.office import tasks as office
+from benchmarks.worlds.office.server import LOOKS
 from benchmarks.worlds.office.tasks.checks import Comparison, check
-from benchmarks.worlds.office.tasks.variants import phrasing_of, variant, written
+from benchmarks.worlds.office.tasks.variants import look_of, phrasing_of, variant, written
 from tests.support.office_lengths import lengths, tier_of
 from utils.protocol import TIERS
 
@@ -50,11 +51,13 @@ def test_phrasings_alternate_so_that_every_look_meets_both(name):
 
 
 def test_phrasings_are_not_tied_to_looks():
-    ids = [task["id"] for level in LEVELS for task in written(level)]
+    tasks = [task for level in LEVELS for task in written(level)]
     for seed in range(4):
-        pairs = Counter((office.look_of(name, seed), phrasing_of(name, seed)) for name in ids)
+        pairs = Counter(
+            (look_of(task, seed, list(LOOKS)), phrasing_of(task["id"], seed)) for task in tasks
+        )
         assert len(pairs) == 8
-        assert min(pairs.values()) > len(ids) / 20
+        assert min(pairs.values()) > len(tasks) / 20
 
 
 def test_a_goal_in_two_phrasings_has_its_variables_replaced_in_both():

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import functools
 import tomllib
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.worlds.jupyterlab.folder import notebook, project
 from benchmarks.worlds.office.server import LOOKS
 from benchmarks.worlds.office.store import Row
-from benchmarks.worlds.office.tasks.variants import variant
+from benchmarks.worlds.office.tasks.variants import look_of, variant
 
 OWN = ("files", "open", "edits")
 
@@ -53,11 +52,6 @@ def _variant(task: Row, seed: int) -> Row:
     files = project(seed)
     for path, content in result.get("files", {}).items():
         files[path] = content if isinstance(content, str) else notebook(content)
-    look = "web" if result["apps"] == ["jupyterlab"] else _look_of(task["id"], seed)
+    looks = [name for name in LOOKS if name != "phone"]  # JupyterLab has none for a phone
+    look = "web" if result["apps"] == ["jupyterlab"] else look_of(task, seed, looks)
     return {**result, "files": files, "look": look, "platform": LOOKS[look].platform}
-
-
-def _look_of(task_id: str, seed: int) -> str:
-    """Return the office's look of a task under a seed; JupyterLab has none for a phone."""
-    looks = [name for name in LOOKS if name != "phone"]
-    return looks[(zlib.crc32(task_id.encode()) + seed) % len(looks)]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 from benchmarks.worlds.office.server import LOOKS
 from benchmarks.worlds.office.store import Row
-from benchmarks.worlds.office.tasks.variants import variant, written
+from benchmarks.worlds.office.tasks.variants import look_of, variant, written
 
 
 def names(level: str) -> list[str]:
@@ -25,17 +24,7 @@ def tasks(level: str, seeds: Sequence[int], names: Sequence[str] | None = None) 
     variants = []
     for seed in seeds:
         for task in chosen:
-            look = look_of(task["id"], seed)
+            look = look_of(task, seed, list(LOOKS))
             appearance = {"look": look, "platform": LOOKS[look].platform}
             variants.append({**variant(task, seed), **appearance})
     return variants
-
-
-def look_of(task_id: str, seed: int) -> str:
-    """Return the look of a task under a seed: four seeds in a row show it in all four.
-
-    It depends on nothing else, so that a new task changes the look of no other one.
-    """
-    looks = list(LOOKS)
-    first = int(hashlib.sha256(task_id.encode()).hexdigest(), 16)
-    return looks[(first + seed) % len(looks)]

@@ -4,6 +4,7 @@ A task is an entry of a file in `l3/` or `l4/`:
 
     id, apps, category
     tier     its length: "basic", "standard" or "long" (see `utils.protocol.TIERS`)
+    look     in which it is seen under seed 0 (see `look_of`)
     goal     a text; or two phrasings of it, one of which the seed picks (see `phrasing_of`)
     draw     variables that the seed chooses, in this order: from a list of values, or from the rows
              of a query of the base world. A row of one column is the variable itself; of several
@@ -125,6 +126,16 @@ def phrasing_of(task_id: str, seed: int) -> int:
     """
     first = hashlib.sha256(f"{task_id} goal".encode()).digest()[0]
     return (first + seed + seed // 4) % 2
+
+
+def look_of(task: Mapping[str, Any], seed: int, looks: Sequence[str]) -> str:
+    """Return the look of a task under a seed: its `look` under seed 0, then the others in turn.
+
+    So four seeds in a row show a task in all four; and under each seed the tasks of a tier are
+    spread evenly over the looks, since their `look` is.
+    """
+    first = looks.index(task.get("look", looks[0]))
+    return looks[(first + seed) % len(looks)]
 
 
 def _variant(task: Mapping[str, Any], seed: int, also: Sequence[str]) -> Row:
