@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from benchmarks.base import Benchmark, fill
@@ -18,9 +18,24 @@ from benchmarks.ui_vision import UIVision
 from utils.contracts import DataSet, ParseFunction
 from utils.errors import UserError
 
-BENCHMARK: dict[str, type[Benchmark]] = {
-    benchmark.name: benchmark
-    for benchmark in (
+
+def by_name(classes: Iterable[type[Benchmark]]) -> dict[str, type[Benchmark]]:
+    """Return benchmarks by the name that they claim.
+
+    Raises:
+        UserError: two of them claim the same.
+    """
+    benchmarks: dict[str, type[Benchmark]] = {}
+    for benchmark in classes:
+        other = benchmarks.setdefault(benchmark.name, benchmark)
+        if other is not benchmark:
+            paths = [f"{kind.__module__}.{kind.__qualname__}" for kind in (other, benchmark)]
+            raise UserError(f'both {" and ".join(paths)} claim the name "{benchmark.name}"')
+    return benchmarks
+
+
+BENCHMARK = by_name(
+    (
         GUIContentUnderstanding,
         GUIElementGrounding,
         GUITaskAutomation,
@@ -31,7 +46,7 @@ BENCHMARK: dict[str, type[Benchmark]] = {
         OSWorldG,
         UIVision,
     )
-}
+)
 
 
 def build_data_set(

@@ -248,8 +248,9 @@ def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
     if not data.samples:
         first = f"{name}: none of its samples can be used, for instance"
         why = data.bad_grouped[:3] or [f"no sample has mode {data.mode}"]
-        ask = "Do LMUData and IMAGE_ROOT_DIR point to the data set?"
-        raise UserError("\n  ".join([first, *why, ask]))
+        if any(sample.is_picture for sample in bad):
+            why.append("Do LMUData and IMAGE_ROOT_DIR point to the data set?")
+        raise UserError("\n  ".join([first, *why]))
     notes = benchmark.row_notes(data.samples, bad, data.mode)
     notes += benchmark.annotation_doubts(data.samples)
     if data.parse == benchmark.default_parse:
@@ -266,19 +267,18 @@ def index_list(samples: Sequence[Sample], limit: int = 10) -> str:
 
 
 def read_annotations(
-    path: Path, folder: str = "MMBench-GUI", fetch: str = "python utils/download.py"
+    path: Path, folder: str = "MMBench-GUI", fetch: str | None = "python utils/download.py"
 ) -> list[dict[str, Any]]:
     """Return the objects of an annotation file.
 
     Args:
         folder: of the data set, in the data root.
-        fetch: the command that fetches it.
+        fetch: the command that fetches it; None: there is none.
 
     Raises:
         UserError: the file is missing or something else.
     """
     path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
-    fetch = f"fetch the data set: {fetch}"
     try:
         entries = json.loads(path.read_text(encoding="utf-8"), object_hook=_interned)
         if isinstance(entries, list) and entries and all(isinstance(row, dict) for row in entries):
@@ -287,14 +287,18 @@ def read_annotations(
     except FileNotFoundError:
         holder = f"the folder that holds {folder}/"
         trial = f"to try the program without it, set LMUData={PROJECT / 'sample_data'}"
-        problem = f"no such annotation file. Set LMUData to {holder}, or {fetch}; {trial}"
+        problem = f"no such annotation file. Set LMUData to {holder}"
+        if fetch is not None:
+            problem += f", or fetch the data set: {fetch}; {trial}"
         root = path.parents[1]
         if root.name == path.parent.name and (root / path.name).is_file():
             problem = (
                 f"LMUData is that folder itself. Set LMUData to its parent folder, {root.parent}"
             )
     except (OSError, ValueError, RecursionError) as error:
-        problem = f"cannot be read: {error}. Is it complete? To replace it, {fetch}"
+        problem = f"cannot be read: {error}. Is it complete?"
+        if fetch is not None:
+            problem += f" To replace it, fetch the data set: {fetch}"
     raise UserError(f"{path}: {problem}") from None
 
 

@@ -20,18 +20,43 @@ from benchmarks.grounding_figures import (
     grounding_scores,
     table_sections,
 )
+from benchmarks.grounding_rows import (
+    box_target,
+    is_size,
+    label_problem,
+    layout_problems,
+)
 from benchmarks.matrics import Scores
 from utils.analysis.anatomy import anatomy
 from utils.analysis.columns import SampleColumns
 from utils.analysis.constant_answer import constant_answer
 from utils.analysis.coordinate_audit import coordinate_audit
-from utils.contracts import WH, Judgement, Line, ParseFunction, Point, Sample, Sizes, Verdict
+from utils.contracts import (
+    WH,
+    Judgement,
+    Line,
+    ParseFunction,
+    Point,
+    Sample,
+    Sizes,
+    UserFunctionError,
+    Verdict,
+)
 from utils.coordinates import known_grid_wh, point_as_fractions
 from utils.errors import UserError
+from utils.functions.calling import call_user_function
 from utils.images import data_root
 from utils.misc import parser_response_into_coordinates
-from utils.targets import DECLINED, Answer, Declined, Target, means_declined
-from utils.text import listed
+from utils.targets import (
+    DECLINED,
+    Answer,
+    Declined,
+    Target,
+    means_declined,
+    target_problem,
+)
+
+__all__ = ["GroundingBenchmark", "PointBenchmark", "box_target"]
 
 SYSTEM_PROMPT = (
     "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish "
@@ -44,14 +69,6 @@ USER_PROMPT = (
 REFUSAL_PROMPT = (
     "\nIf there is no such element on the screenshot, output (-1,-1) in place of a coordinate."
 )
-
-
-CONVENTIONS = {
-    "xywh": "x, y, width, height in pixels",
-    "xyxy": "two corners in pixels",
-}
-FEWEST_BOXES = 5  # fewer say nothing of how a file is written
-FEWEST_CORNERS = 20  # so many are two corners if none can be anything else
 
 
 class PointBenchmark(Benchmark):
@@ -156,7 +173,8 @@ class GroundingBenchmark(PointBenchmark):
 
     def read_file(self, path: str) -> list[dict[str, Any]]:
         """Return the objects of an annotation file of the folder."""
-        fetch = f"python utils/download.py {type(self).__name__}"
+        is_ours = type(self).__module__.startswith("benchmarks.")
+        fetch = f"python utils/download.py {type(self).__name__}" if is_ours else None
         return read_annotations(self.root / path, self.folder, fetch)
 
     def source(self) -> tuple[str, bytes]:
@@ -168,8 +186,26 @@ class GroundingBenchmark(PointBenchmark):
         )
 
     def annotated_rows(self, mode: str) -> Iterator[Line]:
-        """Number the rows of all files."""
-        for number, row in enumerate(self.read_rows()):
+        """Number the rows of all files.
+
+        Raises:
+            UserError: `read_rows` raised something, or yields what is no row.
+        """
+        reader = f"{type(self).__module__}.{type(self).__qualname__}.read_rows"
+        try:
+            rows = call_user_function("read_rows", self.read_rows)
+            if not isinstance(rows, Iterable):
+                raise UserError(
+                    f"{reader} returned {rows!r:.100}; it must yield a dict for each row"
+                )
+            rows = call_user_function("read_rows", list, rows)
+        except UserFunctionError as failure:
+            if isinstance(failure.__cause__, UserError):
+                raise failure.__cause__ from None
+            raise UserError(f"{reader} {failure.summary}") from None
+        for number, row in enumerate(rows):
+            if not isinstance(row, Mapping):
+                raise UserError(f"{reader} yields {row!r:.100}; expected a dict for each row")
             yield {"index": number, **row}
 
     def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
@@ -187,13 +223,31 @@ class GroundingBenchmark(PointBenchmark):
         if problem := row.get("problem"):
             return str(problem)
         size = row.get("image_size")
+        if size is not None and not is_size(size):
+            return f"image_size must be [width, height], not {size!r:.60}"
         if size is not None and tuple(size) != file_wh:
-            size_text = "x".join(map(str, size))
             return (
-                f"the row names an image of {size_text} pixels, the file has "
+                f"the row names an image of {size[0]}x{size[1]} pixels, the file has "
                 f"{file_wh[0]}x{file_wh[1]}"
             )
-        return None
+        target: Any = row.get("target")
+        problem = target_problem(target)
+        if problem is None and not self.with_refusals and Target.from_json(target).is_absent:
+            problem = "nothing to click, and the benchmark does not say `with_refusals = True`"
+        if problem is not None:
+            return problem
+        try:
+            labels = call_user_function("labels_of", self.labels_of, row)
+        except UserFunctionError as failure:
+            return f"labels_of {failure.summary}"
+        return label_problem(self.layout, {**labels, "kind": row.get("kind")})
+
+    def problems(self) -> list[str]:
+        """What the class declares and cannot be."""
+        problems = layout_problems(self.layout)
+        if len(self.modes) > 1 and not self.mode_column:
+            problems.append('modes beside "all" need `mode_column`, the column that tells them')
+        return problems
 
     def row_notes(
         self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str
@@ -291,7 +345,7 @@ class GroundingBenchmark(PointBenchmark):
         if len(target.boxes) != 1 or target.polygons:
             facts["target"] = target_frac.as_json()
         if line.get("wording"):
-            facts |= {"wording": line["wording"], "element_id": line["element_id"]}
+            facts |= {"wording": line["wording"], "element_id": line.get("element_id")}
         return Judgement(final_verdict, result, columns, facts)
 
     def _targets(self, line: Line, file_wh: WH) -> tuple[Target, Target]:
@@ -348,63 +402,3 @@ class GroundingBenchmark(PointBenchmark):
     def parser_setting(self) -> str:
         """The key path that names the parse function."""
         return f"data.{self.name}.parse_function"
-
-
-def expect_choice(value: Any, known_values: Sequence[str], column: str) -> str | None:
-    """Return what is wrong with a value that must be one of a few."""
-    if value in known_values:
-        return None
-    return f"unknown {column} {value!r}; known are {listed(known_values)}"
-
-
-def box_target(box: Any, convention: str, *, swaps: bool = False) -> tuple[Any, str | None]:
-    """Return a box as a target, and what is wrong with it.
-
-    Args:
-        convention: "xywh" or "xyxy".
-        swaps: corners in the wrong order are swapped; else nothing lies between them.
-    """
-    if not is_four_numbers(box):
-        return {}, f"the box must be four numbers, not {box!r:.100}"
-    x1, y1, x2, y2 = box
-    if convention == "xywh":
-        x2, y2 = x1 + x2, y1 + y2
-    if swaps:
-        x1, x2 = sorted((x1, x2))
-        y1, y2 = sorted((y1, y2))
-    return Target(boxes=((x1, y1, x2, y2),)).as_json(), None
-
-
-def is_four_numbers(box: Any) -> bool:
-    """Return whether a value is a list of four finite numbers."""
-    is_list_of_four = isinstance(box, list) and len(box) == 4
-    return is_list_of_four and all(type(v) in (int, float) and math.isfinite(v) for v in box)
-
-
-def check_convention(path: Path, boxes: Iterable[Any], convention: str) -> None:
-    """Look at all boxes of a file: are they written as the published ones are?
-
-    A few rows may stick out or have their corners swapped; most rows of a file in another
-    convention cannot be read as the published one.
-
-    Raises:
-        UserError: they are fractions in place of pixels, or x, y, width, height in place of two
-            corners, or the other way round.
-    """
-    numeric_boxes = [box for box in boxes if is_four_numbers(box) and any(box)]
-    if len(numeric_boxes) < FEWEST_BOXES:
-        return
-    if all(0 <= value <= 1 for box in numeric_boxes for value in box):
-        written = "fractions of the image"
-    else:
-        inverted = sum(box[2] < box[0] or box[3] < box[1] for box in numeric_boxes)
-        is_xywh = 2 * inverted > len(numeric_boxes)
-        if is_xywh == (convention == "xywh"):
-            return
-        if convention == "xywh" and (inverted or len(numeric_boxes) < FEWEST_CORNERS):
-            return  # small boxes near the corner prove nothing
-        written = CONVENTIONS["xywh" if is_xywh else "xyxy"]
-    raise UserError(
-        f"{path}: its boxes are {written}, the published file has {CONVENTIONS[convention]}. It "
-        f"seems to come from a mirror; fetch the authors' files: python utils/download.py --list"
-    )

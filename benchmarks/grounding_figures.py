@@ -41,7 +41,6 @@ class Layout:
     kinds: Sequence[str] = ("text", "icon")
     headline: Literal["micro", "cells", "rows"] = "micro"
     split: str | None = None  # the column of a row that pages call its split
-    refusal_label: str | None = None
     averages: Sequence[str] = field(default_factory=tuple)  # groupings whose macro mean is shown
 
     def field_of(self, grouping: str | None) -> str | None:
@@ -80,13 +79,15 @@ def grounding_scores(results: Sequence[GroundingResult], layout: Layout) -> Scor
         `{accuracy, headline, averages, counts, overall, <grouping>: {label: block}}`, a block being
         `{num_correct, num_total, num_wrong_format, num_declined, accuracy, <kind>_accuracy}`.
     """
+    has_kinds = any(result.kind in layout.kinds for result in results)
+    kinds = layout.kinds if has_kinds else ()
     by_group: dict[str, dict[str, list[GroundingResult]]] = {name: {} for name in layout.groupings}
     for result in results:
         for grouping, label in result.labels:
             by_group[grouping].setdefault(label, []).append(result)
     blocks = {
         grouping: {
-            label: _block(members[label], layout.kinds)
+            label: _block(members[label], kinds)
             for label in in_order(members, layout.groupings[grouping])
         }
         for grouping, members in by_group.items()
@@ -103,7 +104,7 @@ def grounding_scores(results: Sequence[GroundingResult], layout: Layout) -> Scor
             "unparsed": sum(result.verdict is Verdict.UNPARSED for result in results),
             "failed": sum(result.verdict is None for result in results),
         },
-        "overall": _block(results, layout.kinds),
+        "overall": _block(results, kinds),
         **blocks,
     }
 

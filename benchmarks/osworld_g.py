@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.grounding import GroundingBenchmark, box_target, check_convention
+from benchmarks.grounding import GroundingBenchmark
 from benchmarks.grounding_figures import Layout
+from benchmarks.grounding_rows import box_target, check_convention
 from utils.contracts import Line
 from utils.errors import UserError
-from utils.targets import Target
+from utils.targets import Target, are_numbers
 
 REFUSAL = "refusal"
 TYPES_BY_CATEGORY = {
@@ -143,20 +144,16 @@ class OSWorldG(GroundingBenchmark):
 
 
 def _target(item: Line) -> tuple[dict[str, Any], str | None]:
-    box_type, numbers = item.get("box_type"), item.get("box_coordinates")
+    box_type: Any = item.get("box_type")
+    numbers: Any = item.get("box_coordinates")
     if box_type == REFUSAL:
         return {}, None
     if box_type == "bbox":
         return box_target(numbers, "xywh")
     if box_type != "polygon":
         return {}, f"unknown box_type {box_type!r}; known are bbox, polygon and refusal"
-    is_polygon = (
-        isinstance(numbers, list)
-        and len(numbers) >= 6
-        and len(numbers) % 2 == 0
-        and all(type(number) in (int, float) for number in numbers)
-    )
-    if not is_polygon or numbers is None:
+    is_list = isinstance(numbers, list) and len(numbers) >= 6 and len(numbers) % 2 == 0
+    if not is_list or not are_numbers(numbers, len(numbers)):
         return (
             {},
             f"a polygon must be x0, y0, x1, y1, ... of three corners or more: {numbers!r:.80}",

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from benchmarks.grounding import GroundingBenchmark, box_target, check_convention, expect_choice
+from benchmarks.grounding import GroundingBenchmark
 from benchmarks.grounding_figures import Layout
+from benchmarks.grounding_rows import box_target, check_convention, expect_choice
 from utils.contracts import Line
 
 SPLITS = ("basic", "functional", "spatial")
@@ -163,7 +164,7 @@ class UIVision(GroundingBenchmark):
                     "split": split,
                     "category": CATEGORY.get(application.lower(), OTHER),
                     "application": application,
-                    "element": item.get("category"),
+                    "element": item.get("category") or "none",
                     "platform": "desktop",
                     "app_name": application,
                     "wording": split if split in SAME_ELEMENTS else None,

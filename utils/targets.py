@@ -5,6 +5,7 @@ Coordinates are pixels of the image or fractions of it, one of both throughout.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,7 @@ from typing import Any, Final
 from utils.contracts import WH, Point
 
 Bounds = tuple[float, float, float, float]
+FEWEST_CORNERS = 3
 
 
 class Declined:
@@ -86,6 +88,32 @@ class Target:
         ]
         polygons = [tuple((x / width, y / height) for x, y in corners) for corners in self.polygons]
         return Target(tuple(boxes), tuple(polygons))
+
+
+def are_numbers(values: Any, count: int) -> bool:
+    """Return whether a list or tuple has so many numbers, all of them finite."""
+    return (
+        isinstance(values, (list, tuple))
+        and len(values) == count
+        and all(type(value) in (int, float) and math.isfinite(value) for value in values)
+    )
+
+
+def target_problem(plain: Any) -> str | None:
+    """Return what is wrong with a target that should look like `Target.as_json()`."""
+    if not isinstance(plain, Mapping) or {*plain} - {"boxes", "polygons"}:
+        return (
+            'the target must be {"boxes": [[x1, y1, x2, y2], ...]}, {"polygons": [[[x, y], ...], '
+            f"...]}} or {{}} for an element that is not there, not {plain!r:.100}"
+        )
+    for box in plain.get("boxes", ()):
+        if not are_numbers(box, 4):
+            return f"a box of the target must be four numbers, not {box!r:.100}"
+    for corners in plain.get("polygons", ()):
+        is_list = isinstance(corners, (list, tuple)) and len(corners) >= FEWEST_CORNERS
+        if not is_list or not all(are_numbers(corner, 2) for corner in corners):
+            return f"a polygon must be a list of three corners [x, y] or more, not {corners!r:.100}"
+    return None
 
 
 def is_in_polygon(point: Point, corners: Sequence[Point]) -> bool:

@@ -315,7 +315,9 @@ def _table(differences: Sequence[Difference], level: str) -> list[str]:
 
 def _flip(flip: SamplePair) -> Iterator[str]:
     facts = flip.run
-    label = ", ".join(str(facts.get(name)) for name in ("platform", "split", "key"))
+    name = facts["key"] if facts.get("id") is None else facts["id"]
+    groups = [facts.get("platform"), facts.get("split")]
+    label = ", ".join(str(part) for part in [*groups, name] if part is not None)
     room = max(20, WIDTH - 6 - len(label))
     yield f"  {one_line(str(flip.text), room)}  [{label}]"
     yield f"      {one_line(f'right: {truth_of(flip)}', WIDTH - 6)}"

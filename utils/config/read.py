@@ -307,11 +307,9 @@ class _Reader:
             typed, findings = self._table(name, kind, entry)
         else:
             typed, findings = self._level(name, entry)
-        mode, modes = entry.get("mode"), self.datasets.get(kind)
-        if isinstance(mode, str) and modes is not None and mode not in modes:
-            hint = did_you_mean(mode, modes) or ";"
-            what = f'unknown mode "{mode}"{hint} {kind} has the modes {listed(modes)}'
-            findings.append((("mode",), what))
+        modes = self.datasets.get(kind)
+        if modes is not None:
+            findings += _mode_findings(kind, entry.get("mode"), modes)
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
         self._ref(("data", name, "environment"), entry.get("environment"), "environment")
         return None if findings else typed, findings
@@ -395,6 +393,21 @@ class _Reader:
         if full := LEVELS.get(name.upper()):
             return f'unknown data set; {name} is "{full}"'
         return "unknown data set" + (did_you_mean(name, names) or f"; known are {listed(names)}")
+
+
+def own_findings(
+    entry: GroundingEntry, choices: Choices, modes: Sequence[str]
+) -> Iterator[Finding]:
+    """What is wrong with the entry of a class of the user's, which is known only once imported."""
+    given = {key: value for key, value in entry if key in entry.model_fields_set}
+    yield from _choice_findings(given, choices)
+    yield from _mode_findings(str(entry.benchmark), entry.mode, modes)
+
+
+def _mode_findings(kind: str, mode: Any, modes: Sequence[str]) -> Iterator[Finding]:
+    if isinstance(mode, str) and mode not in modes:
+        hint = did_you_mean(mode, modes) or ";"
+        yield ("mode",), f'unknown mode "{mode}"{hint} {kind} has the modes {listed(modes)}'
 
 
 def _choice_findings(entry: Mapping[str, Any], choices: Choices) -> Iterator[Finding]:

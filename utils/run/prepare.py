@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from utils.config.environment import odd_settings
 from utils.config.options import Options, names_of_levels, unknown_names
-from utils.config.read import Arguments, ConfigReading, read_config
-from utils.config.schema import DataEntry, ModelEntry
+from utils.config.read import Arguments, ConfigReading, own_findings, read_config
+from utils.config.schema import DataEntry, GroundingEntry, ModelEntry
 from utils.config.secret_filter import SecretFilter, mask_config, protect_output, secrets_in
 from utils.config.text import key_path
 from utils.contracts import Benchmark, DataSet, ModelWrapper
@@ -69,10 +69,12 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
     models, model_problems = _build_models(options, selection, broken, registry)
     judges, judge_problems = _build_judges(options, selection, broken, registry)
     data = _build_data(selection, broken, registry)
+    own_problems = _problems_of_own(options, selection, data)
     notes: list[str] = []
     data_problems: list[str] = []
     if options.mode != "eval":
-        notes, data_problems = _load(data, registry)
+        readable = {name: data_set for name, data_set in data.items() if name not in own_problems}
+        notes, data_problems = _load(readable, registry)
     problems = [
         *reading.problems,
         *unknown_names("--model", options.model, reading.models),
@@ -82,6 +84,7 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
         *work_dir_problems(options.work_dir),
         *model_problems,
         *judge_problems,
+        *[problem for problems_of_one in own_problems.values() for problem in problems_of_one],
         *data_problems,
     ]
     if options.strict:
@@ -214,6 +217,22 @@ def _build_data(
             name, settings, parse=parse, has_own_parser=has_own_parser
         )
     return data
+
+
+def _problems_of_own(
+    options: Options, selection: Selection, data: Mapping[str, DataSet]
+) -> dict[str, list[str]]:
+    """Return wrong keys and modes of benchmarks of the user's, by data set."""
+    problems: dict[str, list[str]] = {}
+    for name, data_set in data.items():
+        entry = selection.data[name]
+        if not isinstance(entry, GroundingEntry) or "." not in (entry.benchmark or ""):
+            continue
+        benchmark = data_set.benchmark
+        for path, what in own_findings(entry, benchmark.options or {}, benchmark.modes):
+            line = f"{options.config}: {key_path('data', name, *path)}: {what}"
+            problems.setdefault(name, []).append(line)
+    return problems
 
 
 def _load(data: Mapping[str, DataSet], registry: Registry) -> tuple[list[str], list[str]]:

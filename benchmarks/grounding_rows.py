@@ -1,0 +1,120 @@
+"""Rows of grounding tables: boxes as their authors write them, and what is wrong with a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.grounding_figures import Layout
+from utils.errors import UserError
+from utils.targets import Target, are_numbers
+from utils.text import listed
+
+CONVENTIONS = {
+    "xywh": "x, y, width, height in pixels",
+    "xyxy": "two corners in pixels",
+}
+FEWEST_BOXES = 5  # fewer say nothing of how a file is written
+FEWEST_CORNERS = 20  # so many are two corners if none can be anything else
+
+
+def expect_choice(value: Any, known_values: Sequence[str], column: str) -> str | None:
+    """Return what is wrong with a value that must be one of a few."""
+    if value in known_values:
+        return None
+    return f"unknown {column} {value!r}; known are {listed(known_values)}"
+
+
+def box_target(box: Any, convention: str, *, swaps: bool = False) -> tuple[Any, str | None]:
+    """Return a box as a target, and what is wrong with it.
+
+    Args:
+        convention: "xywh" or "xyxy".
+        swaps: corners in the wrong order are swapped; else nothing lies between them.
+    """
+    if not is_four_numbers(box):
+        return {}, f"the box must be four numbers, not {box!r:.100}"
+    x1, y1, x2, y2 = box
+    if convention == "xywh":
+        x2, y2 = x1 + x2, y1 + y2
+    if swaps:
+        x1, x2 = sorted((x1, x2))
+        y1, y2 = sorted((y1, y2))
+    return Target(boxes=((x1, y1, x2, y2),)).as_json(), None
+
+
+def is_size(size: Any) -> bool:
+    """Return whether a value is a width and a height."""
+    return (
+        isinstance(size, (list, tuple))
+        and len(size) == 2
+        and all(type(side) in (int, float) for side in size)
+    )
+
+
+def is_four_numbers(box: Any) -> bool:
+    """Return whether a value is a list of four finite numbers."""
+    return isinstance(box, list) and are_numbers(box, 4)
+
+
+def check_convention(path: Path, boxes: Iterable[Any], convention: str) -> None:
+    """Look at all boxes of a file: are they written as the published ones are?
+
+    A few rows may stick out or have their corners swapped; most rows of a file in another
+    convention cannot be read as the published one.
+
+    Raises:
+        UserError: they are fractions in place of pixels, or x, y, width, height in place of two
+            corners, or the other way round.
+    """
+    numeric_boxes = [box for box in boxes if is_four_numbers(box) and any(box)]
+    if len(numeric_boxes) < FEWEST_BOXES:
+        return
+    if all(0 <= value <= 1 for box in numeric_boxes for value in box):
+        written = "fractions of the image"
+    else:
+        inverted = sum(box[2] < box[0] or box[3] < box[1] for box in numeric_boxes)
+        is_xywh = 2 * inverted > len(numeric_boxes)
+        if is_xywh == (convention == "xywh"):
+            return
+        if convention == "xywh" and (inverted or len(numeric_boxes) < FEWEST_CORNERS):
+            return  # small boxes near the corner prove nothing
+        written = CONVENTIONS["xywh" if is_xywh else "xyxy"]
+    raise UserError(
+        f"{path}: its boxes are {written}, the published file has {CONVENTIONS[convention]}. It "
+        f"seems to come from a mirror; fetch the authors' files: python utils/download.py --list"
+    )
+
+
+def layout_problems(layout: Layout) -> list[str]:
+    """Return where a layout names a grouping that it does not have."""
+    named = [("columns", layout.columns), *(("averages", name) for name in layout.averages)]
+    if layout.rows not in (None, "kind"):
+        named.append(("rows", str(layout.rows)))
+    return [
+        f"layout.{field}: {grouping!r} is no grouping; there are {listed([*layout.groupings])}"
+        for field, grouping in named
+        if grouping not in layout.groupings
+    ]
+
+
+def label_problem(layout: Layout, labels: Mapping[str, Any]) -> str | None:
+    """Return what a row lacks: a label of each grouping, and of the table those that it shows.
+
+    Args:
+        labels: of the row by grouping, one or several; and its kind.
+    """
+    for grouping in layout.groupings:
+        if labels.get(grouping) in (None, "None"):
+            return f"{grouping} is missing: a row needs a label of each grouping"
+    known_labels = {**layout.groupings, "kind": layout.kinds}
+    for name in (layout.columns, layout.rows):
+        if name is None or not known_labels.get(name):
+            continue
+        value = labels[name]
+        for label in value if isinstance(value, (list, tuple)) else [value]:
+            problem = expect_choice(label, known_labels[name], name)
+            if problem is not None:
+                return problem
+    return None

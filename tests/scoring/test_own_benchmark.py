@@ -1,0 +1,163 @@
+"""A benchmark of the user's: the one of the docs, from a folder of its own, and its mistakes."""
+
+import json
+import re
+
+import pytest
+
+import evaluate
+from benchmarks import by_name
+from benchmarks.screenspot import ScreenSpot
+from utils import PROJECT
+from utils.comparing import command
+from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError
+
+CODE = re.search(
+    r"```python\n(.*?)```", (PROJECT / "docs" / "benchmarks.md").read_text("utf-8"), re.DOTALL
+).group(1)
+STAR = [[100, 100], [200, 100], [150, 200]]
+ROWS = [
+    {"id": 1, "image": "a.png", "text": "button", "app": "mail", "box": [10, 10, 50, 40]},
+    {"id": 2, "image": "a.png", "text": "printer", "app": "mail"},
+    {"id": 3, "image": "a.png", "text": "star", "app": "shop", "polygon": STAR},
+    {"id": 4, "image": "a.png", "text": "switch", "app": "shop", "box": [1, 2, 3]},
+]
+REPLIES = {"button": "(20, 20)", "printer": "(-1, -1)", "star": "(150, 120)"}
+
+
+class Scripted:
+    """Answers each row as a test has it."""
+
+    def __init__(self, **replies):
+        self.replies = {**REPLIES, **replies}
+
+    def generate(self, message, *, dataset_name):
+        return self.replies[message[-1]["value"].split("task: ")[1].split("\n")[0]]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder outside the repository with a class, rows and an image."""
+    from PIL import Image
+
+    data = tmp_path / "data" / "my-screens"
+    (data / "images").mkdir(parents=True)
+    (data / "rows.json").write_text(json.dumps(ROWS))
+    Image.new("L", (1000, 500), 255).save(data / "images" / "a.png")
+    monkeypatch.setenv("LMUData", str(tmp_path / "data"))
+    return tmp_path
+
+
+def write_config(folder, code=CODE, models=None, **settings):
+    """Write the class under a name of its own, and the config; return the config's path."""
+    module = f"benchmark_{abs(hash((str(folder), code)))}"
+    (folder / f"{module}.py").write_text(code)
+    path = f"{module}.MyScreens"
+    names = models or {"m": {}}
+    config = {
+        "model": {
+            name: {
+                "imp_type": "custom",
+                "model_path": "tests.scoring.test_own_benchmark.Scripted",
+                "kwargs": replies,
+            }
+            for name, replies in names.items()
+        },
+        "data": {"My screens": {"benchmark": path, **settings}},
+    }
+    file = folder / "config.json"
+    file.write_text(json.dumps(config))
+    return file
+
+
+def run(config, *arguments):
+    outputs = config.parent / "outputs"
+    return evaluate.main(["--config", str(config), "--work-dir", str(outputs), *arguments])
+
+
+def test_the_benchmark_of_the_docs_is_checked_run_reported_and_compared(folder, capsys):
+    assert len(CODE.splitlines()) <= 45
+    config = write_config(folder, models={"right": {}, "wrong": {"printer": "(5, 5)"}})
+    assert run(config, "--check") == DONE
+    assert "[1, 2, 3]" in capsys.readouterr().out  # the bad row is named
+    assert run(config) == SOME_FAILED  # one row is bad
+    scores = {}
+    for model in ("right", "wrong"):
+        [path] = (folder / "outputs" / model).glob("T*/*_My screens_score.json")
+        scores[model] = json.loads(path.read_text())
+        assert (path.parent / "report" / "index.html").is_file()
+    assert scores["right"]["overall"]["num_correct"] == 3
+    assert scores["right"]["counts"]["declined"] == 1
+    assert scores["wrong"]["overall"]["num_correct"] == 2
+    assert "text_accuracy" not in scores["right"]["overall"]  # it has no kinds
+    models = [str(folder / "outputs" / model) for model in ("right", "wrong")]
+    assert command.main([*models, "--output", str(folder / "comparison")]) == 0
+    output = capsys.readouterr().out
+    assert "printer  [2]" in output
+    assert "A: (-1, -1)  → not there" in output
+
+
+def changed(old, new):
+    assert old in CODE
+    return CODE.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (changed('item["text"]', 'item["txt"]'), "read_rows raised KeyError: 'txt' (benchmark_"),
+        (changed("yield {", "_ = {"), "read_rows returned None; it must yield a dict for each row"),
+        (changed("yield {", "yield [], {"), "expected a dict for each row"),
+        (changed('columns="app"', 'columns="ap"'), "layout.columns: 'ap' is no grouping"),
+        (changed('"rows.json"', '"row.json"'), "Set LMUData to the folder that holds my-screens/"),
+        (changed('"target": target', '"targets": target'), "the target must be"),
+        (changed('"target": target', '"target": [1, 2]'), "the target must be"),
+        (changed('"app": item["app"]', '"app": None'), "app is missing: a row needs a label"),
+        (changed('"app": item["app"]', '"app": "chat"'), "unknown app 'chat'"),
+        (changed("rows=None", 'rows="kind"'), "unknown kind None"),
+        (changed('"app": item', '"image_size": 5, "app": item'), "image_size must be [width"),
+    ],
+)
+def test_a_mistake_in_the_class_is_one_message_without_a_traceback(code, message, folder, capsys):
+    assert run(write_config(folder, code), "--check") == NOTHING_RUN
+    output = "".join(capsys.readouterr())
+    assert message in output
+    assert "Traceback" not in output
+    assert "1 problem." in output
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (changed('"polygons": [item', '"polygon": [item'), "the target must be"),
+        (changed('[item["polygon"]]', 'item["polygon"]'), "a polygon must be a list of three"),
+        (changed("with_refusals = True", "pass"), "does not say `with_refusals = True`"),
+    ],
+)
+def test_a_row_with_a_wrong_target_is_left_out_by_name(code, message, folder, capsys):
+    assert run(write_config(folder, code), "--check") == DONE
+    left_out = [line for line in capsys.readouterr().out.splitlines() if message in line]
+    assert len(left_out) == 1
+    assert left_out[0].startswith("left out: My screens: my-screens, row")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"langauge": "cn"}, 'data."My screens".langauge: unknown key'),
+        ({"mode": "mail"}, 'data."My screens".mode: unknown mode "mail"'),
+    ],
+)
+def test_keys_and_modes_of_the_class_are_checked(settings, message, folder, capsys):
+    assert run(write_config(folder, **settings), "--check") == NOTHING_RUN
+    output = "".join(capsys.readouterr())
+    assert message in output
+    assert "1 problem." in output
+
+
+def test_two_benchmarks_that_claim_a_name_are_an_error():
+    class Copied(ScreenSpot):
+        """A copy whose name was forgotten."""
+
+    with pytest.raises(UserError, match='claim the name "ScreenSpot"'):
+        by_name((ScreenSpot, Copied))
