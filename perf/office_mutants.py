@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from benchmarks.worlds.office.suite import open_world
 from benchmarks.worlds.office.tasks import tasks
 from perf.office_solutions import PIECE, seed_range
-from tests.support.mutants import Steps, mutants
+from tests.support.mutants import Steps, mutants_of
 from tests.support.office_oracle import Oracle
 from tests.support.office_store import StoreHand
 
@@ -51,7 +51,7 @@ def chosen(seeds: Sequence[int], pattern: str, every: int) -> list[Mutant]:
         for level in ("L3", "L4")
         for task in tasks(level, [seed])
         if fnmatch.fnmatch(task["id"], pattern)
-        for spoiled, steps in mutants(task["oracle"], StoreHand(task).before)
+        for spoiled, steps in mutants_of(task, StoreHand(task).before)
     )
     return list(itertools.islice(all_mutants, 0, None, every))
 

@@ -57,10 +57,19 @@ OTHER_ADDRESS = "olga.moreau@brightline.example"
 Steps = list[list[Any]]
 
 
+def mutants_of(task: Any, dump: dict[str, Any]) -> Iterator[tuple[str, Steps]]:
+    """Yield the same of a task's first solution; the subject of mails where it is not left free."""
+    mails = [effect["row"] for effect in task["expect"] if effect.get("add") == "mail"]
+    is_free = any(mail.get("subject") == {"any": True} for mail in mails)
+    for what, steps in mutants(task["oracle"], dump):
+        if not (is_free and what.startswith("mail.send: subject")):
+            yield what, steps
+
+
 def mutants(steps: Steps, dump: dict[str, Any]) -> Iterator[tuple[str, Steps]]:
     """Yield what was spoiled, and the steps; all of them must fail."""
     for number, (verb, *args) in enumerate(steps):
-        if verb in READING or verb in ("done", "fail"):
+        if verb.partition(" by ")[0] in READING or verb in ("done", "fail"):
             continue
         if verb != "answer":
             yield f"without {verb}", steps[:number] + steps[number + 1 :]

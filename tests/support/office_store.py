@@ -42,6 +42,7 @@ FORMS: dict[str, tuple[str, str, Row]] = {
 }
 """By application: table, name of the argument of "save", and the fields of an empty form."""
 READ_TABLES = {"calendar": "events", "contacts": "contacts", "files": "files"}
+ACTIONS = 3  # that a step counts as: the browser takes as many or more for most
 WITHOUT_EFFECT = {
     "calendar.show",
     "chat.read",
@@ -85,10 +86,11 @@ class StoreHand:
         return check(self.task, self.before, after, self.end, self.answer, others)
 
     def do(self, step: Any) -> None:
-        """Do one step, which counts as one action of the agent's."""
+        """Do one step, which takes several actions."""
         verb, *arguments = step
         self._do(verb.partition(" by ")[0], arguments)
-        self.course.follow()
+        for _ in range(ACTIONS):
+            self.course.follow()
 
     def _do(self, verb: str, arguments: list[Any]) -> None:
         app, _, what = verb.partition(".")

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.worlds.office.tasks.variants import variant
-from tests.support.office_store import StoreHand
+from tests.support.office_store import ACTIONS, StoreHand
 
 PERSON = "Carla Meyer"
 OTHER = "Nils Brandt"
@@ -43,7 +43,7 @@ EXPECTED_NOTE = {"add": "todos", "row": {"title": "A note"}}
 
 @pytest.mark.parametrize(("count", "arrived"), [(1, 0), (2, 1), (5, 1)])
 def test_an_event_happens_once_after_so_many_actions(count, arrived):
-    parts = {"events": [{"after": 2, "add": {"mail": [MAIL]}}]}
+    parts = {"events": [{"after": 2 * ACTIONS, "add": {"mail": [MAIL]}}]}
     hand, outcome = played(parts, [["chat.read", PERSON]] * count)
     assert len(mails(hand, "New plan")) == arrived
     assert outcome.success

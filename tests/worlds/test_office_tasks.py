@@ -9,7 +9,7 @@ from benchmarks.worlds.office.store import Refused
 from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.checks import check, matches
 from benchmarks.worlds.suites import tasks_of
-from tests.support.mutants import mutants
+from tests.support.mutants import mutants_of
 from tests.support.office_store import StoreHand
 
 LEVELS = ("L3", "L4")
@@ -69,7 +69,7 @@ def test_an_agent_that_says_done_at_once_has_not_solved_it(level, number):
 def test_an_oracle_that_is_spoiled_in_one_place_is_refused(level, number):
     task = variants(level)[number]
     passed, before = [], StoreHand(task).before
-    for what, steps in mutants(task["oracle"], before):
+    for what, steps in mutants_of(task, before):
         try:
             if outcome(task, steps, before).success:
                 passed.append(what)

@@ -117,6 +117,8 @@ def effects(before: Dump, after: Dump) -> list[Effect]:
             if id not in new:
                 result.append(Effect("remove", table, id, row))
                 continue
+            if row == new[id]:  # most are, and this is told fastest
+                continue
             changed = _changed_columns(table, row, new[id])
             if changed:
                 result.append(Effect("change", table, id, row, changed))

@@ -13,7 +13,7 @@ A task is an entry of a file in `l3/` or `l4/`:
     setup    changes to the base world (see `Setup`); `each` repeats a row that is added, and
              ["each", "list", change] one that is set or dropped
     events   what others do while the agent is at it, and replies: what they answer in Chat (see
-             `office.events`); with dates of now, else as the setup
+             `office.events`); written as the setup is, with `each` for one per row of a list
     facts    like `draw`, of the world after the changes; a query has exactly one row
     expect   effects (see `checks`); one with `each = "list"` stands for one per row of the list
     tolerates  names of effects that do no harm (see `checks`)
@@ -156,7 +156,7 @@ def _variant(task: Mapping[str, Any], seed: int, also: Sequence[str]) -> Row:
             result[name] = _filled(task[name], variables)
     for name in ("events", "replies"):
         if name in task:
-            result[name] = [_happening(part, variables) for part in task[name]]
+            result[name] = _happenings(task[name], variables)
             _try_out(result[name], store)
     result["expect"] = _repeated(task.get("expect", []), variables)
     for effect in result["expect"]:
@@ -284,12 +284,17 @@ def _repeated_changes(setup: Row, variables: Row) -> Row:
     return changes
 
 
-def _happening(part: Row, variables: Row) -> Row:
-    """Return an event or a reply with its variables replaced."""
-    changes: Row = {name: part[name] for name in ("add", "set", "drop") if name in part}
-    others = {name: value for name, value in part.items() if name not in changes}
-    filled = _with_dates(_repeated_changes(changes, variables), NOW)
-    return {**_filled(others, variables), **filled}
+def _happenings(parts: Sequence[Row], variables: Row) -> list[Row]:
+    """Return events or replies with variables replaced; those with `each`, once per row."""
+    happenings = []
+    for part in parts:
+        changes: Row = {name: part[name] for name in ("add", "set", "drop") if name in part}
+        others = {name: value for name, value in part.items() if name not in (*changes, "each")}
+        for row in variables[part["each"]] if "each" in part else [{}]:
+            known = {**variables, **row}
+            filled = _with_dates(_repeated_changes(changes, known), NOW)
+            happenings.append({**_filled(others, known), **filled})
+    return happenings
 
 
 def _try_out(parts: Sequence[Row], store: Store) -> None:
