@@ -8,6 +8,7 @@ import re
 import pytest
 from PIL import Image
 
+from tests.support.browser import Tab, need_browser
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model, evaluate, make_data, run_folder, write_config
 
@@ -162,6 +163,22 @@ def test_results_carry_the_protocol_and_no_published_figure_is_beside_them(lab):
     assert "n = 1 · basic only · zoom" in output
     page = (lab.folder / "out" / "index.html").read_text()
     assert "<i>‡ zoom</i>" in page or "<i> zoom</i>" in page
+
+
+def test_the_report_draws_the_crop_and_both_points(lab):
+    lab.run()
+    page = run_folder(lab.folder / "out", "m") / "report" / "index.html"
+    with need_browser().open_browser() as browser:
+        tab = Tab(browser, page, address=f"#/sample/{L2}/0")
+        style = "[...document.querySelectorAll('#canvas .crop, #canvas .point')].map((e) => "
+        drawn = tab.run(style + "[e.title, e.style.left, e.style.top, e.style.width])")
+        assert drawn == [
+            ["second look", "0%", "0%", "50%"],
+            ["first look", "20%", "15%", ""],
+            ["click", "25%", "25%", ""],
+        ]
+        assert tab.troubles == []
+        tab.context.close()
 
 
 def test_other_data_sets_of_the_model_are_asked_once(lab):

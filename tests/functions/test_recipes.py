@@ -5,6 +5,8 @@ those that lie beside the project are replayed where they are there, the few bel
 """
 
 import json
+import math
+import random
 from importlib import import_module
 
 import pytest
@@ -156,6 +158,39 @@ def test_a_reply_that_says_nothing_has_no_point(family):
         assert [parser.parse(reply, meta) for reply in replies[:7]] == [None] * 7
         for reply in replies[7:]:
             parser.parse(reply, meta)  # whatever it is, it does not raise
+
+
+ODD = [
+    "007",
+    "-3",
+    "12.5",
+    "1e400",
+    "9" * 30,
+    "１２",
+    "NaN",
+    "null",
+    '"5"',
+    "[",
+    "\n",
+    "\\",
+    "'",
+    "x=",
+]
+
+
+@pytest.mark.parametrize("family", RECIPES)
+def test_odd_replies_are_a_finite_point_or_none(family):
+    """Replies of all families, with odd things put into them: whatever they are, none raises."""
+    chance = random.Random(family)
+    replies = [reply for _, reply, _ in READ]
+    for _ in range(300):
+        reply = chance.choice(replies)
+        start, end = sorted(chance.choices(range(len(reply) + 1), k=2))
+        odd = reply[:start] + chance.choice(ODD) + reply[min(end, start + 6) :]
+        for parser in RECIPES[family].parsers.values():
+            point = parser.parse(odd, {"image_size": "[800, 600]"})
+            is_point = isinstance(point, tuple) and all(map(math.isfinite, point))
+            assert point is None or point is DECLINED or is_point, odd
 
 
 @pytest.mark.parametrize("family", RECIPES)

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from tests.support import fake_vllm
-from tests.support.stage import L1, NOBODY, Stage, answer_records
+from tests.support.stage import L1, L2, NOBODY, Stage, answer_records
 
 SAMPLES = 15
 PATIENCE_S = 120  # a busy machine takes its time over each process
@@ -117,6 +117,18 @@ def test_a_checkpoint_is_evaluated_through_a_server_that_is_gone_afterwards(stag
     written = [path.read_bytes() for path in stage.written()]
     assert written and not any(key.encode() in content for content in written)
     assert key not in ran.output
+
+
+def test_a_recipe_sets_the_limits_of_the_server_that_the_run_starts(stage):
+    stage.model = {"m": {"recipe": "qwen3_vl", "model_path": "checkpoint", "imp_type": "vllm"}}
+    stage.data = {L2: {"mode": "basic"}}
+    stage.run(env=acting("family"))
+    [server] = started(stage)
+    limits = [word for word in server["argv"] if "mm-processor-kwargs" in word]
+    assert limits == [
+        "--mm-processor-kwargs.min_pixels=65536",
+        "--mm-processor-kwargs.max_pixels=16777216",
+    ]
 
 
 USER_FUNCTIONS = """
