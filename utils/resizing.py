@@ -69,10 +69,8 @@ class Step:
         wh = self.resized_wh(image.size)
         if self.canvas is None:
             return image if wh == image.size else image.resize(wh, resampling)
-        ratio = canvas_ratio(image.size, self.canvas)
         canvas = images.new("RGB", self.canvas, "white")
-        scaled_wh = int(image.width * ratio), int(image.height * ratio)
-        canvas.paste(image.resize(scaled_wh, resampling), (0, 0))
+        canvas.paste(image.resize(within_canvas(image.size, self.canvas), resampling), (0, 0))
         return canvas
 
 
@@ -137,11 +135,16 @@ def resized(steps: Sequence[Step], image: Image) -> Image:
 
 
 def within_longest(image_wh: WH, longest: int) -> WH:
-    """Return a size whose sides are at most `longest`; they are cut to whole pixels."""
-    if max(image_wh) <= longest:
-        return image_wh
-    shrink_by = longest / max(image_wh)
-    return int(image_wh[0] * shrink_by), int(image_wh[1] * shrink_by)
+    """Return a size whose sides are at most `longest`; the height shrinks first, then the width.
+
+    Both steps cut to whole pixels, as AgentCPM-GUI's code does.
+    """
+    width, height = image_wh
+    if height > longest:
+        width, height = max(1, int(width * longest / height)), longest
+    if width > longest:
+        width, height = longest, max(1, int(height * longest / width))
+    return width, height
 
 
 def within_area(image_wh: WH, area: int) -> WH:
@@ -163,10 +166,14 @@ def within_tiles(image_wh: WH, longest: int, tiles: int) -> WH:
     return (length, across) if image_wh[0] >= image_wh[1] else (across, length)
 
 
-def canvas_ratio(image_wh: WH, canvas_wh: WH) -> float:
-    """Return by how much an image is scaled to fit the top left corner of a canvas."""
-    width, height = image_wh
-    aspect = width / height
+def within_canvas(image_wh: WH, canvas_wh: WH) -> WH:
+    """Return the size of an image that fills a canvas in one direction, cut to whole pixels."""
+    aspect = image_wh[0] / image_wh[1]
     if aspect > canvas_wh[0] / canvas_wh[1]:
-        return canvas_wh[0] / width
-    return int(canvas_wh[1] * aspect) / width
+        return canvas_wh[0], max(1, int(canvas_wh[0] / aspect))
+    return max(1, int(canvas_wh[1] * aspect)), canvas_wh[1]
+
+
+def canvas_ratio(image_wh: WH, canvas_wh: WH) -> float:
+    """Return by how much the width of an image is scaled on a canvas."""
+    return within_canvas(image_wh, canvas_wh)[0] / image_wh[0]

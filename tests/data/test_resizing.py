@@ -23,6 +23,8 @@ POINTS = {L2: {"mode": "all"}}
         ({"area": 5600 * 784}, (800, 600), (800, 600)),
         ({"longest": 1120}, (1920, 1080), (1120, 630)),
         ({"longest": 1120}, (800, 600), (800, 600)),
+        ({"longest": 1120}, (1080, 2400), (504, 1120)),
+        ({"longest": 1120}, (1516, 1200), (1120, 887)),  # cut to 1414x1120 first
         ({"tiles": 1568, "longest": 1568}, (1920, 1080), (1456, 819)),
         ({"size": [1920, 1080]}, (800, 600), (1920, 1080)),
         ({"canvas": [1008, 672]}, (800, 600), (1008, 672)),
@@ -47,6 +49,20 @@ def test_an_image_lies_in_the_top_left_corner_of_a_white_canvas():
     [step] = steps_of({"resize": {"canvas": [100, 60]}})
     canvas = step.resize(Image.new("RGB", (50, 60), "black"))
     assert (canvas.getpixel((48, 58)), canvas.getpixel((52, 58))) == ((0, 0, 0), (255, 255, 255))
+
+
+@pytest.mark.parametrize(
+    ("image_wh", "expected"),
+    [((1170, 2532), (310, 672)), ((1366, 768), (1008, 566)), ((1377, 768), (1008, 562))],
+)
+def test_an_image_fills_its_canvas_in_one_direction(image_wh, expected):
+    [step] = steps_of({"resize": {"canvas": [1008, 672]}})
+    canvas = step.resize(Image.new("RGB", image_wh, "black"))
+    right, bottom = expected[0] - 1, expected[1] - 1
+    assert canvas.getpixel((right, bottom)) == (0, 0, 0)
+    beyond = [(right + 1, bottom), (right, bottom + 1)]
+    inside = [(x, y) for x, y in beyond if x < 1008 and y < 672]
+    assert [canvas.getpixel(place) for place in inside] == [(255, 255, 255)]
 
 
 @pytest.mark.parametrize(
