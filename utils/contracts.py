@@ -285,8 +285,11 @@ class Benchmark(Protocol):
     def rules_digest(self) -> str:
         """Hash of how every episode goes, besides its task and the model; only where it `acts`."""
 
-    def open_world(self, shots: Path) -> World:
-        """A new world that saves screenshots in the folder `shots`; only where it `acts`."""
+    def open_world(self, shots: Path, number: int = 0) -> World:
+        """A new world that saves screenshots in the folder `shots`; only where it `acts`.
+
+        Its number tells it from the others that are open.
+        """
 
     def read_reply(
         self, reading: ReplyParsing, sample: Sample, prompt: Prompt, generation: Generation

@@ -18,6 +18,9 @@ Task = dict[str, Any]
 class Environment(Protocol):
     """An environment with its tasks.
 
+    A class attribute `version`, if there is one, counts for stored episodes: what the code does not
+    show, as the image of a virtual machine or the release of a package.
+
     An object of the class serves one episode at a time, and is only called from one thread; there
     are as many objects as episodes side by side. Whatever a method raises costs the try of that
     episode and is reported as a failure of the environment; the next try gets a new object. If it
@@ -25,12 +28,21 @@ class Environment(Protocol):
     queried: to make ready what will be of use later.
     """
 
-    def __init__(self, shots: Path) -> None:
-        """Start; screenshots are saved in the folder `shots`."""
+    def __init__(self, shots: Path, **arguments: Any) -> None:
+        """Start; screenshots are saved in the folder `shots`.
+
+        `arguments` are the config's `environment_args` and, if there is a parameter of that name,
+        `world_number`: 0, 1, ... for the objects that are open side by side, so that each can have
+        its own port, virtual machine, or account. One that takes the place of an object that
+        failed has the same number.
+        """
 
     @staticmethod
     def tasks(level: str, seeds: Sequence[int]) -> Sequence[Task]:
-        """Return the tasks of "L3" or "L4" (see `suites`), without starting anything."""
+        """Return the tasks of "L3" or "L4" (see `suites`), without starting anything.
+
+        It gets those of the `environment_args` that it has parameters for. So does `problems()`.
+        """
 
     def reset(self, task: Task) -> Observation:
         """Begin a task; return the first observation."""
@@ -76,4 +88,4 @@ def in_pixels(action: Action, screen_wh: WH) -> tuple[int, int, int, int]:
 
 def scored(score: float) -> Outcome:
     """Return the outcome where an environment gives no more than a number; 1 is success."""
-    return Outcome(score >= 1, [(score >= 1, f"score {score:g}")])
+    return Outcome(score >= 1, [(score >= 1, f"score {score:g}")], min(max(score, 0.0), 1.0))

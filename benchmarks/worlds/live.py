@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -91,6 +91,7 @@ class LiveSettings:
     """What the config says of a live data set."""
 
     environment: Any = None  # the class that `environment` names
+    environment_args: Mapping[str, Any] = field(default_factory=dict)  # what it is made with
     max_steps: int = 50
     seeds: Sequence[int] = (0,)
     platforms: Sequence[str] = ()  # none: all
@@ -146,7 +147,8 @@ class LiveBenchmark(Benchmark):
     @cached_property
     def suites(self) -> dict[str, Suite]:
         """The suites that the tasks come from, by name."""
-        return suites_of(self.level, self.settings.environment)
+        settings = self.settings
+        return suites_of(self.level, settings.environment, settings.environment_args)
 
     @cached_property
     def _tasks(self) -> dict[tuple[str, int], Task]:
@@ -290,10 +292,10 @@ class LiveBenchmark(Benchmark):
 
     # -- episodes ---------------------------------------------------------------------------------
 
-    def open_world(self, shots: Path) -> World:
-        """Return a new world for the tasks of all suites."""
+    def open_world(self, shots: Path, number: int = 0) -> World:
+        """Return a new world for the tasks of all suites; `number`: among those that are open."""
         shots.mkdir(parents=True, exist_ok=True)
-        return AnyWorld(self.suites, shots)
+        return AnyWorld(self.suites, shots, number)
 
     def episode(
         self,

@@ -10,8 +10,10 @@ A suite is a module with
     problems()           what is missing on this machine, one line each with what to do (optional)
     applications(level)  the names that `open_app` takes, told in the default prompt (optional)
 
-or the class that a config names as `environment`: a world that is made with `shots`, with
-`tasks(level, seeds)`, and `problems` if there can be any, as static methods. A task is a dict with
+or the class that a config names as `environment`: a world that is made with `shots`, the config's
+`environment_args` and, where it takes that, its `world_number`; with `tasks(level, seeds)`, and
+`problems` if there can be any, as static methods, which get those of the arguments that they take.
+A task is a dict with
 texts `id`, `goal`, `platform`, `category`, a list `apps`, the `seed` that made it, perhaps a
 `tier` out of `TIERS`, and whatever else its world needs (`setup`, `expect`, ...). Nothing but these
 seven is shown to anybody before the episode is over, not even `feasible`, which is false for a task
@@ -25,15 +27,17 @@ from __future__ import annotations
 import fnmatch
 import functools
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, Protocol, cast
 
 from utils.contracts import World
 from utils.errors import UserError
 from utils.functions.fingerprints import code_digest, digest
+from utils.functions.signatures import taken_of, takes
 from utils.protocol import PLATFORMS, TIERS
 from utils.text import did_you_mean, listed
 
@@ -54,6 +58,7 @@ OPTIONAL = frozenset({"jupyterlab"})
 LAYOUTS_ONLY = frozenset({"office", "jupyterlab"})
 """Suites of web pages in the layout of their platforms, which are not those platforms."""
 TEXTS = ("id", "goal", "platform", "category")
+NUMBER = "world_number"  # what a constructor calls the number of its world, if it takes one
 NOT_PLAYED = ("tasks", "problems")  # methods of an environment; what `tasks` returns counts itself
 Task = dict[str, Any]
 
@@ -67,7 +72,7 @@ class Suite(Protocol):
     def tasks(self, level: str, seeds: Sequence[int], names: Sequence[str]) -> Sequence[Task]:
         """The named tasks of a level, each in a variant for every seed."""
 
-    def open_world(self, shots: Path) -> World:
+    def open_world(self, shots: Path, **arguments: Any) -> World:
         """A new world; screenshots are saved in the folder `shots`."""
 
 
@@ -76,13 +81,23 @@ def no_applications(level: str) -> Sequence[str]:  # noqa: ARG001 - in the form 
     return ()
 
 
-def suites_of(level: str, environment: Any = None) -> dict[str, Suite]:
-    """Return the suites of a level by name, or the user's environment alone."""
+def suites_of(
+    level: str, environment: Any = None, arguments: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Suite]:
+    """Return the suites of a level by name, or the user's environment alone.
+
+    Args:
+        level: "L3" or "L4".
+        environment: the class that the config names.
+        arguments: what an object of it is made with.
+    """
     if environment is not None:
+        problems = getattr(environment, "problems", list)
         offered = {
-            "tasks": environment.tasks,
+            "tasks": partial(environment.tasks, **taken_of(environment.tasks, arguments)),
             "open_world": environment,
-            "problems": getattr(environment, "problems", list),
+            "arguments": dict(arguments),
+            "problems": partial(problems, **taken_of(problems, arguments)),
             "applications": getattr(environment, "applications", no_applications),
         }
         return {"environment": cast(Suite, SimpleNamespace(**offered))}
@@ -94,10 +109,15 @@ def suites_of(level: str, environment: Any = None) -> dict[str, Suite]:
 def world_digest(suite: Suite) -> str:
     """Return a hash of what decides, besides the task, how an action ends in a world of the suite.
 
-    That is the code of its worlds, of the judging too, and `world_data`. Nothing is run for it but
-    imports.
+    That is the code of its worlds, of the judging too, and `world_data`; of an environment the
+    `version` that it names, and its arguments. Nothing is run for it but imports.
     """
-    return digest([_code_of(suite.open_world), getattr(suite, "world_data", list)()])
+    parts: list[Any] = [_code_of(suite.open_world), getattr(suite, "world_data", list)()]
+    version = getattr(suite.open_world, "version", None)
+    arguments = getattr(suite, "arguments", {})
+    if version is not None or arguments:
+        parts += [str(version), arguments]
+    return digest(parts)
 
 
 @functools.cache  # before anything was played: worlds may keep what they have in globals
@@ -185,9 +205,10 @@ def _check_task(task: Task, name: str) -> None:
 class AnyWorld:
     """A world for the tasks of several suites: those of each are handed to a world of its own."""
 
-    def __init__(self, suites: dict[str, Suite], shots: Path) -> None:
+    def __init__(self, suites: dict[str, Suite], shots: Path, number: int = 0) -> None:
         self._suites = suites
         self._shots = shots
+        self._number = number  # among the worlds that are open
         self._worlds: dict[str, World] = {}
         self._current: World | None = None
 
@@ -195,7 +216,11 @@ class AnyWorld:
         """Begin a task in the world of its suite, which is made when it is first needed."""
         name = task["suite"]
         if name not in self._worlds:
-            self._worlds[name] = self._suites[name].open_world(self._shots)
+            suite = self._suites[name]
+            arguments = dict(getattr(suite, "arguments", {}))
+            if takes(suite.open_world, NUMBER):
+                arguments[NUMBER] = self._number
+            self._worlds[name] = suite.open_world(self._shots, **arguments)
         self._current = self._worlds[name]
         return self._current.reset(task)
 

@@ -205,7 +205,7 @@ def test_a_world_may_use_the_time_that_nobody_waits_for_it():
         def close(self):
             pass
 
-    worlds = Worlds(Resting, 1)
+    worlds = Worlds(lambda number: Resting(), 1)
     world = worlds.borrow()
     assert (world.reset({}), rested.wait(60), world.reset({})) == ("a screen", True, "a screen")
     worlds.close()
@@ -217,7 +217,7 @@ class Errands(GUIElementGrounding):
     name, level, acts = "Errands", "L3", True
     hand = Stagehand()
 
-    def open_world(self, shots):
+    def open_world(self, shots, number=0):
         return self.hand.make()
 
     def episode(self, sample, prompt_of, world=None, reading=None):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 from benchmarks.worlds.actions import Outcome
 from tests.support.standin import Boxes
@@ -30,3 +31,24 @@ class Graded(Boxes):
         if boxes and not has_others:
             share = sum(box in self._clicked for box in boxes) / len(boxes)
         return replace(super().evaluate(), partial=share)
+
+
+class Furnished(Graded):
+    """Is made with arguments: notes which, and has as many tasks as one of them says."""
+
+    version: ClassVar[str] = "image 1"
+    made_with: ClassVar[list[tuple[int, str]]] = []
+
+    def __init__(self, shots: Path, *, machine: str, most: int = 4, world_number: int = 0) -> None:
+        super().__init__(shots)
+        self.made_with.append((world_number, machine))
+
+    @staticmethod
+    def tasks(level: str, seeds: Sequence[int], most: int = 4) -> list[dict[str, Any]]:
+        """Return the first of the boxes' tasks."""
+        return [task for seed in seeds for task in Graded.tasks(level, [seed])[:most]]
+
+    @staticmethod
+    def problems(machine: str = "") -> list[str]:
+        """Return that a machine is missing."""
+        return ["there is no machine 'none'; name another one"] if machine == "none" else []

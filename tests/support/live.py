@@ -151,7 +151,7 @@ def run(
             answers=AnswerIndex([log]),
             log=opened,
             run=LoggedRun({"seq": 0, "asking": {}}, {}),
-            worlds=Worlds(hand.make, worlds),
+            worlds=Worlds(lambda number: hand.make(), worlds),
             fingerprint=lambda sample: f"{settings} {sample.key}",
         )
         options = Options(Path("config.json"), api_nproc=in_flight, retry=0, **more)

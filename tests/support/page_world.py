@@ -44,7 +44,7 @@ def begun(world, server, page=""):
 if __name__ == "__main__":
     with Pages({"/": STYLE}) as server, suppress(KeyboardInterrupt):
         AnyPage.home_url = server.url
-        worlds = Worlds(lambda: AnyPage(Path(sys.argv[1])), 1)
+        worlds = Worlds(lambda number: AnyPage(Path(sys.argv[1])), 1)
         try:
             world = worlds.borrow()
             world.reset({"page": ""})

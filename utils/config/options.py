@@ -83,6 +83,9 @@ class Options:
     )
     api_nproc: int | None = _option(4, "requests in flight (default 4), or auto", "N", _nproc)
     worlds: int | None = _option(None, "L3, L4: episodes in parallel (by cores)", "N", _positive)
+    seeds_from: str | None = _option(
+        None, "L3, L4: the four seeds that follow from a text, in place of the config's", "TEXT"
+    )
     retry: int = _option(5, "retries for transient errors (default 5)", "N", not_negative)
     outage_s: float = _option(900.0, "seconds a server may be away (default 900)", "S", _seconds)
     wait_for_server_s: float = _option(0.0, "seconds a server may take to load (0)", "S", _seconds)

@@ -19,6 +19,7 @@ from utils.config.environment import read_text
 from utils.config.recipes import FilledIn, fill_in
 from utils.config.schema import DataEntry, GroundingEntry, LiveEntry, ModelEntry, RunConfig
 from utils.config.secret_filter import is_common
+from utils.config.seeds import seeds_from
 from utils.config.text import Finding, KeyPath, key_path, read_plain, shown
 from utils.errors import UserError
 from utils.functions.signatures import FunctionRef, Kind
@@ -66,13 +67,18 @@ def read_config(
     grounding: Collection[str] = (),  # data sets that ask for a point
     content: str | None = None,  # stands for the file's
     changes: Iterable[str] = (),  # of `--set`
+    announced: str | None = None,  # of `--seeds-from`
 ) -> ConfigReading:
     """Reads a config file and finds everything that is wrong with it."""
     try:
         if path.suffix == ".py" and (twin := path.with_suffix(".json")).is_file():
             raise ValueError(f"config files are JSON, and there is {twin}: use --config {twin}")
         text = read_text(path) if content is None else content
-        plain = read_plain(text, environ, unset, lambda value: apply_changes(value, changes))
+
+        def change(value: Any) -> list[str]:
+            return [*apply_changes(value, changes), *_announce_seeds(value, announced)]
+
+        plain = read_plain(text, environ, unset, change)
     except FileNotFoundError:
         files = {file.stem: file.name for file in sorted(path.parent.glob("*.json"))}
         best = nearest(path.stem, files)  # what all names end in makes none of them near
@@ -311,7 +317,10 @@ class _Reader:
         if modes is not None:
             findings += _mode_findings(kind, entry.get("mode"), modes)
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
-        self._ref(("data", name, "environment"), entry.get("environment"), "environment")
+        arguments = entry.get("environment_args")
+        names = list(arguments) if isinstance(arguments, dict) else []
+        path_in_file = ("data", name, "environment")
+        self._ref(path_in_file, entry.get("environment"), "environment", init_keywords=names)
         return None if findings else typed, findings
 
     def _level(self, name: str, entry: dict[str, Any]) -> Read:
@@ -323,6 +332,11 @@ class _Reader:
             if name != L1_NAME and entry.pop(key, None) is not None:
                 findings.append(((key,), f"only for {L1_NAME}; leave it out"))
         judge = entry.pop("judge", None)
+        if name in LIVE_NAMES:
+            entry, of_seeds = _with_seeds(entry)
+            findings += of_seeds
+            if entry.get("environment_args") and not entry.get("environment"):
+                findings.append((("environment_args",), 'only with "environment"; leave it out'))
         typed, wrong = schema.section(LiveEntry if name in LIVE_NAMES else DataEntry, entry)
         has_judge = entry.get("match_mode") == "judge"
         if judge is not None and not has_judge:
@@ -408,6 +422,34 @@ def _mode_findings(kind: str, mode: Any, modes: Sequence[str]) -> Iterator[Findi
     if isinstance(mode, str) and mode not in modes:
         hint = did_you_mean(mode, modes) or ";"
         yield ("mode",), f'unknown mode "{mode}"{hint} {kind} has the modes {listed(modes)}'
+
+
+def _with_seeds(entry: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+    """Return an entry of L3 or L4 with the seeds that follow from its text, if it has one."""
+    text = entry.get("seeds_from")
+    if not isinstance(text, str) or not text:
+        return entry, []
+    if "seeds" in entry:
+        return entry, [(("seeds_from",), 'does not go with "seeds"; leave one of them out')]
+    return {**entry, "seeds": seeds_from(text)}, []
+
+
+def _announce_seeds(config: Any, text: str | None) -> list[str]:
+    """Have all data sets of L3 and L4 take their seeds from a text (`--seeds-from`)."""
+    data = config.get("data") if isinstance(config, dict) else None
+    entries = [
+        entry
+        for name, entry in (data.items() if isinstance(data, dict) else ())
+        if name in LIVE_NAMES and isinstance(entry, dict)
+    ]
+    if text is None:
+        return []
+    if not text:
+        return ["--seeds-from: the text is empty"]
+    for entry in entries:
+        entry.pop("seeds", None)
+        entry["seeds_from"] = text
+    return [] if entries else ["--seeds-from: the config has no data set of L3 or L4"]
 
 
 def _choice_findings(entry: Mapping[str, Any], choices: Choices) -> Iterator[Finding]:

@@ -39,6 +39,8 @@ _ZOOM = 'an object { "ratio": 0.25 }, or true where the recipe has one'
 _STEPS = "a whole number of steps of at least 1"
 _DECLINED = 'a list of texts, each of which says "not there": ["not found"]'
 _SEEDS = "a list of whole numbers, at least one: [0]"
+_SEEDS_FROM = "a text from which four seeds follow"
+_ARGS = "an object { } of what the environment is made with"
 _PLATFORMS = f"a list of platforms out of {', '.join(PLATFORMS)}"
 _TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"]'
 _TOKENS = "a whole number of tokens of at least 1"
@@ -202,15 +204,18 @@ def _each_seed_once(seeds: list[int]) -> list[int]:
 class LiveEntry(DataEntry):
     """L3 or L4: which tasks, and how they are played.
 
-    A class of the user's in place of the program's own worlds; steps that an episode may take;
-    seeds of task variants; which tasks; earlier screenshots in default prompts.
+    A class of the user's in place of the program's own worlds, and its settings; steps that an
+    episode may take; seeds of task variants, or the text that they follow from; which tasks;
+    earlier screenshots in default prompts.
     """
 
     environment: str | None = None
+    environment_args: dict[str, Any] = Field({}, description=_ARGS)
     max_steps: Annotated[int, Field(ge=1)] = Field(50, description=_STEPS)
     seeds: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(_each_seed_once)] = Field(
         [0], min_length=1, description=_SEEDS
     )
+    seeds_from: Annotated[str, Field(min_length=1)] | None = Field(None, description=_SEEDS_FROM)
     platforms: list[Literal[PLATFORMS]] = Field([], description=_PLATFORMS)  # type: ignore[valid-type]
     tasks: list[str] = Field([], description=_TASKS)
     history_images: Annotated[int, Field(ge=0)] = Field(2, description=_IMAGES)

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partialmethod
+from functools import partial, partialmethod
 from typing import Any
 
 from utils.contracts import World, WorldError
@@ -25,10 +25,11 @@ PATIENCE_S = 8.0  # for closing all of them
 class Worlds:
     """A pool of at most `places` worlds, each confined to its own thread.
 
-    Only one thread borrows and closes.
+    Only one thread borrows and closes. `make` gets the number of the world, from 0: one that is
+    made anew has the number of the world that failed.
     """
 
-    def __init__(self, make: Callable[[], World], places: int) -> None:
+    def __init__(self, make: Callable[[int], World], places: int) -> None:
         self.places = places
         self._make = make
         self._all: list[_LentWorld] = []
@@ -37,7 +38,7 @@ class Worlds:
     def borrow(self) -> _LentWorld | None:
         """A world for one episode; None: all of them are in use."""
         if not self._free and len(self._all) < self.places:
-            self._all.append(_LentWorld(self._make))
+            self._all.append(_LentWorld(partial(self._make, len(self._all))))
             return self._all[-1]
         return self._free.pop() if self._free else None
 

@@ -100,6 +100,33 @@ def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict
     return taken
 
 
+def takes(function: Callable[..., Any], name: str) -> bool:
+    """Return whether a function names a parameter."""
+    signature = _signature(function)
+    return signature is not None and name in signature.parameters
+
+
+def taken_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of some keyword arguments that a function takes."""
+    signature = _signature(function)
+    parameters = signature.parameters if signature else {}
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return dict(arguments)
+    return {name: value for name, value in arguments.items() if name in parameters}
+
+
+def _environment_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
+    """What a class lacks that worlds are made of, or which of its arguments it does not take."""
+    missing = [name for name in ENVIRONMENT if not callable(getattr(target, name, None))]
+    if missing:
+        return f"{ref.dotted} has no {missing[0]}({ENVIRONMENT[missing[0]]})"
+    reason = _mismatch(_signature(target), ("shots",), ref.init_keywords)
+    if not reason:
+        return None
+    form = ", ".join(("shots", *(f"{name}=..." for name in ref.init_keywords)))
+    return f"{ref.dotted} is made as f({form}), by environment_args, but {reason}"
+
+
 def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
     """Why what a config names cannot be called as it will be; None if it can."""
     name, keywords = ref.dotted, ref.keywords
@@ -108,8 +135,7 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
             target = _generate_of(name, target, ref.init_keywords)
             name, keywords = f"{name}.generate", ("dataset_name", *keywords)
         elif ref.kind == "environment":
-            missing = [name for name in ENVIRONMENT if not callable(getattr(target, name, None))]
-            return f"{name} has no {missing[0]}({ENVIRONMENT[missing[0]]})" if missing else None
+            return _environment_problem(ref, target)
         elif ref.kind == "benchmark":
             return _benchmark_problem(name, target)
         elif inspect.isclass(target):

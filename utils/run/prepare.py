@@ -115,6 +115,7 @@ def read(options: Options, registry: Registry) -> ConfigReading:
         grounding=[name for name, b in registry.benchmarks.items() if b.is_grounding],
         content=options.content,
         changes=options.set,
+        announced=options.seeds_from,
     )
 
 

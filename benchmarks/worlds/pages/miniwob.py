@@ -59,7 +59,8 @@ def tasks(level: str, seeds: Sequence[int], names: Sequence[str] | None = None) 
     for seed in seeds:
         if seed not in range(seed_count):
             raise UserError(
-                f"seeds: MiniWoB++ has goals for the seeds 0 to {seed_count - 1}, not for {seed}"
+                f"seeds: MiniWoB++ has goals for the seeds 0 to {seed_count - 1}, not for {seed}; "
+                'leave it out: "tasks": ["office/*"]'
             )
     if level != "L3":
         return []
