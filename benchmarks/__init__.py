@@ -71,6 +71,7 @@ def build_data_set(
         mode=settings["mode"],
         parse=parse or benchmark.default_parse,
         circular=rotations if settings["circular"] else None,
+        repeats=settings.get("repeats", 1),
         rotations=rotations,
     )
 

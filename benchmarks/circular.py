@@ -183,7 +183,7 @@ class Circular:
         return {
             "title": TITLE,
             "rows": rows,
-            "notes": _notes(unsupported, questions, rows),
+            "notes": [*_notes(unsupported, questions, rows), *_repeats_note(columns)],
             "findings": _findings(counts),
             "table": _table(rows),
         }
@@ -234,6 +234,14 @@ def _notes(
             f"{_index_list(flagged)}; circular accuracy without them: {format_percent(accuracy)} %"
         )
     return notes
+
+
+def _repeats_note(columns: SampleColumns) -> list[str]:
+    """Say that questions were asked several times, if they were."""
+    repeats = max((number or 1 for number in columns["repeat"]), default=1)
+    if repeats == 1:
+        return []
+    return [f"each question was asked {repeats} times in all its rotations, and counts as often"]
 
 
 def _row(name: str, group: Sequence[_Question]) -> Row:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -345,6 +345,7 @@ class DataSet:
     mode: str
     parse: ParseFunction
     circular: Circular | None = None  # None: the questions alone
+    repeats: int = 1  # how often each question is asked
     rotations: Circular | None = None  # for logs that have them, where this run asks none
     samples: Sequence[Sample] = ()  # in file order; none where only stored answers are scored
     bad: Sequence[str] = ()  # samples that are left out, one line each
@@ -368,17 +369,52 @@ class DataSet:
         return [sample for sample in self.samples if ranks[sample.key] < limit]
 
     def requested(self, limit: int | None) -> Sequence[Sample]:
-        """Return the chosen samples themselves, or all their rotations in circular evaluation."""
+        """Return the chosen samples, or all their rotations in circular evaluation; with repeats.
+
+        Repeats of a sample follow it and share its line.
+        """
         samples = self.chosen(limit)
-        return samples if self.circular is None else self.circular.rotations_of(samples)
+        if self.circular is not None:
+            samples = self.circular.rotations_of(samples)
+        if self.repeats == 1:
+            return samples
+        return [
+            replace(sample, key=repeat_key(sample.key, number))
+            for sample in samples
+            for number in range(1, self.repeats + 1)
+        ]
 
 
 TURN_MARK = "~"  # between the key of a sample and the number of one of its turns
+REPEAT_MARK = "+"  # between the key of a question and the number of one of its answers
 
 
 def turn_key(key: str, number: int) -> str:
     """The key of a turn of a sample: a rotation, a step; the first one has the sample's own."""
     return key if number == 0 else f"{key}{TURN_MARK}{number}"
+
+
+def repeat_key(key: str, number: int) -> str:
+    """The key of the answer of this number, from 1, to a question or to a turn of it.
+
+    The first answer has the question's own key, as in a run that asks each question once.
+    """
+    if number == 1:
+        return key
+    question, mark, turn = key.partition(TURN_MARK)
+    return f"{question}{REPEAT_MARK}{number}{mark}{turn}"
+
+
+def repeat_of(key: str) -> int:
+    """Which answer to its question a key names, from 1."""
+    _, mark, number = key.partition(TURN_MARK)[0].rpartition(REPEAT_MARK)
+    return int(number) if mark and number.isdecimal() else 1
+
+
+def question_of(key: str) -> str:
+    """The key of the question that a key, maybe of a turn or a repeat, belongs to."""
+    sample = key.partition(TURN_MARK)[0]
+    return sample if repeat_of(key) == 1 else sample.rpartition(REPEAT_MARK)[0]
 
 
 class ModelWrapper(Protocol):
@@ -429,6 +465,10 @@ class ModelWrapper(Protocol):
     def notes_before(self) -> list[str]:
         """What a user should know before the run, one line each."""
         return []
+
+    def fixed_by(self) -> str:
+        """Which setting makes equal requests get equal answers; "" where they may differ."""
+        return ""
 
     def notes_after(self) -> list[str]:
         """What the run has shown about the model's speed, one line each."""

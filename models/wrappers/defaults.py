@@ -87,3 +87,11 @@ class WrapperDefaults(ModelWrapper):
         if self._postprocess is None:
             return str
         return partial(call_postprocess, self._postprocess, self.entry.kwargs, dataset)
+
+    def fixed_by(self) -> str:
+        """Return the setting of the config that makes equal requests get equal answers, if any."""
+        generate_cfg = self.entry.generate_cfg
+        settings = {**generate_cfg, **(generate_cfg.get("extra_body") or {})}
+        if settings.get("temperature") == 0:
+            return "generate_cfg.temperature is 0"
+        return "generate_cfg.seed is fixed" if settings.get("seed") is not None else ""

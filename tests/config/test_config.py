@@ -21,7 +21,9 @@ API = {"model_path": "http://127.0.0.1:8000/v1?api_key=k&model=m", "imp_type": "
 CUSTOM = {"model_path": "models.ocr_baseline.OCRBaseline", "imp_type": "custom"}
 DATA = {L2: {"mode": "all"}}
 NO_OBJECT = 'the file must hold an object { "model": ..., "data": ... }, not'
-KEYS = 'unknown key; known are "mode", "parse_function", "match_mode", "circular", "judge"'
+KEYS = (
+    'unknown key; known are "mode", "parse_function", "match_mode", "circular", "repeats", "judge"'
+)
 JUDGE = {"model_path": "http://127.0.0.1/v1?model=j"}
 MODES = f'{L2} has the modes "all", "basic", "advanced"'
 SECRET = "sk-very-secret-0123456789"
@@ -525,8 +527,8 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
         ),
         (
             {LIVE: {"seeds": [3, 0, 0, 0]}},
-            f"{LIVE}.seeds: holds 0 more than once; name each seed once. A task is played once for "
-            "each seed: playing it again under the same one is not possible yet",
+            f"{LIVE}.seeds: holds 0 more than once; name each seed once. To play each task several "
+            'times under each seed, set "repeats"',
         ),
         (
             {LIVE: {"platforms": ["os_amiga"]}},

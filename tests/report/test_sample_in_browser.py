@@ -281,3 +281,14 @@ def test_on_a_phone_a_table_that_is_wider_than_the_page_shades_the_side_where_mo
     table.evaluate("(e) => { e.scrollLeft = e.scrollWidth; }")
     tab.settle()
     assert edge() > before + 20
+
+
+def test_which_answer_to_its_question_a_sample_is_stands_in_list_and_view(open_tab, tmp_path):
+    samples = [l2_sample(0, key=f"k{end}", repeat=n) for n, end in ((1, ""), (2, "+2"))]
+    write_samples(tmp_path / "run", L2, samples)
+    (tmp_path / "run" / "manifest.json").write_text(f'{{"datasets": {{"{L2}": {{"repeats": 2}}}}}}')
+    page = build_report(tmp_path / "run", image_root=None, cache=tmp_path / "cache")
+    tab = open_tab(page, address="#/samples")
+    assert tab.texts(".card .number") == ["#0, answer 1", "#0, answer 2"]
+    view = open_tab(page, address=f"#/sample/{L2}/0~2")
+    assert view.text("#sample-title") == "L2 sample 0, answer 2"

@@ -45,6 +45,7 @@ FIELDS = (
     "chosen",
     "question",
     "rotations",
+    "repeat",
     "fingerprint",
     "task",
     "steps",

@@ -23,7 +23,7 @@ from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, Outcome, PairOfRuns, SamplePair
 from utils.comparing.portable import ZIP, with_small_copies, write_zip
 from utils.comparing.ranking import Ranking, rankings_of
-from utils.comparing.runs import ComparedRun
+from utils.comparing.runs import ComparedRun, answers_to
 from utils.comparing.why import different_functions, different_settings
 from utils.contracts import Facts
 from utils.errors import UserError
@@ -190,6 +190,7 @@ def report_ids(run: ComparedRun) -> dict[tuple[str, str], str]:
             name = "/".join(quote(part, safe="!'()*-._~") for part in (dataset, index))
             counts[name] += 1  # an index may occur twice: the later ones get a tail
             ids[dataset, key] = name if counts[name] == 1 else f"{name}~{counts[name]}"
+            counts[name] += len(answers_to(facts)) - 1  # the later answers have tails, too
     return ids
 
 

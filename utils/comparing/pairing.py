@@ -20,7 +20,7 @@ from utils.analysis.judge_reading import SECTION as JUDGED
 from utils.analysis.judge_reading import with_reading
 from utils.analysis.paired import PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, boards_of, notes_of
-from utils.comparing.runs import ComparedRun, ScoredSet
+from utils.comparing.runs import ComparedRun, ScoredSet, answers_to
 from utils.comparing.wordings import by_element, wording_notes
 from utils.contracts import Facts
 from utils.errors import UserError
@@ -64,10 +64,11 @@ class SamplePair(NamedTuple):
     def outcome(self) -> Outcome:
         """Return who is right.
 
-        Wrong ones are apart if other options were chosen, the clicks lie further from each other
-        than the target is large (its diagonal), or episodes ended otherwise.
+        Of several answers to a question most must be right. Wrong ones are apart if other options
+        were chosen, the clicks lie further from each other than the target is large (its diagonal),
+        or episodes ended otherwise.
         """
-        match bool(self.baseline["hit"]), bool(self.run["hit"]):
+        match self.baseline["hit"] > 0.5, self.run["hit"] > 0.5:
             case True, True:
                 return Outcome.BOTH
             case True, False:
@@ -435,10 +436,18 @@ def _with_judge(
 ) -> list[Difference]:
     """Return the difference with the readings of a judge, where both runs have one (L1)."""
     sides = ([pair.run for pair in common], [pair.baseline for pair in common])
-    if not all(any(JUDGED in facts for facts in side) for side in sides):
+    if not all(
+        any(JUDGED in answer for facts in side for answer in answers_to(facts)) for side in sides
+    ):
         return []
-    judged = [SamplePair(with_reading(pair.run), with_reading(pair.baseline)) for pair in common]
+    judged = [SamplePair(_judged(pair.run), _judged(pair.baseline)) for pair in common]
     return [_difference("overall with the judge", judged, weight)]
+
+
+def _judged(facts: Facts) -> Facts:
+    """Return a sample as it counts with the judge, several answers with the mean of theirs."""
+    hits = [with_reading(answer)["hit"] for answer in answers_to(facts)]
+    return {**with_reading(facts), "hit": sum(hits) / len(hits)}
 
 
 def _part(pair: SamplePair, fields: Sequence[str]) -> tuple[Any, ...]:

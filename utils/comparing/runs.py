@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from utils.contracts import Facts
+from utils.contracts import Facts, question_of
 from utils.errors import UserError
 from utils.findings import warnings_in
 from utils.protocol import is_environment_failure, noun_of, official_figures, why_no_score
@@ -17,6 +18,7 @@ from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scor
 from utils.runs.find import find_run, scored_runs
 from utils.text import counted, printable
 
+ANSWERS = "answers"  # of a sample that stands for several
 PARITY = "parity"  # folder of a work-dir, of what --parity has found
 
 
@@ -27,11 +29,13 @@ class ScoredSet:
     level: str
     is_partial: bool
     is_weighted: bool  # by `L1_USE_WEIGHTED`
+    # Where each question has several answers, one sample stands for them: see `_by_question`.
     samples: Mapping[str, Facts]
     figures: Mapping[str, Mapping[str, Any]]
     table: Mapping[str, Any]
     doubts: Sequence[str]  # what audits say against the score, in a clause each
     has_score: bool = True  # False: too many samples have no answer, so no figure is shown
+    repeats: int = 1  # answers to each question
 
     @property
     def wordings(self) -> list[str]:
@@ -45,7 +49,13 @@ class ScoredSet:
         notes: list[str] = []
         if self.is_partial:
             notes.append(f"partial (‡), {counted(len(self.samples), noun)}")
-        without_answer = _unanswered(self.samples)
+        if self.repeats > 1:
+            notes.append(
+                f"{self.repeats} answers to each question: differences go by the mean of a "
+                "question's answers; it is listed as right where most of them are, and what is "
+                "shown of it is the first"
+            )
+        without_answer = _unanswered(self.samples.values())
         if without_answer:
             notes.append(f"{counted(without_answer, noun)} without an answer, wrong in the score")
         if self.has_score and not self.table:
@@ -215,15 +225,16 @@ def _compared_run(
 
 
 def _scored_set(files: ScoredFiles) -> ScoredSet:
-    samples = {facts["key"]: facts for facts in files.facts()}
+    samples = _by_question(files.facts())
+    answers = [answer for facts in samples.values() for answer in answers_to(facts)]
     analysis = files.analysis
     figures, table = official_figures(analysis), analysis.get("table") or {}
     doubts = [finding.headline for finding in warnings_in(analysis)]
     no_score = why_no_score(
         files.level,
-        len(samples),
-        without_answer=_unanswered(samples),
-        environment_failures=sum(map(is_environment_failure, samples.values())),
+        len(answers),
+        without_answer=_unanswered(samples.values()),
+        environment_failures=sum(map(is_environment_failure, answers)),
     )
     if no_score:
         doubts.insert(0, f"no score: {no_score}")
@@ -238,7 +249,31 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
         table=table,
         doubts=doubts,
         has_score=not no_score,
+        repeats=max((len(answers_to(facts)) for facts in samples.values()), default=1),
     )
+
+
+def _by_question(facts_of_answers: Iterable[Facts]) -> dict[str, Facts]:
+    """Return samples by key; several answers to a question as one sample.
+
+    It is the first answer with the mean of their hits; `ANSWERS` has all of them.
+    """
+    answers: dict[str, list[Facts]] = {}
+    for facts in facts_of_answers:
+        answers.setdefault(question_of(facts["key"]), []).append(facts)
+    samples: dict[str, Facts] = {}
+    for key, group in answers.items():
+        samples[key] = group[0]
+        if len(group) > 1:
+            hit = fmean(facts["hit"] for facts in group)
+            samples[key] = {**group[0], "hit": hit, ANSWERS: group}
+    return samples
+
+
+def answers_to(facts: Facts) -> Sequence[Facts]:
+    """Return the answers that a sample of a comparison stands for."""
+    answers: Sequence[Facts] = facts.get(ANSWERS) or [facts]
+    return answers
 
 
 def _holds_key(scores: object, key: str) -> bool:
@@ -248,9 +283,10 @@ def _holds_key(scores: object, key: str) -> bool:
     return key in scores or any(_holds_key(value, key) for value in scores.values())
 
 
-def _unanswered(samples: Mapping[str, Facts]) -> int:
+def _unanswered(samples: Iterable[Facts]) -> int:
     """Return how many failed, were refused, or lost their reply in the postprocess function."""
-    return sum(facts.get("verdict") is None for facts in samples.values())
+    answers = (answer for facts in samples for answer in answers_to(facts))
+    return sum(answer.get("verdict") is None for answer in answers)
 
 
 def _labels(runs: Sequence[_RequestedRun], models: Sequence[str]) -> list[str]:

@@ -33,6 +33,7 @@ _BATCH = 'a whole number of at least 1, or "auto"'
 _SERVE = 'an object {"max-num-seqs": 8, ...} or a list ["--max-num-seqs", "8", ...]'
 _MATCH = '"exact_match" (replies are compared as letters) or "judge" (docs/scores.md)'
 _COUNT = "a whole number"
+_REPEATS = "a whole number from 1 to 100: how often each question is asked"
 _RATIO = "the part of the width and height that is looked at again: 0.25"
 _WH = "width and height in pixels: [1920, 1080]"
 _ZOOM = 'an object { "ratio": 0.25 }, or true where the recipe has one'
@@ -179,7 +180,11 @@ class JudgeEntry(_Section):
 
 
 class DataEntry(_Section):
-    """One data set of the config; `circular` (L1 only): all rotations of options are queried."""
+    """One data set of the config.
+
+    `circular` (L1 only): all rotations of options are queried; `repeats`: how often each question
+    is asked.
+    """
 
     mode: str = "all"
     parse_function: str | None = None
@@ -188,6 +193,7 @@ class DataEntry(_Section):
         AfterValidator(lambda mode: mode if mode == "judge" else "exact_matching"),
     ] = Field("exact_matching", description=_MATCH)
     circular: bool = False
+    repeats: Annotated[int, Field(ge=1, le=100)] = Field(1, description=_REPEATS)
     judge: JudgeEntry | None = None
 
 
@@ -195,8 +201,8 @@ def _each_seed_once(seeds: list[int]) -> list[int]:
     repeated = [seed for seed in dict.fromkeys(seeds) if seeds.count(seed) > 1]
     if repeated:
         raise ValueError(
-            f"holds {repeated[0]} more than once; name each seed once. A task is played once for "
-            "each seed: playing it again under the same one is not possible yet"
+            f"holds {repeated[0]} more than once; name each seed once. To play each task several "
+            'times under each seed, set "repeats"'
         )
     return seeds
 
@@ -260,12 +266,14 @@ class RunConfig:
 
 
 def _without_secrets(entry: BaseModel) -> dict[str, Any]:
-    """Return an entry as JSON; a judge's is left out where there is none."""
+    """Return an entry as JSON; a judge and repeats are left out where there are none."""
     dump = entry.model_dump(
         mode="json", exclude={"secrets": True, "judge": {"model": {"secrets": True}}}
     )
     if dump.get("judge", ...) is None:
         del dump["judge"]
+    if dump.get("repeats") == 1:
+        del dump["repeats"]
     return dump
 
 

@@ -22,6 +22,7 @@ from utils.config.options import Options
 from utils.contracts import (
     FollowUp,
     Generation,
+    Line,
     ModelWrapper,
     Prepared,
     Prompt,
@@ -106,6 +107,7 @@ class Engine:
         self._under_way = 0  # samples that were handed out and have not come back
         self._watcher = Watcher(model.name, options.to_go_on, skip_errors=is_set("SKIP_ERR"))
         self._refusals: list[_Outcome] = []  # not in the log yet: the settings may be the cause
+        self._last_prompt: tuple[Line, Prompt] | None = None  # with the line that it was made of
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Query everything that has no answer yet; return when all of it is in the logs.
@@ -191,12 +193,16 @@ class Engine:
 
     def _question(self, job: Job, sample: Sample) -> Iterator[_Task]:
         """The sample with its prompt, unless the prompt function fails."""
+        if self._last_prompt is not None and self._last_prompt[0] is sample.line:
+            yield _Task(job, sample, self._last_prompt[1])  # another answer to the same question
+            return
         try:
             prompt = next(job.episode(sample))
         except UserFunctionError as error:
             self._settle(_failed(_Task(job, sample), sample.key, None, error))
         else:
             job.failures_in_a_row["prompt"] = 0
+            self._last_prompt = sample.line, prompt
             yield _Task(job, sample, prompt)
 
     def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:

@@ -389,6 +389,8 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
         signs += "§"
     if entry.get("protocol"):
         signs += f" {_text(entry['protocol'])}"
+    if entry.get("repeats"):
+        signs += f" ×{entry['repeats']}"
     mark = f"<i>{signs}</i>" if signs else ""
     cells: list[str] = []
     for figure in figures:

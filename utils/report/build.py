@@ -35,6 +35,7 @@ from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, scored_fil
 from utils.runs.folder import RunFolder
 from utils.runs.provenance import pictures_digest
 from utils.runs.seals import STAMP, stamp_of
+from utils.scoring.samples import REPEAT
 
 ASSETS = Path(__file__).parent / "assets"
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
@@ -129,9 +130,11 @@ def build_report(
             shutil.copyfile(asset, fresh / asset.name)
         to_json = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
         with closing(Pictures(image_root, cache, fresh, small=small_images)) as pictures:
-            files = DataFiles(fresh / "data", to_json)
+            manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
+            entries = (manifest.get("datasets") or {}).values()
+            has_repeats = any("repeats" in entry for entry in entries)
+            files = DataFiles(fresh / "data", to_json, has_repeats=has_repeats)
             _ReportData(run_folder, image_root, files, pictures).write()
-        manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
         (fresh / STAMP).write_text(stamp_of(manifest), "ascii")
     return target / "index.html"
 
@@ -162,7 +165,8 @@ def _consistent_files(run_folder: Path) -> dict[str, ScoredFiles]:
 class DataFiles:
     """Writes the data files of a report."""
 
-    def __init__(self, folder: Path, to_json: ToJson) -> None:
+    def __init__(self, folder: Path, to_json: ToJson, *, has_repeats: bool = False) -> None:
+        self._row_fields = (*ROW_FIELDS, REPEAT) if has_repeats else ROW_FIELDS
         self._folder = folder
         self._to_json = to_json
         self._facets = Facets(FACETS)
@@ -188,7 +192,7 @@ class DataFiles:
             "check": None,
         }
         row = self._facets.row(facets)
-        for name in ROW_FIELDS:
+        for name in self._row_fields:
             row[name] = facts.get(name)
         row["check"] = [self._facets.number("check", name) for name in checks]
         row["picture"] = picture

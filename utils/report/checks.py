@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from utils.analysis.columns import in_spans
+from utils.analysis.repeats import SECTION as REPEATS
 from utils.findings import Severity, capitalised, findings_of, is_check, is_warning
 from utils.runs.view import COVERAGE
 from utils.text import format_interval, format_number, format_percent
@@ -24,7 +25,7 @@ CLEAR = {  # what is said of a section that found nothing
     "constant_answer": "points differ from sample to sample",
 }
 CIRCULAR = "circular"  # its rows are no table of a check; the overview shows them
-NO_AUDITS = ("table", COVERAGE, CIRCULAR)
+NO_AUDITS = ("table", COVERAGE, CIRCULAR, REPEATS)
 LAST = "letter_bias"  # of the checks: it doubts no score
 SIGNED, COUNTED = ("lead", "difference"), ("on target", "count", "samples")
 HIDDEN = {"name", "group", "unit", "low", "high", "pictures"}

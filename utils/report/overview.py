@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from utils.analysis.repeats import SECTION as REPEATS
 from utils.config.schema import token_limit_key
 from utils.contracts import Facts
 from utils.protocol import (
@@ -283,7 +284,16 @@ def scores_of(
     judge_table = None
     if judged.get("table") and figures:
         judge_table = {**_table(None, judged["table"], unit), "notes": judged["notes"]}
+    repeats = analysis.get(REPEATS) or {}
+    more: Json = {}
+    if repeats and figures:
+        more[REPEATS] = {
+            **_table(None, repeats["table"], unit),
+            "columns": repeats["table"]["columns"],  # "pass@1" has no capital
+            "notes": repeats["notes"],
+        }
     return {
+        **more,
         "unit": unit,
         "figures": figures,
         "no_score": _no_score(tally, level, no_score) if no_score else None,

@@ -54,7 +54,7 @@ def run_facts(
     texts["Parameters"] = " · ".join(parameters)
     texts["Data"] = _data(entries)
     texts["Date"] = _date(asking.get("started_at"))
-    texts[samples] = _samples(totals)
+    texts[samples] = _samples(totals) + _repeats(entries, levels)
     texts["Tokens"] = _tokens(entries)
     texts["Duration"] = _duration(asking, entries)
     texts["Requests"] = _requests(entries, totals)
@@ -201,6 +201,20 @@ def _samples(totals: Mapping[str, int]) -> str:
     elif episodes:
         parts.append(f"{episodes:,} in {counted(totals['tasks'], 'task')}")
     return ", ".join(parts)
+
+
+def _repeats(entries: Mapping[str, Any], levels: Mapping[str, str]) -> str:
+    """Say which data sets asked each question several times; "" if none did."""
+    counts = {levels[name]: entry.get("repeats", 1) for name, entry in entries.items()}
+    levels_by_count: dict[int, list[str]] = {}
+    for level, count in counts.items():
+        if count > 1:
+            levels_by_count.setdefault(count, []).append(level)
+    text = ""
+    for count, names in levels_by_count.items():
+        of_levels = f" ({', '.join(names)})" if len(names) < len(counts) else ""
+        text += f", each asked {count} times{of_levels}"
+    return text
 
 
 def _date(text: str | None) -> str:

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from utils.contracts import Facts
+from utils.contracts import Facts, question_of, repeat_of
 from utils.errors import UserError
 from utils.images import expand_home
 from utils.runs.derived import (
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 SAMPLE_COLUMNS = (
     "dataset",
     "key",
+    "question",
+    "repeat",
     "index",
     "image",
     "platform",
@@ -122,6 +124,8 @@ class RunResults:
 
         Columns: those of the samples file (`scoring/samples.py`), None where a level has no such
         field; but `prompt_tokens` and `completion_tokens` stand for `usage`, `error` is a string.
+        Where each question was asked several times, its answers have one `question` and are
+        numbered in `repeat`.
         """
         import pandas as pd
 
@@ -199,4 +203,6 @@ def _row(dataset: str, facts: Facts) -> dict[str, Any]:
     error = facts.get("error")
     why = error_text(error) if error else None
     flat = {**(facts.get("usage") or {}), **facts, "dataset": dataset, "error": why}
+    flat["question"] = question_of(facts["key"])
+    flat["repeat"] = repeat_of(facts["key"])
     return {name: flat.get(name) for name in SAMPLE_COLUMNS}

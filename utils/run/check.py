@@ -23,6 +23,7 @@ from utils.contracts import (
     CallError,
     DataSet,
     Generation,
+    Line,
     Message,
     ModelWrapper,
     ParseFunction,
@@ -115,13 +116,14 @@ def check_questions(
     stored: Counter[Status] = Counter()
     problems: dict[Origin, SampleProblem] = {}
     bytes_out = 0
+    line: Line | None = None  # that the request was made of; repeats of a sample share it
     for sample in questions.samples:
         of_episode = None if questions.fingerprint is None else questions.fingerprint(sample)
         try:
-            if (
-                of_episode is None or sample is questions.samples[0]
-            ):  # of whole episodes one is begun
+            # Of whole episodes one is begun.
+            if sample is questions.samples[0] or (of_episode is None and sample.line is not line):
                 prompt, prepared = _first_request(model, questions, sample)
+                line = sample.line
                 first = first or prompt
                 if not any(message["type"] == "image" for message in prompt.messages):
                     without_image.append(sample)
@@ -145,13 +147,7 @@ def check_questions(
         report += shown_prompt(first.messages)
     to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
     to_ask += f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
-    available = f"{stored[Status.OK]} answers stored already"
-    more = {
-        "failed before": stored[Status.FAILED],
-        "with a problem": sum(len(problem.samples) for problem in problems.values()),
-        "refused before (--retry-refused)": stored[Status.REFUSED],
-    }
-    available += "".join(f", {count} {what}" for what, count in more.items() if count)
+    available = _available(stored, problems)
     what = "requests to send" if questions.fingerprint is None else "episodes to play"
     report.append(f"{questions.dataset}: {reasons.total()} {what} ({to_ask}), {available}")
     findings = []
@@ -159,6 +155,17 @@ def check_questions(
         summary = f"{_some(without_image)}: {NO_IMAGE}"
         findings.append(warning("check.no_image", summary, topic=questions.dataset))
     return CheckResult(report, findings), problems
+
+
+def _available(stored: Mapping[Status, int], problems: Mapping[Origin, SampleProblem]) -> str:
+    """Return how many samples are not asked, and why."""
+    text = f"{stored[Status.OK]} answers stored already"
+    more = {
+        "failed before": stored[Status.FAILED],
+        "with a problem": sum(len(problem.samples) for problem in problems.values()),
+        "refused before (--retry-refused)": stored[Status.REFUSED],
+    }
+    return text + "".join(f", {count} {what}" for what, count in more.items() if count)
 
 
 def _origin(error: BaseException | None) -> Origin:

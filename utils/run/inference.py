@@ -64,8 +64,12 @@ def infer(
     has_all = all(job.answers.knows(sample.key) for job in jobs for sample in job.samples)
     if options.fresh or not has_all:
         model.warm_up()
+    has_repeats = any(plan.data[job.dataset].repeats > 1 for job in jobs)
     bar = console.ConsoleProgress(
-        sum(len(job.samples) for job in jobs), model.name, is_quiet=plan.options.quiet
+        sum(len(job.samples) for job in jobs),
+        model.name,
+        is_quiet=plan.options.quiet,
+        unit="answer" if has_repeats else "sample",
     )
     of_group = None if group is None else ranks.GroupProgress(bar, group, model.name)
     progress = of_group or bar

@@ -92,6 +92,8 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
     if problems or reading.config is None:
         raise UserError(list(dict.fromkeys(problems)))
     dump = secrets.clean_object(mask_config(reading.config.dump()))
+    if options.mode != "eval":
+        notes += _repeats_alike(models, data)
     warning_count = len(warnings) + len(notes)
     return Plan(
         options, reading.config, dump, models, data, secrets, judges=judges, warnings=warning_count
@@ -234,6 +236,20 @@ def _problems_of_own(
             line = f"{options.config}: {key_path('data', name, *path)}: {what}"
             problems.setdefault(name, []).append(line)
     return problems
+
+
+def _repeats_alike(models: Mapping[str, ModelWrapper], data: Mapping[str, DataSet]) -> list[str]:
+    """Warn where each of the repeats will get the same answer; return what was printed."""
+    notes: list[str] = []
+    for dataset, data_set in data.items():
+        for name, model in models.items() if data_set.repeats > 1 else ():
+            setting = model.fixed_by()
+            if setting:
+                alike = f"all {data_set.repeats} answers to a question may well be equal"
+                notes.append(f'data.{dataset}.repeats: model "{name}": {setting}, so {alike}')
+    for note in notes:
+        print(f"warning: {note}")
+    return notes
 
 
 def _load(data: Mapping[str, DataSet], registry: Registry) -> tuple[list[str], list[str]]:

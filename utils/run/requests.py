@@ -207,6 +207,9 @@ def asked_otherwise(plan: Plan, name: str, dataset: str, view: LogView) -> list[
         prompting = prompting_of(plan, name, dataset)
         if prompt_digest(plan.data[dataset].benchmark, record["line"], *prompting) != prompt:
             changed.append("prompt")
+    repeats = plan.data[dataset].repeats
+    if view.repeats != repeats:
+        changed.append(f"repeats {view.repeats}, not {repeats}")
     if not before or not changed:
         return []
     what = f"the log was asked with other settings than this config has ({', '.join(changed)})"
@@ -233,6 +236,7 @@ def open_job(
         print(f"warning: {note}")
     keys = [sample.key for sample in data.chosen(spec.limit)]
     ranks = data.limit_ranks()
+    repeats = {"repeats": spec.repeats} if spec.repeats > 1 else {}
     record = run_record(
         seq=seq,
         model=name,
@@ -240,6 +244,7 @@ def open_job(
         mode=spec.mode,
         limit=spec.limit,
         circular=spec.is_circular,
+        **repeats,
         protocol=plan.protocol(name, questions.dataset),
         samples=keys,
         turns=[ranks[key] for key in keys],

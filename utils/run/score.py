@@ -66,9 +66,13 @@ def _rescore_data_set(plan: Plan, name: str, dataset: str, logs: LogsByAge) -> O
 
 def _newest_has_part(plan: Plan, dataset: str, logs: LogsByAge) -> bool:
     """Say so where the newest log has only a part of what is requested, and another all of it."""
-    mode, limit = plan.data[dataset].mode, plan.options.limit
+    data, limit = plan.data[dataset], plan.options.limit
     newest = logs[0][0]
-    complete = [log for log, runs in logs if any(all(fit(run, mode, limit)) for run in runs)]
+    complete = [
+        log
+        for log, runs in logs
+        if any(all(fit(run, data.mode, limit)) and run.repeats >= data.repeats for run in runs)
+    ]
     if not complete or newest in complete:
         return False
     print(

@@ -232,6 +232,8 @@ def differences(runs: Mapping[str, LoggedRun], specs: Mapping[str, RunSpec]) -> 
                 texts[f"other {aspect}"] = None
         if dataset in specs and run.is_circular != spec.is_circular:
             texts["circular evaluation" if run.is_circular else "no circular evaluation"] = None
+        if dataset in specs and run.repeats != spec.repeats:
+            texts[f"repeats {run.repeats}"] = None
         if run.limit != spec.limit:
             texts["no --limit" if run.limit is None else f"--limit {run.limit}"] = None
     return list(texts)

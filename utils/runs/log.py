@@ -277,6 +277,11 @@ class LoggedRun:
         return bool(entry.get("circular"))
 
     @property
+    def repeats(self) -> int:
+        """How often it asks each question."""
+        return int(self.begin.get("repeats", 1))
+
+    @property
     def limit(self) -> int | None:
         """How many samples of its data set it covers at most; None: all of its mode."""
         return self.begin.get("limit")

@@ -8,8 +8,9 @@ asking                  of the newest run that asked: started_at, ended_at, wall
                         environment
 scoring                 of the newest scoring: at, command, git, environment; config where it is not
                         the one of the asking
-datasets                by name: level, mode, limit, partial, started_at, samples, missing,
-                        left_out, statuses, tokens, answered (first and last time),
+datasets                by name: level, mode, limit, partial, started_at, samples (questions),
+                        repeats (answers to each, where there are several), missing, left_out,
+                        statuses, tokens, answered (first and last time),
                         figures (the official ones, where it was scored: cells of the analysis),
                         warnings (how many, where it was scored),
                         published (of a recipe's checkpoint, beside the figures of a whole data set:
@@ -75,6 +76,8 @@ def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
     protocol = view.run.get("protocol", SINGLE)
     if protocol != SINGLE:
         facts["protocol"] = protocol
+    if view.repeats > 1:
+        facts["repeats"] = view.repeats
     return Entry(view.run, view.end, facts)
 
 

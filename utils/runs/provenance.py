@@ -70,6 +70,7 @@ class RunSpec:
     is_circular: bool  # all rotations of its questions
     request_hashes: Mapping[str, str]  # what its requests depend on: a short hash by aspect
     inputs: Mapping[str, Any]  # checksums of annotations and images
+    repeats: int = 1  # how often each question is asked
 
 
 def run_spec_of(
@@ -113,7 +114,8 @@ def run_spec_of(
         "pictures": _short(pictures["digest"]),
     }
     inputs = {"annotations": annotations, "pictures": pictures}
-    return RunSpec(data.mode, limit, data.circular is not None, request_hashes, inputs)
+    is_circular = data.circular is not None
+    return RunSpec(data.mode, limit, is_circular, request_hashes, inputs, data.repeats)
 
 
 def prompt_digest(

@@ -4,14 +4,16 @@ Every record has `kind` and `seq`: the number of the run that wrote it. It only 
 of a model, so that it orders runs and answers whatever clocks say. The log adds `crc`.
 
 run      opens a run: started_at, model, dataset, mode, limit, circular (whether all rotations of
-         the questions are asked; in older logs only the config says so), protocol ("single", or
-         "zoom", "follow-up" where more is asked after a reply); samples (keys of all that
-         it covers, in file order), turns (of each, see `utils.sampling`), bad (left out,
+         the questions are asked; in older logs only the config says so), repeats (how often each
+         question is asked, where that is more than once), protocol ("single", or
+         "zoom", "follow-up" where more is asked after a reply); samples (keys of all questions
+         that it covers, in file order), turns (of each, see `utils.sampling`), bad (left out,
          one line each); asking (what its requests depend on, as short hashes: settings, prompt,
          annotations, pictures; see `utils.runs.provenance`);
          annotations, pictures (checksums); config (resolved, without secrets), config_file,
          arguments, git, versions, hardware, environment
-answer   one request of one sample, a rotation or step of which has the key `<sample>~<number>`:
+answer   one request of one sample, a rotation or step of which has the key `<sample>~<number>`;
+         later answers to one question are samples with the keys `<question>+2`, `<question>+3`:
            key, trial (0), fingerprint, parts   which request it answers
            status, error                    how asking ended; a field, never a text to search for
            raw, reply                       what the model said; of local models also after

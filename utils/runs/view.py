@@ -15,7 +15,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from utils.contracts import TURN_MARK, Line, Record, Status, turn_key
+from utils.contracts import (
+    TURN_MARK,
+    Line,
+    Record,
+    Status,
+    question_of,
+    repeat_key,
+    repeat_of,
+    turn_key,
+)
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, note
 from utils.runs.log import (
@@ -126,6 +135,7 @@ class LogView:
         self.run: Record = run.begin if run else {}
         self.end: Record = run.end if run else {}
         self.is_circular = run is not None and run.is_circular
+        self.repeats = run.repeats if run else 1  # how often each question is asked
         entries = contents.entries
         if run is not None:
             hashes = run.request_hashes
@@ -141,15 +151,22 @@ class LogView:
         seq_of_run = self.run.get("seq", 0)
         newest = _newest(entries, seq_of_run, is_finished=bool(self.end))
         self._offsets = {key: entry.offset for key, entry in newest.items()}
-        keys = [key for key in newest if TURN_MARK not in key]
-        self.covered: list[str] = self.run.get("samples", keys)  # in file order
+        keys = list({question_of(key): None for key in newest if TURN_MARK not in key})
+        self.covered: list[str] = self.run.get("samples", keys)  # of questions, in file order
+        if not self.run:
+            self.repeats = max(map(repeat_of, newest), default=1)
         ranks = self.run.get("turns", range(len(self.covered)))
         self.limit_ranks: dict[str, int] = dict(zip(self.covered, ranks, strict=True))
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
         self.left_out: list[str] = self.run.get("bad") or []  # bad samples, one line each
-        self._stages = {key: _stages_of(key, newest) for key in self.covered}
-        self.missing = sum(stages is None for stages in self._stages.values())
+        self._stages = {
+            key: _stages_of(key, newest)
+            for question in self.covered
+            for key in self.answer_keys(question)
+        }
+        # Questions without a record, or with fewer than they are to have.
+        self.missing = sum(not self.is_answered(question) for question in self.covered)
         # Keys of records that runs before it have left, if it was stopped.
         self.earlier: set[str] = set()
         if seq_of_run and not self.end:
@@ -175,9 +192,18 @@ class LogView:
         is_whole = self.run and not self.missing and self.has(mode)
         return is_limited or is_narrower or not is_whole
 
+    def answer_keys(self, question: str) -> list[str]:
+        """The keys of all answers to a question, the first of which is its own."""
+        return [repeat_key(question, number) for number in range(1, self.repeats + 1)]
+
+    def is_answered(self, question: str) -> bool:
+        """Whether every answer to a question has its record."""
+        return all(self._stages[key] is not None for key in self.answer_keys(question))
+
     def records(self) -> Iterator[Record]:
-        """The record of each covered sample that has one, in file order."""
-        return (record for record in map(self.sample_record, self.covered) if record is not None)
+        """The records of all answers to the covered questions, in file order."""
+        keys = (key for question in self.covered for key in self.answer_keys(question))
+        return (record for record in map(self.sample_record, keys) if record is not None)
 
     def record(self, key: str) -> Record | None:
         """A sample's episode or answer, or the answer of a later turn of one, if there is any."""
@@ -228,9 +254,7 @@ def _stages_of(key: str, newest: Mapping[str, _Entry]) -> list[int] | None:
 
 
 def _totals(entries: Iterable[_Entry], covered: Set[str]) -> dict[str, Any]:
-    entries_of_covered = [
-        entry for entry in entries if entry.key.partition(TURN_MARK)[0] in covered
-    ]
+    entries_of_covered = [entry for entry in entries if question_of(entry.key) in covered]
     times = [entry.asked_at for entry in entries_of_covered]
     totals: dict[str, Any] = {
         "statuses": dict(Counter(entry.status for entry in entries_of_covered)),
@@ -277,7 +301,7 @@ class Selection:
     takes from earlier runs.
 
     Args:
-        limit: how many of the covered samples count, with or without a record; None: all.
+        limit: how many of the covered questions count, with or without a record; None: all.
         notes: what else a reader of the score should know.
     """
 
@@ -291,21 +315,23 @@ class Selection:
     ) -> None:
         self._notes = list(notes)
         self._log, self._in_mode, self._mode = log, in_mode, mode
-        # Records that were chosen; samples without one; records that an earlier run has left.
+        # Records that were chosen; questions that lack one; records that an earlier run has left.
         self.taken = self.missing = self.earlier = 0
         self._keys = log.covered if limit is None else self._limited(limit)
         self._is_short = limit is not None and log.limit is not None and log.limit < limit
 
     def __iter__(self) -> Iterator[Record]:
         self.taken = self.missing = self.earlier = 0
-        for key in self._keys:
-            record = self._log.sample_record(key)
-            if record is None:  # where the log covers all modes, it may be of this one
-                self.missing += 1
-            elif self._in_mode(record["line"], self._mode):
-                self.taken += 1
-                self.earlier += key in self._log.earlier
-                yield record
+        for question in self._keys:
+            if not self._log.is_answered(question):
+                self.missing += 1  # where the log covers all modes, it may be of this one
+                continue
+            for key in self._log.answer_keys(question):
+                record = self._log.sample_record(key)
+                if record is not None and self._in_mode(record["line"], self._mode):
+                    self.taken += 1
+                    self.earlier += key in self._log.earlier
+                    yield record
 
     def _limited(self, limit: int) -> list[str]:
         """The covered keys whose turns come first, in file order."""
@@ -369,10 +395,10 @@ class Selection:
         findings += [_note("log", text) for text in log.notes]
         return findings
 
-    def is_all(self) -> bool:
-        """Whether all was scored that was asked for, bad samples included."""
+    def is_all(self, repeats: int = 1) -> bool:
+        """Whether all was scored that was asked for, bad samples and repeats included."""
         log = self._log
-        is_whole = bool(log.run) and log.has(self._mode)
+        is_whole = bool(log.run) and log.has(self._mode) and log.repeats >= repeats
         return is_whole and not (log.left_out or self.missing or self._is_short)
 
 

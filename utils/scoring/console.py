@@ -15,7 +15,7 @@ from utils.analysis.intervals import FEWEST_PICTURES
 from utils.config.options import Options
 from utils.protocol import PLATFORM_LABELS, noun_of, unit_of
 from utils.scoring.write import Scored
-from utils.text import cut, format_interval, format_percent, format_share
+from utils.text import counted, cut, format_interval, format_percent, format_share
 
 SECONDS_BETWEEN_LINES = 30.0
 USUAL_COLUMNS = 80  # some terminals (of `script`, ssh -tt, CI) report none
@@ -39,7 +39,9 @@ SUMMARY = {  # what is counted, and what is said of it
 class ConsoleProgress:
     """A tqdm bar on a terminal; a plain line now and then where output is piped."""
 
-    def __init__(self, total: int, label: str, *, is_quiet: bool = False) -> None:
+    def __init__(
+        self, total: int, label: str, *, is_quiet: bool = False, unit: str = "sample"
+    ) -> None:
         self._total, self._label = total, label
         self._counts: Counter[str] = Counter()
         self._queried = 0
@@ -51,7 +53,7 @@ class ConsoleProgress:
             from tqdm import tqdm
 
             columns = columns_of(sys.stderr)
-            self._bar = tqdm(total=total, desc=label, unit="sample", ncols=columns)
+            self._bar = tqdm(total=total, desc=label, unit=unit, ncols=columns)
 
     def advance(self, status: str, *, reused: bool) -> None:
         """One sample is finished."""
@@ -224,6 +226,9 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
     if "protocol" in head:
         note += f" · {head['protocol']}"
     total = counts["samples"]
+    repeats = analysis.get("repeats")
+    if repeats:
+        note = f" ({_repeats_text(repeats, head['level'])}){note}"
     if scored.no_score:
         print(f"\n{analysis['table']['title']} · {model} · no score: {scored.no_score}{note}")
     else:
@@ -236,6 +241,9 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
         if headline := analysis["table"].get("headline"):
             print(f"official figure: {headline}")
     print("\n".join([*_summary(scored, options), *scored.notes]))
+    if repeats and not scored.no_score:
+        print("\n" + render_table(repeats["table"], model, repeats["questions"], unit=unit))
+        print("\n".join(repeats["notes"]))
     if circular := analysis.get("circular"):
         questions = max((row["questions"] for row in circular["rows"]), default=0)
         print("\n" + render_table(circular["table"], model, questions, note=note))
@@ -246,6 +254,13 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
         print("\n".join([", ".join(counts_of_judge), *judged["notes"]]))
     for finding in scored.findings:
         print(f"{finding.severity}: {finding}")
+
+
+def _repeats_text(section: Mapping[str, Any], level: str) -> str:
+    """Say how often each question was asked, or each task played."""
+    is_acting = unit_of(level) == "task"
+    what, of_what = ("episodes of", "task") if is_acting else ("answers to", "question")
+    return f"{section['answers']} {what} each of {counted(section['questions'], of_what)}"
 
 
 def _summary(scored: Scored, options: Options) -> list[str]:
@@ -266,7 +281,10 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     if scored.missing:
         again = f"the same command{' without --mode eval' * (options.mode == 'eval')} queries them"
         noun = noun_of(scored.analysis["head"]["level"])
-        lines.append(f"{scored.missing} {noun}s of this run have not been queried yet; {again}")
+        not_yet = "not been queried yet"
+        if "repeats" in scored.analysis:
+            noun, not_yet = "question", "not got all of their answers yet and are left out"
+        lines.append(f"{scored.missing} {noun}s of this run have {not_yet}; {again}")
     if counts["size_differs"]:
         sent = f"{counts['size_differs']} samples had their image resized before sending"
         read = "pixel coordinates in replies are still divided by the size of the file"

@@ -19,7 +19,7 @@ from pathlib import Path
 from utils.analysis.columns import SampleColumns
 from utils.contracts import Circular, Facts, turn_key
 from utils.runs.view import LogView
-from utils.scoring.samples import Clean, facts_of
+from utils.scoring.samples import REPEAT, Clean, facts_of
 from utils.scoring.scorer import Scorer, reply_of
 from utils.scoring.sheets import Together, open_lines, to_json
 
@@ -57,7 +57,10 @@ def write_rotations(
                 if record is None:
                     missing += 1
                     continue
-                facts = clean(facts_of(record, scorer.judge(record))) if number else question
+                facts = question
+                if number:
+                    scored = scorer.judge(record)
+                    facts = clean(facts_of(record, scored, has_repeats=REPEAT in question))
                 facts = {**facts, "question": key, "rotations": count, "rotation": number}
                 lines.write(to_json(facts) + "\n")
                 columns.add(facts)

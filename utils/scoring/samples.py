@@ -4,7 +4,9 @@
 sample. Reports, comparisons, audits and notebooks read it, so none of them runs a user's functions
 again. Its first line is a head, every other line one sample:
 
-key, index, image            which sample; image is relative to the image root, and with `platform`
+key, repeat                  of which question; where each is asked several times, the number of
+                             this answer, from 1, which keys of later ones end in: `<key>+2`
+index, image                 which sample; image is relative to the image root, and with `platform`
                              tells one picture from another (intervals and tests go by picture)
 platform, app, split, kind   groups: split is the difficulty (L1) or grounding type (L2), kind the
                              type of element ("icon", "text"; L2)
@@ -36,21 +38,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from utils.contracts import Benchmark, Facts, Record
+from utils.contracts import Benchmark, Facts, Record, repeat_of
 from utils.runs.records import SIZES, user_error_fields
 from utils.scoring.scorer import ScoredSample
 from utils.scoring.sheets import Together, open_lines, open_sheet, to_json
 
+REPEAT = "repeat"  # the field, and the column of spreadsheets
 Clean = Callable[[Any], Any]
 """Removes secrets: a user's function may have put one into a reply."""
 
 
-def facts_of(record: Record, scored: ScoredSample) -> Facts:
-    """One sample's line of the file."""
+def facts_of(record: Record, scored: ScoredSample, *, has_repeats: bool = False) -> Facts:
+    """One sample's line of the file; `has_repeats`: each question has several answers."""
     line, judged, sizes = scored.line, scored.judgement, record["sizes"]
     error = record.get("error") if scored.error is None else user_error_fields(scored.error)
     facts: Facts = {
         "key": record["key"],
+        **({REPEAT: repeat_of(record["key"])} if has_repeats else {}),
         "index": line.get("index"),
         "image": line.get("image_path"),
         "platform": line.get("platform"),
@@ -89,6 +93,7 @@ def result_files(
     head: Facts,
     clean: Clean,
     together: Together,
+    has_repeats: bool,
 ) -> Iterator[Callable[[Record, ScoredSample], Facts]]:
     """Predictions, per-sample results and the samples file, written sample by sample.
 
@@ -98,20 +103,25 @@ def result_files(
         columns: of the data set's lines.
         sheets: the spreadsheets of predictions and of results.
         together: all files appear with it, the samples file first.
+        has_repeats: each question has several answers, with a row for each.
     """
+    last_columns = [REPEAT] if has_repeats else []
     with_line = [*columns, "prediction"]
     line_columns = with_line if benchmark.result_has_line else []
+    result_columns = [*line_columns, *benchmark.result_columns, *last_columns]
     with (
-        open_sheet(sheets[0], with_line, together) as add_prediction,
-        open_sheet(sheets[1], [*line_columns, *benchmark.result_columns], together) as add_result,
+        open_sheet(sheets[0], [*with_line, *last_columns], together) as add_prediction,
+        open_sheet(sheets[1], result_columns, together) as add_result,
         open_lines(samples, together) as lines,  # whole before the others
     ):
         lines.write(to_json(head) + "\n")
 
         def add(record: Record, scored: ScoredSample) -> Facts:
             row = {**scored.line, "prediction": scored.prediction}
-            unclean = [facts_of(record, scored), row, dict(scored.judgement.columns)]
-            facts, row, judged = clean(unclean)
+            of_sample = facts_of(record, scored, has_repeats=has_repeats)
+            facts, row, judged = clean([of_sample, row, dict(scored.judgement.columns)])
+            for columns_of_row in (row, judged) if has_repeats else ():
+                columns_of_row[REPEAT] = facts[REPEAT]
             lines.write(to_json(facts) + "\n")
             add_prediction(row)
             add_result({**row, **judged} if benchmark.result_has_line else judged)

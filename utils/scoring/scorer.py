@@ -9,8 +9,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
+from utils.analysis.repeats import with_means
 from utils.contracts import (
     Benchmark,
     Judgement,
@@ -20,6 +22,7 @@ from utils.contracts import (
     Status,
     UserFunctionError,
     Verdict,
+    repeat_of,
 )
 from utils.coordinates import PIXEL_LIMITS, point_as_fractions
 from utils.errors import StopRun
@@ -64,7 +67,7 @@ class Scorer:
     errors: dict[str, tuple[int, str]] = field(default_factory=dict)
     unparsed: list[str] = field(default_factory=list)  # the first few replies without an answer
     better_parsers: Counter[str] = field(default_factory=Counter)  # that read what is unparsed
-    _counted: list[Any] = field(default_factory=list)
+    _counted: dict[int, list[Any]] = field(default_factory=dict)  # of first answers, second ones
     _kinds: dict[Any, Any] = field(default_factory=dict)  # of equal ones one is kept
     _failures_in_a_row: Counter[str] = field(default_factory=Counter)  # by function
 
@@ -87,7 +90,8 @@ class Scorer:
         self._count(record, reply, judged, error)
         if judged.better_parser:
             self.better_parsers[judged.better_parser] += 1
-        self._counted.append(self._kinds.setdefault(judged.counted, judged.counted))
+        counted = self._counted.setdefault(repeat_of(record["key"]), [])
+        counted.append(self._kinds.setdefault(judged.counted, judged.counted))
         prediction = reply if isinstance(reply, str) else shown_reply(record, error)
         if judged.verdict == Verdict.UNPARSED and prediction not in self.unparsed[:MOST_EXAMPLES]:
             self.unparsed = [*self.unparsed, prediction][:MOST_EXAMPLES]
@@ -119,8 +123,18 @@ class Scorer:
         return {**looks, "first_point_frac": list(first_frac), "crop_frac": list(crop.box_frac)}
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        """The score object of all samples so far; `settings` are environment variables."""
-        return self.benchmark.summarise(self._counted, settings)
+        """The score object of all samples so far; `settings` are environment variables.
+
+        With several answers to each question its figures are the means of those of single runs,
+        and its counts are of all answers.
+        """
+        singles = [*self._counted.values()]
+        scores = self.benchmark.summarise([*chain(*singles)], settings)
+        if len(singles) < 2:
+            return scores
+        of_runs = [self.benchmark.summarise(counted, settings) for counted in singles]
+        with_figures: dict[str, Any] = with_means(scores, of_runs)
+        return with_figures
 
     def _note(self, record: Record, error: UserFunctionError | None) -> None:
         if why := record.get("error") if error is None else user_error_fields(error):

@@ -16,7 +16,9 @@ from typing import Any, Protocol
 from utils.analysis.columns import SampleColumns
 from utils.analysis.judge_reading import SECTION as SECOND_READING
 from utils.analysis.judge_reading import with_reading
-from utils.contracts import Benchmark, DataSet, Facts, Record
+from utils.analysis.repeats import SECTION as REPEATS
+from utils.analysis.repeats import repeats_section, table_with_means
+from utils.contracts import Benchmark, DataSet, Facts, Record, repeat_of
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in
 from utils.protocol import SINGLE, why_no_score
@@ -25,7 +27,7 @@ from utils.runs.folder import RunFolder
 from utils.runs.seals import checksums_of
 from utils.runs.view import COVERAGE, LogView, Selection
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, are_all_answered, write_rotations
-from utils.scoring.samples import Clean, result_files
+from utils.scoring.samples import REPEAT, Clean, result_files
 from utils.scoring.scorer import ScoredSample, Scorer, reply_of, shown_reply
 from utils.scoring.sheets import Together, finite, open_sheet, write_json
 from utils.text import format_interval, format_percent
@@ -109,12 +111,14 @@ def write_predictions(task: ScoringTask, view: LogView) -> bool:
     is_whole = view.missing == 0
     is_partial = view.is_part(task.data.mode, task.limit)
     path = task.folder.file(task.name, ".xlsx", partial=is_partial)
-    with open_sheet(path, [*view.columns, "prediction"]) as add:
+    last_columns = [REPEAT] if view.repeats > 1 else []
+    with open_sheet(path, [*view.columns, "prediction", *last_columns]) as add:
         for record in view.records():
             reply, error = reply_of(record, task.postprocess)
             is_whole = is_whole and reply is not None
             prediction = shown_reply(record, error) if reply is None else reply
-            add(task.clean({**record["line"], "prediction": prediction}))
+            row = {**record["line"], "prediction": prediction, REPEAT: repeat_of(record["key"])}
+            add(task.clean(row))
     task.folder.link_newest([path, task.folder.log(task.name)], [task.name] * is_partial)
     if is_whole and task.data.circular is not None:
         return are_all_answered(task.data.circular, view, task.postprocess)
@@ -145,15 +149,22 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     circular = data.rotations if view.is_circular and data.circular is None else data.circular
     with Together() as together:
         with result_files(
-            benchmark, view.columns, sheets, samples, head, task.clean, together
+            benchmark,
+            view.columns,
+            sheets,
+            samples,
+            head,
+            task.clean,
+            together,
+            has_repeats=view.repeats > 1,
         ) as add:
             for record in records:
                 facts = add(record, _judged(task, scorer, record))
                 columns.add(facts)
                 if circular is not None or task.second_reader is not None:
                     questions.append(facts)
-        analysis = _analysis(benchmark, columns, head, scorer.findings())
-        is_whole = records.is_all() and not scorer.has_failures
+        analysis = _analysis(benchmark, columns, head, scorer.findings(), view.repeats)
+        is_whole = records.is_all(data.repeats) and not scorer.has_failures
         if task.second_reader is not None:
             analysis[SECOND_READING] = _second_reading(task, columns, questions)
             is_whole = is_whole and task.second_reader.is_whole
@@ -167,7 +178,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             is_whole = is_whole and not (missing or turns.has_failures)
             rotation_errors = turns.errors
         analysis |= {name: as_json(section) for name, section in records.section().items()}
-        write_json(score_file, scorer.scores(os.environ), together)
+        write_json(score_file, _scores(scorer, analysis), together)
         write_json(name(ANALYSIS_SUFFIX), analysis, together)
     if circular is None:  # those of an earlier version are out of date beside the new samples
         rotations.unlink(missing_ok=True)
@@ -235,14 +246,41 @@ def _analysis(
     columns: SampleColumns,
     head: Mapping[str, Any],
     findings: Sequence[Finding],
+    repeats: int,
 ) -> dict[str, Any]:
-    """Return the sections of a data set as JSON, and what the replies have shown."""
+    """Return the sections of a data set as JSON, and what the replies have shown.
+
+    With several answers to each question (`repeats`), the values of the table are the means of
+    those of single runs, of which a section tells more.
+    """
     analysis: dict[str, Any] = {"head": head}
     for title, section in benchmark.sections(columns, os.environ).items():
         analysis[title] = finite(as_json(section))
+    if repeats > 1:
+        single_runs = [
+            benchmark.sections(columns.where([n == number for n in columns[REPEAT]]), os.environ)
+            for number in range(1, repeats + 1)
+        ]
+        table = table_with_means(analysis["table"], [run["table"] for run in single_runs])
+        analysis["table"] = finite(table)
+        analysis[REPEATS] = finite(repeats_section(columns, table["title"], single_runs))
     if findings:
         analysis["replies"] = as_json({"title": "Replies", FINDINGS: findings})
     return analysis
+
+
+def _scores(scorer: Scorer, analysis: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the score object, with what several answers to each question show."""
+    scores = scorer.scores(os.environ)
+    section = analysis.get(REPEATS)
+    if section is None:
+        return scores
+    names = ("answers", "questions", "single_runs", "deviations")
+    figures = {
+        row["name"]: {name: cell for name, cell in row.items() if name != "name"}
+        for row in section["rows"]
+    }
+    return {**scores, REPEATS: {**{name: section[name] for name in names}, "figures": figures}}
 
 
 def _show_as_newest(task: ScoringTask, derived: Sequence[Path], *, is_partial: bool) -> None:

@@ -104,6 +104,15 @@ class LocalModelWrapper(WrapperDefaults):
             problems += checkpoint.prompt_problems(path, needs_template=needs_template)
         return problems
 
+    def fixed_by(self) -> str:
+        """Greedy decoding gives equal prompts equal answers."""
+        entry = self.entry
+        if entry.generate_function != "generate":
+            return super().fixed_by()
+        defaults = checkpoint.read_generation_config(entry.model_path, self._revision)
+        is_sampling = {**defaults, **entry.generate_cfg}.get("do_sample")
+        return "" if is_sampling else "without generate_cfg.do_sample true, decoding is greedy"
+
     def notes_before(self) -> list[str]:
         """Say what the generate method will use, the checkpoint's own settings included."""
         entry = self.entry

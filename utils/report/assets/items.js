@@ -7,6 +7,12 @@ Report.items = (() => {
   const COLUMNS = { image: "Image", text: "Question", answer: "Answer", verdict: "Verdict", reply: "Reply" };
   const OWN_WORDS = { L2: { text: "Instruction" }, L3: { image: "Screen", text: "Task", reply: "Actions" } };
 
+  /** Which of several answers to its question a row is; nothing where there is one. */
+  items.repeat = (row) => {
+    const number = store.columns.repeat?.[row] ?? null;
+    return number === null ? "" : `, ${store.value("ended", row) ? "repeat" : "answer"} ${number}`;
+  };
+
   items.isAnswered = (row) => ["ok", null].includes(store.value("status", row));
 
   /** Sign and word of what became of a row. */
@@ -48,7 +54,7 @@ Report.items = (() => {
           { class: "line" },
           items.outcome(row),
           items.answer(row),
-          el("span", { class: "quiet number" }, `#${store.columns.index[row] ?? "–"}`),
+          el("span", { class: "quiet number" }, `#${store.columns.index[row] ?? "–"}${items.repeat(row)}`),
         ),
         el("p", { class: "text" }, marked(excerpt(store.columns.text[row] ?? "(no text)", needle, 140), needle)),
         reply(row, needle, letters),
@@ -72,7 +78,7 @@ Report.items = (() => {
             marked(excerpt(store.columns.text[row] ?? "(no text)", needle, 260), needle),
           ),
         ),
-        el("p", { class: "quiet tags" }, [`#${store.columns.index[row] ?? "–"}`, ...tags(row).map(label)].join(" · ")),
+        el("p", { class: "quiet tags" }, [`#${store.columns.index[row] ?? "–"}${items.repeat(row)}`, ...tags(row).map(label)].join(" · ")),
       ),
       cell("answer", items.answer(row)),
       cell("verdict", items.outcome(row)),

@@ -535,6 +535,7 @@ Report.overview = (() => {
         `${data.name === data.level ? "" : ` ${data.name}`} in detail`,
       ),
       data.table ? scoreTable(data.table, data.unit) : null,
+      data.repeats ? scoreTable(data.repeats, data.unit) : null,
       data.circular ? scoreTable(data.circular, data.unit) : null,
       data.judge ? scoreTable(data.judge, data.unit) : null,
       el(

@@ -23,6 +23,7 @@ Report.sample = (() => {
     "asked_at",
     "fingerprint",
     "key",
+    "repeat",
     "trajectory",
     "checks",
     "last_image",
@@ -42,7 +43,7 @@ Report.sample = (() => {
       point = store.columns.point_frac[row];
     const kind = store.value("ended", row) ? "episode" : "sample";
     $("sample-title").textContent =
-      `${store.dataset(row).level ?? store.dataset(row).name} ${kind} ${store.columns.index[row] ?? ""}`;
+      `${store.dataset(row).level ?? store.dataset(row).name} ${kind} ${store.columns.index[row] ?? ""}${items.repeat(row)}`;
     $("position").textContent = position;
     const facts = await store.sample(row);
     if (mine !== turn) return;

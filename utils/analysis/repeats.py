@@ -1,0 +1,199 @@
+"""Several answers to each question: how often a model is right once it may try again, or always.
+
+Of the n answers to a question, c are right. pass@j, right in at least one of j answers, and pass^j,
+right in all of j, are estimated without bias as the share of the choices of j among the n answers
+of which that holds. Answers agree if they come to the same; see `answer_labels`.
+
+Source: Chen et al. (2021), Evaluating Large Language Models Trained on Code, section 2.1 (pass@k);
+Yao et al. (2024), tau-bench, section 3 (pass^k).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from math import comb
+from statistics import mean, stdev
+from typing import Any
+
+from utils.analysis.columns import Row, SampleColumns, share
+from utils.contracts import Verdict
+from utils.protocol import AVERAGE, OVERALL, official_figures, official_order
+from utils.text import format_number, format_percent
+
+SECTION = "repeats"  # of an analysis and of a score file
+SHOWN = (1, 2, 4)  # of the j, and the last one: the table has these, the files have all
+MEANING = (
+    "pass@j: right in at least one of j answers; pass^j: right in all of j; agreement: the share "
+    "of pairs of answers that come to the same. Each question counts once"
+)
+
+
+def pass_at(j: int, right: int, answers: int) -> float:
+    """Return the chance that at least one of j answers is right, drawn among those that exist."""
+    return 1 - comb(answers - right, j) / comb(answers, j)
+
+
+def pass_all(j: int, right: int, answers: int) -> float:
+    """Return the chance that all of j answers are right, drawn among those that exist."""
+    return comb(right, j) / comb(answers, j)
+
+
+def agreement_of(labels: Sequence[Hashable | None]) -> float:
+    """Return the share of pairs of answers that have one label; None is like no other answer."""
+    counts = Counter(label for label in labels if label is not None)
+    alike = sum(comb(count, 2) for count in counts.values())
+    return alike / comb(len(labels), 2)
+
+
+def answer_labels(columns: SampleColumns) -> list[Hashable | None]:
+    """Return what each answer comes to: its letter (L1), else hit, miss or declined.
+
+    An answer that failed or could not be read comes to nothing, and is None.
+    """
+    labels: list[Hashable | None] = []
+    for verdict, declined, options, chosen in zip(
+        columns["verdict"],
+        columns["declined"],
+        columns["options"],
+        columns["chosen"],
+        strict=True,
+    ):
+        if verdict in (None, Verdict.UNPARSED):
+            labels.append(None)
+        elif options is not None:
+            labels.append(chosen)
+        else:
+            labels.append("declined" if declined else str(verdict))
+    return labels
+
+
+def repeats_section(
+    columns: SampleColumns, title: str, single_runs: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the section "repeats" of an analysis.
+
+    Args:
+        columns: of all answers, those to one question in a row.
+        title: of the data set.
+        single_runs: the sections of the first answers alone, of the second ones, and so on.
+    """
+    answers = len(single_runs)
+    splits = columns["split"][::answers]
+    names = sorted({str(split) for split in splits if split is not None}, key=official_order)
+    rows = [_row(name, columns, answers, [split == name for split in splits]) for name in names]
+    rows.append(_row("Overall", columns, answers, [True] * len(splits)))
+    figures = [
+        {name: cell["value"] for name, cell in official_figures(sections).items()}
+        for sections in single_runs
+    ]
+    deviations = _deviations(figures)
+    shown = [j for j in SHOWN if j < answers] + [answers]
+    heads = [*(f"pass@{j}" for j in shown), *(f"pass^{j}" for j in shown[1:]), "agreement"]
+    table_rows = [{"name": row["name"], "cells": [row[head] for head in heads]} for row in rows]
+    return {
+        "title": f"{title} repeats",
+        "answers": answers,
+        "questions": len(splits),
+        "rows": rows,
+        "single_runs": figures,
+        "deviations": deviations,
+        "notes": [MEANING, *_notes(figures, deviations)],
+        "table": {
+            "title": f"{title} repeats",
+            "columns": heads,
+            "rows": table_rows,
+            "unit": "in % of the questions",
+        },
+    }
+
+
+def _row(name: str, columns: SampleColumns, answers: int, keep: Sequence[bool]) -> Row:
+    """Return the cells of the questions that are kept; `samples` in them are questions."""
+    import numpy as np
+
+    kept = columns.where(np.repeat(keep, answers))
+    hits = kept.hits().reshape(-1, answers)
+    pictures = kept.pictures()
+    # The plain accuracy is a mean over answers; an interval by image takes none as independent.
+    row: Row = {"name": name, "pass@1": {**share(hits.ravel(), pictures), "samples": len(hits)}}
+    rights = hits.sum(axis=1).astype(int).tolist()
+    of_questions = pictures[::answers]
+    for j in range(2, answers + 1):
+        row[f"pass@{j}"] = share([pass_at(j, right, answers) for right in rights], of_questions)
+    for j in range(2, answers + 1):
+        row[f"pass^{j}"] = share([pass_all(j, right, answers) for right in rights], of_questions)
+    labels = answer_labels(kept)
+    groups = [labels[start : start + answers] for start in range(0, len(labels), answers)]
+    row["agreement"] = share([agreement_of(group) for group in groups], of_questions)
+    return row
+
+
+def _deviations(figures: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
+    """Return the standard deviation of each figure over the single runs, in points."""
+    deviations: dict[str, float] = {}
+    for name in figures[0]:
+        values = [of_run.get(name) for of_run in figures]
+        present = [value for value in values if value is not None]
+        if len(present) == len(values):
+            deviations[name] = round(stdev(present), 6)
+    return deviations
+
+
+def _notes(
+    figures: Sequence[Mapping[str, float | None]], deviations: Mapping[str, float]
+) -> list[str]:
+    """Return the main figure of the single runs in a sentence; none where there is no figure."""
+    rates = [name for name in deviations if name.startswith("SR ")]
+    averages = [name for name in (OVERALL, AVERAGE) if name in deviations]
+    name = next(iter([*averages, *rates[-1:], *reversed([*deviations])]), None)
+    if name is None:
+        return []
+    values = ", ".join(format_percent(of_run[name]) for of_run in figures)
+    deviation = format_number(deviations[name], 2)
+    return [f"single runs, {name}: {values} (standard deviation {deviation} points)"]
+
+
+def with_means(pooled: Any, singles: Sequence[Any]) -> Any:
+    """Return a score object in which each figure is the mean of those of the single runs.
+
+    Whole numbers (counts), and figures that some single run does not have, stay as they are.
+
+    Args:
+        pooled: of all answers.
+        singles: of the first answers, the second ones, and so on, in the same form.
+    """
+    if isinstance(pooled, Mapping) and all(isinstance(single, Mapping) for single in singles):
+        return {
+            name: with_means(value, [single.get(name) for single in singles])
+            for name, value in pooled.items()
+        }
+    is_figure = all(type(value) is float for value in (pooled, *singles))
+    return mean(singles) if is_figure else pooled
+
+
+def table_with_means(pooled: Mapping[str, Any], singles: Sequence[Mapping[str, Any]]) -> Row:
+    """Return a score table whose values are the means of those of the single runs.
+
+    Of most figures they are those of all answers together anyway; the intervals are of those.
+    """
+    values_of_runs = [_values_of(table) for table in singles]
+    rows: list[Row] = []
+    for row in pooled["rows"]:
+        cells: list[Row | None] = []
+        for column, cell in zip(pooled["columns"], row["cells"], strict=True):
+            values = [values.get((row["name"], column)) for values in values_of_runs]
+            present = [value for value in values if value is not None]
+            if cell is not None and len(present) == len(values):
+                cell = {**cell, "value": mean(present)}
+            cells.append(cell)
+        rows.append({**row, "cells": cells})
+    return {**pooled, "rows": rows}
+
+
+def _values_of(table: Mapping[str, Any]) -> dict[tuple[str, str], float | None]:
+    return {
+        (row["name"], column): cell and cell["value"]
+        for row in table["rows"]
+        for column, cell in zip(table["columns"], row["cells"], strict=True)
+    }
