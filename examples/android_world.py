@@ -1,33 +1,47 @@
 """AndroidWorld as an environment: an example. Never run on the real thing: no emulator was at hand.
 
-Copy it, or derive from its class and name that in the config. Right clicks, drags and key
-combinations are not done, and the agent is told so.
+Copy it, or derive from its class and name that in the config. Never tried: several emulators side
+by side, how long a task takes to be set up, `adb` under load, and swipes in every application.
+
+Right clicks and key combinations are not done, nor texts beyond ASCII, which `adb` types with gaps;
+the agent is told so. A drag is a swipe. A text is typed where the focus is, without Enter at its
+end, unlike by AndroidWorld's own `input_text`.
 """
 
 from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.worlds.actions import ENDS, Action, Observation, Outcome
-from benchmarks.worlds.environment import Task, in_pixels, save_pixels, scored
+from benchmarks.worlds.environment import Task, in_pixels, not_typed, save_pixels, scored
 
-RANDOM_LOCK = threading.Lock()  # task parameters are drawn with the generator of `random` itself
+SWIPE_MS = 500
+RANDOM_LOCK = threading.Lock()  # tasks draw from the generator of `random` itself, which is one
 
 
 class AndroidWorld:
-    """Tasks of AndroidWorld on an emulator that is already running."""
+    """Tasks of AndroidWorld on emulators that are already running, one for each world.
+
+    That of world n listens at `console_port` + 2 n, as the emulators of a machine do, and at
+    `grpc_port` + n: `emulator -avd ... -port 5556 -grpc 8555` is that of world 1.
+    """
 
     emulator: ClassVar[Task] = {"console_port": 5554, "grpc_port": 8554}
 
-    def __init__(self, shots: Path) -> None:
+    def __init__(self, shots: Path, *, world_number: int = 0, emulator: Task | None = None) -> None:
+        """Connect to an emulator; `emulator`: arguments of `load_and_setup_env` for world 0."""
         from android_world.env import env_launcher
 
+        arguments = {**self.emulator, **(emulator or {})}
+        arguments["console_port"] += 2 * world_number
+        arguments["grpc_port"] += world_number
         self._shots = shots
-        self._env = env_launcher.load_and_setup_env(**self.emulator)
+        self._env = env_launcher.load_and_setup_env(**arguments)
         self._task: Any = None
         self._has_ended = False
 
@@ -39,12 +53,11 @@ class AndroidWorld:
                 if (len(task_class.app_names) > 1) != (level == "L4"):
                     continue
                 task = {
-                    "id": f"{name}-{seed}",
+                    "id": name,
                     "goal": _new_task(name, seed).goal,
                     "platform": "os_android",
                     "category": "phone",
                     "apps": list(task_class.app_names),
-                    "name": name,
                     "seed": seed,
                 }
                 tasks.append(task)
@@ -52,15 +65,19 @@ class AndroidWorld:
 
     def reset(self, task: Task) -> Observation:
         self._tear_down()
-        self._task = _new_task(task["name"], task["seed"])
+        name = task["id"].rpartition("/")[2]
+        self._task = _new_task(name, task["seed"])
         self._has_ended = False
-        self._task.initialize_task(self._env)
+        with drawn_by(f"{name} {task['seed']} set up"):  # some draw what else is on the phone
+            self._task.initialize_task(self._env)
         self._env.reset(go_home=self._task.start_on_home_screen)
         return self._observation()
 
     def step(self, action: Action) -> Observation:
         from android_world.env.json_action import JSONAction
 
+        if action.kind in ("type", "drag") and not action.modifiers:
+            return self._observation(self._typed_or_swiped(action))
         arguments = self._json_arguments(action)
         if arguments is None or action.modifiers:
             return self._observation(f"{action} cannot be done here.")
@@ -78,6 +95,20 @@ class AndroidWorld:
         self._tear_down()
         self._env.close()
 
+    def _typed_or_swiped(self, action: Action) -> str:
+        """Type a text or swipe, which `adb` does; return a note if it cannot."""
+        from android_world.env import adb_utils
+
+        if action.kind == "type":
+            note = not_typed(action.text)
+            if not note:
+                adb_utils.type_text(action.text, self._env.controller, timeout_sec=10)
+            return note
+        corners = in_pixels(action, self._env.logical_screen_size)
+        command = adb_utils.generate_swipe_command(*corners, SWIPE_MS)
+        adb_utils.issue_generic_request(command, self._env.controller)
+        return ""
+
     def _json_arguments(self, action: Action) -> dict[str, Any] | None:
         """Return the arguments of a `JSONAction`, or None where there is no such action."""
         x, y, *_ = in_pixels(action, self._env.logical_screen_size)
@@ -90,8 +121,6 @@ class AndroidWorld:
                 return {"action_type": "long_press", "x": x, "y": y}
             case "scroll":
                 return {"action_type": "scroll", "direction": action.direction}
-            case "type":
-                return {"action_type": "input_text", "text": action.text}
             case "key" if action.keys == ("enter",):
                 return {"action_type": "keyboard_enter"}
             case "back" | "home":
@@ -125,6 +154,21 @@ def _task_classes() -> dict[str, Any]:
 
 def _new_task(name: str, seed: int) -> Any:
     task_class = _task_classes()[name]
-    with RANDOM_LOCK:
-        random.seed(f"{name} {seed}")
+    with drawn_by(f"{name} {seed}"):
         return task_class(task_class.generate_random_params())
+
+
+@contextmanager
+def drawn_by(seed: str) -> Iterator[None]:
+    """Have the generator of `random` begin with a seed, for one world at a time.
+
+    Worlds are threads and share the generator, so it is theirs in turn, and goes on afterwards as
+    if nothing had been drawn.
+    """
+    with RANDOM_LOCK:
+        state = random.getstate()
+        random.seed(seed)
+        try:
+            yield
+        finally:
+            random.setstate(state)

@@ -1,7 +1,11 @@
 """OSWorld (`desktop-env` 1.0) as an environment: an example. Never run on the real thing.
 
-No virtual machine was at hand. Copy it, or derive from its class and name that in the config.
-`pyautogui` leaves out what is typed beyond ASCII.
+No virtual machine was at hand. Copy it, or name its class in the config. Never tried: that a
+provider runs several machines side by side, the keys of `pyautogui` in every application, how long
+a machine takes to be ready, and whether `evaluate` bears a screen that still moves.
+
+`pyautogui` leaves out what is typed beyond ASCII, so such texts are not typed, and the agent is
+told so. `back`, `home` and `open_app` do not exist here.
 """
 
 from __future__ import annotations
@@ -13,45 +17,68 @@ from pathlib import Path
 from typing import ClassVar
 
 from benchmarks.worlds.actions import Action, Observation, Outcome
-from benchmarks.worlds.environment import Task, in_pixels, save_screenshot, scored
+from benchmarks.worlds.environment import Task, in_pixels, not_typed, save_screenshot, scored
 
+EXAMPLES = "evaluation_examples"  # of a copy of OSWorld's repository
+MISSING = ("back", "home", "open_app")
 SPECIAL_ACTIONS = {"wait": "WAIT", "done": "DONE", "answer": "DONE", "fail": "FAIL"}
 
 
 class OSWorld:
-    """Tasks of OSWorld on a virtual machine. Its tasks have one variant, that of the first seed."""
+    """Tasks of OSWorld on a virtual machine. They have one variant, which each seed plays once."""
 
-    examples = Path("evaluation_examples")  # of a copy of OSWorld's repository
     machine: ClassVar[Task] = {"provider_name": "docker", "headless": True}
     pause_s = 2.0  # after an action, as its own runner waits
     ready_s = 60.0  # after a reset, as its own runner waits
 
-    def __init__(self, shots: Path) -> None:
+    def __init__(
+        self,
+        shots: Path,
+        *,
+        world_number: int = 0,
+        machine: Task | None = None,
+        examples: str = EXAMPLES,
+    ) -> None:
+        """Start a machine.
+
+        Args:
+            shots: folder of the screenshots.
+            world_number: stands for `{world_number}` in the texts of `machine`, so that each world
+                has a machine of its own: "vm/Ubuntu{world_number}.vmx".
+            machine: arguments of `DesktopEnv`, as `environment_args` of the config name them.
+            examples: the folder of the tasks, see `tasks`.
+        """
         from desktop_env.desktop_env import DesktopEnv
 
         self._shots = shots
-        self._env = DesktopEnv(**self.machine, require_a11y_tree=False)
+        arguments = {
+            name: value.format(world_number=world_number) if isinstance(value, str) else value
+            for name, value in (machine or self.machine).items()
+        }
+        self._env = DesktopEnv(**arguments, require_a11y_tree=False)
 
     @classmethod
-    def tasks(cls, level: str, seeds: Sequence[int]) -> list[Task]:
-        names_by_domain = json.loads((cls.examples / "test_all.json").read_text())
-        tasks = []
+    def tasks(cls, level: str, seeds: Sequence[int], examples: str = EXAMPLES) -> list[Task]:
+        folder = Path(examples)
+        names_by_domain = json.loads((folder / "test_all.json").read_text())
+        tasks: list[Task] = []
         for domain, names in names_by_domain.items():
             if (domain == "multi_apps") != (level == "L4"):
                 continue
             for name in names:
-                file = cls.examples / "examples" / domain / f"{name}.json"
+                file = folder / "examples" / domain / f"{name}.json"
                 config = json.loads(file.read_text())
-                task = {
+                evaluator = config.get("evaluator") or {}
+                task: Task = {
                     "id": name,
                     "goal": config["instruction"],
                     "platform": "os_linux",
                     "category": domain,
                     "apps": config["related_apps"],
                     "config": config,
-                    "seed": seeds[0],
+                    "feasible": evaluator.get("func") != "infeasible",
                 }
-                tasks.append(task)
+                tasks += [{**task, "seed": seed} for seed in seeds]
         return tasks
 
     def reset(self, task: Task) -> Observation:
@@ -60,6 +87,12 @@ class OSWorld:
         return Observation(save_screenshot(self._shots, self._env.controller.get_screenshot()))
 
     def step(self, action: Action) -> Observation:
+        note = not_typed(action.text) if action.kind == "type" else ""
+        if action.kind in MISSING:
+            note = f"{action} cannot be done here."
+        if note:
+            image = save_screenshot(self._shots, self._env.controller.get_screenshot())
+            return Observation(image, note)
         code = SPECIAL_ACTIONS.get(action.kind) or f"import pyautogui; {self._code(action)}"
         state, _, has_ended, _ = self._env.step(code, self.pause_s)
         return Observation(save_screenshot(self._shots, state["screenshot"]), has_ended=has_ended)
@@ -102,7 +135,7 @@ class OSWorld:
             case "key":
                 keys = [_key_name(key) for key in action.keys]
                 return f"pyautogui.hotkey(*{keys!r})"
-        return "pyautogui.sleep(0)"
+        raise ValueError(f"{action.kind} is no action of this environment")
 
 
 def _key_name(key: str) -> str:

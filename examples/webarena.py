@@ -1,6 +1,11 @@
 """WebArena (`browsergym-webarena` 0.14) as an environment: an example. Never run on the real thing.
 
 Its six web sites were not at hand. Copy it, or derive from its class and name that in the config.
+Never tried: the sites themselves, their logins, tasks judged by another model, and how long pages
+take (`pre_observation_delay`). All worlds act on the same sites: tasks that change something
+disturb each other, so play those with `--worlds 1`, and reset the sites between runs.
+
+Long presses, triple clicks, `home` and `open_app` do not exist here; the agent is told so.
 """
 
 from __future__ import annotations
@@ -15,13 +20,15 @@ from benchmarks.worlds.actions import Action, Observation, Outcome
 from benchmarks.worlds.environment import Task, in_pixels, save_pixels, scored
 from benchmarks.worlds.pages.gestures import DIRECTIONS_XY, KEY_NAMES, NOTCH_PX
 
+MISSING = ("long", "triple", "home", "open_app")
+
 
 class WebArena:
-    """Tasks of WebArena on its web sites. They have one variant, that of the first seed."""
+    """Tasks of WebArena on its web sites. They have one variant, which each seed plays once."""
 
     gym: ClassVar[Task] = {"pre_observation_delay": 0.5}  # arguments of its `BrowserEnv`
 
-    def __init__(self, shots: Path) -> None:
+    def __init__(self, shots: Path, *, gym: Task | None = None) -> None:
         import browsergym.webarena  # noqa: F401 - makes its tasks known
         from browsergym.core.action.highlevel import HighLevelActionSet
 
@@ -29,6 +36,7 @@ class WebArena:
         actions = HighLevelActionSet(subsets, multiaction=False, strict=True)
         self._action_mapping = actions.to_python_code
         self._shots = shots
+        self._arguments = {**self.gym, **(gym or {})}
         self._env: Any = None
         self._reward = 0.0
         self._screen_wh = (0, 0)
@@ -40,11 +48,12 @@ class WebArena:
             {
                 "id": f"webarena.{task['task_id']}",
                 "goal": task["intent"],
-                "seed": seeds[0],
+                "seed": seed,
                 "platform": "os_web",
                 "category": task["sites"][0],
                 "apps": task["sites"],
             }
+            for seed in seeds
             for task in listed
             if (len(task["sites"]) > 1) == (level == "L4")
         ]
@@ -54,7 +63,7 @@ class WebArena:
 
         self.close()
         name = f"browsergym/{task['id'].rpartition('/')[2]}"
-        self._env = gymnasium.make(name, action_mapping=self._action_mapping, **self.gym)
+        self._env = gymnasium.make(name, action_mapping=self._action_mapping, **self._arguments)
         self._reward = 0.0
         state, _ = self._env.reset(seed=task["seed"])
         return self._observation(state)
@@ -62,7 +71,7 @@ class WebArena:
     def step(self, action: Action) -> Observation:
         note = ""
         call = self._call(action)
-        if action.modifiers:  # its functions hold no keys
+        if action.modifiers or action.kind in MISSING:  # its functions hold no keys
             note = f"{action} cannot be done here."
             call = "noop(0)"
         state, reward, has_ended, is_truncated, _ = self._env.step(call)

@@ -86,6 +86,12 @@ def in_pixels(action: Action, screen_wh: WH) -> tuple[int, int, int, int]:
     return round(x * width), round(y * height), round(to_x * width), round(to_y * height)
 
 
+def not_typed(text: str) -> str:
+    """Return the note on a text that a keyboard of ASCII alone would type with gaps; else ""."""
+    others = "".join(dict.fromkeys(char for char in text if not char.isascii()))
+    return f"Nothing was typed: {others!r} cannot be typed here." if others else ""
+
+
 def scored(score: float) -> Outcome:
     """Return the outcome where an environment gives no more than a number; 1 is success."""
     return Outcome(score >= 1, [(score >= 1, f"score {score:g}")], min(max(score, 0.0), 1.0))

@@ -8,8 +8,10 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import random
 import sys
 import types
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 
 import numpy
@@ -113,21 +115,27 @@ def test_osworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
         folder = tmp_path / "examples" / domain
         folder.mkdir(parents=True)
         task = {"id": name, "instruction": f"Do {name}.", "related_apps": [domain]}
+        if name == "b":
+            task["evaluator"] = {"func": "infeasible"}
         (folder / f"{name}.json").write_text(json.dumps(task))
     (tmp_path / "test_all.json").write_text('{"chrome": ["a"], "multi_apps": ["b"]}')
 
     class LocalOSWorld(OSWorld):
-        examples = tmp_path
         ready_s = 0.0
 
-    tasks = [LocalOSWorld.tasks(level, [7]) for level in ("L3", "L4")]
-    assert [[(task["id"], task["goal"], task["seed"]) for task in level] for level in tasks] == [
-        [("a", "Do a.", 7)],
-        [("b", "Do b.", 7)],
+    tasks = [LocalOSWorld.tasks(level, [7, 8], examples=tmp_path) for level in ("L3", "L4")]
+    names = ("id", "goal", "seed", "feasible")
+    assert [[tuple(task[name] for name in names) for task in level] for level in tasks] == [
+        [("a", "Do a.", 7, True), ("a", "Do a.", 8, True)],
+        [("b", "Do b.", 7, False), ("b", "Do b.", 8, False)],
     ]
     world = LocalOSWorld(tmp_path)
     assert read_header(world.reset(tasks[0][0]).image).wh == WH
-    ending = {kind for kind, action in ACTIONS.items() if world.step(action).has_ended}
+    told = {kind: world.step(action).note for kind, action in ACTIONS.items()}
+    assert {kind for kind, note in told.items() if note} == {"back", "home", "open_app"}
+    typed = world.step(Action("type", text="Café, naïve café"))
+    assert typed.note == "Nothing was typed: 'éï' cannot be typed here."
+    ending = {kind for kind in ENDS if world.step(ACTIONS[kind]).has_ended}
     world.step(Action("click", (0.5, 0.5), modifiers=("ctrl", "meta")))
     recorded = world._env.calls
     assert recorded[-1] == (
@@ -138,7 +146,8 @@ def test_osworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
     world.close()
     assert recorded[:2] == [("docker", "pyautogui", False), "a"]
     assert recorded[-1] == "closed"
-    calls = dict(zip(ACTIONS, recorded[2:], strict=False))
+    done = [kind for kind in ACTIONS if not told[kind]]
+    calls = dict(zip(done, recorded[2:], strict=False))
     assert calls["click"] == "import pyautogui; pyautogui.click(100, 50)"
     assert calls["scroll"] == "import pyautogui; pyautogui.scroll(-3, 100, 50)"
     assert calls["drag"].endswith("moveTo(100, 50); pyautogui.dragTo(150, 50, duration=0.5)")
@@ -196,8 +205,10 @@ class Phone:
 
     logical_screen_size = WH
 
-    def __init__(self):
+    def __init__(self, ports=()):
         self.calls = []
+        self.ports = ports
+        self.controller = self
 
     def reset(self, go_home=False):
         self.calls.append({"go_home": go_home})
@@ -224,8 +235,6 @@ class Timer:
 
     @classmethod
     def generate_random_params(cls):
-        import random
-
         return {"minutes": random.randint(1, 1_000_000)}
 
     def initialize_task(self, env):
@@ -252,27 +261,52 @@ class TaskRegistry:
 def launcher(
     console_port=5554, emulator_setup=False, freeze_datetime=True, adb_path="adb", grpc_port=8554
 ):
-    return Phone()
+    return Phone((console_port, grpc_port))
 
 
-def test_androidworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
+def type_text(text, env, timeout_sec=None):
+    """`android_world.env.adb_utils.type_text`."""
+    env.calls.append({"typed": text})
+
+
+def generate_swipe_command(start_x, start_y, end_x, end_y, duration_ms=None):
+    return ["shell", "input", "swipe", *map(str, (start_x, start_y, end_x, end_y, duration_ms))]
+
+
+def issue_generic_request(args, env, timeout_sec=None):
+    env.calls.append({"adb": " ".join(args)})
+
+
+@pytest.fixture
+def android(packages):
+    """Puts stand-ins in place of AndroidWorld."""
     registry = types.SimpleNamespace(TaskRegistry=TaskRegistry)
     start = types.SimpleNamespace(load_and_setup_env=launcher)
+    adb = types.SimpleNamespace(
+        type_text=type_text,
+        generate_swipe_command=generate_swipe_command,
+        issue_generic_request=issue_generic_request,
+    )
     packages(
         {
             "android_world": {"registry": registry},
             "android_world.registry": vars(registry),
-            "android_world.env": {"env_launcher": start},
+            "android_world.env": {"env_launcher": start, "adb_utils": adb},
+            "android_world.env.adb_utils": vars(adb),
             "android_world.env.env_launcher": vars(start),
             "android_world.env.json_action": {"JSONAction": JSONAction},
         }
     )
+
+
+def test_androidworld_is_told_what_an_action_is_in_its_own_words(android, tmp_path):
     tasks = AndroidWorld.tasks("L3", [1, 2])
-    assert [task["id"] for task in tasks] == ["Timer-1", "Timer-2"]
+    assert [(task["id"], task["seed"]) for task in tasks] == [("Timer", 1), ("Timer", 2)]
     assert AndroidWorld.tasks("L3", [1, 2]) == tasks and tasks[0]["goal"] != tasks[1]["goal"]
-    assert [task["id"] for task in AndroidWorld.tasks("L4", [1])] == ["Both-1"]
+    assert [task["id"] for task in AndroidWorld.tasks("L4", [1])] == ["Both"]
     world = AndroidWorld(tmp_path)
-    assert read_header(world.reset(tasks[0]).image).wh == WH
+    task = {**tasks[0], "id": "environment/Timer"}
+    assert read_header(world.reset(task).image).wh == WH
     notes = {}
     for kind, action in ACTIONS.items():
         notes[kind] = world.step(action).note
@@ -284,7 +318,6 @@ def test_androidworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_p
         "right",
         "middle",
         "move",
-        "drag",
         "key",
     }
     ctrl_click = Action("click", (0.5, 0.5), modifiers=("ctrl",))
@@ -292,11 +325,46 @@ def test_androidworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_p
     assert recorded[:2] == [{"go_home": True}, {"action_type": "click", "x": 100, "y": 50}]
     assert {"action_type": "open_app", "app_name": "Clock"} in recorded
     assert {"action_type": "scroll", "direction": "down"} in recorded
+    assert {"typed": "it's"} in recorded
+    assert {"adb": "shell input swipe 100 50 150 50 500"} in recorded
+    note = world.step(Action("type", text="naïve")).note
+    assert note == "Nothing was typed: 'ï' cannot be typed here."
+    assert {"typed": "naïve"} not in recorded
     assert [call["goal_status"] for call in recorded if "goal_status" in call] == [
         "complete",
         "infeasible",
     ]
     assert recorded[-1] == {"closed": True}
+
+
+def test_each_world_has_the_emulator_of_its_number(android, tmp_path):
+    worlds = [AndroidWorld(tmp_path, world_number=number) for number in range(3)]
+    assert [world._env.ports for world in worlds] == [(5554, 8554), (5556, 8555), (5558, 8556)]
+    own = AndroidWorld(tmp_path, world_number=1, emulator={"console_port": 6000})
+    assert own._env.ports == (6002, 8555)
+
+
+def test_worlds_side_by_side_draw_what_each_would_draw_alone(android, tmp_path, monkeypatch):
+    """One world begins its task while others draw, and the program's own numbers go on as before."""
+    tasks = AndroidWorld.tasks("L3", range(4))
+    drawn = {}
+
+    def initialize_task(self, env):
+        drawn[self.goal] = [random.random() for _ in range(200)]
+
+    monkeypatch.setattr(Timer, "initialize_task", initialize_task)
+    worlds = [AndroidWorld(tmp_path, world_number=number) for number in range(4)]
+    for world, task in zip(worlds, tasks, strict=True):
+        world.reset(task)
+    alone = dict(drawn)
+    drawn.clear()
+    random.seed(1)
+    expected = random.random()
+    random.seed(1)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda pair: pair[0].reset(pair[1]), zip(worlds, tasks, strict=True)))
+    assert drawn == alone and len(alone) == 4
+    assert random.random() == expected
 
 
 # -- WebArena: browsergym 0.14.3 ------------------------------------------------------------------
@@ -341,6 +409,7 @@ class Gym:
 
     def __init__(self, name, action_mapping=None, pre_observation_delay=0.5, **more):
         self.name = name
+        self.delay_s = pre_observation_delay
         self.calls = []
         self._read = action_mapping
 
@@ -382,19 +451,21 @@ def test_webarena_is_told_what_an_action_is_in_its_own_words(packages, tmp_path,
         "examples.webarena.files",
         lambda name: tmp_path if name == "webarena" else files(name),
     )
-    tasks = [WebArena.tasks(level, [3]) for level in ("L3", "L4")]
-    assert [[(task["id"], task["apps"]) for task in level] for level in tasks] == [
-        [("webarena.4", ["shop"])],
-        [("webarena.5", ["shop", "map"])],
+    tasks = [WebArena.tasks(level, [3, 4]) for level in ("L3", "L4")]
+    assert [[(task["id"], task["apps"], task["seed"]) for task in level] for level in tasks] == [
+        [("webarena.4", ["shop"], 3), ("webarena.4", ["shop"], 4)],
+        [("webarena.5", ["shop", "map"], 3), ("webarena.5", ["shop", "map"], 4)],
     ]
-    world = WebArena(tmp_path)
+    world = WebArena(tmp_path, gym={"pre_observation_delay": 1.0})
     assert read_header(world.reset({**tasks[0][0], "id": "environment/webarena.4"}).image).wh == WH
     gym = world._env
-    assert gym.name == "browsergym/webarena.4"
+    assert (gym.name, gym.delay_s) == ("browsergym/webarena.4", 1.0)
     observations = {kind: world.step(action) for kind, action in ACTIONS.items()}
     ending = {kind for kind, observation in observations.items() if observation.has_ended}
     assert ending == {"answer", "done"}
     assert (observations["click"].note, observations["type"].note) == ("", "no")
+    missing = [kind for kind, seen in observations.items() if "cannot be done" in seen.note]
+    assert missing == ["triple", "long", "home", "open_app"]
     assert world.evaluate().success
     ctrl_click = Action("click", (0.5, 0.5), modifiers=("ctrl",))
     assert "cannot be done here" in world.step(ctrl_click).note

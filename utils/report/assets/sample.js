@@ -28,6 +28,7 @@ Report.sample = (() => {
     "checks",
     "last_image",
     "ended",
+    "cost",
     "apps",
   ]);
   const sample = { row: null };
