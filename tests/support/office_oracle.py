@@ -274,7 +274,8 @@ class Oracle:
         """Look through the pages of the list."""
         row = self._row("contacts", name)
         self._leave_detail("contacts")
-        self._fill("contacts.search", "")
+        self._fill("contacts.search", row["name"])
+        self._fill("contacts.search", "")  # shows the first page
         while self._look("contacts.row", row["id"]) is None:
             self._click("contacts.older")
         self._click("contacts.row", row["id"])
