@@ -1,8 +1,15 @@
 """What others do while an agent is at a task, and colleagues who answer: by actions, never by time."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
+from benchmarks.worlds.office.suite import open_world
+from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.variants import variant
+from tests.support.browser import need_browser
+from tests.support.office_oracle import Oracle
 from tests.support.office_store import ACTIONS, StoreHand
 
 PERSON = "Carla Meyer"
@@ -156,3 +163,102 @@ def test_a_change_of_what_is_not_there_is_found_when_the_task_is_made():
     change = ["cells", {"sheet": "Expenses", "cell": "J59"}, {"value": "Day"}]
     with pytest.raises(Exception, match="no row of cells"):
         task(events=[{"after": 1, "set": [change]}])
+
+
+# -- in a browser ----------------------------------------------------------------------------------
+
+LIVE = "live_cancel_with_permission"
+
+
+def seen(world, steps):
+    """Play steps and return the names of all screenshots, which are hashes, and the store."""
+    images = []
+    step = world.step
+
+    def noted(action):
+        observation = step(action)
+        images.append(observation.image.name)
+        return observation
+
+    world.step = noted
+    try:
+        Oracle(world).play(steps)
+    finally:
+        del world.step
+    return images, world.dump(), world.evaluate()
+
+
+@pytest.fixture
+def live_task():
+    need_browser()
+    [live] = tasks("L4", [0], [LIVE])
+    return live
+
+
+def test_what_others_do_is_the_same_in_two_worlds_under_load_and_after_a_new_start(
+    live_task, tmp_path
+):
+    is_over = threading.Event()
+
+    def play(number):
+        world = open_world(tmp_path)
+        try:
+            if number:  # an episode that was broken off is begun anew
+                world.reset(live_task)
+                Oracle(world).play(live_task["oracle"][:4])
+            world.reset(live_task)
+            return seen(world, live_task["oracle"])
+        finally:
+            world.close()
+
+    def keep_busy():
+        while not is_over.is_set():
+            sum(range(10_000))
+
+    busy = threading.Thread(target=keep_busy)
+    busy.start()
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            first, second = pool.map(play, range(2))
+    finally:
+        is_over.set()
+        busy.join()
+    assert first[0] == second[0]
+    assert first[1] == second[1]
+    assert first[2].success
+    assert second[2].success
+
+
+@pytest.mark.parametrize("look", ["web", "phone"])
+def test_the_page_shows_at_once_what_others_do(look, tmp_path):
+    need_browser()
+    events = [{"after": 1, "add": {"mail": [MAIL]}}]
+    world = open_world(tmp_path)
+    try:
+        world.reset({**task(events=events, replies=REPLIES), "look": look})
+        page = world.tab.page
+        assert page.locator(".badge").count() == 0
+        Oracle(world).play([["chat.post", PERSON, "7306?"]])
+        assert page.locator(".badge").first.text_content() == "1"
+        assert "Yes, 7306." in page.locator(".talk").text_content()
+        Oracle(world).play([["mail.read", "New plan"]])
+        assert page.locator(".badge").count() == 0
+    finally:
+        world.close()
+
+
+def test_the_list_that_is_open_shows_what_comes_in_and_a_form_waits_for_it(tmp_path):
+    need_browser()
+    world = open_world(tmp_path)
+    try:
+        events = [{"after": 2, "add": {"mail": [MAIL]}}]
+        world.reset({**task(apps=["mail"], events=events), "look": "web"})
+        page = world.tab.page
+        oracle = Oracle(world)
+        oracle._click("mail.compose")
+        oracle._fill("mail.subject", "Hello")
+        assert page.locator("[data-t='mail.subject']").input_value() == "Hello"
+        oracle._click("dialog.cancel")
+        assert "New plan" in page.locator(".mails").text_content()
+    finally:
+        world.close()
