@@ -13,9 +13,11 @@ READING = (
     "mail.read",
     "mail.view",
     "mail.search",
+    "mail.through",
     "calendar.read",
     "calendar.show",
     "calendar.search",
+    "calendar.through",
     "contacts.read",
     "contacts.search",
     "chat.read",
@@ -68,13 +70,17 @@ def mutants_of(task: Any, dump: dict[str, Any]) -> Iterator[tuple[str, Steps]]:
 
 def mutants(steps: Steps, dump: dict[str, Any]) -> Iterator[tuple[str, Steps]]:
     """Yield what was spoiled, and the steps; all of them must fail."""
-    for number, (verb, *args) in enumerate(steps):
-        if verb.partition(" by ")[0] in READING or verb in ("done", "fail"):
+    for number, (verb_and_way, *args) in enumerate(steps):
+        verb = verb_and_way.partition(" by ")[0]
+        if verb in READING or verb in ("done", "fail"):
             continue
         if verb != "answer":
             yield f"without {verb}", steps[:number] + steps[number + 1 :]
         for what, spoiled in _spoiled(verb, args, dump):
-            yield f"{verb}: {what}", [*steps[:number], [verb, *spoiled], *steps[number + 1 :]]
+            yield (
+                f"{verb}: {what}",
+                [*steps[:number], [verb_and_way, *spoiled], *steps[number + 1 :]],
+            )
     for extra in EXTRA:
         yield f"and {extra[0]}", [*steps[:-1], extra, steps[-1]]
     other_end = "done" if steps[-1][0] == "fail" else "fail"
@@ -192,6 +198,9 @@ def _one_letter(text: str) -> str:
         position = digits[-1].start()
         other = str((int(text[position]) + 1) % 10)
     else:
-        position = max(match.start() for match in re.finditer(r"[A-Za-z]", text))
+        letters = list(re.finditer(r"[A-Za-z]", text))
+        if not letters:
+            return f"{text}b"
+        position = letters[-1].start()
         other = "b" if text[position] != "b" else "c"
     return text[:position] + other + text[position + 1 :]

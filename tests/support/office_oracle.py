@@ -9,6 +9,7 @@ end: ["mail.archive by checkbox", "Keys"]. Forms (events, contacts, to-dos) know
     keys      from field to field with Tab, saved with Ctrl+Enter
     picker    days are chosen in the small calendar
     list      the row is picked from the whole list, not searched for
+    view      the event is in sight, after a search or in a list
 
 and the other ways are the methods whose names have `_by_`. `office_store` plays the same steps on
 the store.
@@ -21,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.worlds.actions import Action
+from benchmarks.worlds.office.apps.mail import PAGE
 from benchmarks.worlds.office.store import Row
 from benchmarks.worlds.office.world import OfficeWorld
 from tests.support.office_rows import find_row
@@ -29,6 +31,7 @@ FORMS = {"calendar": "events", "contacts": "contacts", "todo": "todos"}  # appli
 CHOICES = ("list", "priority")  # fields of forms with a drop-down list
 DAYS = ("date", "due")  # fields of forms with a small calendar
 FIELDS = {"company": "company-field", "list": "list-field"}  # not named like their columns
+FINDING = {"list": "listed", "view": "shown"}  # ways to find a row that is not searched for
 MAX_SCROLLS = 8
 MAX_TABS = 14
 FIND = """([name, key]) => {
@@ -195,7 +198,7 @@ class Oracle:
             self._click(f"{app}.new")
         else:
             row = self._row(FORMS[app], arguments[0])
-            finding = "listed" if way == "list" else "found"
+            finding = FINDING.get(way, "found")
             getattr(self, f"_{app}_{finding}")(row["id"])
             verb = "edit" if what == "change" else "delete"
             self._click(f"{app}.{verb}", row["id"] if app == "todo" else None)
@@ -223,6 +226,16 @@ class Oracle:
         row = self._row("events", name)
         self._search("calendar.search", row["title"])
         self._click("calendar.event", row["id"])
+
+    def _calendar_shown(self, name: Any) -> None:
+        self._click("calendar.event", self._row("events", name)["id"])
+
+    def _calendar_through(self, text: str, names: Sequence[Any]) -> None:
+        """Read several events that one search lists."""
+        self._search("calendar.search", text)
+        for name in names:
+            self._calendar_shown(name)
+            self._click("dialog.cancel")
 
     def _calendar_read(self, name: Any) -> None:
         self._calendar_found(name)
@@ -342,6 +355,29 @@ class Oracle:
     def _mail_save(self, name: Any, number: int) -> None:
         self._mail_read(name)
         self._click("mail.save", number)
+
+    def _mail_through(self, text: str, count: int) -> None:
+        """Read the first messages that a search lists, one after the other."""
+        self._search("mail.search", text)
+        for number in range(count):
+            if number % PAGE:
+                self._click("mail.next")
+                continue
+            if number:
+                self._click("mail.back")
+                self._click("mail.older")
+            self._click("mail.row")
+
+    def _mail_gather(self, text: str, names: Sequence[Any]) -> None:
+        """Check some of the messages that a search lists, page by page, and archive them."""
+        remaining = [self._row("mail", name)["id"] for name in names]
+        self._search("mail.search", text)
+        while remaining:
+            visible = [id for id in remaining if self._look("mail.check", id) is not None]
+            for id in visible:
+                self._click("mail.check", id)
+                remaining.remove(id)
+            self._click("mail.bulk-archive" if visible else "mail.older")
 
     def _mail_read_by_search(self, name: Any) -> None:
         row = self._row("mail", name)

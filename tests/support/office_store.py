@@ -44,7 +44,9 @@ FORMS: dict[str, tuple[str, str, Row]] = {
 READ_TABLES = {"calendar": "events", "contacts": "contacts", "files": "files"}
 ACTIONS = 3  # that a step counts as: the browser takes as many or more for most
 WITHOUT_EFFECT = {
+    "mail.through",
     "calendar.show",
+    "calendar.through",
     "chat.read",
     "chat.pinned",
     "sheets.read",
@@ -157,6 +159,10 @@ class StoreHand:
 
     def _mail_archive(self, name: Any, folder: str = "Archive") -> None:
         self._call("mail", "move", ids=[self._id("mail", name)], folder=folder)
+
+    def _mail_gather(self, text: str, names: list[Any]) -> None:
+        for name in names:
+            self._mail_archive(name)
 
     def _mail_delete(self, name: Any) -> None:
         self._mail_archive(name, "Trash")

@@ -10,6 +10,7 @@ A task is an entry of a file in `l3/` or `l4/`:
              of a query of the base world. A row of one column is the variable itself; of several
              columns, `draw.p = "SELECT name, email ..."` makes `p_name` and `p_email`.
              {all = "SELECT ..."} makes a list of all rows, for `each`; it may be empty.
+             {list = "SELECT ..."} makes a list of the values of the only column.
     setup    changes to the base world (see `Setup`); `each` repeats a row that is added, and
              ["each", "list", change] one that is set or dropped
     events   what others do while the agent is at it, and replies: what they answer in Chat (see
@@ -182,7 +183,7 @@ def _draw(sources: Row, variables: Row, store: Store, rng: random.Random) -> Non
     for name, source in sources.items():
         values = _values(source, store, variables)
         if isinstance(source, Mapping):
-            variables[name] = values
+            variables[name] = _as_list(source, values)
         elif values:
             _set_variable(variables, name, rng.choice(values))
         else:
@@ -194,7 +195,7 @@ def _add_facts(sources: Row, variables: Row, store: Store) -> None:
     for name, source in sources.items():
         values = _values(source, store, variables)
         if isinstance(source, Mapping):
-            variables[name] = values
+            variables[name] = _as_list(source, values)
         elif len(values) == 1:
             _set_variable(variables, name, values[0])
         else:
@@ -205,10 +206,17 @@ def _values(source: Any, store: Store, variables: Row) -> Sequence[Any]:
     """Return a list of values as it is, or the rows of a query in an order of their own."""
     if isinstance(source, list):
         return source
-    query: str = source["all"] if isinstance(source, Mapping) else source
+    query: str = next(iter(source.values())) if isinstance(source, Mapping) else source
     values = [_as_parameter(variables[name]) for name in SQL_VARIABLE.findall(query)]
     rows = store.rows(SQL_VARIABLE.sub("?", query), *values)
     return rows if "ORDER BY" in query else sorted(rows, key=repr)
+
+
+def _as_list(source: Mapping[str, str], rows: Sequence[Row]) -> list[Any]:
+    """Return all rows of a query or, of a source `list`, the values of their only column."""
+    if "list" not in source:
+        return list(rows)
+    return [value for row in rows for value in row.values()]
 
 
 def _as_parameter(value: Any) -> Any:
