@@ -21,7 +21,7 @@ from models.wrappers.local.defaults import (
 from models.wrappers.local.wrapper import LocalModelWrapper
 from models.wrappers.tool_results import tool_results
 from models.wrappers.vllm.wrapper import VllmModelWrapper
-from utils.contracts import CallError, Generation, Line, Message, Point, Sizes
+from utils.contracts import Abandoned, CallError, Generation, Line, Message, Point, Sizes
 from utils.coordinates import (
     UITARS_MAX_PIXELS,
     UITARS_MIN_PIXELS,
@@ -40,6 +40,7 @@ __all__ = [
     "UITARS_MAX_PIXELS",
     "UITARS_MIN_PIXELS",
     "APIModelWrapper",
+    "Abandoned",
     "CallError",
     "CustomModelWrapper",
     "Generation",

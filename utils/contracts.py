@@ -168,6 +168,7 @@ class CallError(Exception):
 
     # "http" (an error status), "timeout", "connection", "dns", "refused_connection", "unreachable",
     # "bad_body" (no usable answer), "content_filter", "refusal" (the model's own), "model" (raised)
+    # or "skipped" (by a person, who may be asked again)
     kind: str
     message: str
     status_code: int | None = None  # the HTTP status, or None
@@ -424,6 +425,7 @@ class ModelWrapper(Protocol):
     """
 
     name: str
+    one_by_one: bool = False  # a sample is over before the next one begins
 
     def in_flight(self, requested: int | None) -> int | None:
         """Return how many `generate` calls run at once; None: all that a server takes."""
@@ -450,6 +452,10 @@ class ModelWrapper(Protocol):
 
     def generate(self, prepared: Prepared) -> Generation:
         """Asks once; CallError: no answer this time."""
+
+    def announce(self, dataset: str, sample_count: int, index: int) -> None:
+        """Tells which sample of a data set comes next; only where they come `one_by_one`."""
+        return
 
     def wire_size(self, prepared: Prepared) -> int:
         """Bytes that asking would send; 0 for models in this process."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from models.wrappers.api.replies import token_counts
 from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local.defaults import DEFAULTS_VERSION
 from models.wrappers.local.generating import free_memory
-from utils.contracts import CallError, Generation, Message, Prepared
+from utils.contracts import Abandoned, CallError, Generation, Message, Prepared
 from utils.errors import UserError
 from utils.functions.calling import as_user_error, private_copy
 from utils.functions.fingerprints import code_digest, digest, undescribed
@@ -28,7 +29,10 @@ class CustomModelWrapper(WrapperDefaults):
 
     The class is built with the `kwargs` block where it takes that, else without arguments; one call
     at a time unless it says `max_concurrency = N`. `model_identity` names the version of the model
-    in fingerprints, besides its code.
+    in fingerprints, besides its code; the code of a class with an `answers_version` does not count.
+    A class that says `one_by_one = True` gets a sample when the one before it is over, and may have
+    `announce(dataset_name, sample_count, index)`; any may have `abandon()`, called when the run
+    stops (`generate` then raises `Abandoned`), and `close()`.
     """
 
     def __init__(
@@ -44,7 +48,10 @@ class CustomModelWrapper(WrapperDefaults):
         self._postprocess = postprocess_function
         self.max_concurrency = getattr(model_class, "max_concurrency", 1)
         settings = [entry.generate_cfg, entry.kwargs, entry.model_identity]
-        self._settings = digest([code_digest(model_class), DEFAULTS_VERSION, *settings])
+        version = getattr(model_class, "answers_version", None)
+        code = code_digest(model_class) if version is None else f"version {version}"
+        self._settings = digest([code, DEFAULTS_VERSION, *settings])
+        self.one_by_one = bool(getattr(model_class, "one_by_one", False))
         self._model: Any = None
 
     def problems(self) -> list[str]:
@@ -63,6 +70,8 @@ class CustomModelWrapper(WrapperDefaults):
 
     def notes_before(self) -> list[str]:
         """Say of code that nobody can compare that its stored answers are not reused."""
+        if getattr(self._class, "answers_version", None) is not None:
+            return []
         return [f"stored answers are not reused: {what}" for what in undescribed(self._class)]
 
     def in_flight(self, requested: int | None) -> int | None:
@@ -94,7 +103,7 @@ class CustomModelWrapper(WrapperDefaults):
         try:
             model = self._model_or_new()
             returned = model.generate(messages, dataset_name=prepared.dataset, **generate_cfg)
-        except (KeyboardInterrupt, CallError):
+        except (KeyboardInterrupt, CallError, Abandoned):
             raise
         except BaseException as error:
             problem = as_user_error("generate", error)
@@ -109,7 +118,21 @@ class CustomModelWrapper(WrapperDefaults):
             image_sizes=generation.image_sizes or prepared.image_sizes,
         )
 
+    def announce(self, dataset: str, sample_count: int, index: int) -> None:
+        """Tell the object which sample of a data set comes next, if it wants to know."""
+        model = self._model_or_new()
+        if hasattr(model, "announce"):
+            model.announce(dataset, sample_count, index)
+
+    def abandon(self) -> None:
+        """The run has stopped: an object that waits for somebody need not wait any more."""
+        if hasattr(self._model, "abandon"):
+            self._model.abandon()
+
     def close(self) -> None:
         """Let the object go, and its memory, even where parts of it hold each other."""
+        if hasattr(self._model, "close"):
+            with suppress(Exception):  # everything it was asked for is in the log
+                self._model.close()
         self._model = None
         free_memory()

@@ -181,7 +181,11 @@ class Engine:
     def _tasks(self, jobs: Sequence[Job]) -> Iterator[_Task | None]:
         """What is to be done; None: not now, come again when less is under way."""
         for job in jobs:
-            for sample in job.to_ask(lambda: self._under_way):
+            for index, sample in enumerate(job.to_ask(lambda: self._under_way)):
+                if job.before_sample is not None:
+                    while self._under_way:
+                        yield None
+                    job.before_sample(index)
                 if job.stopped:
                     break
                 if sample is None:

@@ -46,6 +46,8 @@ class Job(Questions):
     log: RunLog
     run: LoggedRun  # what it belongs to, as opened in the log
     share: Share | None = None  # of the samples, that this process asks; None: all of them
+    # Told the index of each sample, which is over before the next one begins; None: they overlap.
+    before_sample: Callable[[int], None] | None = None
     first_look: Scorer | None = None  # judges the first answers while the others are asked
     functions: Mapping[str, str] = field(default_factory=dict)  # the user's, by stage
     stopped: StopRun | None = None  # why the job ended early

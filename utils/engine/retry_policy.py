@@ -81,8 +81,8 @@ def decide(error: CallError, history: History, options: Options, jitter: float =
     if status in REFUSED_STATUS or error.kind in REFUSED_KINDS:
         return Decision(Action.REFUSED)
     is_for_good = status is not None and status < 500 and status not in TRANSIENT_STATUS
-    # A model in this process fails the same way again.
-    if is_for_good or error.kind == "model":
+    # A model in this process fails the same way again, and who skips a question means it.
+    if is_for_good or error.kind in ("model", "skipped"):
         return Decision(Action.FAILED)
     wait_s = _wait_s(error, history, jitter)
     if status == 429 and history.rate_limited_s < LONGEST_RATE_LIMITED_S:

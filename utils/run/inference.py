@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 
 from utils.contracts import ModelWrapper
 from utils.engine.engine import Engine
@@ -58,6 +59,8 @@ def infer(
         first_look = plan.scorer(model.name, job.dataset)
         job.functions = first_look.functions
         job.first_look = first_look if job.follow_up is None else None  # of single replies
+        if model.one_by_one:
+            job.before_sample = partial(model.announce, job.dataset, len(job.samples))
     for note in model.notes_before():
         print(note)
     # A sample that was never asked needs the model, whatever has changed about the others since.

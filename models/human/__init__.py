@@ -1,0 +1,72 @@
+"""A person as a model: a local page asks, and the answers are stored as any model's replies.
+
+    python evaluate.py --config configs/config_human.json
+
+docs/human.md says how to measure people with it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
+
+from models.base import CallError, Generation, Message
+from models.human.desk import Desk, Place
+from models.human.questions import question_of
+from models.human.server import PageServer
+
+
+class Human:
+    """Asks one person one question at a time, on a page that opens with the first one."""
+
+    one_by_one = True  # one question, one task, one data set after the other
+    answers_version = (
+        "1"  # what people have said stays what they have said, however the page changes
+    )
+
+    def __init__(self) -> None:
+        self._desk = Desk()
+        self._server: PageServer | None = None
+
+    def announce(self, dataset_name: str, sample_count: int, index: int) -> None:
+        """The next question is of this sample of a data set."""
+        self._desk.announce(Place(dataset_name, index, sample_count))
+
+    def generate(self, message: Sequence[Message], *, dataset_name: str) -> Generation:
+        """Return what the person says, with the time from seeing the image to confirming it.
+
+        Raises:
+            CallError: the person skips the question, or it cannot be shown.
+            Abandoned: the run has stopped.
+        """
+        try:
+            question = question_of(message, dataset_name)
+        except (OSError, ValueError) as error:
+            raise CallError("model", str(error)) from error
+        if self._server is None:
+            self._server = PageServer(self._desk)
+            _open(self._server.address)
+        reply, seconds = self._desk.ask(question)
+        return Generation(reply, latency_s=seconds)
+
+    def abandon(self) -> None:
+        """The run has stopped."""
+        self._desk.stop()
+
+    def close(self) -> None:
+        """The run is over, and with it the page."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+
+def _open(address: str) -> None:
+    """Say where the page is, and open it where there is a display."""
+    print(f"\nThe questions are at {address}", file=sys.stderr, flush=True)
+    has_display = sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    )
+    if has_display:
+        webbrowser.open(address)

@@ -1,0 +1,181 @@
+"""Where the run and the page meet: one question at a time, its answer, and the time it took.
+
+The run's thread waits in `ask`; threads of the page's server call everything else.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models.base import Abandoned, CallError
+from models.human.questions import Question
+
+FAREWELL_S = 1.5  # for an open page to hear that the run is over
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which sample of a data set comes."""
+
+    dataset: str
+    index: int
+    count: int
+
+
+class _Clock:
+    """Counts seconds while it runs."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._seconds = 0.0
+        self._since: float | None = None
+        self.has_run = False
+
+    def set_running(self, is_running: bool) -> None:
+        if self._since is not None:
+            self._seconds += self._now() - self._since
+        self._since = self._now() if is_running else None
+        self.has_run = self.has_run or is_running
+
+    def stopped(self) -> float | None:
+        """Stop; return the seconds, None if it never ran."""
+        self.set_running(False)
+        return self._seconds if self.has_run else None
+
+
+class Desk:
+    """One question at a time for a page that may come, go and be loaded again."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._changed = threading.Condition()
+        self._version = 1
+        self._number = 0  # of the question, among all of this object's
+        self._question: Question | None = None
+        self._place: Place | None = None
+        self._clock = _Clock(now)
+        self._outcome: tuple[str | None, float | None] | None = None  # reply (None: skipped), time
+        self._is_over = False
+        self._was_asking = False  # when the run stopped
+        self._heard_version = 0  # of the state that a page got last
+
+    # -- the run ----------------------------------------------------------------------------------
+
+    def announce(self, place: Place) -> None:
+        """The next question is of this sample."""
+        with self._changed:
+            self._place = place
+
+    def ask(self, question: Question) -> tuple[str, float | None]:
+        """Wait for the answer; return it with the seconds that the person has seen the image.
+
+        Raises:
+            CallError: the person skips the question.
+            Abandoned: the run has stopped.
+        """
+        with self._changed:
+            self._number += 1
+            self._question, self._outcome = question, None
+            self._clock = _Clock(self._now)
+            self._tell()
+            while self._outcome is None and not self._is_over:
+                self._changed.wait()
+            self._question = None
+            if self._outcome is None:
+                raise Abandoned
+            self._tell()
+            reply, seconds = self._outcome
+        if reply is None:
+            raise CallError("skipped", "skipped by the person")
+        return reply, seconds
+
+    def stop(self) -> None:
+        """The run has stopped: whoever waits for an answer does so no longer."""
+        with self._changed:
+            if not self._is_over:
+                self._is_over = True
+                self._was_asking = self._question is not None
+                self._tell()
+
+    def say_goodbye(self) -> None:
+        """Stop, and give an open page the time to hear of it."""
+        self.stop()
+        with self._changed:
+            if self._heard_version:
+                self._changed.wait_for(self._is_heard, FAREWELL_S)
+
+    def _is_heard(self) -> bool:
+        return self._heard_version == self._version
+
+    # -- the page ---------------------------------------------------------------------------------
+
+    def state(self, known_version: int, patience_s: float) -> dict[str, Any]:
+        """Return what there is to show, once a page does not know it yet, or after a while."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._version != known_version, patience_s)
+            state: dict[str, Any] = {"version": self._version, "is_over": self._is_over}
+            if self._is_over:
+                state["was_asking"] = self._was_asking
+            if self._place is not None:
+                place = self._place
+                state["place"] = {
+                    "dataset": place.dataset,
+                    "index": place.index,
+                    "count": place.count,
+                }
+            if self._question is not None and not self._is_over:
+                state["question"] = {"number": self._number, **_shown(self._question)}
+            return state
+
+    def hear(self, version: int) -> None:
+        """A page has got the state of this version."""
+        with self._changed:
+            self._heard_version = version
+            self._changed.notify_all()
+
+    def question(self, number: int) -> Question | None:
+        """Return the question of this number if it is still open."""
+        with self._changed:
+            return self._question if self._is_open(number) else None
+
+    def set_clock(self, number: int, is_running: bool) -> None:
+        """The person sees the image of a question, or does not; if that is still open."""
+        with self._changed:
+            if self._is_open(number):
+                self._clock.set_running(is_running)
+
+    def answer(self, number: int, reply: str | None) -> bool:
+        """Take the reply to a question, None to skip it; return whether it was still open."""
+        with self._changed:
+            is_open = self._is_open(number)
+            if is_open:
+                self._outcome = reply, self._clock.stopped()
+                self._changed.notify_all()
+            return is_open
+
+    def _is_open(self, number: int) -> bool:
+        return number == self._number and self._question is not None and self._outcome is None
+
+    def _tell(self) -> None:
+        self._version += 1
+        self._changed.notify_all()
+
+
+def _shown(question: Question) -> Mapping[str, Any]:
+    """Return a question as the page gets it; its images are asked for by their number."""
+    return {
+        "kind": question.kind,
+        "dataset": question.dataset,
+        "text": question.text,
+        "options": [list(option) for option in question.options],
+        "may_be_absent": question.may_be_absent,
+        "system": question.system,
+        "remark": question.remark,
+        "steps": [{"reply": step.reply, "note": step.note} for step in question.steps],
+        "applications": list(question.applications),
+        "pictures": [{"width": image.wh[0], "height": image.wh[1]} for image in question.pictures],
+    }

@@ -1,0 +1,212 @@
+"""The page's server: on this machine only, and only for who knows the address.
+
+Its first path segment is a secret. Every request needs it, names this server as its host (so that
+no other name can be made to lead here) and, where it changes something, comes from the page itself.
+Nothing is served but the page's files, read once, and the images of the present question.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+from models.human.desk import Desk
+from models.human.replies import BadAnswer, reply_of
+
+PAGES = Path(__file__).parent / "pages"
+MEDIA_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+LONGEST_BODY = 100_000  # bytes
+POLL_S = 20.0  # after which the page asks anew whether there is something new
+IDLE_S = 60.0  # of a connection
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class PageServer:
+    """Serves the page of one desk in threads of its own, until it is closed."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._server = _Server(desk)
+        serve = partial(self._server.serve_forever, poll_interval=0.1)
+        self._thread = threading.Thread(target=serve, daemon=True)
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        """Where the page is, with the secret that opens it."""
+        return f"http://{self._server.hosts[0]}/{self._server.token}/"
+
+    def close(self) -> None:
+        """Tell an open page that the run is over, and serve no longer."""
+        self._desk.say_goodbye()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.desk = desk
+        self.token = secrets.token_urlsafe(24)
+        self.hosts = tuple(f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost"))
+        self.files = {
+            path.name: (MEDIA_TYPES[path.suffix], path.read_bytes())
+            for path in PAGES.iterdir()
+            if path.suffix in MEDIA_TYPES
+        }
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A page that went away in the middle of a reply is nobody's fault."""
+
+
+class _Refused(Exception):
+    """The status of a request that gets nothing."""
+
+    def __init__(self, status: HTTPStatus, text: str = "") -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    server_version = "human"
+    sys_version = ""
+    protocol_version = "HTTP/1.1"
+    timeout: ClassVar[float] = IDLE_S
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the address would stand in every line."""
+
+    def do_GET(self) -> None:
+        """Serve the page, its files, images and state."""
+        try:
+            name, query = self._path()
+            if name == "state":
+                self._send_state(query)
+            elif name.startswith("image/"):
+                self._send_image(name.removeprefix("image/"))
+            elif (name or "index.html") in self.server.files:
+                self._send(HTTPStatus.OK, *self.server.files[name or "index.html"])
+            else:
+                raise _Refused(HTTPStatus.NOT_FOUND)
+        except _Refused as refused:
+            self._send_text(refused)
+
+    def do_POST(self) -> None:
+        """Take what the person does."""
+        try:
+            name, _ = self._path()
+            if self.headers.get("Origin") not in [f"http://{host}" for host in self.server.hosts]:
+                raise _Refused(HTTPStatus.FORBIDDEN)
+            body = self._body()
+            number = body.get("number")
+            if type(number) is not int:
+                raise _Refused(HTTPStatus.BAD_REQUEST, "expected the number of the question")
+            is_open = True
+            if name == "clock":
+                self.server.desk.set_clock(number, body.get("is_running") is True)
+            elif name == "skip":
+                is_open = self.server.desk.answer(number, None)
+            elif name == "answer":
+                is_open = self._take_answer(number, body)
+            else:
+                raise _Refused(HTTPStatus.NOT_FOUND)
+            if not is_open:
+                raise _Refused(HTTPStatus.CONFLICT, "this question is not open any more")
+            self._send(HTTPStatus.OK, "application/json", b"{}")
+        except _Refused as refused:
+            self.close_connection = True  # the body may be unread
+            self._send_text(refused)
+
+    def _path(self) -> tuple[str, str]:
+        """Return what is asked for below the secret, and the query."""
+        if self.headers.get("Host") not in self.server.hosts:
+            raise _Refused(HTTPStatus.FORBIDDEN)
+        path, _, query = self.path.partition("?")
+        token, slash, name = path.removeprefix("/").partition("/")
+        is_known = secrets.compare_digest(token.encode(), self.server.token.encode())
+        if not is_known or not slash or not path.startswith("/"):
+            raise _Refused(HTTPStatus.NOT_FOUND)
+        return name, query
+
+    def _body(self) -> Mapping[str, Any]:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > LONGEST_BODY:
+            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        try:
+            body = json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            raise _Refused(HTTPStatus.BAD_REQUEST, "expected an object")
+        return body
+
+    def _take_answer(self, number: int, body: Mapping[str, Any]) -> bool:
+        question = self.server.desk.question(number)
+        if question is None:
+            return False
+        try:
+            return self.server.desk.answer(number, reply_of(question, body))
+        except BadAnswer as error:
+            raise _Refused(HTTPStatus.BAD_REQUEST, str(error)) from None
+
+    def _send_state(self, query: str) -> None:
+        known = query.removeprefix("known=")
+        state = self.server.desk.state(int(known) if known.isdecimal() else 0, POLL_S)
+        self._send(HTTPStatus.OK, "application/json", json.dumps(state).encode("ascii"))
+        self.server.desk.hear(state["version"])
+
+    def _send_image(self, name: str) -> None:
+        """Serve an image of the present question: its number, and which of its images."""
+        number, _, index = name.partition("/")
+        question = None
+        if number.isdecimal() and index.isdecimal():
+            question = self.server.desk.question(int(number))
+        if question is None or int(index) >= len(question.pictures):
+            raise _Refused(HTTPStatus.NOT_FOUND)
+        picture = question.pictures[int(index)]
+        try:
+            content = picture.path.read_bytes()
+        except OSError:
+            raise _Refused(HTTPStatus.NOT_FOUND) from None
+        self._send(HTTPStatus.OK, picture.media_type, content)
+
+    def _send_text(self, refused: _Refused) -> None:
+        text = str(refused) or refused.status.phrase
+        self._send(refused.status, "text/plain; charset=utf-8", text.encode())
+
+    def _send(self, status: HTTPStatus, media_type: str, content: bytes) -> None:
+        with suppress(OSError):  # the page has gone
+            self.send_response(status)
+            for name, value in {**HEADERS, "Content-Type": media_type}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
