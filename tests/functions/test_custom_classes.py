@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.support.stage import L1, NOBODY, Stage
+from tests.support.stage import L1, L2, NOBODY, Stage
 
 CLASS = """
 from models.base import CallError, Generation
@@ -65,3 +65,43 @@ def test_a_class_that_returns_neither_text_nor_generation_is_told_so(tmp_path):
     ran = stage.run()
     assert ran.code == 1
     assert "generate returned int; expected str or Generation" in ran.output
+
+
+ONE_BY_ONE = """
+events = []
+
+class Model:
+    one_by_one = True
+
+    def announce(self, dataset, sample_count, index):
+        events.append(f"{dataset} {index + 1} of {sample_count}")
+
+    def generate(self, message, *, dataset_name):
+        events.append("asked")
+        return "B"
+
+    def close(self):
+        print(" | ".join(events))
+"""
+
+
+def test_a_class_that_wants_one_sample_after_the_other_is_told_of_each(tmp_path):
+    stage = stage_of(tmp_path)
+    stage.module(ONE_BY_ONE)
+    stage.data = {name: {"mode": "all"} for name in (L1, L2)}
+    first = [f"{L1} {number} of 3 | asked" for number in (1, 2, 3)]
+    second = [f"{L2} {number} of 2 | asked" for number in (1, 2)]
+    ran = stage.run("--api-nproc", "4")
+    assert " | ".join([*first, *second]) in ran.output
+    again = stage.run("--data", "L1", "--set", "data.GUIContentUnderstanding.mode=easy", "--fresh")
+    assert f"{L1} 1 of 1 | asked" in again.output
+
+
+def test_the_code_of_a_class_with_a_version_of_its_answers_does_not_count(tmp_path):
+    stage = stage_of(tmp_path)
+    answers = "    def generate(self, message, *, dataset_name): return '{}'\n"
+    versioned = "class Model:\n    answers_version = '{}'\n" + answers
+    for version, reply, queried in (("1", "B", 3), ("1", "C", 0), ("2", "C", 3), ("1", "A", 0)):
+        stage.module(versioned.format(version, reply))
+        ran = stage.run()
+        assert f"queried {queried}" in ran.output and f"reused {3 - queried}" in ran.output

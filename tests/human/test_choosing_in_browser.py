@@ -60,7 +60,7 @@ def test_a_click_is_exact_to_one_pixel_of_the_file(ask, stage):
     for density in (1, 1.5, 3):
         page = running.open_page(device_scale_factor=density)
         page.wait_for("1 of 1")
-        for keys in (["1"], ["+"] * 6, ["+"] * 6, ["-"] * 30):
+        for keys in (["1"], ["+"] * 6, ["+"] * 6, ["0", *["-"] * 4]):
             page.press(*keys)
             zoom = page.run("document.getElementById('sheet').getBoundingClientRect().width / 640")
             for x, y in ((0, 0), (1, 1), (639, 0), (333, 222), (639, 359)):
