@@ -36,6 +36,7 @@ KWARGS_READ = (  # keys of a model entry's free `kwargs` block that the program 
     "img_size",
     "img_detail",
     "image_format",
+    "jpeg_quality",
     "wire_format",
     "min_pixels",
     "max_pixels",

@@ -110,7 +110,7 @@ RECIPE = Recipe(
         ],
         "tool_choice": {"type": "function", "function": {"name": POINT_AT["name"]}},
     },
-    kwargs={"image_format": "jpeg"},
+    kwargs={"image_format": "jpeg", "jpeg_quality": 75},
     figures=(
         *MMBENCH_GUI_PAPER.of("Claude-3.7", {L2: 4.66}),
         *UI_VISION_README.of("Claude-3.7-Sonnet", {UI_VISION: 8.27}),

@@ -495,6 +495,7 @@ def test_a_near_miss_of_a_key_of_ours_is_an_error_and_keys_of_the_users_own_are_
         ("img_size", [-1, 0, 1000], [-2, "large", 1.5, True, None]),
         ("img_detail", ["auto", "low", "high"], ["medium", "", None, 1, ["low"]]),
         ("image_format", ["original", "png", "jpeg"], ["jpg", "PNG", 1]),
+        ("jpeg_quality", [1, 75, 100], [0, 101, "75", 75.5, True]),
         ("wire_format", ["documented", "reference"], ["referense", True]),
         *[(key, [1, 3136], [0, -5, "3136", 1e6, True]) for key in ("min_pixels", "max_pixels")],
         *[(key, [0.5, 600], [0, -1, "600", True]) for key in ("timeout_s", "serve_timeout_s")],

@@ -93,6 +93,27 @@ def test_resize_and_img_size_do_not_go_together(staged):
     assert 'model."m".kwargs.img_size: does not go with resize' in result.output
 
 
+@pytest.mark.parametrize(
+    ("kwargs", "expected"),
+    [
+        ({"image_format": "jpeg"}, 95),
+        ({"image_format": "jpeg", "jpeg_quality": 75}, 75),
+        ({"image_format": "jpeg", "jpeg_quality": 75, "resize": {"size": [64, 48]}}, 75),
+    ],
+)
+def test_a_jpeg_goes_out_in_the_quality_that_is_set(staged, kwargs, expected):
+    stage = staged()
+    result = stage.evaluate({"m": {**API, "kwargs": kwargs}}, data=POINTS)
+    assert result.code == 0, result.output
+    [url] = result.requests[0].pictures
+    head, _, data = url.partition(";base64,")
+    assert head == "data:image/jpeg"
+    sent = Image.open(io.BytesIO(base64.b64decode(data)))
+    same_quality = io.BytesIO()
+    Image.new("RGB", sent.size).save(same_quality, format="JPEG", quality=expected)
+    assert sent.quantization == Image.open(same_quality).quantization
+
+
 def test_an_endpoint_gets_the_resized_image_and_the_log_says_so(staged):
     stage = staged(pictures=[("os_web", (100, 60))])
     entry = {**API, "kwargs": {"resize": {"factor": 28, "min_pixels": 28 * 28}}}

@@ -78,6 +78,7 @@ class Kwargs(BaseModel):
     img_size: int = Field(-1, ge=-1, description=_SIDE)
     img_detail: Literal["auto", "low", "high"] = "auto"
     image_format: Literal["original", "png", "jpeg"] = "original"
+    jpeg_quality: int = Field(95, ge=1, le=100, description="a whole number from 1 to 100")
     wire_format: Literal["documented", "reference"] = "documented"
     min_pixels: Pixels = 1
     max_pixels: Pixels = 1

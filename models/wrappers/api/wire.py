@@ -31,7 +31,7 @@ from utils.images import (
 )
 from utils.resizing import Step, resized, resized_wh, steps_of
 
-JPEG_QUALITY = 95  # of `image_format: "jpeg"`: artefacts stay below what a downscale adds
+JPEG_QUALITY = 95  # unless `jpeg_quality` says otherwise: artefacts stay below a downscale's
 JPEG_QUALITY_REFERENCE = 75
 CACHED_BYTES = 256 * 1024 * 1024
 
@@ -48,10 +48,11 @@ class ImageStyle:
     image_format: str = "original"  # or "png", "jpeg"
     img_detail: str | None = None  # the API's `detail`; None to leave it out
     resize: tuple[Step, ...] = ()  # before they are sent
+    jpeg_quality: int = JPEG_QUALITY
 
     @classmethod
     def from_kwargs(cls, kwargs: Mapping[str, Any]) -> ImageStyle:
-        """Read the four keys, with their defaults."""
+        """Read the keys that are about images, with their defaults."""
         is_reference = kwargs.get("wire_format") == "reference"
         default_detail = "low" if is_reference else None
         return cls(
@@ -60,6 +61,7 @@ class ImageStyle:
             kwargs.get("image_format", "original"),
             kwargs.get("img_detail") or default_detail,
             steps_of(kwargs),
+            kwargs.get("jpeg_quality", JPEG_QUALITY),
         )
 
     def as_settings(self) -> dict[str, Any]:
@@ -67,6 +69,8 @@ class ImageStyle:
         settings = asdict(self)
         if not self.resize:
             del settings["resize"]
+        if self.jpeg_quality == JPEG_QUALITY:
+            del settings["jpeg_quality"]
         return settings
 
 
@@ -113,6 +117,8 @@ class ImageSlot:
         encoder = f"{target} fit {fit} reference {style.is_reference};Pillow {PIL.__version__}"
         if is_resized:
             encoder += f";resized {style.resize}"
+        if target == "JPEG" and style.jpeg_quality != JPEG_QUALITY:
+            encoder += f";quality {style.jpeg_quality}"
         return cls(path, style, target, mime, source, f"data:{mime};{source};{encoder}")
 
     def encoded(self) -> tuple[bytes, WH]:
@@ -144,7 +150,8 @@ def _encoded(path: Path, target: str | None, style: ImageStyle) -> tuple[bytes, 
         if target == "JPEG" and not style.is_reference and image.mode not in ("RGB", "L"):
             image = on_white(image)
         if target == "JPEG":
-            options["quality"] = JPEG_QUALITY_REFERENCE if style.is_reference else JPEG_QUALITY
+            quality = JPEG_QUALITY_REFERENCE if style.is_reference else style.jpeg_quality
+            options["quality"] = quality
         data = encode(image, target, **options)
     return pybase64.b64encode(data), image.size
 
