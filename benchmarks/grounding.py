@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
@@ -69,6 +70,9 @@ USER_PROMPT = (
 REFUSAL_PROMPT = (
     "\nIf there is no such element on the screenshot, output (-1,-1) in place of a coordinate."
 )
+
+
+MOST_NAMED = 5  # rows that stand there twice
 
 
 class PointBenchmark(Benchmark):
@@ -149,6 +153,7 @@ class GroundingBenchmark(PointBenchmark):
             option: known_values[0] for option, known_values in self.options.items()
         }
         self._declining: list[str] = []
+        self._mode = "all"
 
     @classmethod
     def make(cls, name: str, settings: Mapping[str, Any]) -> GroundingBenchmark:
@@ -159,6 +164,7 @@ class GroundingBenchmark(PointBenchmark):
         """Take the benchmark's own keys and `declined`, words that say "not there"."""
         chosen = {option: settings.get(option) for option in self.options}
         self.settings = {**self.settings, **{key: value for key, value in chosen.items() if value}}
+        self._mode = settings.get("mode") or "all"
         self._declining = [word.casefold() for word in settings.get("declined") or ()]
 
     # -- rows ----
@@ -252,15 +258,27 @@ class GroundingBenchmark(PointBenchmark):
     def row_notes(
         self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str
     ) -> list[str]:
-        """Say where rows are missing or stand twice, beside the published number."""
+        """Say where rows are missing or stand twice, beside the published numbers."""
+        counts = Counter(str(sample.line.get(self.mode_column)) for sample in samples)
+        notes = []
         expected = self.expected_rows.get(mode)
         row_count = len(samples) + len(bad)
-        notes = []
         if expected is not None and row_count != expected:
-            notes.append(f"{row_count} rows; the published files have {expected}")
-        repeated = [sample for sample in samples if "-" in sample.key]
+            note = f"{row_count:,} rows; the published files have {expected:,}"
+            parts = [
+                f"{part} {counts[part]:,} of {self.expected_rows[part]:,}"
+                for part in self.modes[1:]
+                if mode == "all"
+                and not bad
+                and counts[part] != self.expected_rows.get(part, counts[part])
+            ]
+            notes.append(f"{note} ({', '.join(parts)})" if parts else note)
+        repeated = [self.place_of(sample.line, mode) for sample in samples if "-" in sample.key]
         if repeated:
-            notes.append(f"{len(repeated)} rows stand there twice; each counts")
+            places = [*repeated[:MOST_NAMED], "..."][: len(repeated)]
+            rows = "1 row repeats" if len(repeated) == 1 else f"{len(repeated)} rows repeat"
+            same = "image and instruction of an earlier one, and each counts"
+            notes.append(f"{rows} {same}: {', '.join(places)}")
         return notes
 
     def identity_of(self, row: Line) -> list[Any]:
@@ -371,9 +389,9 @@ class GroundingBenchmark(PointBenchmark):
 
     # -- figures ----
 
-    def summarise(self, counted: Iterable[GroundingResult], settings: Mapping[str, str]) -> Scores:
+    def summarise(self, results: Iterable[GroundingResult], settings: Mapping[str, str]) -> Scores:
         """The official figure, averages by name, counts, and a block for each group."""
-        return grounding_scores(list(counted), self.layout)
+        return grounding_scores(list(results), self.layout, self.expected_rows.get(self._mode))
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
         """Figures with intervals, whether points are read in the right frame, where misses are.

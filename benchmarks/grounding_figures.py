@@ -72,8 +72,13 @@ class Layout:
 # -- score file -----------------------------------------------------------------------------------
 
 
-def grounding_scores(results: Sequence[GroundingResult], layout: Layout) -> Scores:
+def grounding_scores(
+    results: Sequence[GroundingResult], layout: Layout, published_rows: int | None = None
+) -> Scores:
     """Return the score object: accuracies in percent, None where there is nothing to count.
+
+    Args:
+        published_rows: how many the authors' files have of what was evaluated; None: not known.
 
     Returns:
         `{accuracy, headline, averages, counts, overall, <grouping>: {label: block}}`, a block being
@@ -98,6 +103,7 @@ def grounding_scores(results: Sequence[GroundingResult], layout: Layout) -> Scor
         "headline": layout.headline_name,
         "averages": averages,
         "counts": {
+            "expected": published_rows,
             "samples": len(results),
             "answered": sum(result.verdict is not None for result in results),
             "declined": sum(result.is_declined for result in results),
@@ -173,18 +179,23 @@ def table_sections(columns: SampleColumns, title: str, layout: Layout) -> Sectio
         cells = [figures.one(row_mask & mask) for mask in column_masks.values()]
         rows.append({"name": name, "cells": [*cells, figures.one(row_mask)]})
     rows.append(_last_row(figures, layout, list(row_masks.values()), column_masks))
+    parts = [everything]
+    if layout.headline == "rows":
+        parts = [*row_masks.values()]
+    elif layout.headline == "cells":
+        parts = [row & column for row in row_masks.values() for column in column_masks.values()]
     averages = {"micro over all rows": figures.one(everything)}
     averages[layout.headline_name] = rows[-1]["cells"][-1]
     for grouping in layout.averages:
-        parts = list(figures.masks[grouping].values())
-        averages[f"macro by {grouping}"] = figures.mean(parts)
+        groups = list(figures.masks[grouping].values())
+        averages[f"macro by {grouping}"] = figures.mean(groups)
     absent = _absent(columns)
     if absent.any():
         averages["without refusals"] = figures.one(everything & ~absent)
     return {
         "chance": {
             "meaning": "a random click: the mean area of the targets",
-            "average": figures.chance(areas(columns["box_frac"]), [everything]),
+            rows[-1]["name"]: figures.chance(areas(columns["box_frac"]), parts),
         },
         "table": {
             "title": title,

@@ -78,7 +78,7 @@ class OSWorldG(GroundingBenchmark):
         kinds=(),
         split="box_type",
     )
-    expected_rows: ClassVar = {"all": 564}
+    expected_rows: ClassVar = {"all": 564, "bbox": 470, "polygon": 40, REFUSAL: 54}
 
     def files(self) -> Sequence[Path]:
         """The rows, and their categories where they are there."""

@@ -13,36 +13,53 @@ import evaluate
 from tests.support.browser import DESKTOP, PHONE
 from utils import PROJECT
 from utils.errors import DONE
+from utils.targets import Target
 
 TABLES = ("ScreenSpot", "ScreenSpotV2", "ScreenSpotPro", "OSWorldG", "UIVision")
-REPLIES = ("({x}, {y})", "({x}, {y})", "(5, 5)", "(-1, -1)", "I see nothing of the kind")
+REPLIES = ("{centre}", "{centre}", "(5, 5)", "(-1, -1)", "I see nothing of the kind")
 
 
 class Sketchy:
     """A model whose replies hit, miss, decline and cannot be read, by turns."""
 
     def __init__(self, first: int) -> None:
-        self._first = first
+        self._number = first
 
     def generate(self, message, *, dataset_name):
-        text = [part["value"] for part in message if part["type"] == "text"][-1]
-        number = self._first + sum(map(ord, text))
-        return REPLIES[number % len(REPLIES)].format(x=number % 900, y=number % 500)
+        reply = REPLIES[self._number % len(REPLIES)]
+        self._number += 1
+        return reply.format(centre=message[-1]["value"])
+
+
+def centre_alone(line, dataset):
+    """A prompt that gives the answer away."""
+    bounds = Target.from_json(line["target"]).bounds
+    centre = (-1, -1)
+    if bounds is not None:
+        x1, y1, x2, y2 = bounds
+        centre = ((x1 + x2) / 2, (y1 + y2) / 2)
+    return [
+        {"role": "user", "type": "image", "value": line["image_path"]},
+        {"role": "user", "type": "text", "value": str(centre)},
+    ]
 
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
-    entry = {"imp_type": "custom", "model_path": f"{__name__}.Sketchy"}
+    data = {name: {} for name in TABLES}
+    data["OSWorldG refined"] = {"benchmark": "OSWorldG", "instructions": "refined"}
+    entry = {
+        "imp_type": "custom",
+        "model_path": f"{__name__}.Sketchy",
+        "custom_prompt": dict.fromkeys(data, f"{__name__}.centre_alone"),
+    }
     config = {
         "model": {
             name: {**entry, "kwargs": {"first": first}}
             for first, name in enumerate(("first", "second"))
         },
-        "data": {
-            **{name: {} for name in TABLES},
-            "OSWorldG refined": {"benchmark": "OSWorldG", "instructions": "refined"},
-        },
+        "data": data,
     }
     path = folder / "config.json"
     path.write_text(json.dumps(config))

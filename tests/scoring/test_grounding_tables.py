@@ -9,10 +9,12 @@ from benchmarks import BENCHMARK, build_data_set, load_samples
 from tests.support import grounding_replay
 from tests.support.grounding_replay import PARSE_PLAIN, Replay, replays, run
 from utils import PROJECT
+from utils.analysis.columns import SampleColumns
 from utils.config.read import read_config
 from utils.contracts import Sizes, Verdict
 from utils.errors import UserError
 from utils.scoring.sheets import to_json
+from utils.targets import Target
 
 SAMPLE_DATA = PROJECT / "sample_data"
 OFFICIAL = PROJECT.parent / "shared" / "grounding" / "official"
@@ -81,12 +83,42 @@ def test_screenspot_boxes_are_corner_width_height(tmp_path, monkeypatch):
     assert platforms == ["mobile", "desktop", "web"]  # by file, whatever data_source says
 
 
-def test_ui_vision_swaps_corners_and_screenspot_pro_does_not(monkeypatch):
-    boxes = {
-        name: [sample.line["target"]["boxes"][0] for sample in loaded(name, monkeypatch).samples]
-        for name in ("UIVision", "ScreenSpotPro")
-    }
-    assert all(x1 <= x2 and y1 <= y2 for x1, y1, x2, y2 in boxes["UIVision"])
+def test_ui_vision_swaps_corners_and_screenspot_pro_does_not(tmp_path, monkeypatch):
+    inverted = [50, 40, 10, 20]
+    pro_row = {"img_filename": "a.png", "bbox": inverted, "instruction": "i", "ui_type": "icon"}
+    pro_row |= {"group": "Dev", "application": "a", "platform": "linux", "img_size": WH}
+    vision_row = {"image_path": "a.png", "bbox": inverted, "prompt_to_evaluate": "i"}
+    vision_row |= {"element_type": "icon", "platform": "GIMP", "image_size": WH}
+    write(tmp_path, "ScreenSpot-Pro", "annotations/a_linux.json", [pro_row])
+    for split in ("basic", "functional", "spatial"):
+        name = f"annotations/element_grounding/element_grounding_{split}.json"
+        write(tmp_path, "ui-vision", name, [vision_row])
+    blank(tmp_path, "ScreenSpot-Pro/images/a.png")
+    blank(tmp_path, "ui-vision/images/a.png")
+    verdicts = {}
+    for name in ("UIVision", "ScreenSpotPro"):
+        data = loaded(name, monkeypatch, tmp_path)
+        verdicts[name] = judged(data.benchmark, data.samples[0].line, (30, 30)).verdict
+    assert verdicts == {"UIVision": Verdict.HIT, "ScreenSpotPro": Verdict.MISS}
+
+
+def test_rows_that_stick_out_of_the_image_and_empty_boxes_are_asked(tmp_path, monkeypatch):
+    row = {"image_path": "a.png", "image_size": WH, "box_type": "bbox", "GUI_types": ["Icon"]}
+    boxes = ([-3, -1, 20, 10], [990, 490, 50, 50], [10, 10, 0, 0])
+    rows = [
+        {**row, "instruction": str(number), "box_coordinates": box}
+        for number, box in enumerate(boxes)
+    ]
+    write(tmp_path, "OSWorld-G", "OSWorld-G.json", rows)
+    blank(tmp_path, "OSWorld-G/images/a.png")
+    data = loaded("OSWorldG", monkeypatch, tmp_path)
+    assert data.bad == []
+    points = [(0, 0), (1005, 505), (10, 10)]
+    verdicts = [
+        judged(data.benchmark, sample.line, point).verdict
+        for sample, point in zip(data.samples, points, strict=True)
+    ]
+    assert verdicts == [Verdict.HIT] * 3
 
 
 def test_osworld_boxes_are_corner_width_height_and_its_refusals_are_asked(tmp_path, monkeypatch):
@@ -146,6 +178,7 @@ def test_a_failed_request_is_neither_unparsed_nor_declined(monkeypatch):
     assert judgement.verdict is None
     scores = benchmark.summarise([judgement.counted], {})
     assert scores["counts"] == {
+        "expected": 564,
         "samples": 1,
         "answered": 0,
         "declined": 0,
@@ -222,6 +255,57 @@ def test_the_figure_of_screenspot_is_the_mean_of_cells_and_that_of_v2_the_micro_
     assert figures["ScreenSpotV2"] == pytest.approx(40)
 
 
+def test_a_row_of_osworld_counts_in_each_of_its_categories(monkeypatch):
+    benchmark = loaded("OSWorldG", monkeypatch).benchmark
+    box = {"boxes": [[0, 0, 10, 10]]}
+    categories = ["text_matching", "layout_understanding"]
+    line = line_of(benchmark, target=box, category=categories, box_type="bbox")
+    other = line_of(benchmark, target=box, category=categories[:1], box_type="bbox")
+    results = [judged(benchmark, line, (5, 5)).counted, judged(benchmark, other, (99, 99)).counted]
+    scores = benchmark.summarise(results, {})
+    counts = {
+        name: (block["num_correct"], block["num_total"])
+        for name, block in scores["category"].items()
+    }
+    assert counts == {"text_matching": (1, 2), "layout_understanding": (1, 1)}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_table_with_intervals_has_the_figures_of_the_score_file(name, monkeypatch):
+    data = loaded(name, monkeypatch)
+    columns = SampleColumns()
+    results = []
+    for number, sample in enumerate(data.samples):
+        bounds = Target.from_json(sample.line["target"]).bounds
+        is_right = number % 3 == 0 or number % 7 == 0
+        point = (-1, -1) if bounds is None else bounds[:2]
+        judgement = data.benchmark.judge_parsed(
+            sample.line,
+            Sizes(file_wh=sample.file_wh),
+            data.benchmark.accept(point if is_right else (3, 3)),
+            "?",
+        )
+        results.append(judgement.counted)
+        facts = {
+            "image": sample.line["image_path"],
+            "platform": sample.line["platform"],
+            "verdict": judgement.verdict,
+            "prediction": str(point),
+            "file_wh": sample.file_wh,
+        }
+        columns.add({**judgement.facts, **facts})
+    scores = data.benchmark.summarise(results, {})
+    sections = data.benchmark.sections(columns, {})
+    averages = {name: cell["value"] for name, cell in sections["averages"].items()}
+    assert averages == pytest.approx(scores["averages"], abs=1e-5)
+    table = sections["table"]
+    assert table["rows"][-1]["cells"][-1]["value"] == pytest.approx(scores["accuracy"], abs=1e-5)
+    for column, cell in zip(table["columns"], table["rows"][-1]["cells"], strict=True):
+        if name in ("ScreenSpotPro", "OSWorldG", "ScreenSpotV2") and column != "Overall":
+            block = scores[data.benchmark.layout.columns][column]
+            assert cell["value"] == pytest.approx(block["accuracy"], abs=1e-5)
+
+
 def test_the_figure_of_ui_vision_is_the_mean_of_its_splits(monkeypatch):
     benchmark = loaded("UIVision", monkeypatch).benchmark
     cells = {("basic",): (3, 1), ("functional",): (1, 1), ("spatial",): (0, 10)}
@@ -239,8 +323,10 @@ def test_rows_that_stand_there_twice_count_twice_and_are_named(tmp_path, monkeyp
     data = data_set("OSWorldG")
     notes, _ = load_samples(data)
     assert len(data.samples) == 2
-    assert any("twice" in note for note in notes)
-    assert any("the published files have 564" in note for note in notes)
+    assert any(note.startswith("1 row repeats image and instruction") for note in notes)
+    assert any(note.endswith("row 1 (a)") for note in notes)
+    parts = "(bbox 2 of 470, polygon 0 of 40, refusal 0 of 54)"
+    assert f"2 rows; the published files have 564 {parts}" in notes
     assert any("approximation" in note for note in notes)
 
 

@@ -208,6 +208,12 @@ class Tally:
             if self.outcomes[name]
         ]
 
+    def declined(self) -> Json | None:
+        """Return how many replies say that an element is not there; None: not one."""
+        count = self.counts[DECLINED]
+        link = {"dataset": self.dataset, "check": DECLINED}
+        return {"count": count, "link": link} if count else None
+
     def link(self, outcome: str) -> Json:
         """Return the filter of the samples with an outcome."""
         link = {"dataset": self.dataset}
@@ -298,9 +304,10 @@ def scores_of(
         "figures": figures,
         "no_score": _no_score(tally, level, no_score) if no_score else None,
         "chance": (analysis.get("chance") or {}).get("meaning"),
-        "terms": EPISODE_TERMS if unit == "task" else "",
+        "terms": _terms(analysis, unit),
         "published": _published(dataset, figures, is_comparable=is_comparable),
         "outcomes": tally.outcome_list(),
+        "declined": tally.declined(),
         "table": _table(dataset, analysis["table"], unit) if figures else None,
         "circular": circular_table,
         "judge": judge_table,
@@ -340,11 +347,29 @@ def _groups(tally: Tally, analysis: Mapping[str, Any]) -> list[Json]:
 
 
 def _averages(analysis: Mapping[str, Any]) -> list[Json]:
+    """Return the averages that do not stand large: all of a grounding table, micro and macro."""
+    headline = analysis["table"].get("headline")
     return [
         _cell(cell, None, name=_heading(name))
         for name, cell in (analysis.get("averages") or {}).items()
-        if cell and ("micro" in name or "macro" in name)
+        if cell and name != headline and (headline or "micro" in name or "macro" in name)
     ]
+
+
+def _terms(analysis: Mapping[str, Any], unit: str) -> str:
+    """Return what a reader has to know about the figures that stand large."""
+    if unit == "task":
+        return EPISODE_TERMS
+    headline = (analysis.get("table") or {}).get("headline")
+    if headline is None:
+        return ""
+    others = [
+        f"{name} {format_percent(cell['value'])} %"
+        for name, cell in (analysis.get("averages") or {}).items()
+        if cell and name != headline
+    ]
+    text = f"official figure: {headline}"
+    return f"{text} · beside it: {', '.join(others)}" if others else text
 
 
 def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) -> Json:
@@ -458,4 +483,4 @@ def _group_link(tally: Tally, group: str, label: str) -> Json | None:
 
 
 def _heading(name: str) -> str:
-    return PLATFORM_LABELS.get(name, name[:1].upper() + name[1:])
+    return PLATFORM_LABELS.get(name, name[:1].upper() + name[1:].replace("_", " "))

@@ -27,6 +27,7 @@ Report.items = (() => {
     const right = store.columns.answer[row];
     if (right !== null) return items.letters(items.isAnswered(row) ? store.columns.chosen[row] : null, right);
     if (store.isReplaced(row)) return el("span", { class: "quiet" }, "image replaced since");
+    if (store.columns.declined[row]) return el("span", {}, "says it is not there");
     const found = store.distance(row, store.picture(row)?.wh);
     if (!found) return null;
     return el(

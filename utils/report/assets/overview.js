@@ -199,6 +199,13 @@ Report.overview = (() => {
             ),
           ),
         ),
+        data.declined
+          ? el(
+              "li",
+              { title: "replies that say that there is no such element: hits where that is so, else misses" },
+              link(data.declined.link, `${whole(data.declined.count)} declined`),
+            )
+          : null,
       ),
     );
   }
@@ -553,7 +560,7 @@ Report.overview = (() => {
     return el(
       "details",
       { class: "averages" },
-      el("summary", {}, "Other averages: micro and macro"),
+      el("summary", {}, "Other averages"),
       el(
         "table",
         { class: "plain" },
