@@ -55,7 +55,11 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
         "groups": {
             "platform": rates(groups["platform"]),
             "split": rates(groups["category"]),
-            "tier": rates(groups["tier"]),
+            # No field of a sample's filter names these.
+            "tier": {
+                name: {**figures.cell(successes, indices), "at": figures.spans(indices)}
+                for name, indices in groups["tier"].items()
+            },
             "app": rates(groups["app"]),
         },
         "episodes": {
@@ -94,6 +98,7 @@ class EpisodeFigures:
         from utils.analysis.intervals import numbered
 
         self.results = episode_results(columns)
+        self._columns = columns
         self._tasks = numbered([str(task) for task in columns["task"]])
 
     def cell(
@@ -103,6 +108,11 @@ class EpisodeFigures:
         chosen = [(results or self.results)[index] for index in indices]
         numbers = values(chosen)
         return {**share(numbers, self._tasks[indices]), "value": 100 * sum(numbers) / len(numbers)}
+
+    def spans(self, indices: Sequence[int]) -> str:
+        """Return which samples some episodes are, as pages read it."""
+        chosen = set(indices)
+        return self._columns.spans([index in chosen for index in range(len(self.results))])
 
     def row(
         self,
@@ -122,8 +132,9 @@ class EpisodeFigures:
             only: the indices of the episodes that the row is of; None: all.
         """
         cells: list[Row | None] = []
+        wanted = set(range(len(self.results)) if only is None else only)
         for indices in columns.values():
-            kept = [index for index in indices if only is None or index in only]
+            kept = [index for index in indices if index in wanted]
             cells.append(self.cell(values, kept, results) if kept else None)
         return {"name": name, "cells": cells}
 

@@ -237,6 +237,10 @@ def test_the_table_has_rows_for_kinds_of_tasks_and_the_area_that_no_order_moves(
     }
     assert area == pytest.approx(score_episodes(FIVE, [15])["Max step 15"]["EQA in any order"])
     assert list(official_figures(sections)) == ["SR 15", "EQA* 15"]
+    assert {name: cell["at"] for name, cell in sections["groups"]["tier"].items()} == {
+        "basic": "0 3-4",
+        "long": "1-2",
+    }
     [in_order] = sections["efficiency"]["rows"]
     assert in_order["EQA"] == pytest.approx(score_episodes(FIVE, [15])["Max step 15"]["EQA"])
     per_episode, per_success = sections["cost"]["rows"]

@@ -528,7 +528,7 @@ def test_two_models_are_compared_episode_by_episode(bench):
     assert ran.code == 0, ran.output
     table = ran.output.rpartition("\n\n")[2]
     assert re.search(r"SR 50", ran.output) and table
-    assert "GUITaskAutomation · SR and EQA in %, 95 % interval below" in ran.output
+    assert "GUITaskAutomation · SR and EQA* in %, 95 % interval below" in ran.output
     comparison = compare(read_runs([stage.folder(model="m"), stage.folder(model="n")]))
     flips = {row["text"]: row for row in csv.DictReader(io.StringIO(flips_csv(comparison)))}
     two = flips["Click the red box, then the green box."]

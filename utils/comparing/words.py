@@ -253,7 +253,7 @@ def _board(board: Board) -> Iterator[str]:
 def measure_of(board: Board) -> str:
     """Return what the scores of a board are."""
     is_acting = any(name.startswith("SR ") for name in board.columns)
-    return "SR and EQA" if is_acting else "accuracy"
+    return "SR and EQA*" if is_acting else "accuracy"
 
 
 def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:

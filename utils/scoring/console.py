@@ -204,12 +204,12 @@ def render_costs(section: Mapping[str, Any]) -> str:
     lines = []
     for row in section["rows"]:
         parts = [
-            f"{_short(value)} {name}"
+            f"{name} {_short(value)}"
             for name, value in row.items()
             if name != "name" and value is not None
         ]
         if parts:
-            lines.append(f"{row['name']}: {', '.join(parts)}")
+            lines.append(f"cost {row['name']}: {', '.join(parts)}")
     return "\n".join(lines)
 
 
