@@ -70,14 +70,19 @@ def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
     return from_pixels(point_px, (width, height), meta)
 
 
-def read_action(response: str) -> Any:
-    """Return the last field `point` of an agent's reply in fields that tabs divide."""
+def behind_thoughts(response: str) -> str:
+    """Return an agent's reply without its thoughts, however their tags are written."""
     text = response.strip().replace("<TINK>", "<THINK>").replace("</TINK>", "</THINK>")
     text = THINK_TAG.sub(r"<\1THINK>", text)
     if "<THINK>" in text and "</THINK>" in text:
         text = text.split("</THINK>")[1]
+    return text.strip()
+
+
+def read_action(response: str) -> Any:
+    """Return the last field `point` of an agent's reply in fields that tabs divide."""
     points: dict[str, tuple[int, int]] = {}
-    for part in text.strip().split("\t"):
+    for part in behind_thoughts(response).split("\t"):
         key, colon, value = part.strip().partition(":")
         if colon and key.strip() not in ("action", "summary") and "point" in key:
             x, y = value.replace(",", " ").split()[:2]

@@ -104,6 +104,11 @@ def test_ui_venus_reads_a_line_for_each_earlier_step():
     assert f"### User Task\nOpen the mail\n\n### Previous Actions\n{previous}\n" in prompt
 
 
+def test_mai_ui_is_told_the_task_in_a_message_of_its_own():
+    messages = mai_ui.build_agent_prompt(line(platform="os_android"), L3)
+    assert [message.get("turn") for message in messages] == [None, None, "new"]
+
+
 @pytest.mark.parametrize(
     ("history", "summary"),
     [
@@ -159,6 +164,13 @@ def step_reply(action):
     ("agent", "reply", "actions"),
     [
         ("mai_ui", mai(action="click", coordinate=[999, 0]), ["click(1.000, 0.000)"]),
+        ("mai_ui", mai(action="click", coordinate=[0, 0, 999, 999]), ["click(0.500, 0.500)"]),
+        (
+            "mai_ui",
+            f"<thinking>not <tool_call>{{}}</tool_call></thinking>{mai(action='wait')}",
+            ["wait(1)"],
+        ),
+        ("mai_ui", mai(action="wait") + mai(action="terminate", status="fail"), ["wait(1)"]),
         ("mai_ui", mai(action="swipe", direction="up"), ['scroll(0.500, 0.500, "down", 5)']),
         ("mai_ui", mai(action="system_button", button="back"), ["back()"]),
         ("mai_ui", mai(action="open", text="Mail"), ['open_app("Mail")']),
@@ -203,6 +215,8 @@ def step_reply(action):
         ("agentcpm_gui", '{"TYPE":"hi","STATUS":"finish"}', ['type("hi")', "done()"]),
         ("agentcpm_gui", '{"STATUS":"impossible"}', ["fail()"]),
         ("agentcpm_gui", '{"thought":"x"}', None),
+        ("step_gui", "<think>x</think>\naction:CLICK\tpoint:500 250", ["click(0.500, 0.250)"]),
+        ("step_gui", "< THINK >x</TINK>\naction:CLICK\tpoint:500,250", ["click(0.500, 0.250)"]),
         (
             "qwen3_vl",
             '<tool_call>{"name": "computer_use", "arguments": '

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.recipes.agents import OTHER_WAY, conversation, text, whole_point
-from models.recipes.reading import NOT_READ
-from utils.contracts import Line, Message
+from models.recipes.reading import NOT_READ, centre
+from utils.contracts import Line, Message, Point
 
 SYSTEM = """\
 You are a GUI agent. You are given a task and your action history, with screenshots. You need to perform the next action to complete the task.
@@ -51,33 +51,39 @@ CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
 
 def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
     """Return the system text, the task, all replies with the last screenshots, the screen now."""
-    task = [text(SYSTEM, "system"), text(line["instruction"])]
-    return [*task, *conversation(line, EARLIER_IMAGES)]
+    first, *others = conversation(line, EARLIER_IMAGES)
+    if first["role"] == "user":
+        first["turn"] = "new"
+    return [text(SYSTEM, "system"), text(line["instruction"]), first, *others]
 
 
 def parse_actions(response: str, meta: Mapping[str, Any]) -> dict[str, Any] | None:  # noqa: ARG001
     """Return the action of the reply's call; a swipe is named by the way of the finger."""
     try:
-        call = json.loads(CALL.findall(response)[-1])["arguments"]
+        answer = response.partition("</thinking>")[2] or response
+        call = json.loads(CALL.findall(answer)[0])["arguments"]
         return _action(call)
     except NOT_READ:
         return None
+
+
+def _point(numbers: Sequence[float]) -> Point:
+    """Return a point, or the centre of a box, as fractions of the screenshot."""
+    return whole_point(centre(numbers) if len(numbers) == 4 else numbers, FULL_SCALE)
 
 
 def _action(call: Mapping[str, Any]) -> dict[str, Any] | None:
     name = call["action"]
     if name in ("click", "long_press"):
         kind = "click" if name == "click" else "long"
-        return {"kind": kind, "point": whole_point(call["coordinate"], FULL_SCALE)}
+        return {"kind": kind, "point": _point(call["coordinate"])}
     if name == "drag":
-        start, end = (
-            whole_point(call[key], FULL_SCALE) for key in ("start_coordinate", "end_coordinate")
-        )
+        start, end = (_point(call[key]) for key in ("start_coordinate", "end_coordinate"))
         return {"kind": "drag", "point": start, "to_point": end}
     if name == "swipe":
         action: dict[str, Any] = {"kind": "scroll", "direction": OTHER_WAY[call["direction"]]}
         if call.get("coordinate"):
-            action["point"] = whole_point(call["coordinate"], FULL_SCALE)
+            action["point"] = _point(call["coordinate"])
         return action
     if name == "system_button":
         button = call["button"].lower()

@@ -7,6 +7,7 @@ from typing import Any
 
 from models.recipes.agents import screen, text, whole_point
 from models.recipes.reading import NOT_READ
+from models.recipes.step_gui import behind_thoughts
 from utils.contracts import Line, Message
 
 TASK = """\
@@ -63,7 +64,7 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
 def fields_of(response: str) -> dict[str, str]:
     """Return the fields of a reply behind its thoughts."""
     fields = {}
-    for part in response.rpartition("</THINK>")[2].strip().split("\t"):
+    for part in behind_thoughts(response).split("\t"):
         name, _, value = part.strip().partition(":")
         fields[name.strip()] = value.strip()
     return fields
