@@ -18,6 +18,7 @@ LONG = (
     "local",
     "worlds",
     "live",
+    "human",
     "comparing",
     "vllm",
     "report",

@@ -116,28 +116,36 @@ def test_a_phone_answers_by_touch(ask, stage):
     page.page.touchscreen.tap(*page.client_of(301, 200))
     assert page.text(CHOSEN) == "Chosen: x 301, y 200"
     zoom = int(page.text("#zoom").split()[0])
-    spread(page, 40, 120)
+    fingers(page, (-20, 20), (-30, 30), (-45, 45), (-60, 60))
     assert int(page.text("#zoom").split()[0]) > 2 * zoom
-    assert page.text(CHOSEN) == "Chosen: x 301, y 200"  # two fingers choose nothing
+    before = page.run("document.getElementById('stage').scrollLeft")
+    fingers(page, (0,), (-30,), (-50,))
+    assert page.run("document.getElementById('stage').scrollLeft") == before + 50
+    assert page.text(CHOSEN) == "Chosen: x 301, y 200"  # fingers that move choose nothing
     page.page.tap("#confirm")
     assert running.ran().code == 0
     assert raw_of(stage, L2) == ["(301, 200)"]
 
 
-def spread(page, near_px, far_px):
-    """Two fingers on the middle of the image, from a distance to another one."""
+def fingers(page, *places):
+    """Move fingers over the screenshot.
+
+    Args:
+        places: one after the other, each the distances of the fingers from the middle, across.
+    """
     session = page.context.new_cdp_session(page.page)
     left, top, width, height = page.box("#stage")
-    x, y = left + width / 2, top + height / 2
-    for kind, apart in (
-        ("touchStart", near_px),
-        *(("touchMove", far_px * n / 4) for n in (2, 3, 4)),
-        ("touchEnd", 0),
-    ):
-        points = [{"x": x - apart / 2, "y": y, "id": 0}, {"x": x + apart / 2, "y": y, "id": 1}]
-        session.send(
-            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points if apart else []}
-        )
+
+    def touch(kind, distances):
+        points = [
+            {"x": left + width / 2 + distance, "y": top + height / 2, "id": number}
+            for number, distance in enumerate(distances)
+        ]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    for number, distances in enumerate(places):
+        touch("touchMove" if number else "touchStart", distances)
+    touch("touchEnd", [])
     page.settle()
 
 
