@@ -59,7 +59,7 @@ BELOW = (
     "zooming functions "
 )
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config published"}
-DOWNLOAD = {"utils.download", "utils.hub", "utils.table_downloads"}
+DOWNLOAD = {"utils.download", "utils.github", "utils.hub", "utils.table_downloads"}
 SEEN_BY_DOWNLOAD = {
     "utils",
     "utils.errors",

@@ -1,7 +1,7 @@
-"""Fetch the grounding tables beside MMBench-GUI from the Hugging Face hub.
+"""Fetch the grounding tables beside MMBench-GUI from the Hugging Face hub, or from GitHub.
 
 Files go where the benchmarks read them; what is there already is not fetched again. Sizes and
-licences are those that the data sets' pages name. None of it was ever run against the real hub.
+licences are those that the data sets' pages name. None of it was ever run against the real servers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from utils.errors import UserError
+from utils.github import fetch_folder
 from utils.hub import Hub, hub_endpoint
 
 REVISION_FILE = ".revision.json"
@@ -31,6 +32,15 @@ class TableFiles:
     size: str = "size not known"
     licence: str = "licence: see the data set's page"
     by_hand: str = ""
+    github: str = ""  # "owner/name" where it is published there
+    github_folder: str = ""
+
+    @property
+    def source(self) -> str:
+        """Return where it comes from, for people."""
+        if self.github:
+            return f"github.com/{self.github}"
+        return self.repo_id or "to be fetched by hand; the command says how"
 
 
 TABLES = {
@@ -63,9 +73,8 @@ TABLES = {
             "OSWorldG",
             "OSWorld-G",
             licence="Apache-2.0",
-            by_hand="the authors publish it on GitHub (xlang-ai/OSWorld-G): clone it and copy what "
-            "is in benchmark/ there: OSWorld-G.json, OSWorld-G_refined.json, "
-            "classification_result.json and images/",
+            github="xlang-ai/OSWorld-G",
+            github_folder="benchmark/",
         ),
         TableFiles(
             "UIVision",
@@ -82,8 +91,7 @@ def listing() -> str:
     """Return a line for each table."""
     lines = [f"{'MMBench-GUI':15}OpenGVLab/MMBench-GUI (fetched where no name is given)"]
     for table in TABLES.values():
-        source = table.repo_id or "to be fetched by hand; the command says how"
-        lines.append(f"{table.name:15}{source}, {table.size}, {table.licence}")
+        lines.append(f"{table.name:15}{table.source}, {table.size}, {table.licence}")
     return "\n".join(lines)
 
 
@@ -111,9 +119,20 @@ def fetch_tables(names: Sequence[str], root: Path) -> None:
 
 
 def _fetch(table: TableFiles, folder: Path) -> None:
+    print(f"{table.name}: {table.source} → {folder} ({table.size}, {table.licence})", flush=True)
+    if table.github:
+        commit: str | None = fetch_folder(table.github, table.github_folder, folder)
+    else:
+        commit = _fetch_from_hub(table, folder)
+    (folder / REVISION_FILE).write_text(json.dumps({"commit": commit}), encoding="utf-8")
+    files = sum(file.is_file() for file in folder.rglob("*") if ".cache" not in file.parts)
+    print(f"{table.name}: {files:,} files are there", flush=True)
+
+
+def _fetch_from_hub(table: TableFiles, folder: Path) -> str | None:
+    """Return the commit that the files are of."""
     from huggingface_hub import HfApi, snapshot_download
 
-    print(f"{table.name}: {table.repo_id} → {folder} ({table.size}, {table.licence})", flush=True)
     hub = Hub(table.repo_id)
     with hub.plain_errors(", ".join(table.patterns)):
         hub.commit = HfApi(endpoint=hub_endpoint()).dataset_info(table.repo_id).sha
@@ -125,13 +144,20 @@ def _fetch(table: TableFiles, folder: Path) -> None:
             local_dir=folder,
             endpoint=hub_endpoint(),
         )
-    if table.archive:
+    if table.archive and _recorded_commit(folder) != hub.commit:
         work = folder / ".download"
         work.mkdir(exist_ok=True)
         _unpack(hub.fetch(table.archive, work), folder / table.images)
-    (folder / REVISION_FILE).write_text(json.dumps({"commit": hub.commit}), encoding="utf-8")
-    files = sum(file.is_file() for file in folder.rglob("*") if ".cache" not in file.parts)
-    print(f"{table.name}: {files:,} files are there", flush=True)
+    return hub.commit
+
+
+def _recorded_commit(folder: Path) -> str | None:
+    """Return the commit that all files of a folder are of; None: it was never fetched whole."""
+    try:
+        commit: str | None = json.loads((folder / REVISION_FILE).read_text("utf-8"))["commit"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return commit
 
 
 def _unpack(archive_path: Path, images: Path) -> None:
