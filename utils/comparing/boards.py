@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from utils.comparing.runs import ComparedRun, ScoredSet
-from utils.protocol import AVERAGE, GROUNDING_TYPES, PLATFORMS, official_order, title_of
+from utils.protocol import AVERAGE, GROUNDING_TYPES, PLATFORM_ORDER, official_order, title_of
 from utils.published import Published
 from utils.report.run_facts import is_single, is_whole
 
@@ -147,7 +147,7 @@ def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:
 
 def _ordered(names: set[str]) -> list[str]:
     """Return platforms in their order, other columns before the last, which is that of a mean."""
-    order = (*PLATFORMS, OVERALL)
+    order = (*PLATFORM_ORDER, OVERALL)
     before_last = len(order) - 1.5
 
     def position(name: str) -> tuple[float, str]:

@@ -31,7 +31,9 @@ from utils.protocol import (
     GROUNDING_TYPES,
     OFFICIAL,
     OVERALL,
+    PLATFORM_ORDER,
     PLATFORMS,
+    TIERS,
     noun_of,
 )
 from utils.published import Published
@@ -177,7 +179,7 @@ class PairOfRuns:
 
     @property
     def subgroups(self) -> list[Difference]:
-        """Platforms and kinds of elements; of episodes, platforms and categories."""
+        """Platforms and kinds of elements; of episodes, platforms, categories and tiers."""
         return [difference for difference in self.differences if not difference.is_headline]
 
     @property
@@ -419,9 +421,11 @@ def _differences(
     differences = [replace(difference, is_headline=True) for difference in headline]
     if not has_groups:
         return differences
-    group_columns = {"platform": PLATFORMS}
+    group_columns = {"platform": PLATFORM_ORDER}
     if is_acting:
         group_columns["split"] = ()
+        if all(pair.run.get("tier") for pair in common):
+            group_columns["tier"] = TIERS
     else:
         group_columns["kind"] = ELEMENT_KINDS
     for column, order in group_columns.items():
