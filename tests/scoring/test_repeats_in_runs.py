@@ -406,3 +406,40 @@ def test_a_table_of_grounding_is_repeated_as_well(tmp_path):
     # The unparsed answers to the last question agree with none.
     values = [overall[name]["value"] for name in ("pass@3", "pass^3", "agreement")]
     assert values == [75, 75, 75]
+
+
+# -- failures -------------------------------------------------------------------------------------
+
+FAILS_ON_ONE = """
+    def fails(line_or_reply, other):
+        line = line_or_reply if isinstance(line_or_reply, dict) else other
+        if line["index"] == 3:
+            raise ValueError("this one cannot be done")
+        if line is other:
+            return line["answer"]
+"""
+
+
+@pytest.mark.parametrize("stage_of_failure", ["custom_prompt", "parse_function"])
+def test_a_question_on_which_a_function_fails_is_one_failure_however_often_asked(
+    repeated, stage_of_failure
+):
+    repeated.module(FAILS_ON_ONE)
+    repeated.data = asking(12, None)
+    repeated.model["m"][stage_of_failure] = {L1: "mymodel.fails"}
+    repeated.server.answer = lambda request: Reply("B")
+    ran = repeated.run(*ONE_BY_ONE)
+    assert ran.code == 1 and "times in a row" not in ran.output, ran.output
+    facts = samples_of(repeated.folder(), L1)
+    assert [fact["index"] for fact in facts if fact["error"]] == [3] * 12
+    assert len(facts) == 9 * 12
+
+
+def test_a_refused_question_does_not_stop_the_run_however_often_asked(repeated):
+    repeated.data = asking(None, 25)
+    repeated.server.answer = lambda request: (
+        Reply(status=400) if "basic target 0" in request.text else Reply("(0.2, 0.15)")
+    )
+    ran = repeated.run(*ONE_BY_ONE)
+    assert (ran.code, len(ran.requests)) == (1, 6 * 25), ran.output
+    assert "25 (16.7 %) refused by the server" in ran.output

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from utils.contracts import Record, Status, Verdict
+from utils.contracts import Record, Status, Verdict, repeat_of
 from utils.engine.asking import KEPT
 from utils.engine.jobs import Job
 from utils.engine.retry_policy import AWAY_KINDS, AWAY_STATUS, MISPLACED_STATUS, REFUSED_STATUS
@@ -71,7 +71,8 @@ class Watcher:
         kind = error.get("class", "")
         if kind == "model" or kind.endswith(" function"):
             stage = "generate" if kind == "model" else kind.removesuffix(" function")
-            self._count(job, stage, error)
+            if repeat_of(record["key"]) == 1:  # a question that is asked often is still one
+                self._count(job, stage, error)
         else:
             job.failures_in_a_row["preprocess"] = 0
             job.failures_in_a_row["postprocess"] = 0
@@ -114,13 +115,13 @@ class Watcher:
             text = f'model "{self._model}": {what}.{self._advice_to_go_on(is_kept)}'
             raise StopRun(text, summary=what)
         if self.all_refused and code in REFUSED_STATUS:
-            self._see_refusal(error, reason)
+            self._see_refusal(record, error, reason)
         else:
             self.all_refused = False
             self._see_unanswered(job, error, reason)
 
-    def _see_refusal(self, error: Mapping[str, Any], reason: str | None) -> None:
-        if reason != Reason.REFUSED_BEFORE:
+    def _see_refusal(self, record: Record, error: Mapping[str, Any], reason: str | None) -> None:
+        if reason != Reason.REFUSED_BEFORE and repeat_of(record["key"]) == 1:
             self._refused += 1
         if self._refused >= ENOUGH:
             refused = f"the first {ENOUGH} requests were all refused"

@@ -147,7 +147,7 @@ class Scorer:
             return
         if error.stage == "parse":  # it was reached, so postprocessing succeeded
             self._failures_in_a_row["postprocess"] = 0
-        self._failures_in_a_row[error.stage] += 1
+        self._failures_in_a_row[error.stage] += repeat_of(record["key"]) == 1  # once a question
         too_many = self._failures_in_a_row[error.stage] >= FAILURES_IN_A_ROW
         if too_many and not self.skip_errors:
             raise keeps_failing(error.stage, self.functions, "all answers are kept", error.trace)
