@@ -58,6 +58,7 @@ def test_both_levels_are_played_task_by_task(ask, stage):
         for step, box in enumerate(("red", "green"), 2):
             page.click_pixel(*middle(box))
             page.wait_for_step(step)
+            assert not page.page.is_visible("#cross")
         assert page.page.locator("#past li").count() == 2
         end_task(page, "done")
         page.wait_for("3 of 4")

@@ -76,8 +76,8 @@ export class Acting {
     if (isNew) {
       this.typing.value = "";
       this.#resetGesture();
-      this.stage.setPoint(null);
     }
+    if (isNew || this.keysGoToScreen) this.stage.setPoint(null); // it would cover what came of the click
     byId("applications").replaceChildren(...question.applications.map((name) => new Option(name, name)));
   }
 
