@@ -24,6 +24,12 @@ L1: options, answer, chosen  letters and their texts; the right letter; the pars
 L2: box_frac, point_frac     x1, y1, x2, y2 and x, y as fractions of the picture; None: no point,
                              or none that can be drawn (an infinite coordinate)
 L2: declined                 whether the reply says that there is no such element
+L3, L4: task, apps, tier     the task's name, applications and tier
+L3, L4: feasible, partial    whether it can be done; the share of it that was done, 0..1; None: not
+                             known
+L3, L4: steps, action_count  replies, and the actions in them that were done
+L3, L4: ended, checks        why the episode was over; what the final check found
+L3, L4: trajectory, cost     its steps; requests, tokens, seconds
 L2: grid_wh                  the grid in whose pixels the model may answer: seen_wh, else what
                              follows from the config's pixel limits; None: not known
 other tables: target         boxes and polygons in fractions, where it is not one box
