@@ -19,6 +19,20 @@ from benchmarks.matrics import (
 )
 from utils.analysis.columns import Row, SampleColumns, share
 
+FIELDS = (
+    "hit",
+    "steps",
+    "platform",
+    "split",
+    "apps",
+    "tier",
+    "partial",
+    "feasible",
+    "ended",
+    "action_count",
+    "cost",
+)
+"""Of an episode's facts, what its figures are made of."""
 Values = Callable[[Sequence[TaskResult]], Sequence[float]]  # one of each episode, 0..1
 
 
@@ -40,10 +54,20 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
         rows.append(figures.row(f"EQA* {budget}", areas, columns_of_table, in_budget))
     rows += _rows_by_task(figures, columns_of_table, groups["tier"])
     largest = budgets[-1]
+    tiers = {  # with their samples: no field by which pages filter names these
+        name: {**figures.cell(successes, indices), "at": figures.spans(indices)}
+        for name, indices in groups["tier"].items()
+    }
 
     def rates(group: Mapping[str, Sequence[int]]) -> dict[str, Row]:
         return {name: figures.cell(successes, indices) for name, indices in group.items()}
 
+    cells_by_group = {
+        "platform": rates(groups["platform"]),
+        "split": rates(groups["category"]),
+        "tier": tiers,
+        "app": rates(groups["app"]),
+    }
     return {
         "table": {
             "title": title,
@@ -52,16 +76,7 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
             "unit": f"SR and EQA* in %, by step limit; the rows below at {largest} steps",
         },
         "averages": rates({f"overall SR at {largest} steps": everything}),
-        "groups": {
-            "platform": rates(groups["platform"]),
-            "split": rates(groups["category"]),
-            # No field of a sample's filter names these.
-            "tier": {
-                name: {**figures.cell(successes, indices), "at": figures.spans(indices)}
-                for name, indices in groups["tier"].items()
-            },
-            "app": rates(groups["app"]),
-        },
+        "groups": {name: cells for name, cells in cells_by_group.items() if cells},
         "episodes": {
             "title": "How episodes end",
             "rows": _endings(results),
@@ -163,36 +178,24 @@ def _rows_by_task(
 
 def episode_results(columns: SampleColumns) -> list[TaskResult]:
     """Return what is scored of each episode, as its benchmark has judged it."""
-    fields = ("hit", "steps", "platform", "split", "apps", "tier", "partial", "feasible", "ended")
-    values = [columns[field] for field in (*fields, "action_count", "cost")]
-    return [
-        TaskResult(
-            success=bool(hit),
-            steps=int(steps),
-            platform=str(platform),
-            category=str(split),
-            apps=tuple(apps or ()),
-            tier=tier,
-            partial=partial,
-            feasible=feasible,
-            ended=str(ended),
-            actions=actions or 0,
-            cost=Cost(**cost) if cost else None,
-        )
-        for (
-            hit,
-            steps,
-            platform,
-            split,
-            apps,
-            tier,
-            partial,
-            feasible,
-            ended,
-            actions,
-            cost,
-        ) in zip(*values, strict=True)
-    ]
+    rows = zip(*(columns[field] for field in FIELDS), strict=True)
+    return [_result_of(dict(zip(FIELDS, values, strict=True))) for values in rows]
+
+
+def _result_of(facts: Mapping[str, Any]) -> TaskResult:
+    return TaskResult(
+        success=bool(facts["hit"]),
+        steps=int(facts["steps"]),
+        platform=str(facts["platform"]),
+        category=str(facts["split"]),
+        apps=tuple(facts["apps"] or ()),
+        tier=facts["tier"],
+        partial=facts["partial"],
+        feasible=facts["feasible"],
+        ended=str(facts["ended"]),
+        actions=facts["action_count"] or 0,
+        cost=Cost(**facts["cost"]) if facts["cost"] else None,
+    )
 
 
 def _endings(results: Sequence[TaskResult]) -> list[Row]:
