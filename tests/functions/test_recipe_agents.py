@@ -104,6 +104,12 @@ def test_ui_venus_reads_a_line_for_each_earlier_step():
     assert f"### User Task\nOpen the mail\n\n### Previous Actions\n{previous}\n" in prompt
 
 
+def test_ui_venus_reads_earlier_steps_without_the_newlines_around_them():
+    reply = "<think>\nI click.\n</think>\n<action>\nWait()\n</action>"
+    _, (_, prompt) = sketch(ui_venus.build_agent_prompt(line(step(0, reply)), L3))
+    assert "Step 0: <think>I click.</think><action>Wait()</action>\n" in prompt
+
+
 def test_mai_ui_is_told_the_task_in_a_message_of_its_own():
     messages = mai_ui.build_agent_prompt(line(platform="os_android"), L3)
     assert [message.get("turn") for message in messages] == [None, None, "new"]
@@ -186,6 +192,12 @@ def step_reply(action):
         ),
         ("ui_venus_1_5", venus("Scroll(direction='down')"), ['scroll(0.500, 0.500, "down", 5)']),
         ("ui_venus_1_5", venus("Type(content='it')"), ['type("it\\n")']),
+        ("ui_venus_1_5", venus("Type(content='It's fine')"), ['type("It\'s fine\\n")']),
+        ("ui_venus_1_5", venus("Type(content='a\nb')"), ['type("a\\nb\\n")']),
+        ("ui_venus_1_5", venus("Type(content='a, box=(1,2)')"), ['type("a, box=(1,2)\\n")']),
+        ("ui_venus_1_5", venus("Type(content=mail)"), ['type("mail\\n")']),
+        ("ui_venus_1_5", venus("Click(box='(500, 250)')"), ["click(0.500, 0.250)"]),
+        ("ui_venus_1_5", venus("CallUser(content='Ann's, 5 (pm)')"), ['answer("Ann\'s, 5 (pm)")']),
         ("ui_venus_1_5", venus("Hotkey(keys=['ctrl', 'c'])"), ['press("ctrl+c")']),
         ("ui_venus_1_5", venus("Finished(content='')"), ["done()"]),
         ("ui_venus_1_5", venus("CallUser(content='7')"), ['answer("7")']),

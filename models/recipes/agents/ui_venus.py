@@ -94,6 +94,10 @@ You may execute one of the following functions:
 - To paste text into a text box, first long press the text box, then usually the text selection bar will appear with a `paste` button in it."""
 PARTS = re.compile(r"<think>(.*?)</think>.*?<action>(.*?)</action>", re.DOTALL)
 ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)
+CALL = re.compile(r"^(\w+)\((.*)\)$", re.DOTALL)
+POINTS = ("box", "start", "end")
+NAMES = "box|start|end|direction|content|app|url|keys"
+VALUE = re.compile(rf"\b({NAMES})\s*=\s*(.*?)\s*(?=,\s*(?:{NAMES})\s*=|$)", re.DOTALL)
 KINDS = {
     "Click": "click",
     "DoubleClick": "double",
@@ -119,6 +123,7 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
     lines = []
     for number, step in enumerate(line["history"]):
         think, action = (*PARTS.findall(step["reply"]), ("", step["reply"]))[0]
+        think, action = think.strip("\n"), action.strip("\n")
         lines.append(f"Step {number}: <think>{think}</think><action>{action}</action>")
     prompt = prompt.replace("{user_task}", line["instruction"])
     return [screen(line), text(prompt.replace("{previous_actions}", "\n".join(lines)))]
@@ -127,13 +132,34 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
 def parse_actions(response: str, meta: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the action of the reply's call, such as `Click(box=(512,87))`."""
     try:
-        call = ast.parse(ACTION.findall(response)[-1].strip(), mode="eval").body
+        action = ACTION.findall(response)[-1].strip()
+        name, values = _call(action) or _loose_call(action)
+        return _action(name, values, is_on_phone=is_phone({"platform": "", **meta}))
+    except NOT_READ:
+        return None
+
+
+def _call(action: str) -> tuple[str, dict[str, Any]] | None:
+    """Return the name of a call and its values where it is one in Python too."""
+    try:
+        call = ast.parse(action, mode="eval").body
         assert isinstance(call, ast.Call)
         assert isinstance(call.func, ast.Name)
         values = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-        return _action(call.func.id, values, is_on_phone=is_phone({"platform": "", **meta}))
     except (AssertionError, *NOT_READ):
         return None
+    is_text_of_point = any(isinstance(values.get(key), str) for key in POINTS)
+    return None if is_text_of_point else (call.func.id, values)
+
+
+def _loose_call(action: str) -> tuple[str, dict[str, Any]]:
+    """Return the same of a call with texts whose quotes are bare, unescaped or around a point."""
+    [(name, inner)] = CALL.findall(action)
+    values: dict[str, Any] = {}
+    for key, written in VALUE.findall(inner):
+        value = written.removeprefix("'").removesuffix("'")
+        values[key] = ast.literal_eval(value) if key in (*POINTS, "keys") else value
+    return name, values
 
 
 def _action(name: str, values: Mapping[str, Any], *, is_on_phone: bool) -> dict[str, Any]:
