@@ -26,10 +26,14 @@ def kind_of(verb):
 
 
 def covering():
-    """Few solutions that have every kind of step, every way of doing one and every look."""
+    """Few solutions with every kind of step, way of doing one, look, and what others do besides."""
     every = solutions()
     kinds = {
-        (name, way): {EVERY[name]["look"], *(kind_of(step[0]) for step in steps)}
+        (name, way): {
+            EVERY[name]["look"],
+            *(part for part in ("events", "replies") if part in EVERY[name]),
+            *(kind_of(step[0]) for step in steps),
+        }
         for (name, way), steps in every.items()
     }
     chosen = []
