@@ -15,6 +15,7 @@ from tests.support.graded import ENVIRONMENT, Graded
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import Stage, read_log_lines
+from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.errors import UserError
 from utils.report.data_files import value_of
@@ -148,6 +149,14 @@ def test_an_environment_that_fails_too_often_leaves_no_headline(stage, monkeypat
     # Played again by the same command.
     monkeypatch.setattr(Graded, "fails", lambda task, attempt: False)
     assert "SR 15" in stage.run().output
+
+
+def test_a_comparison_has_groups_by_tier(stage):
+    stage.model["n"] = stage.model["m"]
+    assert stage.run().code == 0
+    comparison = compare(read_runs([stage.folder(model="m"), stage.folder(model="n")]))
+    [pair] = comparison.pairs
+    assert [difference.group for difference in pair.subgroups][-3:] == ["basic", "standard", "long"]
 
 
 def test_a_success_is_one_and_a_share_is_no_success():
