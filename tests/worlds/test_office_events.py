@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from benchmarks.worlds.actions import Action
 from benchmarks.worlds.office.suite import open_world
 from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.variants import variant
@@ -260,5 +261,16 @@ def test_the_list_that_is_open_shows_what_comes_in_and_a_form_waits_for_it(tmp_p
         assert page.locator("[data-t='mail.subject']").input_value() == "Hello"
         oracle._click("dialog.cancel")
         assert "New plan" in page.locator(".mails").text_content()
+    finally:
+        world.close()
+
+
+def test_nothing_happens_any_more_once_the_agent_has_ended_the_episode(tmp_path):
+    need_browser()
+    world = open_world(tmp_path)
+    try:
+        world.reset({**task(events=[{"after": 1, "add": {"mail": [MAIL]}}]), "look": "web"})
+        world.step(Action("done"))
+        assert "New plan" not in [row["subject"] for row in world.dump()["mail"].values()]
     finally:
         world.close()

@@ -93,7 +93,8 @@ class PageWorld(ABC):
         try:
             with self._watched(str(action)[:80]) as tab:
                 note = self._act(tab, action)
-                self.follow(tab)
+                if self._end is None:
+                    self.follow(tab)
                 return self._observation(tab, note)
         except WorldError as error:
             raise WorldError(str(error), error.trace, by_action=True) from error
