@@ -259,7 +259,7 @@ def test_the_list_that_is_open_shows_what_comes_in_and_a_form_waits_for_it(tmp_p
         page = world.tab.page
         assert "New plan" in page.locator(".mails").text_content()
         page.locator("[data-t='mail.folder'][data-k='Drafts']").click()
-        page.locator("[data-t='mail.row']").click()
+        page.get_by_text("Hello", exact=True).click()
         assert page.locator("[data-t='mail.subject']").input_value() == "Hello"
     finally:
         world.close()
