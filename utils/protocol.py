@@ -31,6 +31,7 @@ PUBLISHED_MD5 = {
 }
 
 PUBLISHED_ROWS = {
+    "ScreenSpot": 1272,
     "ScreenSpot-v2": 1272,
     "ScreenSpot-Pro": 1581,
     "ui-vision": 5479,
@@ -38,6 +39,8 @@ PUBLISHED_ROWS = {
     "OSWorld-G, instructions refined": 564,
 }
 """Rows of the other grounding tables of which figures are known, by name of the annotations."""
+OTHER_INSTRUCTIONS = ("OSWorld-G, instructions refined",)
+"""Annotations of which the tables of published results have rows only as context."""
 
 SAMPLE_MD5 = {
     L1_NAME: "7ba6d8848168c9bafc612fa4a151ad12",

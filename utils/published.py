@@ -14,6 +14,8 @@ from utils.text import format_number, format_percent
 Published = Mapping[str, Any]
 """Data set → row of its table → model → column → percent; and "source"."""
 
+PROTOCOLS = "protocols"
+"""Key of `Published`: data set → model → how it was evaluated, where that is not the usual way."""
 Average = Literal["micro", "mean", "without refusals", ""]
 """Over all rows; the mean of a table's halves or splits; over what is there; "": not known."""
 HALF_WIDTH = 1.959964  # of a 95 % interval, in standard errors

@@ -441,7 +441,8 @@ def test_recorded_answers_come_to_what_the_official_scorers_made_of_them(tmp_pat
         ({"Mine": {"benchmark": "OSWorld"}}, 'did you mean "OSWorldG"?'),
         ({"OSWorldG": {"mode": "refusals"}}, 'unknown mode "refusals"; did you mean "refusal"?'),
         ({"UIVision": {"circular": True}}, "circular: only for GUIContentUnderstanding"),
-        ({"UIVision": {"benchmark": "a.B"}}, "give your own another name"),
+        ({"UIVision": {"benchmark": "a.B"}}, "give this one another name"),
+        ({"UIVision": {"benchmark": "OSWorldG"}}, "give this one another name"),
     ],
 )
 def test_a_wrong_key_is_named(entry, problem, tmp_path):

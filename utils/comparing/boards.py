@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 from utils.comparing.runs import ComparedRun, ScoredSet
 from utils.protocol import AVERAGE, GROUNDING_TYPES, PLATFORM_ORDER, official_order, title_of
-from utils.published import Published
-from utils.report.run_facts import is_single, is_whole
+from utils.published import PROTOCOLS, Published
+from utils.report.run_facts import compares_with_published
 
 OVERALL = "Overall"  # the last column of a score table
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
+OTHER_MARK = "¶"  # published, of another protocol
 NOT_COMPARABLE = "not comparable"
 
 
@@ -24,7 +25,7 @@ class Row(NamedTuple):
 
     name: str
     cells: Mapping[str, Mapping[str, Any]]  # by column; each as in an analysis: value, low, high
-    mark: str  # "", "‡", "† published" or that and "not comparable"
+    mark: str  # "", "‡", "† published", or that, the protocol and "not comparable"
     is_published: bool = False
 
 
@@ -61,7 +62,9 @@ def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -
     boards: list[Board] = []
     levels = {name: scored.level for run in runs for name, scored in run.sets.items()}
     for dataset, level in sorted(levels.items(), key=lambda item: item[1]):
-        boards += _boards_of_set(dataset, level, runs, (published or {}).get(dataset, {}))
+        rows = (published or {}).get(dataset, {})
+        protocols = (published or {}).get(PROTOCOLS, {}).get(dataset, {})
+        boards += _boards_of_set(dataset, level, runs, rows, protocols)
     return boards
 
 
@@ -70,12 +73,16 @@ def _boards_of_set(
     level: str,
     runs: Sequence[ComparedRun],
     published: Mapping[str, Mapping[str, Mapping[str, float]]],
+    protocols: Mapping[str, str],
 ) -> list[Board]:
-    """Return the boards of one data set; `published`: percent by row, model and column."""
+    """Return the boards of one data set.
+
+    Args:
+        published: percent by row, model and column.
+        protocols: of published models that were evaluated otherwise, in words.
+    """
     scored_runs = [run for run in runs if dataset in run.sets]
-    mark = f"{PUBLISHED_MARK} published"
-    if not all(_is_whole(run, dataset) for run in scored_runs):
-        mark += f", {NOT_COMPARABLE}"
+    are_whole = all(_is_whole(run, dataset) for run in scored_runs)
     tables = [
         {"": run.sets[dataset].figures, **_cells_by_row(run.sets[dataset])} for run in scored_runs
     ]
@@ -89,6 +96,11 @@ def _boards_of_set(
             rows.append(Row(run.label, table.get(split, {}), partial_mark))
         for model, figures in published_rows.get(split, {}).items():
             cells = {column: {"value": percent} for column, percent in figures.items()}
+            mark = f"{PUBLISHED_MARK} published"
+            if model in protocols:
+                mark = f"{OTHER_MARK} published, {protocols[model]}, {NOT_COMPARABLE}"
+            elif not are_whole:
+                mark += f", {NOT_COMPARABLE}"
             rows.append(Row(model, cells, mark, is_published=True))
         names = {name for row in rows for name in row.cells}
         columns = _ordered(names) if split else sorted(names, key=official_order)
@@ -124,12 +136,18 @@ def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) ->
                 f"{PUBLISHED_MARK} {dataset}: NOT COMPARABLE with {', '.join(others)}: not known "
                 "to be the whole published data set, each sample asked once (see manifest.json)"
             )
+        protocols = published.get(PROTOCOLS, {}).get(dataset, {})
+        for protocol in dict.fromkeys(protocols.values()):
+            models = ", ".join(name for name, text in protocols.items() if text == protocol)
+            notes.append(
+                f"{OTHER_MARK} {dataset}: published, but not comparable ({protocol}): {models}"
+            )
     return notes
 
 
 def _is_whole(run: ComparedRun, dataset: str) -> bool:
     entry = run.entry(dataset)
-    return is_whole(entry, is_partial=run.sets[dataset].is_partial) and is_single(entry)
+    return compares_with_published(entry, is_partial=run.sets[dataset].is_partial)
 
 
 def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from utils.comparing.boards import NOT_COMPARABLE, PARTIAL_MARK, PUBLISHED_MARK, Board, Row
+from utils.comparing.boards import (
+    NOT_COMPARABLE,
+    OTHER_MARK,
+    PARTIAL_MARK,
+    PUBLISHED_MARK,
+    Board,
+    Row,
+)
 from utils.comparing.pairing import Comparison
 from utils.comparing.words import group_text, measure_of, one_line
 from utils.text import format_interval, format_percent
@@ -21,6 +28,7 @@ LATEX_SIGNS = {
     "–": "--",
     PARTIAL_MARK: r"$^\ddagger$",
     PUBLISHED_MARK: r"$^\dagger$",
+    OTHER_MARK: r"\P{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 
@@ -115,5 +123,9 @@ def _best(rows: Sequence[Row], column: str) -> str | None:
 
 def _notes(board: Board) -> str:
     """Return what the marks of a board mean; "" without any."""
-    signs = {row.mark[0]: row.mark[2:] for row in board.rows if row.mark}
-    return "; ".join(f"{sign} {text or NOTES[sign]}" for sign, text in signs.items())
+    signs: dict[str, dict[str, None]] = {}
+    for row in board.rows:
+        if row.mark:
+            text = row.mark[2:] or NOTES[row.mark[0]]
+            signs.setdefault(row.mark[0], {})[text] = None
+    return "; ".join(f"{sign} {' or '.join(texts)}" for sign, texts in signs.items())

@@ -385,8 +385,8 @@ class _Reader:
         """A table of grounding: a known one, one under another name, or a class of the user's."""
         findings: list[Finding] = []
         is_own = "." in kind
-        if is_own and name in self.datasets:
-            what = f'"{name}" is a data set of the program; give your own another name'
+        if kind != name and name in self.datasets:
+            what = f'"{name}" is a data set of the program; give this one another name'
             findings.append(((), what))
         elif is_own:
             self._ref(("data", name, "benchmark"), kind, "benchmark")

@@ -30,7 +30,13 @@ from utils.report.data_files import (
 from utils.report.overview import NO_ANSWER, Tally, beside, run_checks, scores_of, shared_rows
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
-from utils.report.run_facts import REPORT_FOLDER, is_single, is_whole, model_entry, run_facts, stops
+from utils.report.run_facts import (
+    REPORT_FOLDER,
+    compares_with_published,
+    model_entry,
+    run_facts,
+    stops,
+)
 from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
 from utils.runs.provenance import pictures_digest
@@ -303,7 +309,7 @@ class _ReportData:
         else:
             self._totals.update(episodes=tally.counts["samples"], tasks=len(samples.units))
         self._levels[name] = level
-        is_comparable = is_whole(entry, is_partial=scored.is_partial) and is_single(entry)
+        is_comparable = compares_with_published(entry, is_partial=scored.is_partial)
         return {
             "name": name,
             "level": level,

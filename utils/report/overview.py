@@ -25,7 +25,7 @@ from utils.protocol import (
     unit_of,
     why_no_score,
 )
-from utils.published import distance_of, read_published
+from utils.published import PROTOCOLS, distance_of, read_published
 from utils.report.run_facts import REPEATED
 from utils.text import cut, format_interval, format_number, format_percent, format_share
 
@@ -403,12 +403,13 @@ def _published(dataset: str, figures: Sequence[Json], *, is_comparable: bool) ->
     """Return published scores of other models, best first, by name of the figure."""
     published = read_published()
     rows = published.get(dataset, {})
+    others = published[PROTOCOLS].get(dataset, {})  # rows of another protocol
     published_figures: dict[str, list[Json]] = {}
     for figure in figures:
         scores = [
             {"model": model, "value": cells["Overall"], "text": format_percent(cells["Overall"])}
             for model, cells in rows.get(figure["name"], {}).items()
-            if "Overall" in cells
+            if "Overall" in cells and model not in others
         ]
         if scores:
             best_first = sorted(scores, key=lambda score: -score["value"])

@@ -9,7 +9,13 @@ from typing import Any, TypedDict
 from urllib.parse import parse_qs, urlsplit
 
 from utils.images import is_url
-from utils.protocol import PUBLISHED_MD5, PUBLISHED_ROWS, SAMPLE_MD5, is_weighted
+from utils.protocol import (
+    OTHER_INSTRUCTIONS,
+    PUBLISHED_MD5,
+    PUBLISHED_ROWS,
+    SAMPLE_MD5,
+    is_weighted,
+)
 from utils.text import counted, cut, format_number
 
 REPORT_FOLDER = "report"
@@ -94,6 +100,13 @@ def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
     if file in PUBLISHED_ROWS:  # checksums of these files are not known
         return is_all and entry.get("samples") == PUBLISHED_ROWS[file]
     return is_all and data_kind(entry) == PUBLISHED
+
+
+def compares_with_published(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
+    """Return whether the tables of published results are of the same rows, asked as often."""
+    file = (entry.get("annotations") or {}).get("file")
+    is_same_table = file not in OTHER_INSTRUCTIONS and is_whole(entry, is_partial=is_partial)
+    return is_same_table and is_single(entry)
 
 
 def is_single(entry: Mapping[str, Any]) -> bool:
