@@ -416,7 +416,9 @@ def repeat_of(key: str) -> int:
 def question_of(key: str) -> str:
     """The key of the question that a key, maybe of a turn or a repeat, belongs to."""
     sample = key.partition(TURN_MARK)[0]
-    return sample if repeat_of(key) == 1 else sample.rpartition(REPEAT_MARK)[0]
+    if REPEAT_MARK not in sample or repeat_of(sample) == 1:
+        return sample
+    return sample.rpartition(REPEAT_MARK)[0]
 
 
 class ModelWrapper(Protocol):

@@ -139,7 +139,7 @@ def answer_fields(generation: Generation, prompt: Prompt, sizes: Mapping[str, An
         "runs_with": dict(generation.runs_with or {}),
     }
     return {
-        "raw": generation.response,
+        "raw": generation.response if generation.tool_calls else generation.text,
         "reply": generation.reply,
         "finish_reason": generation.finish_reason,
         "usage": dict(generation.usage),

@@ -151,8 +151,10 @@ class LogView:
         seq_of_run = self.run.get("seq", 0)
         newest = _newest(entries, seq_of_run, is_finished=bool(self.end))
         self._offsets = {key: entry.offset for key, entry in newest.items()}
-        keys = list({question_of(key): None for key in newest if TURN_MARK not in key})
-        self.covered: list[str] = self.run.get("samples", keys)  # of questions, in file order
+        covered = self.run.get("samples")
+        if covered is None:
+            covered = list({question_of(key): None for key in newest if TURN_MARK not in key})
+        self.covered: list[str] = covered  # keys of questions, in file order
         if not self.run:
             self.repeats = max(map(repeat_of, newest), default=1)
         ranks = self.run.get("turns", range(len(self.covered)))
@@ -194,6 +196,8 @@ class LogView:
 
     def answer_keys(self, question: str) -> list[str]:
         """The keys of all answers to a question, the first of which is its own."""
+        if self.repeats == 1:
+            return [question]
         return [repeat_key(question, number) for number in range(1, self.repeats + 1)]
 
     def is_answered(self, question: str) -> bool:
@@ -246,7 +250,7 @@ def _entry_of(record: Record, offset: int) -> _Entry:
 def _stages_of(key: str, newest: Mapping[str, _Entry]) -> list[int] | None:
     """Return where all stages of a sample lie; None where one of them is missing."""
     offsets: list[int] = []
-    while (entry := newest.get(turn_key(key, len(offsets)))) is not None:
+    while (entry := newest.get(turn_key(key, len(offsets)) if offsets else key)) is not None:
         offsets.append(entry.offset)
         if not entry.has_more or entry.status != Status.OK:
             return offsets

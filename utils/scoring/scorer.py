@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -80,7 +80,9 @@ class Scorer:
         reply, error = reply_of(record, self.postprocess)
         sizes = sizes_of(record)
         extra = meta_of_record(record, self.kwargs)
-        parse = self.parse if reply is None else self._parse_of(record)
+        parse = self.parse
+        if reply is not None and "stages" in record:
+            parse = self._parse_of(record["stages"])
         judged = self.benchmark.judge(record["line"], sizes, reply, parse, extra)
         if self.zoom is not None and reply is not None and len(record.get("stages", ())) > 1:
             judged = replace(judged, facts={**judged.facts, "zoom": self._looks(record, self.zoom)})
@@ -97,11 +99,8 @@ class Scorer:
             self.unparsed = [*self.unparsed, prediction][:MOST_EXAMPLES]
         return ScoredSample(record["line"], prediction, judged, error)
 
-    def _parse_of(self, record: Record) -> ParseFunction:
-        """What reads a sample: its only reply, or those of all its stages."""
-        stages = record.get("stages")
-        if stages is None:
-            return self.parse
+    def _parse_of(self, stages: Sequence[Record]) -> ParseFunction:
+        """Return what reads a sample of several stages: the replies of all of them."""
         replies = [reply_text(stage, self.postprocess) for stage in stages]
         if self.zoom is None:
             return parse_of_user(self.parse, replies)

@@ -159,7 +159,10 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             has_repeats=view.repeats > 1,
         ) as add:
             for record in records:
-                facts = add(record, _judged(task, scorer, record))
+                scored = scorer.judge(record)
+                if task.second_reader is not None:
+                    scored = task.second_reader.beside(record, scored)
+                facts = add(record, scored)
                 columns.add(facts)
                 if circular is not None or task.second_reader is not None:
                     questions.append(facts)
@@ -196,12 +199,6 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
         rotation_errors=rotation_errors,
         checksums=checksums_of([samples, rotations, score_file, name(ANALYSIS_SUFFIX)]),
     )
-
-
-def _judged(task: ScoringTask, scorer: Scorer, record: Record) -> ScoredSample:
-    """Return a sample with its verdict, and with what a second reader made of it."""
-    scored = scorer.judge(record)
-    return scored if task.second_reader is None else task.second_reader.beside(record, scored)
 
 
 def _head(task: ScoringTask, view: LogView, *, is_partial: bool) -> dict[str, Any]:

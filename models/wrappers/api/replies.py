@@ -63,7 +63,8 @@ def read_reply(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
     """
     try:
         completion = json.loads(body)
-        check_error(completion, body)
+        if completion.get("error"):
+            check_error(completion, body)
         choice = completion["choices"][0]
         message = choice["message"]
         text = message.get("content")

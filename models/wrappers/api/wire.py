@@ -100,7 +100,7 @@ class ImageSlot:
         requested = "JPEG" if style.is_reference else style.image_format.upper()
         is_shrunk = 0 < style.img_size < max(header.wh)
         try:
-            is_resized = resized_wh(style.resize, header.wh) != header.wh
+            is_resized = bool(style.resize) and resized_wh(style.resize, header.wh) != header.wh
         except ValueError as error:
             raise UserError(f"{path}: {error}") from None
         is_same = not is_shrunk and not is_resized and not style.is_reference
@@ -227,17 +227,15 @@ def plain_messages(chat: Any) -> list[Message]:
         calls = chat_message.get("tool_calls") or []
         if calls:
             parts = [*filter(None, parts), *calls]
-        messages += [_plain_part(role, part) for part in parts]
+        for part in parts:
+            if isinstance(part, Mapping) and "image_url" in part:
+                messages.append({"role": role, "type": "image", "value": ""})
+                continue
+            text = part.get("text", part) if isinstance(part, Mapping) else part
+            if not isinstance(text, str):
+                text = json.dumps(text, default=str)
+            messages.append({"role": role, "type": "text", "value": text})
     return messages
-
-
-def _plain_part(role: str, part: Any) -> Message:
-    if isinstance(part, Mapping) and "image_url" in part:
-        return {"role": role, "type": "image", "value": ""}
-    text = part.get("text", part) if isinstance(part, Mapping) else part
-    if not isinstance(text, str):
-        text = json.dumps(text, default=str)
-    return {"role": role, "type": "text", "value": text}
 
 
 def separate_images(value: Any) -> tuple[Any, list[Any]]:

@@ -102,6 +102,7 @@ class APIModelWrapper(WrapperDefaults):
         self._endpoint = parse_endpoint(address or entry.model_path)
         self._body = {"model": self._endpoint.model, **_body_part(entry.generate_cfg)}
         self._style = ImageStyle.from_kwargs(entry.kwargs)
+        self._style_settings = self._style.as_settings()
         self._is_responses = getattr(entry, "api", None) == "responses"
         self._key = "input" if self._is_responses else "messages"  # of a request's body
         self._connections = connections
@@ -132,7 +133,7 @@ class APIModelWrapper(WrapperDefaults):
         if self._user_preprocess:
             kwargs = {k: v for k, v in self.entry.kwargs.items() if k != "timeout_s"}
             preprocess = [code_digest(self._user_preprocess), kwargs]
-        return digest([*settings, self._style.as_settings(), preprocess])
+        return digest([*settings, self._style_settings, preprocess])
 
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
@@ -158,7 +159,7 @@ class APIModelWrapper(WrapperDefaults):
             for url, sent_image in zip(urls, sent_images, strict=True)
         ]
         # How images are sent is a setting; whether it has an effect shows in `sent_images`.
-        style = self._style.as_settings() if image_contents != sent_images else None
+        style = self._style_settings if image_contents != sent_images else None
         files = [message["value"] for message in messages if message["type"] == "image"]
         return Prepared(
             dataset,
@@ -197,7 +198,9 @@ class APIModelWrapper(WrapperDefaults):
             return {"input": input_items(messages, self._style)}
         if self._preprocess is None:
             chat = chat_messages(messages, self._style, is_custom_prompt=is_custom_prompt)
-            return self._payload_of(chat)
+            if chat[-1]["role"] == "assistant":
+                return self._continued(chat)
+            return {"messages": chat}
         kwargs = {**private_copy(self.entry.kwargs), "dataset_name": dataset}
         payload = call_user_function(
             "preprocess", self._preprocess, private_copy(messages), None, None, **kwargs
@@ -209,10 +212,8 @@ class APIModelWrapper(WrapperDefaults):
             raise UserFunctionError("preprocess", f"returned {problem}", f"returned {problem}")
         return dict(payload)
 
-    def _payload_of(self, chat: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the payload of chat messages; a server goes on with a reply that they begin."""
-        if chat[-1]["role"] != "assistant":
-            return {"messages": chat}
+    def _continued(self, chat: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the payload of chat messages that begin a reply: the server goes on with it."""
         beginning = "".join(part["text"] for part in chat[-1]["content"])
         extra_body = {
             "add_generation_prompt": False,
