@@ -22,7 +22,10 @@ def constant_answer(columns: SampleColumns) -> Section:
     wrong more often than right: such replies say nothing about what the model has seen.
     """
     columns = columns.answered()
-    points = [_rounded(point) for point in columns["point_frac"]]
+    points = [
+        None if point is None else (round(point[0], DIGITS), round(point[1], DIGITS))
+        for point in columns["point_frac"]
+    ]
     counts = Counter(point for point in points if point is not None)
     if not counts:
         return {"title": TITLE, "rows": [], "notes": ["No point to look at."], "findings": []}
@@ -57,10 +60,3 @@ def _finding(point: Point, count: int, total: int, images: int) -> Finding:
         topic="constant answer",
         row=ROW,
     )
-
-
-def _rounded(point: Point | None) -> Point | None:
-    if point is None:
-        return None
-    x, y = point
-    return round(x, DIGITS), round(y, DIGITS)

@@ -110,8 +110,9 @@ def _follow_up_of(plan: Plan, name: str, dataset: str, prompt_of: PromptOf) -> F
 
     def point_of(record: Record) -> Any:
         reply = reply_text(record, postprocess)
-        extra = meta_of_record(record, entry.kwargs)
-        point, _ = benchmark.read(record["line"], sizes_of(record), reply, parse, extra)
+        sizes = sizes_of(record)
+        extra = meta_of_record(record, sizes, entry.kwargs)
+        point, _ = benchmark.read(record["line"], sizes, reply, parse, extra)
         return point
 
     return ZoomStage(zoom, one_at_a_time(prompt_of, threading.Lock()), point_of)

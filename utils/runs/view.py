@@ -162,13 +162,17 @@ class LogView:
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
         self.left_out: list[str] = self.run.get("bad") or []  # bad samples, one line each
-        self._stages = {
-            key: _stages_of(key, newest)
-            for question in self.covered
-            for key in self.answer_keys(question)
-        }
-        # Questions without a record, or with fewer than they are to have.
-        self.missing = sum(not self.is_answered(question) for question in self.covered)
+        self._stages: dict[str, list[int] | None] = {}
+        self.missing = 0  # questions without a record, or with fewer than they are to have
+        for question in self.covered:
+            keys = self.answer_keys(question)
+            for key in keys:
+                entry = newest.get(key)
+                if entry is not None and not entry.has_more:
+                    self._stages[key] = [entry.offset]
+                else:
+                    self._stages[key] = _stages_of(key, newest)
+            self.missing += any(self._stages[key] is None for key in keys)
         # Keys of records that runs before it have left, if it was stopped.
         self.earlier: set[str] = set()
         if seq_of_run and not self.end:
@@ -199,10 +203,6 @@ class LogView:
         if self.repeats == 1:
             return [question]
         return [repeat_key(question, number) for number in range(1, self.repeats + 1)]
-
-    def is_answered(self, question: str) -> bool:
-        """Whether every answer to a question has its record."""
-        return all(self._stages[key] is not None for key in self.answer_keys(question))
 
     def records(self) -> Iterator[Record]:
         """The records of all answers to the covered questions, in file order."""
@@ -258,7 +258,9 @@ def _stages_of(key: str, newest: Mapping[str, _Entry]) -> list[int] | None:
 
 
 def _totals(entries: Iterable[_Entry], covered: Set[str]) -> dict[str, Any]:
-    entries_of_covered = [entry for entry in entries if question_of(entry.key) in covered]
+    entries_of_covered = [
+        entry for entry in entries if entry.key in covered or question_of(entry.key) in covered
+    ]
     times = [entry.asked_at for entry in entries_of_covered]
     totals: dict[str, Any] = {
         "statuses": dict(Counter(entry.status for entry in entries_of_covered)),
@@ -327,12 +329,15 @@ class Selection:
     def __iter__(self) -> Iterator[Record]:
         self.taken = self.missing = self.earlier = 0
         for question in self._keys:
-            if not self._log.is_answered(question):
+            keys = self._log.answer_keys(question)
+            records = [
+                record for record in map(self._log.sample_record, keys) if record is not None
+            ]
+            if len(records) < len(keys):
                 self.missing += 1  # where the log covers all modes, it may be of this one
                 continue
-            for key in self._log.answer_keys(question):
-                record = self._log.sample_record(key)
-                if record is not None and self._in_mode(record["line"], self._mode):
+            for key, record in zip(keys, records, strict=True):
+                if self._in_mode(record["line"], self._mode):
                     self.taken += 1
                     self.earlier += key in self._log.earlier
                     yield record

@@ -14,11 +14,13 @@ from typing import Any
 
 from utils.analysis.repeats import with_means
 from utils.contracts import (
+    REPEAT_MARK,
     Benchmark,
     Judgement,
     Line,
     ParseFunction,
     Record,
+    Sizes,
     Status,
     UserFunctionError,
     Verdict,
@@ -79,7 +81,7 @@ class Scorer:
         """
         reply, error = reply_of(record, self.postprocess)
         sizes = sizes_of(record)
-        extra = meta_of_record(record, self.kwargs)
+        extra = meta_of_record(record, sizes, self.kwargs)
         parse = self.parse
         if reply is not None and "stages" in record:
             parse = self._parse_of(record["stages"])
@@ -92,7 +94,9 @@ class Scorer:
         self._count(record, reply, judged, error)
         if judged.better_parser:
             self.better_parsers[judged.better_parser] += 1
-        counted = self._counted.setdefault(repeat_of(record["key"]), [])
+        key = record["key"]
+        repeat = repeat_of(key) if REPEAT_MARK in key else 1
+        counted = self._counted.setdefault(repeat, [])
         counted.append(self._kinds.setdefault(judged.counted, judged.counted))
         prediction = reply if isinstance(reply, str) else shown_reply(record, error)
         if judged.verdict == Verdict.UNPARSED and prediction not in self.unparsed[:MOST_EXAMPLES]:
@@ -111,9 +115,10 @@ class Scorer:
         """What pages show of a second look: first reply, its point and the crop (fractions)."""
         first, file_wh = record["stages"][0], sizes_of(record).file_wh
         looks = {"first_reply": reply_text(first, self.postprocess)}
-        extra = meta_of_record(first, self.kwargs)
+        sizes = sizes_of(first)
+        extra = meta_of_record(first, sizes, self.kwargs)
         point, _ = self.benchmark.read(
-            record["line"], sizes_of(first), looks["first_reply"], self.parse, extra
+            record["line"], sizes, looks["first_reply"], self.parse, extra
         )
         if not isinstance(point, tuple) or file_wh is None:
             return looks
@@ -228,12 +233,11 @@ class Scorer:
         return any(self.counts[kind] for kind in ("failed", "refused", "spoilt", "parse_errors"))
 
 
-def meta_of_record(record: Record, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def meta_of_record(record: Record, sizes: Sizes, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """What a parse function learns beside the line: limits, sizes, native tool calls.
 
     What judges an episode learns its cost, and the class of the error that has ended it.
     """
-    sizes = sizes_of(record)
     extra = {key: kwargs[key] for key in PIXEL_LIMITS if key in kwargs}
     image_sizes = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
     extra |= {name: wh for name, wh in image_sizes.items() if wh}

@@ -244,8 +244,10 @@ class APIModelWrapper(WrapperDefaults):
         }
         body = encode_body(request.body)
         image_sizes = prepared.image_sizes or [Sizes()] * len(request.urls)
-        sent_sizes = aligned([sent_wh(url) for url in request.urls], len(image_sizes))
-        client = self._client_or_new()
+        sent_sizes = [sent_wh(url) for url in request.urls]
+        if len(sent_sizes) != len(image_sizes):
+            sent_sizes = aligned(sent_sizes, len(image_sizes))
+        client = self._client or self._client_or_new()
         began_s = time.monotonic()
         path = "/responses" if self._is_responses else "/chat/completions"
         try:
