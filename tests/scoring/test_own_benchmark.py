@@ -18,9 +18,10 @@ CODE = re.search(
 STAR = [[100, 100], [200, 100], [150, 200]]
 ROWS = [
     {"id": 1, "image": "a.png", "text": "button", "app": "mail", "box": [10, 10, 50, 40]},
-    {"id": 2, "image": "a.png", "text": "printer", "app": "mail"},
+    {"id": 2, "image": "a.png", "text": "printer", "app": "mail", "absent": True},
     {"id": 3, "image": "a.png", "text": "star", "app": "shop", "polygon": STAR},
     {"id": 4, "image": "a.png", "text": "switch", "app": "shop", "box": [1, 2, 3]},
+    {"id": 5, "image": "a.png", "text": "lamp", "app": "shop", "bbox": [1, 2, 3, 4]},
 ]
 REPLIES = {"button": "(20, 20)", "printer": "(-1, -1)", "star": "(150, 120)"}
 
@@ -79,8 +80,10 @@ def test_the_benchmark_of_the_docs_is_checked_run_reported_and_compared(folder, 
     assert len(CODE.splitlines()) <= 45
     config = write_config(folder, models={"right": {}, "wrong": {"printer": "(5, 5)"}})
     assert run(config, "--check") == DONE
-    assert "[1, 2, 3]" in capsys.readouterr().out  # the bad row is named
-    assert run(config) == SOME_FAILED  # one row is bad
+    output = capsys.readouterr().out
+    assert "[1, 2, 3]" in output  # bad rows are named
+    assert "not marked as absent" in output
+    assert run(config) == SOME_FAILED  # two rows are bad
     scores = {}
     for model in ("right", "wrong"):
         [path] = (folder / "outputs" / model).glob("T*/*_My screens_score.json")
@@ -93,6 +96,7 @@ def test_the_benchmark_of_the_docs_is_checked_run_reported_and_compared(folder, 
     models = [str(folder / "outputs" / model) for model in ("right", "wrong")]
     assert command.main([*models, "--output", str(folder / "comparison")]) == 0
     output = capsys.readouterr().out
+    assert "My screens · overall: wrong − right = -33.3" in output
     assert "printer  [2]" in output
     assert "A: (-1, -1)  → not there" in output
 

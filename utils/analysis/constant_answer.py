@@ -47,7 +47,16 @@ def constant_answer(columns: SampleColumns) -> Section:
         findings.append(_finding(frequent_point, count, total, images))
     notes = [f"Of {total} points; two are the same if they agree in {DIGITS} digits of a fraction."]
     spans = {ROW: columns.spans(is_frequent)}
-    return {"title": TITLE, "rows": [row], "notes": notes, "findings": findings, "at": spans}
+    section: Section = {
+        "title": TITLE,
+        "rows": [row],
+        "notes": notes,
+        "findings": findings,
+        "at": spans,
+    }
+    if len(set(columns["image"])) < FEWEST_PICTURES:
+        section["clear"] = f"fewer than {FEWEST_PICTURES} images, too few to tell"
+    return section
 
 
 def _finding(point: Point, count: int, total: int, images: int) -> Finding:

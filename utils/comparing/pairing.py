@@ -415,7 +415,7 @@ def _differences(
         split_weights = {name: 1 / len(pairs) for name, pairs in splits.items()}
         average = _difference(AVERAGE, common, lambda pair: split_weights[pair.run["split"]])
         headline.append(average)
-    elif is_acting or len(splits) > 1:
+    elif is_acting or len(splits) != 1:  # none: the parts of a benchmark of the user's own
         headline.append(_difference(OVERALL, common, weight))
     headline = [*_with_judge(common, weight), *headline]
     differences = [replace(difference, is_headline=True) for difference in headline]
