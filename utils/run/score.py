@@ -188,4 +188,5 @@ def _print_parser_setting(plan: Plan, name: str, dataset: str, scored: Scored) -
     setting = scored.scorer.parser_setting
     if any(finding.setting == setting for finding in scored.findings):
         key = key_path("model", name, "parse_function", dataset)
-        print(f"  (data.{dataset}.parse_function is for all models, {key} for this one)")
+        whose = "for models without one of their own" if has_own else "for all models"
+        print(f"  (data.{dataset}.parse_function is {whose}, {key} for this one)")
