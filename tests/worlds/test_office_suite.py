@@ -106,3 +106,17 @@ def test_a_command_makes_every_task_of_many_seeds(capsys):
     assert main(["--every-task", "--seeds", "14-15"]) == 0
     count = 2 * sum(len(suite.names(level)) for level in LEVELS)
     assert f"seeds 14 to 15: {count} tasks made in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("level", ["L3", "L4"])
+def test_no_change_of_a_setup_touches_a_row_that_the_same_setup_adds(level):
+    touched = []
+    for task in tasks(level, range(2)):
+        setup = task["setup"]
+        changes = [*setup.get("set", ()), *setup.get("drop", ())]
+        for table, criteria, *_ in changes:
+            added = setup.get("add", {}).get(table, [])
+            for row in added:
+                if criteria.items() <= row.items():
+                    touched.append((task["id"], table, criteria))
+    assert touched == []
