@@ -119,13 +119,15 @@ class Gate:
     def answered(self) -> None:
         """The server answered: whatever was wrong is over. From inside the slot."""
         with self._changed:
-            before = self._limit.whole
-            self._limit = after_answer(self._limit, was_full=self._in_flight >= before)
+            before = after = self._limit.whole
+            if not self._limit.fixed:
+                self._limit = after_answer(self._limit, was_full=self._in_flight >= before)
+                after = self._limit.whole
             if self._probing:
                 self._probing = False
                 self._changed.notify_all()
             else:  # not all: hundreds of threads that find no slot cost more than requests
-                self._changed.notify(max(0, self._limit.whole - before))
+                self._changed.notify(max(0, after - before))
 
     def too_many(self) -> None:
         """This was one too many; from inside the slot, or the next moves up."""
