@@ -147,10 +147,10 @@ class EpisodeFigures:
             only: the indices of the episodes that the row is of; None: all.
         """
         cells: list[Row | None] = []
-        wanted = set(range(len(self.results)) if only is None else only)
+        selected = set(range(len(self.results)) if only is None else only)
         for indices in columns.values():
-            kept = [index for index in indices if index in wanted]
-            cells.append(self.cell(values, kept, results) if kept else None)
+            selected_indices = [index for index in indices if index in selected]
+            cells.append(self.cell(values, selected_indices, results) if selected_indices else None)
         return {"name": name, "cells": cells}
 
 

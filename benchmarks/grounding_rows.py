@@ -89,12 +89,12 @@ def check_convention(path: Path, boxes: Iterable[Any], convention: str) -> None:
 
 def layout_problems(layout: Layout) -> list[str]:
     """Return where a layout names a grouping that it does not have."""
-    named = [("columns", layout.columns), *(("averages", name) for name in layout.averages)]
+    grouping_uses = [("columns", layout.columns), *(("averages", name) for name in layout.averages)]
     if layout.rows not in (None, "kind"):
-        named.append(("rows", str(layout.rows)))
+        grouping_uses.append(("rows", str(layout.rows)))
     return [
         f"layout.{field}: {grouping!r} is no grouping; there are {listed([*layout.groupings])}"
-        for field, grouping in named
+        for field, grouping in grouping_uses
         if grouping not in layout.groupings
     ]
 

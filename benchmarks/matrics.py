@@ -347,16 +347,16 @@ def cost_of(results: Sequence[TaskResult], *, per: str) -> Scores:
     Steps and actions are those of all episodes; the rest is of those whose cost is known, None
     where there is none, or no success among them.
     """
-    known = [result for result in results if result.cost is not None]
+    with_cost = [result for result in results if result.cost is not None]
     numbers = {
         "steps": _per([result.steps for result in results], results, per),
         "actions": _per([result.actions for result in results], results, per),
     }
     for name, field in COSTS.items():
-        values = [getattr(result.cost, field) for result in known]
+        values = [getattr(result.cost, field) for result in with_cost]
         is_known = None not in values
-        numbers[name] = _per(values, known, per) if is_known else None
-    return {**numbers, "Known num": len(known)}
+        numbers[name] = _per(values, with_cost, per) if is_known else None
+    return {**numbers, "Known num": len(with_cost)}
 
 
 def _per(values: Sequence[float], results: Sequence[TaskResult], per: str) -> float | None:

@@ -347,8 +347,8 @@ class LiveBenchmark(Benchmark):
         """Judge what `episode` returned; None: it could not be played to its end."""
         if reply is None:
             is_of_world = meta_extra.get("failure") == WORLD_FAILURE
-            ended = ENVIRONMENT if is_of_world else NOT_PLAYED
-            result = EpisodeResult(False, line["max_steps"], ended)
+            end_reason = ENVIRONMENT if is_of_world else NOT_PLAYED
+            result = EpisodeResult(False, line["max_steps"], end_reason)
         else:
             result = EpisodeResult.from_json(reply)
         return judgement_of(

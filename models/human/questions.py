@@ -141,7 +141,7 @@ def _task(
             steps[-1] = PastStep(steps[-1].reply, note)
         else:
             task.append(text)
-    named = APPLICATIONS.search(system)
+    match = APPLICATIONS.search(system)
     return Question(
         ACTIONS,
         dataset,
@@ -150,5 +150,5 @@ def _task(
         system=system,
         remark="\n".join(remarks),
         steps=tuple(steps),
-        applications=tuple(named[1].split(", ")) if named else (),
+        applications=tuple(match[1].split(", ")) if match else (),
     )

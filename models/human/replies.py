@@ -132,8 +132,8 @@ def _text(value: Any, longest: int = LONGEST_TEXT) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= longest:
         raise BadAnswer(f"expected a text of at most {longest} characters")
     written = value.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")
-    kept = "".join(sign for sign in written if sign >= " " or sign in "\n\t")
-    escaped = kept.replace("\\", "\\\\").replace('"', '\\"')
+    readable = "".join(sign for sign in written if sign >= " " or sign in "\n\t")
+    escaped = readable.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\n", "\\n").replace("\t", "\\t") + '"'
 
 

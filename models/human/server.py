@@ -178,8 +178,8 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.BAD_REQUEST, str(error)) from None
 
     def _send_state(self, query: str) -> None:
-        known = query.removeprefix("known=")
-        state = self.server.desk.state(int(known) if known.isdecimal() else 0, POLL_S)
+        known_state = query.removeprefix("known=")
+        state = self.server.desk.state(int(known_state) if known_state.isdecimal() else 0, POLL_S)
         self._send(HTTPStatus.OK, "application/json", json.dumps(state).encode("ascii"))
         self.server.desk.hear(state["version"])
 

@@ -217,8 +217,8 @@ def test_scores_are_the_means_of_the_single_runs(repeated):
     assert "single runs, average: 100.00, 0.00, 100.00 (standard deviation 57.74 points)" in (
         ran.output
     )
-    figures = {name: cell["value"] for name, cell in l2["repeats"]["figures"]["Overall"].items()
-               if isinstance(cell, dict)}  # fmt: skip
+    cells = l2["repeats"]["figures"]["Overall"]
+    figures = {name: cell["value"] for name, cell in cells.items() if isinstance(cell, dict)}
     assert figures == pytest.approx(
         {
             "pass@1": 200 / 3,

@@ -88,8 +88,12 @@ def repeats_section(
         for sections in single_runs
     ]
     deviations = _deviations(figures)
-    shown = [j for j in SHOWN if j < answers] + [answers]
-    heads = [*(f"pass@{j}" for j in shown), *(f"pass^{j}" for j in shown[1:]), "agreement"]
+    shown_counts = [j for j in SHOWN if j < answers] + [answers]
+    heads = [
+        *(f"pass@{j}" for j in shown_counts),
+        *(f"pass^{j}" for j in shown_counts[1:]),
+        "agreement",
+    ]
     table_rows = [{"name": row["name"], "cells": [row[head] for head in heads]} for row in rows]
     return {
         "title": f"{title} repeats",
@@ -112,9 +116,9 @@ def _row(name: str, columns: SampleColumns, answers: int, keep: Sequence[bool]) 
     """Return the cells of the questions that are kept; `samples` in them are questions."""
     import numpy as np
 
-    kept = columns.where(np.repeat(keep, answers))
-    hits = kept.hits().reshape(-1, answers)
-    pictures = kept.pictures()
+    selected = columns.where(np.repeat(keep, answers))
+    hits = selected.hits().reshape(-1, answers)
+    pictures = selected.pictures()
     # The plain accuracy is a mean over answers; an interval by image takes none as independent.
     row: Row = {"name": name, "pass@1": {**share(hits.ravel(), pictures), "samples": len(hits)}}
     rights = hits.sum(axis=1).astype(int).tolist()
@@ -123,7 +127,7 @@ def _row(name: str, columns: SampleColumns, answers: int, keep: Sequence[bool]) 
         row[f"pass@{j}"] = share([pass_at(j, right, answers) for right in rights], of_questions)
     for j in range(2, answers + 1):
         row[f"pass^{j}"] = share([pass_all(j, right, answers) for right in rights], of_questions)
-    labels = answer_labels(kept)
+    labels = answer_labels(selected)
     groups = [labels[start : start + answers] for start in range(0, len(labels), answers)]
     row["agreement"] = share([agreement_of(group) for group in groups], of_questions)
     return row

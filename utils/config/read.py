@@ -413,8 +413,8 @@ def own_findings(
     entry: GroundingEntry, choices: Choices, modes: Sequence[str]
 ) -> Iterator[Finding]:
     """What is wrong with the entry of a class of the user's, which is known only once imported."""
-    given = {key: value for key, value in entry if key in entry.model_fields_set}
-    yield from _choice_findings(given, choices)
+    set_values = {key: value for key, value in entry if key in entry.model_fields_set}
+    yield from _choice_findings(set_values, choices)
     yield from _mode_findings(str(entry.benchmark), entry.mode, modes)
 
 

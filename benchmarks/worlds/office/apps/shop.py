@@ -83,8 +83,8 @@ def order(store: Store, address: int | None, delivery: str, note: str = "") -> R
     content = cart(store)
     need(content["rows"], "Your cart is empty.")
     for row in content["rows"]:
-        left = f"Only {row['stock']} of {row['name']} are left: change the cart."
-        need(row["qty"] <= row["stock"], left)
+        shortage = f"Only {row['stock']} of {row['name']} are left: change the cart."
+        need(row["qty"] <= row["stock"], shortage)
     need(address is not None, "Choose an address.")
     label = store.one("SELECT label FROM addresses WHERE id = ?", address)["label"]
     need(delivery in ("Standard", "Express"), "Choose a delivery.")

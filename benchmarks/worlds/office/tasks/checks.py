@@ -164,11 +164,11 @@ def check(
         for expected_effects in _alternatives(task.get("expect", ()))
     ]
     best = min(comparisons, key=lambda comparison: _miss_count(comparison.lines))
-    whole = _compare_end(task, end, answer) + best + elsewhere
-    success = _miss_count(whole.lines) == 0
-    is_share = task.get("feasible", True) and not whole.is_spoiled and whole.count > 0
-    partial = whole.done / whole.count if is_share else float(success)
-    return Outcome(success, whole.lines, partial)
+    comparison = _compare_end(task, end, answer) + best + elsewhere
+    success = _miss_count(comparison.lines) == 0
+    is_share = task.get("feasible", True) and not comparison.is_spoiled and comparison.count > 0
+    partial = comparison.done / comparison.count if is_share else float(success)
+    return Outcome(success, comparison.lines, partial)
 
 
 def _compare_end(task: Mapping[str, Any], end: str, answer: str) -> Comparison:

@@ -299,9 +299,9 @@ def _happenings(parts: Sequence[Row], variables: Row) -> list[Row]:
         changes: Row = {name: part[name] for name in ("add", "set", "drop") if name in part}
         others = {name: value for name, value in part.items() if name not in (*changes, "each")}
         for row in variables[part["each"]] if "each" in part else [{}]:
-            known = {**variables, **row}
-            filled = _with_dates(_repeated_changes(changes, known), NOW)
-            happenings.append({**_filled(others, known), **filled})
+            all_variables = {**variables, **row}
+            filled = _with_dates(_repeated_changes(changes, all_variables), NOW)
+            happenings.append({**_filled(others, all_variables), **filled})
     return happenings
 
 
