@@ -84,10 +84,12 @@ def main() -> None:
             world = AnyWorld(suites, Path(folder))
             for name in [name for name in suites if name in options.suites]:
                 ends: Counter[str] = Counter()
+                successes: Counter[str] = Counter()
                 for task in tasks_of(name, suites[name], level, options.seeds):
                     chance = random.Random(f"{options.chance} {task['id']} {task['seed']}")
                     outcome, why = play(world, task, actions(options.agent, chance, task["goal"]))
                     ends[outcome.partition(":")[0]] += 1
+                    successes[task.get("tier", "")] += outcome == "success"
                     if outcome.startswith(("success", "environment")):
                         print(
                             f"  {level} {task['id']} {task['seed']} ({task['category']}):",
@@ -97,7 +99,8 @@ def main() -> None:
                             flush=True,
                         )
                 print(
-                    f"{level} {name}: {ends['success']} of {ends.total()} succeed; {dict(ends)}",
+                    f"{level} {name}: {ends['success']} of {ends.total()} succeed; {dict(ends)};"
+                    f" by tier {dict(successes)}",
                     flush=True,
                 )
             world.close()

@@ -1,11 +1,13 @@
 """Whether spoiled solutions of the office are refused when they are played in a browser.
 
+    python -m perf.office_mutants --store [--seeds 0-4] [--every 1] [--tasks "mail_*"]
     python -m perf.office_mutants [--seeds 0-2] [--every 8] [--processes 2] [--tasks "mail_*"]
 
 Of the mutants of all tasks (`tests.support.mutants`) every nth is played with mouse and keyboard.
-It counts those that the check refused, those that could not be played to their end (the application
-refuses the step, or what it names is not there), and names those that passed. The exit status says
-whether any passed whose solution was not spoiled in free text alone.
+It counts by tier those that the check refused, those that could not be played to their end (the
+application refuses the step, or what it names is not there), and names those that passed. With
+`--store` they are played on the store. The exit status says whether any passed whose solution was
+not spoiled in free text alone.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,23 +58,45 @@ def chosen(seeds: Sequence[int], pattern: str, every: int) -> list[Mutant]:
     return list(itertools.islice(all_mutants, 0, None, every))
 
 
-def play(spoiled_solutions: Sequence[Mutant]) -> list[tuple[str, str]]:
-    """Return name and outcome of mutants: "passed", "refused", "not played: <why>"."""
+class Result(NamedTuple):
+    """A mutant, played."""
+
+    name: str
+    tier: str
+    outcome: str  # "passed", "refused" or "not played: <why>"
+
+
+def play_on_store(spoiled_solutions: Sequence[Mutant]) -> list[Result]:
+    """Play mutants as the applications' verbs would."""
+
+    def is_solved(mutant: Mutant) -> bool:
+        return StoreHand(mutant.task).play(mutant.steps).success
+
+    return [_result(mutant, is_solved) for mutant in spoiled_solutions]
+
+
+def play_in_browser(spoiled_solutions: Sequence[Mutant]) -> list[Result]:
+    """Play mutants one after the other in one browser."""
     with tempfile.TemporaryDirectory() as shots:
         world = open_world(Path(shots))
+
+        def is_solved(mutant: Mutant) -> bool:
+            world.reset(mutant.task)
+            Oracle(world).play(mutant.steps)
+            return world.evaluate().success
+
         try:
-            return [(str(mutant), _outcome(world, mutant)) for mutant in spoiled_solutions]
+            return [_result(mutant, is_solved) for mutant in spoiled_solutions]
         finally:
             world.close()
 
 
-def _outcome(world: Any, mutant: Mutant) -> str:
-    world.reset(mutant.task)
+def _result(mutant: Mutant, is_solved: Callable[[Mutant], bool]) -> Result:
     try:
-        Oracle(world).play(mutant.steps)
+        outcome = "passed" if is_solved(mutant) else "refused"
     except Exception as error:  # noqa: BLE001 - whatever stops it, the task is not solved by it
-        return f"not played: {type(error).__name__}"
-    return "passed" if world.evaluate().success else "refused"
+        outcome = f"not played: {type(error).__name__}"
+    return Result(str(mutant), mutant.task["tier"], outcome)
 
 
 def main() -> int:
@@ -84,7 +108,8 @@ def main() -> int:
     parser.add_argument("--seeds", type=seed_range, default=range(1), help="one, or first-last")
     parser.add_argument("--tasks", default="*", help="their names, * for any text")
     parser.add_argument("--every", type=int, default=8, help="only every nth mutant")
-    parser.add_argument("--processes", type=int, default=2, help="browsers side by side")
+    parser.add_argument("--store", action="store_true", help="on the store, not in a browser")
+    parser.add_argument("--processes", type=int, default=2, help="so many side by side")
     arguments = parser.parse_args()
     spoiled_solutions = chosen(arguments.seeds, arguments.tasks, arguments.every)
     pieces = [
@@ -92,17 +117,18 @@ def main() -> int:
         for start in range(0, len(spoiled_solutions), PIECE)
     ]
     begun_s = time.monotonic()
-    outcomes: Counter[str] = Counter()
+    play = play_on_store if arguments.store else play_in_browser
+    counts: Counter[tuple[str, str]] = Counter()
     serious = 0
     with ProcessPoolExecutor(arguments.processes) as pool:
         for played in as_completed([pool.submit(play, piece) for piece in pieces]):
-            for name, outcome in played.result():
-                outcomes[outcome] += 1
-                if outcome == "passed":
-                    serious += FREE_TEXT not in name
-                    print(f"passed: {name}", flush=True)
-    for outcome, count in outcomes.most_common():
-        print(f"{outcome}: {count}")
+            for result in played.result():
+                counts[result.tier, result.outcome] += 1
+                if result.outcome == "passed":
+                    serious += FREE_TEXT not in result.name
+                    print(f"passed: {result.name}", flush=True)
+    for (tier, outcome), count in sorted(counts.items()):
+        print(f"{tier}, {outcome}: {count}")
     print(f"{len(spoiled_solutions)} mutants in {time.monotonic() - begun_s:.0f} s")
     return int(serious > 0)
 
