@@ -75,6 +75,8 @@ def main() -> int:
                     if arguments.shots:
                         shot = Path(arguments.shots) / f"{task['id']}-{way}.png"
                         shot.write_bytes(world.tab.screenshot())
+                    world.close()  # its browser may have been killed
+                    world = open_world(Path(folder))
         finally:
             world.close()
     took_s = time.monotonic() - begun_s

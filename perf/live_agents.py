@@ -89,6 +89,9 @@ def main() -> None:
                     chance = random.Random(f"{options.chance} {task['id']} {task['seed']}")
                     outcome, why = play(world, task, actions(options.agent, chance, task["goal"]))
                     ends[outcome.partition(":")[0]] += 1
+                    if outcome.startswith("environment"):
+                        world.close()
+                        world = AnyWorld(suites, Path(folder))
                     successes[task.get("tier", "")] += outcome == "success"
                     if outcome.startswith(("success", "environment")):
                         print(

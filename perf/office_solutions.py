@@ -80,11 +80,15 @@ def play_in_browser(solutions: Sequence[tuple[Any, int]]) -> list[Result]:
             Oracle(world).play(steps)
             return world.evaluate()
 
+        played = []
         try:
-            return [
-                _result(task, way, lambda steps, task=task: play(task, steps))
-                for task, way in solutions
-            ]
+            for task, way in solutions:
+                result = _result(task, way, lambda steps, task=task: play(task, steps))
+                played.append(result)
+                if result.problems:
+                    world.close()  # its browser may have been killed
+                    world = open_world(Path(shots))
+            return played
         finally:
             world.close()
 
