@@ -192,7 +192,7 @@ def _result_of(facts: Mapping[str, Any]) -> TaskResult:
         tier=facts["tier"],
         partial=facts["partial"],
         feasible=facts["feasible"],
-        ended=str(facts["ended"]),
+        end_reason=str(facts["ended"]),
         actions=facts["action_count"] or 0,
         cost=Cost(**facts["cost"]) if facts["cost"] else None,
     )
@@ -202,7 +202,7 @@ def _endings(results: Sequence[TaskResult]) -> list[Row]:
     """Return a row for each way in which episodes end."""
     by_ending: dict[str, list[TaskResult]] = {}
     for result in results:
-        by_ending.setdefault(result.ended, []).append(result)
+        by_ending.setdefault(result.end_reason, []).append(result)
     rows: list[Row] = []
     for ending in sorted(by_ending):
         steps = [result.steps for result in by_ending[ending]]

@@ -24,7 +24,7 @@ from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.coordinates import point_as_fractions
 from utils.misc import parser_response_into_coordinates
 from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES
-from utils.targets import Declined
+from utils.targets import Declined, means_declined
 from utils.text import counted
 
 # parity: protocol texts, to the byte.
@@ -118,7 +118,7 @@ class GUIElementGrounding(PointBenchmark):
         box = box_as_fractions(line["bbox"], file_wh)
         click = point_as_fractions(parsed, file_wh) if isinstance(parsed, tuple) else None
         official_verdict = score_click(box, click)
-        is_declined = isinstance(parsed, Declined) or (click is not None and max(click) < 0)
+        is_declined = isinstance(parsed, Declined) or (click is not None and means_declined(click))
         verdict = Verdict.MISS if is_declined else official_verdict
         split, kind = line["grounding_type"], line.get("data_type")
         counted = (split, line["platform"], kind, OUTCOME_BY_VERDICT[official_verdict])

@@ -215,7 +215,7 @@ class TaskResult(NamedTuple):
     tier: str | None = None  # None: its environment has none
     partial: float | None = None  # the share of the expected effects; None: the world gives none
     feasible: bool | None = True  # None: not known
-    ended: str = ""  # why the episode was over; `ENVIRONMENT`: its world failed
+    end_reason: str = ""  # why the episode was over; `ENVIRONMENT`: its world failed
     actions: int = 0
     cost: Cost | None = None  # None: not known
 
@@ -291,12 +291,12 @@ def feasibility_groups(results: Sequence[TaskResult]) -> dict[str, list[int]]:
 
 def given_up(results: Sequence[TaskResult]) -> list[bool]:
     """Return which episodes the agent has ended by saying that the task cannot be done."""
-    return [result.ended == "fail" for result in results]
+    return [result.end_reason == "fail" for result in results]
 
 
 def environment_failures(results: Sequence[TaskResult]) -> int:
     """Return how many episodes their environment has failed in, twice."""
-    return sum(result.ended == ENVIRONMENT for result in results)
+    return sum(result.end_reason == ENVIRONMENT for result in results)
 
 
 def score_episodes(results: Sequence[TaskResult], budgets: Sequence[int]) -> Scores:

@@ -162,12 +162,12 @@ def imported_modules(path):
     ],
 )
 def test_a_package_knows_only_what_lies_below_it(package, below):
-    ours = {"benchmarks", "models", "utils", "evaluate", "compare", "perf", "tests"} - {package}
+    packages = {"benchmarks", "models", "utils", "evaluate", "compare", "perf", "tests"} - {package}
     offenders = [
         f"{path} -> {name}"
         for path in project_files(PROJECT / package)
         for name in imported(path)
-        if name.partition(".")[0] in ours - below
+        if name.partition(".")[0] in packages - below
     ]
     assert offenders == []
 

@@ -46,7 +46,7 @@ def judgement_of(
         tier=line.get("tier"),
         partial=result.partial,
         feasible=feasible,
-        ended=result.end_reason,
+        end_reason=result.end_reason,
         actions=result.action_count,
         cost=_cost_of(cost),
     )
@@ -56,7 +56,7 @@ def judgement_of(
         "partial": counted.partial,
         "steps": counted.steps,
         "action_count": counted.actions,
-        "ended": counted.ended,
+        "ended": counted.end_reason,
     }
     columns = {
         **{name: line[name] for name in TASK_COLUMNS},

@@ -13,7 +13,7 @@ import webbrowser
 from collections.abc import Sequence
 
 from models.base import CallError, Generation, Message
-from models.human.desk import Desk, Place
+from models.human.desk import Desk, Position
 from models.human.questions import question_of
 from models.human.server import PageServer
 
@@ -32,7 +32,7 @@ class Human:
 
     def announce(self, dataset_name: str, sample_count: int, index: int) -> None:
         """The next question is of this sample of a data set."""
-        self._desk.announce(Place(dataset_name, index, sample_count))
+        self._desk.announce(Position(dataset_name, index, sample_count))
 
     def generate(self, message: Sequence[Message], *, dataset_name: str) -> Generation:
         """Return what the person says, with the time from seeing the image to confirming it.

@@ -18,7 +18,7 @@ FAREWELL_S = 1.5  # for an open page to hear that the run is over
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """Which sample of a data set comes."""
 
     dataset: str
@@ -56,7 +56,7 @@ class Desk:
         self._version = 1
         self._number = 0  # of the question, among all of this object's
         self._question: Question | None = None
-        self._place: Place | None = None
+        self._position: Position | None = None
         self._clock = _Clock(now)
         self._outcome: tuple[str | None, float | None] | None = None  # reply (None: skipped), time
         self._is_over = False
@@ -65,10 +65,10 @@ class Desk:
 
     # -- the run ----------------------------------------------------------------------------------
 
-    def announce(self, place: Place) -> None:
+    def announce(self, position: Position) -> None:
         """The next question is of this sample."""
         with self._changed:
-            self._place = place
+            self._position = position
 
     def ask(self, question: Question) -> tuple[str, float | None]:
         """Wait for the answer; return it with the seconds that the person has seen the image.
@@ -120,12 +120,12 @@ class Desk:
             state: dict[str, Any] = {"version": self._version, "is_over": self._is_over}
             if self._is_over:
                 state["was_asking"] = self._was_asking
-            if self._place is not None:
-                place = self._place
+            if self._position is not None:
+                position = self._position
                 state["place"] = {
-                    "dataset": place.dataset,
-                    "index": place.index,
-                    "count": place.count,
+                    "dataset": position.dataset,
+                    "index": position.index,
+                    "count": position.count,
                 }
             if self._question is not None and not self._is_over:
                 state["question"] = {"number": self._number, **_shown(self._question)}

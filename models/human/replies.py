@@ -65,9 +65,9 @@ def reply_of(question: Question, answer: Mapping[str, Any]) -> str:
     return f"({_point(x, y, wh)})"
 
 
-def _one_of(known: list[str] | tuple[str, ...], value: Any) -> str:
-    if not isinstance(value, str) or value not in known:
-        raise BadAnswer(f"expected one of {', '.join(known)}")
+def _one_of(choices: list[str] | tuple[str, ...], value: Any) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise BadAnswer(f"expected one of {', '.join(choices)}")
     return value
 
 

@@ -458,8 +458,8 @@ def test_a_fix_beside_other_models_names_the_key_of_this_one_alone(staged):
     )
     assert (expected_lines in alone.output, beside.output.count(expected_lines)) == (False, 1)
     stage.model["m"]["parse_function"] = {L2: "utils.coordinates.parse_fractions"}
-    own = f'(data.{L2}.parse_function is for models without one of their own, model."m".parse_function'
-    assert own in stage.run().output
+    own_parser_hint = f'(data.{L2}.parse_function is for models without one of their own, model."m".parse_function'
+    assert own_parser_hint in stage.run().output
     stage.model["m"]["parse_function"] = {L2: "utils.coordinates.parse_per_mille"}
     again = stage.run()
     assert (again.requests, "coordinate audit" in again.output) == ([], False)

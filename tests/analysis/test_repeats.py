@@ -22,7 +22,7 @@ OPTIONS = {"A": "no", "B": "yes", "C": "maybe"}
 
 
 @pytest.mark.parametrize(
-    ("right", "at", "always"),
+    ("right", "at_least_once", "always"),
     [
         (0, [0, 0, 0, 0], [0, 0, 0, 0]),
         (1, [1 / 4, 1 / 2, 3 / 4, 1], [1 / 4, 0, 0, 0]),  # 1 - 3/6 of two, 1 - 1/4 of three
@@ -30,8 +30,8 @@ OPTIONS = {"A": "no", "B": "yes", "C": "maybe"}
         (4, [1, 1, 1, 1], [1, 1, 1, 1]),
     ],
 )
-def test_pass_at_j_and_pass_to_the_j_of_four_answers(right, at, always):
-    assert [pass_at(j, right, 4) for j in (1, 2, 3, 4)] == pytest.approx(at)
+def test_pass_at_j_and_pass_to_the_j_of_four_answers(right, at_least_once, always):
+    assert [pass_at(j, right, 4) for j in (1, 2, 3, 4)] == pytest.approx(at_least_once)
     assert [pass_all(j, right, 4) for j in (1, 2, 3, 4)] == pytest.approx(always)
 
 
@@ -39,9 +39,9 @@ def test_pass_at_j_and_pass_to_the_j_of_four_answers(right, at, always):
 def test_both_are_estimated_without_bias(j):
     """Over all outcomes of five answers, each right with a chance of 0.3."""
     chances = [comb(5, right) * 0.3**right * 0.7 ** (5 - right) for right in range(6)]
-    at = sum(chance * pass_at(j, right, 5) for right, chance in enumerate(chances))
+    at_least_once = sum(chance * pass_at(j, right, 5) for right, chance in enumerate(chances))
     always = sum(chance * pass_all(j, right, 5) for right, chance in enumerate(chances))
-    assert (at, always) == pytest.approx((1 - 0.7**j, 0.3**j))
+    assert (at_least_once, always) == pytest.approx((1 - 0.7**j, 0.3**j))
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,12 @@ def test_equal_answers_are_no_independent_ones():
     """
     section = section_of(*(question(n, "BB" if n < 5 else "AA") for n in range(10)))
     overall = section["rows"][-1]
-    once, both = overall["pass@1"], overall["pass^2"]
+    once, both_times = overall["pass@1"], overall["pass^2"]
     assert [once["value"], once["low"], once["high"]] == pytest.approx([50, 22.05, 77.95], abs=0.01)
     # Wilson's interval of 5 of 10; of 10 of 20 it would be 29.9 to 70.1.
-    assert [both["value"], both["low"], both["high"]] == pytest.approx([50, 23.66, 76.34], abs=0.01)
+    assert [both_times["value"], both_times["low"], both_times["high"]] == pytest.approx(
+        [50, 23.66, 76.34], abs=0.01
+    )
 
 
 def test_the_table_of_many_answers_shows_some_and_the_section_all():

@@ -88,5 +88,5 @@ def test_rows_of_another_protocol_say_so():
     assert {"V2P-7B", "Claude (Computer Use)"} < {*protocols["ScreenSpotPro"]}
     assert "MAI-UI-8B" not in protocols["ScreenSpotPro"]
     for dataset, models in protocols.items():
-        known = {model for row in published[dataset].values() for model in row}
-        assert {*models} <= known
+        row_models = {model for row in published[dataset].values() for model in row}
+        assert {*models} <= row_models

@@ -170,7 +170,7 @@ def test_a_fresh_download_lays_out_the_data_root_and_sends_the_token_to_the_hub_
 ):
     # Other sums than the published ones are never used unseen.
     assert_one_message(data_root.run(hub, sums=False), "a9a4fd9eb1e4ae0355fee057bd55cbec")
-    hub.seen.clear()
+    hub.requests.clear()
     done = data_root.run(hub, env={"HF_TOKEN": SECRET})
     assert done.code == 0, done.stderr
     assert f"compared with the sums in {data_root.sums}" in done.stderr
@@ -185,7 +185,7 @@ def test_a_fresh_download_lays_out_the_data_root_and_sends_the_token_to_the_hub_
     assert files_left <= {Path(name).name for name in PICTURES} | {L1, L2, "unpacked.json", "lock"}
     heads = [
         (request.at_storage, {name.lower(): value for name, value in request.headers.items()})
-        for request in hub.seen
+        for request in hub.requests
         if request.name in hub.files
     ]
     sent = {(at_storage, head.get("authorization")) for at_storage, head in heads}
@@ -206,9 +206,9 @@ def test_a_fresh_download_lays_out_the_data_root_and_sends_the_token_to_the_hub_
 def test_what_is_there_is_used_without_network_and_what_was_lost_is_brought_back(data_root, hub):
     data_root.run(hub)
     before = {path: path.stat().st_mtime_ns for path in data_root.home.rglob("*")}
-    hub.seen.clear()
+    hub.requests.clear()
     done = data_root.run(hub)
-    assert (done.code, hub.seen) == (0, [])
+    assert (done.code, hub.requests) == (0, [])
     assert "already there" in done.stdout
     assert {path: path.stat().st_mtime_ns for path in data_root.home.rglob("*")} == before
     # As a copy of the data root has it.
@@ -299,7 +299,7 @@ def test_a_transfer_that_was_stopped_is_continued_by_the_same_command(large, how
             assert (stopped.code, "Traceback" in stopped.stderr) == (130, False)
             assert "run the same command again" in stopped.stderr
         server.stalls_after.clear()
-        server.seen.clear()
+        server.requests.clear()
         done = large.run(server)
     assert done.code == 0, done.stderr
     [range_header] = ranges(server)
@@ -346,7 +346,7 @@ def test_a_changed_annotation_file_stops_before_the_pictures_unless_accepted_eac
     hub.files[L2] = b"[]"
     assert_one_message(data_root.run(hub), md5(b"[]"), md5(published()[L2]), "--accept-changed")
     assert hub.transfers(ZIP) == []
-    hub.seen.clear()
+    hub.requests.clear()
     for _ in range(2):
         done = data_root.run(hub, "--accept-changed")
         assert done.code == 0, done.stderr
@@ -364,7 +364,7 @@ def test_a_changed_annotation_file_stops_before_the_pictures_unless_accepted_eac
 def test_a_changed_zip_is_laid_over_with_a_warning_that_has_both_sums_every_time(data_root, hub):
     data_root.run(hub)
     (data_root.home / ".download" / "unpacked.json").unlink()
-    hub.seen.clear()
+    hub.requests.clear()
     changed = PICTURES | {"os_mac/c.png": b"MAC C"}  # of the same size
     hub.files[ZIP] = zip_of(changed)
     for done in (data_root.run(hub), data_root.run(hub)):
@@ -382,7 +382,7 @@ def test_an_unpacking_that_was_killed_is_finished_by_the_same_command(data_root,
     done_then = [data_root.images / name for name in data_root.pictures() if name.endswith(".png")]
     assert len([path for path in done_then if not path.name.startswith(".")]) == pictures
     inodes = [path.stat().st_ino for path in done_then]
-    hub.seen.clear()
+    hub.requests.clear()
     done = data_root.run(hub)
     assert (done.code, data_root.pictures()) == (0, PICTURES), done.stderr
     assert ranges(hub) == []  # it is there already
@@ -435,7 +435,7 @@ def test_a_disk_that_fills_up_is_one_message_and_the_run_goes_on_later(large):
     with HubServer(large.files) as server:
         done = finish(large.start(server, preexec_fn=small))
         assert_one_message(done, "too large", "same command")
-        server.seen.clear()
+        server.requests.clear()
         assert large.run(server).code == 0
     assert ranges(server) == [f"bytes={limit}-"]
 

@@ -62,7 +62,7 @@ def test_an_image_fills_its_canvas_in_one_direction(image_wh, expected):
     assert canvas.getpixel((right, bottom)) == (0, 0, 0)
     beyond = [(right + 1, bottom), (right, bottom + 1)]
     inside = [(x, y) for x, y in beyond if x < 1008 and y < 672]
-    assert [canvas.getpixel(place) for place in inside] == [(255, 255, 255)]
+    assert [canvas.getpixel(pixel) for pixel in inside] == [(255, 255, 255)]
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_worlds_step_while_one_request_at_a_time_is_in_flight_and_each_in_one_th
     assert list(statuses(log).values()) == ["ok"] * 8
     for episodes, worlds, world_count in ((9, 3, 3), (2, 5, 2)):  # and no world too many is made
         run(log, Model(), hand := Stagehand(), episodes=episodes, worlds=worlds, fresh=True)
-        assert (hand.made, hand.closed) == (world_count, world_count)
+        assert (hand.made_count, hand.closed) == (world_count, world_count)
         assert [len(threads) for threads in hand.threads] == [1] * world_count
 
 
@@ -82,7 +82,7 @@ def test_a_whole_episode_is_reused_and_makes_no_world_unless_settings_differ(log
     assert (len(model.asked), job.reused) == (played * TURNS, 2 - played)
     assert dict(job.reasons) == ({reason: 2} if reason else {})
     assert progress.statuses == [("ok", reason is None)] * 2
-    assert (hand.made > 0) is (reason is not None)
+    assert (hand.made_count > 0) is (reason is not None)
 
 
 def test_a_broken_episode_starts_again_from_its_beginning(log):
@@ -133,7 +133,7 @@ def test_a_world_that_fails_is_made_anew_and_its_episode_played_once_more_but_no
     hand = Stagehand(fails=lambda task, attempt: task == "0" and attempt == 1)
     run(log, Model(), hand, episodes=2, worlds=1, fresh=True)
     assert statuses(log) == {"key0": "ok", "key1": "ok"}
-    assert (hand.made, hand.closed, hand.begun) == (2, 2, {"0": 2, "1": 1})
+    assert (hand.made_count, hand.closed, hand.begun) == (2, 2, {"0": 2, "1": 1})
 
 
 @pytest.mark.parametrize(("status_code", "status"), [(400, "refused"), (418, "failed")])
@@ -187,7 +187,7 @@ def test_worlds_are_closed_whatever_ends_a_run(log, model, progress, raised):
     hand = Stagehand(0.05)
     with pytest.raises(raised):
         run(log, model, hand, episodes=12, worlds=4, progress=progress)
-    assert hand.made == hand.closed > 0
+    assert hand.made_count == hand.closed > 0
     assert len(statuses(log)) < 12
 
 
@@ -236,17 +236,17 @@ def test_a_run_plays_scores_and_reuses_episodes(staged, monkeypatch):
     monkeypatch.setitem(BENCHMARK, Errands.name, Errands)
     stage, worlds_made = (
         staged(answer=lambda request: Reply("click"), pictures=3),
-        Errands.hand.made,
+        Errands.hand.made_count,
     )
     home, stage.data = stage.annotations, {Errands.name: {"mode": "all"}}
     (home / "L2_annotations.json").rename(home / "L3_annotations.json")
     check = stage.run("--check")
     assert f"{Errands.name}: 6 episodes to play (6 new), 0 answers stored" in check.output
     assert "the first screen" in check.output
-    assert (check.code, check.requests, Errands.hand.made - worlds_made) == (0, [], 1)
+    assert (check.code, check.requests, Errands.hand.made_count - worlds_made) == (0, [], 1)
     ran = stage.run("--api-nproc", "2")
     assert (ran.code, len(ran.requests)) == (0, 12), ran.output
-    assert Errands.hand.made == Errands.hand.closed
+    assert Errands.hand.made_count == Errands.hand.closed
     scores = json.loads((stage.folder() / f"m_{Errands.name}_score.json").read_text())
     assert (scores["Basic accuracy"], scores["Advanced accuracy"]) == (100, 0)
     again = stage.run()

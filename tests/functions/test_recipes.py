@@ -186,11 +186,11 @@ def test_odd_replies_are_a_finite_point_or_none(family):
     for _ in range(300):
         reply = chance.choice(replies)
         start, end = sorted(chance.choices(range(len(reply) + 1), k=2))
-        odd = reply[:start] + chance.choice(ODD) + reply[min(end, start + 6) :]
+        damaged_reply = reply[:start] + chance.choice(ODD) + reply[min(end, start + 6) :]
         for parser in RECIPES[family].parsers.values():
-            point = parser.parse(odd, {"image_size": "[800, 600]"})
+            point = parser.parse(damaged_reply, {"image_size": "[800, 600]"})
             is_point = isinstance(point, tuple) and all(map(math.isfinite, point))
-            assert point is None or point is DECLINED or is_point, odd
+            assert point is None or point is DECLINED or is_point, damaged_reply
 
 
 @pytest.mark.parametrize("family", RECIPES)

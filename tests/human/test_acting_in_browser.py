@@ -14,7 +14,7 @@ L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
 
 @pytest.fixture(autouse=True)
 def fresh_boxes():
-    Boxes.made.clear()
+    Boxes.made_counts.clear()
 
 
 def middle(box):
@@ -72,7 +72,7 @@ def test_both_levels_are_played_task_by_task(ask, stage):
     expected = [red, "done()", red, green, "done()", 'answer("3")', 'fail("there is none")']
     assert raw_of(stage, L3) == raw_of(stage, L4) == expected
     # One world a level, never two at a time, though four were allowed.
-    assert Boxes.made["opened"] == 2
+    assert Boxes.made_counts["opened"] == 2
 
 
 def test_every_gesture_is_its_action(ask, stage):

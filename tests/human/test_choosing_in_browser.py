@@ -218,8 +218,8 @@ def test_a_page_that_is_loaded_again_or_twice_goes_on(ask, stage):
     other = running.open_page()
     other.wait_for("1 of 3")
     for number, answering in enumerate((other, page, other), 1):
-        for each in (page, other):
-            each.wait_for(f"{number} of 3")
+        for tab in (page, other):
+            tab.wait_for(f"{number} of 3")
         answering.letter("B")
     assert running.ran().code == 0
     assert raw_of(stage, L1) == ["B", "B", "B"]

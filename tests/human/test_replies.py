@@ -40,7 +40,7 @@ def image(tmp_path):
 
 @pytest.mark.parametrize("letter", "ABCDEF")
 def test_a_letter_is_read_as_this_letter(tmp_path, letter):
-    question = asked("letter", tmp_path, options=tuple((each, "") for each in "ABCDEF"))
+    question = asked("letter", tmp_path, options=tuple((label, "") for label in "ABCDEF"))
     assert parser_answers_into_option(reply_of(question, {"letter": letter})) == letter
 
 
@@ -147,9 +147,9 @@ def test_what_is_no_answer_is_not_taken(tmp_path, kind, answer):
 
 
 def of_level(benchmark, line, tmp_path, **settings):
-    made = benchmark(tmp_path, tmp_path)
-    made.configure(settings)
-    return question_of(made.build_prompt(line), made.name)
+    level = benchmark(tmp_path, tmp_path)
+    level.configure(settings)
+    return question_of(level.build_prompt(line), level.name)
 
 
 def test_question_hint_and_options_of_l1_are_shown_apart(tmp_path, image):

@@ -15,8 +15,8 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+/")
 def address_of(process):
     """Where the page is, by what the process has printed."""
     for line in process.stderr:
-        if found := ADDRESS.search(line):
-            return found[0]
+        if address := ADDRESS.search(line):
+            return address[0]
     raise AssertionError("no address was printed")
 
 
@@ -72,7 +72,7 @@ def test_a_page_of_another_origin_gets_nothing_even_if_it_knows_the_address(ask,
     with Pages({"/": "<!doctype html><title>other</title>"}) as others:
         tab = page.context.new_page()
         tab.goto(others.url)
-        tried = tab.evaluate(
+        answers = tab.evaluate(
             """async (address) => {
           const read = await fetch(address + "state?known=0").then((r) => r.text()).catch(() => "");
           const body = JSON.stringify({ number: 1, letter: "A" });
@@ -89,7 +89,7 @@ def test_a_page_of_another_origin_gets_nothing_even_if_it_knows_the_address(ask,
         }""",
             page.page.url,
         )
-        assert tried == ["", 0, ""]
+        assert answers == ["", 0, ""]
     page.letter("B")
     assert running.ran().code == 0
     assert [record["raw"] for record in stage.answers(L1, "human")] == ["B"]

@@ -27,8 +27,8 @@ def served(tmp_path):
         "letter", "L1", "Which?", (Picture(path, (40, 30), "image/png"),), (("A", "one"),)
     )
     answers = []
-    asked = threading.Thread(target=lambda: answers.append(desk.ask(question)), daemon=True)
-    asked.start()
+    asking_thread = threading.Thread(target=lambda: answers.append(desk.ask(question)), daemon=True)
+    asking_thread.start()
     server = PageServer(desk)
     address = urlsplit(server.address)
     token = address.path.strip("/")
@@ -51,7 +51,7 @@ def served(tmp_path):
         request=request, token=token, netloc=address.netloc, port=address.port, answers=answers
     )
     desk.answer(1, "A")
-    asked.join(60)
+    asking_thread.join(60)
     server.close()
 
 
@@ -88,11 +88,14 @@ def test_without_the_token_there_is_nothing(served, token):
 )
 def test_another_name_for_this_machine_gets_nothing(served, host):
     """A name of an attacker's that leads to 127.0.0.1 (DNS rebinding)."""
-    named = host and host.format(port=served.port)
+    host_header = host and host.format(port=served.port)
     for name in ("", STATE, IMAGE):
-        assert served.request(f"/{served.token}/{name}", Host=named)[:2] == (403, b"Forbidden")
+        assert served.request(f"/{served.token}/{name}", Host=host_header)[:2] == (
+            403,
+            b"Forbidden",
+        )
     body = {"number": 1, "letter": "A"}
-    assert served.request(f"/{served.token}/answer", "POST", body, Host=named)[0] == 403
+    assert served.request(f"/{served.token}/answer", "POST", body, Host=host_header)[0] == 403
     assert served.answers == []
 
 
@@ -101,9 +104,11 @@ def test_another_name_for_this_machine_gets_nothing(served, host):
 )
 def test_what_another_page_posts_is_not_taken(served, origin):
     body = {"number": 1, "letter": "A", "is_running": True}
-    named = origin and origin.format(served.netloc)
+    origin_header = origin and origin.format(served.netloc)
     for name in ("answer", "skip", "clock"):
-        assert served.request(f"/{served.token}/{name}", "POST", body, Origin=named)[0] == 403
+        assert (
+            served.request(f"/{served.token}/{name}", "POST", body, Origin=origin_header)[0] == 403
+        )
     assert served.answers == []
 
 

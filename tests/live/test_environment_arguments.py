@@ -18,7 +18,7 @@ L3 = "GUITaskAutomation"
 def stage(tmp_path, monkeypatch):
     """A stage whose environment is made with a machine."""
     monkeypatch.setattr(Furnished, "made_with", [])
-    Furnished.made.clear()
+    Furnished.made_counts.clear()
     with MockServer(agent) as server:
         entry = {
             "environment": "tests.support.graded.Furnished",

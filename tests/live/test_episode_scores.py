@@ -112,7 +112,7 @@ def test_no_episode_has_no_score():
 # -- kinds of tasks, partial credit, cost ----------------------------------------------------------
 
 
-def graded(success, ended, *, feasible=True, tier="basic", partial=None, cost=None, actions=2):
+def graded(success, end_reason, *, feasible=True, tier="basic", partial=None, cost=None, actions=2):
     return TaskResult(
         success,
         4,
@@ -122,7 +122,7 @@ def graded(success, ended, *, feasible=True, tier="basic", partial=None, cost=No
         tier=tier,
         partial=partial,
         feasible=feasible,
-        ended=ended,
+        end_reason=end_reason,
         actions=actions,
         cost=cost,
     )
@@ -159,8 +159,8 @@ def test_each_tier_has_its_success_rate_and_partial_credit_stands_beside():
     assert list(tiers) == ["basic", "long"]
     assert scores["Partial credit"] == 50  # (1 + 0.5 + 0 + 1 + 0) / 5
     # Where a world gives no share, an episode is worth what it came to.
-    both = [graded(YES, "done"), graded(NO, "done"), graded(NO, "done", partial=0.8)]
-    assert score_episodes(both, [15])["Partial credit"] == pytest.approx(60)
+    episodes = [graded(YES, "done"), graded(NO, "done"), graded(NO, "done", partial=0.8)]
+    assert score_episodes(episodes, [15])["Partial credit"] == pytest.approx(60)
 
 
 def test_costs_are_means_of_episodes_and_all_of_them_for_each_success():
@@ -199,8 +199,8 @@ def test_above_one_percent_of_environment_failures_there_is_no_headline():
     played = [graded(YES, "done")] * 99
     for failures, headline in ((1, True), (2, False)):
         episodes = [*played, *[graded(NO, "environment")] * failures]
-        told = score_episodes(episodes, [15])["Environment failures"]
-        assert (told["Num"], told["Headline"]) == (failures, headline)
+        failure_row = score_episodes(episodes, [15])["Environment failures"]
+        assert (failure_row["Num"], failure_row["Headline"]) == (failures, headline)
         counts = {"without_answer": failures, "environment_failures": failures}
         assert (not why_no_score("L3", len(episodes), **counts)) is headline
     why = why_no_score("L3", 101, without_answer=2, environment_failures=2)
@@ -217,7 +217,8 @@ def sections_of(results):
         facts = result._asdict()
         cost = facts.pop("cost")
         facts |= {"hit": int(result.success), "split": result.category, "task": str(number)}
-        facts |= {"action_count": result.actions, "cost": cost and cost._asdict()}
+        facts |= {"ended": result.end_reason, "action_count": result.actions}
+        facts["cost"] = cost and cost._asdict()
         columns.add(facts)
     return episode_sections(columns, "L3 made", [15])
 

@@ -30,7 +30,7 @@ TASKS, STEPS = 4, 7  # of one seed; a solver needs 2, 3, 1 and 1
 
 @pytest.fixture(autouse=True)
 def fresh_boxes(monkeypatch):
-    Boxes.made.clear()
+    Boxes.made_counts.clear()
     monkeypatch.setattr(Boxes, "fails", Boxes.fails)
 
 
@@ -84,7 +84,7 @@ def test_an_agent_that_solves_every_task_gets_them_all(bench):
         scores = scores_of(stage, level)
         assert scores["Max step 15"]["SR"] == scores["Max step 20"]["SR"] == 100
         assert (scores["Total num"], scores["Max step 15"]["Mean steps"]) == (8, 1.75)
-    assert Boxes.made["opened"] == Boxes.made["closed"] <= 4
+    assert Boxes.made_counts["opened"] == Boxes.made_counts["closed"] <= 4
     assert "SR 15" in ran.output and "100.00" in ran.output
     assert "queried 8 (8 new)" in ran.output
     assert ran.output.count("no 95 % intervals in the table: under 10 tasks per cell") == 2
@@ -271,7 +271,7 @@ def test_a_check_begins_one_task_and_asks_nothing(bench):
     assert f"{L3}: {TASKS} samples, mode all" in ran.output
     assert f"{L3}: {TASKS} episodes to play ({TASKS} new)" in ran.output
     assert "Task: Click the red box." in ran.output
-    assert Boxes.made["opened"] == Boxes.made["closed"] == 1
+    assert Boxes.made_counts["opened"] == Boxes.made_counts["closed"] == 1
 
 
 def test_a_ping_shows_one_reply_to_a_task_that_was_begun(bench):
@@ -279,7 +279,7 @@ def test_a_ping_shows_one_reply_to_a_task_that_was_begun(bench):
     assert (ran.code, len(ran.requests)) == (0, 1), ran.output
     assert "reply: 'Action: wait(0)'\n  read as: wait(0)\n" in ran.output
     assert f"image: file {WH[0]}x{WH[1]}" in ran.output
-    assert Boxes.made["opened"] == Boxes.made["closed"] == 2
+    assert Boxes.made_counts["opened"] == Boxes.made_counts["closed"] == 2
 
 
 TOOL = '<tool_call>{"name": "computer_use", "arguments": {"action": "key", "keys": ["enter"]}}'
@@ -326,7 +326,7 @@ def test_a_check_says_once_that_a_prompt_function_fails(bench):
     assert (ran.code, ran.requests) == (2, [])
     what = "index 0 on environment/one: prompt function raised KeyError: 'no_such_key'"
     assert ran.output.count(what) == 1
-    assert Boxes.made["opened"] == Boxes.made["closed"] == 1
+    assert Boxes.made_counts["opened"] == Boxes.made_counts["closed"] == 1
 
 
 def test_what_a_world_misses_is_said_before_anything_runs(bench, monkeypatch):

@@ -82,12 +82,12 @@ def test_a_killed_run_goes_on_with_the_episodes_that_are_missing(stage):
     stage.server.answer = answer
     victim.set_result(stage.start(*ONE_BY_ONE))
     code, _ = end_of(victim.result())
-    kept = sum(len(episodes_of(stage, level)) for level in (L3, L4))
+    stored_count = sum(len(episodes_of(stage, level)) for level in (L3, L4))
     stage.server.answer = agent
     ran = stage.run(*ONE_BY_ONE)
-    assert code == -signal.SIGKILL and TASKS * REPEATS < kept < 2 * TASKS * REPEATS
+    assert code == -signal.SIGKILL and TASKS * REPEATS < stored_count < 2 * TASKS * REPEATS
     assert ran.code == 0, ran.output
-    played = 2 * TASKS * REPEATS - kept
+    played = 2 * TASKS * REPEATS - stored_count
     assert f"{L4}: queried {played} ({played} new)" in ran.output
     for level in (L3, L4):
         keys = [record["key"] for record in episodes_of(stage, level)]

@@ -15,8 +15,8 @@ INSTRUCTION = "open the <b>settings</b> menu"
 FILE_WH = (300, 200)
 
 
-def entry_of(recipe, folder, **own):
-    raw = {"recipe": recipe, "model_path": str(folder), "imp_type": "transformers", **own}
+def entry_of(recipe, folder, **changes):
+    raw = {"recipe": recipe, "model_path": str(folder), "imp_type": "transformers", **changes}
     filled_in = fill_in(raw, "transformers", {L2: L2})
     entry, problems = model_entry("transformers", filled_in.entry)
     assert problems == []
@@ -64,42 +64,44 @@ def test_text_and_image_are_those_of_the_library(recipe, family, folders, pictur
     from transformers import AutoProcessor
 
     entry = entry_of(recipe, folders[family])
-    ours, _ = encoded(entry, picture)
+    request, _ = encoded(entry, picture)
     smallest, largest = (entry.kwargs[key] for key in ("min_pixels", "max_pixels"))
     size = {"shortest_edge": smallest, "longest_edge": largest}
     processor = AutoProcessor.from_pretrained(folders[family], size=size)
     recipe_limits = all_recipes()[recipe].limits
-    theirs = of_the_library(recipe, picture, processor, recipe_limits.grid_wh(FILE_WH))
-    assert ours.inputs["image_grid_thw"].tolist() == theirs["image_grid_thw"].tolist()
-    assert ours.inputs["input_ids"].tolist() == theirs["input_ids"].tolist()
+    expected = of_the_library(recipe, picture, processor, recipe_limits.grid_wh(FILE_WH))
+    assert request.inputs["image_grid_thw"].tolist() == expected["image_grid_thw"].tolist()
+    assert request.inputs["input_ids"].tolist() == expected["input_ids"].tolist()
     # Pillow's filter here, torchvision's there; the image is noise.
-    difference = ours.inputs["pixel_values"].float() - theirs["pixel_values"].float()
+    difference = request.inputs["pixel_values"].float() - expected["pixel_values"].float()
     assert difference.abs().mean() < 0.02
 
 
 def test_a_family_with_images_of_one_size_gets_the_librarys_text_and_image(llava, picture):
     from transformers import AutoProcessor
 
-    ours, _ = encoded(entry_of("kimi_vl", llava), picture)
+    request, _ = encoded(entry_of("kimi_vl", llava), picture)
     processor = AutoProcessor.from_pretrained(llava)
-    theirs = of_the_library("kimi_vl", picture, processor, (0, 0))
-    assert ours.inputs["input_ids"].tolist() == theirs["input_ids"].tolist()
-    assert ours.inputs["pixel_values"].shape == theirs["pixel_values"].shape
+    expected = of_the_library("kimi_vl", picture, processor, (0, 0))
+    assert request.inputs["input_ids"].tolist() == expected["input_ids"].tolist()
+    assert request.inputs["pixel_values"].shape == expected["pixel_values"].shape
 
 
 def test_an_image_is_resized_by_the_authors_rule_first(folders, picture):
-    ours, wrapper = encoded(entry_of("gta1", folders["qwen2_5_vl"]), picture)
-    [copy] = ours.copies
+    request, wrapper = encoded(entry_of("gta1", folders["qwen2_5_vl"]), picture)
+    [copy] = request.copies
     assert Image.open(copy.path).size == (308, 196)
-    assert ours.image_sizes[0].sent_wh == ours.image_sizes[0].seen_wh == (308, 196)
-    text = wrapper.model().checkpoint.tokenizer.decode(ours.inputs["input_ids"][0])
+    assert request.image_sizes[0].sent_wh == request.image_sizes[0].seen_wh == (308, 196)
+    text = wrapper.model().checkpoint.tokenizer.decode(request.inputs["input_ids"][0])
     assert "height 196 and width 308" in text
 
 
 def test_a_reply_that_the_authors_code_begins_is_continued(folders, picture):
-    own = {"custom_prompt": {L2: "models.recipes.qwen2_5_vl.build_prompt_ssp"}}
-    ours, wrapper = encoded(entry_of("qwen2_5_vl", folders["qwen2_5_vl"], **own), picture)
-    text = wrapper.model().checkpoint.tokenizer.decode(ours.inputs["input_ids"][0])
+    prompt_of_ssp = {"custom_prompt": {L2: "models.recipes.qwen2_5_vl.build_prompt_ssp"}}
+    request, wrapper = encoded(
+        entry_of("qwen2_5_vl", folders["qwen2_5_vl"], **prompt_of_ssp), picture
+    )
+    text = wrapper.model().checkpoint.tokenizer.decode(request.inputs["input_ids"][0])
     assert text.endswith(
         '<|im_start|>assistant\n<tool_call>\n{"name": "computer_use", "arguments"'
         ': {"action": "left_click", "coordinate": ['
@@ -117,11 +119,11 @@ def test_settings_are_in_the_words_of_the_library(folders):
         "top_p": 0.01,
         "top_k": 1,
     }
-    own = entry_of("qwen3_vl", folders["qwen3_vl"], generate_cfg={"temperature": 0.7})
-    assert own.generate_cfg == {"max_new_tokens": 512, "temperature": 0.7}
+    entry = entry_of("qwen3_vl", folders["qwen3_vl"], generate_cfg={"temperature": 0.7})
+    assert entry.generate_cfg == {"max_new_tokens": 512, "temperature": 0.7}
     assert entry_of("holo2", folders["qwen3_vl"]).kwargs["chat_template"] == {"thinking": False}
-    kept = entry_of("os_atlas_base_7b", folders["qwen2_vl"])
-    assert kept.postprocess_function == "models.recipes.base.with_special_tokens"
+    atlas_entry = entry_of("os_atlas_base_7b", folders["qwen2_vl"])
+    assert atlas_entry.postprocess_function == "models.recipes.base.with_special_tokens"
 
 
 @pytest.mark.parametrize("recipe", ["aguvis", "os_atlas_base_7b"])

@@ -190,14 +190,14 @@ def test_a_run_that_is_killed_goes_on_with_the_answers_that_are_missing(staged):
     stage.data = asking(3, 3)
     victim.set_result(stage.start(*ONE_BY_ONE))
     code, _ = end_of(victim.result())
-    kept = sum(len(answer_records(log)) for log in stage.work_dir.rglob("T*/*.jsonl"))
+    stored_count = sum(len(answer_records(log)) for log in stage.work_dir.rglob("T*/*.jsonl"))
     stage.server.answer = lambda request: Reply("B" if dataset_of(request) == L1 else "(0, 0)")
     part = stage.run("--mode", "eval", "--data", L1)
-    assert code == -signal.SIGKILL and kept % 3 != 0
+    assert code == -signal.SIGKILL and stored_count % 3 != 0
     assert "have not got all of their answers yet and are left out" in part.output
-    assert part.code == 1 and f"n = {kept // 3 * 3} (3 answers to each of" in part.output
+    assert part.code == 1 and f"n = {stored_count // 3 * 3} (3 answers to each of" in part.output
     ran = stage.run()
-    assert (ran.code, len(ran.requests)) == (0, 45 - kept), ran.output
+    assert (ran.code, len(ran.requests)) == (0, 45 - stored_count), ran.output
     assert len({record["key"] for record in answer_records(stage.log(L1))}) == 27
     assert len(list(stage.work_dir.glob("m/T*"))) == 1
 

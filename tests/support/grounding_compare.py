@@ -24,31 +24,31 @@ class Comparison:
         self.different: list[str] = []
         self.remarks: list[str] = []
 
-    def cell(self, where: str, ours: Any, theirs: Any) -> None:
+    def cell(self, cell_name: str, actual: Any, expected: Any) -> None:
         """Compare one cell; numbers to nine places."""
-        is_equal = ours == theirs
-        if isinstance(ours, float) and isinstance(theirs, (int, float)):
-            is_equal = abs(ours - theirs) < 1e-9
+        is_equal = actual == expected
+        if isinstance(actual, float) and isinstance(expected, (int, float)):
+            is_equal = abs(actual - expected) < 1e-9
         self.equal += is_equal
         if not is_equal:
-            self.different.append(f"{where}: {ours!r}, expected {theirs!r}")
+            self.different.append(f"{cell_name}: {actual!r}, expected {expected!r}")
 
-    def block(self, where: str, ours: Any, official: Mapping[str, Any]) -> None:
+    def block(self, block_name: str, actual: Any, official: Mapping[str, Any]) -> None:
         """Compare a block of the official metrics; shares there are of 1, and 0 of nothing."""
-        if ours is None:
-            self.cell(where, None, "a block")
+        if actual is None:
+            self.cell(block_name, None, "a block")
             return
         pairs = {
-            "num_correct_action": ours["num_correct"],
-            "num_total": ours["num_total"],
-            "wrong_format_num": ours["num_wrong_format"],
-            "action_acc": (ours["accuracy"] or 0) / 100,
-            "text_acc": (ours.get("text_accuracy") or 0) / 100,
-            "icon_acc": (ours.get("icon_accuracy") or 0) / 100,
+            "num_correct_action": actual["num_correct"],
+            "num_total": actual["num_total"],
+            "wrong_format_num": actual["num_wrong_format"],
+            "action_acc": (actual["accuracy"] or 0) / 100,
+            "text_acc": (actual.get("text_accuracy") or 0) / 100,
+            "icon_acc": (actual.get("icon_accuracy") or 0) / 100,
         }
         for name, value in pairs.items():
             if name in official:
-                self.cell(f"{where}, {name}", value, official[name])
+                self.cell(f"{block_name}, {name}", value, official[name])
 
 
 def compare(
@@ -85,8 +85,8 @@ def compare_metrics(score: Any, metrics: Any, comparison: Comparison) -> None:
     for key, official in (metrics.get("fine_grained") or {}).items():
         names = names_in(key)
         label = f"{names['plat']}, {names['app']}"
-        ours = score["platform and application"].get(label)
-        comparison.block(f"fine_grained {key}", ours, official)
+        actual_block = score["platform and application"].get(label)
+        comparison.block(f"fine_grained {key}", actual_block, official)
 
 
 def names_in(key: str) -> dict[str, str]:
@@ -96,10 +96,10 @@ def names_in(key: str) -> dict[str, str]:
 
 def compare_details(lines: list[Any], details: list[Any], comparison: Comparison) -> None:
     """Compare the verdict of each row, by its id."""
-    ours = {line["id"]: line["verdict"] for line in lines}
+    verdicts = {line["id"]: line["verdict"] for line in lines}
     for item in details:
         expected = OFFICIAL_VERDICTS.get(item["correctness"])
-        comparison.cell(str(item["id"]), ours.get(item["id"]), expected)
+        comparison.cell(str(item["id"]), verdicts.get(item["id"]), expected)
 
 
 # -- UI-Vision ------------------------------------------------------------------------------------
@@ -118,14 +118,16 @@ def compare_ui_vision(
         for name, block in blocks.items():
             comparison.block(f"{split} {name}".strip(), score["split"].get(split), block)
         accuracies += [block["action_acc"] for block in blocks.values()][:1]
-        theirs = Counter(
+        expected_counts = Counter(
             (item["prompt_to_evaluate"], OFFICIAL_VERDICTS.get(item["correctness"]))
             for item in official.get("details", ())
         )
-        ours = Counter((line["text"], line["verdict"]) for line in lines if line["split"] == split)
-        for text, verdict in theirs:
-            count = ours[text, verdict]
-            comparison.cell(f"{split}, {text}, {verdict}", count, theirs[text, verdict])
+        counts = Counter(
+            (line["text"], line["verdict"]) for line in lines if line["split"] == split
+        )
+        for text, verdict in expected_counts:
+            count = counts[text, verdict]
+            comparison.cell(f"{split}, {text}, {verdict}", count, expected_counts[text, verdict])
     if len(accuracies) == len(score["split"]):
         mean = sum(accuracies) / len(accuracies)
         comparison.cell("headline", score["accuracy"] / 100, mean)
@@ -136,9 +138,9 @@ def compare_ui_vision(
 
 def compare_osworld(expected: Any, score: Any, lines: list[Any], comparison: Comparison) -> None:
     """Compare all verdicts, categories and the overall count."""
-    ours = {line["id"]: bool(line["hit"]) for line in lines}
+    hits_by_row = {line["id"]: bool(line["hit"]) for line in lines}
     for row, is_right in (expected.get("correct") or {}).items():
-        comparison.cell(row, ours.get(row), is_right)
+        comparison.cell(row, hits_by_row.get(row), is_right)
     blocks = {"overall": score["overall"], **score["category"]}
     counts_by_name = dict(expected.get("categories") or {})
     if "overall" in expected:

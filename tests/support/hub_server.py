@@ -25,7 +25,7 @@ class HubServer:
     closes_after: dict[str, list[int]] = field(default_factory=dict)  # bytes of one reply each
     stalls_after: dict[str, int] = field(default_factory=dict)
     ignores_ranges: bool = False
-    seen: list[Seen] = field(default_factory=list)
+    requests: list[Seen] = field(default_factory=list)
     port: int = 0
     released: threading.Event = field(default_factory=threading.Event)
 
@@ -34,7 +34,7 @@ class HubServer:
         return f"http://127.0.0.1:{self.port}"
 
     def transfers(self, name: str = "") -> list[Seen]:
-        return [s for s in self.seen if s.method == "GET" and name in s.name]
+        return [s for s in self.requests if s.method == "GET" and name in s.name]
 
     def etag(self, name: str) -> str:
         data = self.files[name]
@@ -71,7 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._api(parts)
         first = parts.index("resolve") + 2 if "resolve" in parts else len(parts) - 1
         name = "/".join(parts[first:])
-        hub.seen.append(Seen(self.command, name, dict(self.headers.items()), at_storage))
+        hub.requests.append(Seen(self.command, name, dict(self.headers.items()), at_storage))
         if name in hub.refusals and not at_storage:
             status, headers = hub.refusals[name]
             return self._head(status, {**headers, "Content-Length": "0"})

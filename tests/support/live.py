@@ -42,13 +42,13 @@ class Stagehand:
     step_s: float = 0.0
     meets: threading.Barrier = field(default_factory=lambda: threading.Barrier(1))
     fails: Callable[[str, int], bool] = lambda task, attempt: False
-    made: int = 0
+    made_count: int = 0
     closed: int = 0
     begun: Counter[str] = field(default_factory=Counter)
     threads: list[set[int]] = field(default_factory=list)
 
     def make(self) -> World:
-        self.made += 1
+        self.made_count += 1
         self.threads.append(set())
         return _World(self, self.threads[-1])
 

@@ -142,9 +142,9 @@ def _as_in_a_process(
 
 
 def _is_of_a_test(module: ModuleType) -> bool:
-    places = [getattr(module, "__file__", None) or "", *map(str, getattr(module, "__path__", ()))]
+    paths = [getattr(module, "__file__", None) or "", *map(str, getattr(module, "__path__", ()))]
     own_folders = (str(PROJECT), sys.prefix, sys.base_prefix, str(Path(sys.prefix).resolve()))
-    return any(place and not place.startswith(own_folders) for place in places)
+    return any(path and not path.startswith(own_folders) for path in paths)
 
 
 def start(

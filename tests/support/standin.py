@@ -27,7 +27,9 @@ ENVIRONMENT = f"{__name__}.Boxes"
 class Boxes:
     """Click the boxes of the task, in its order, and nothing else."""
 
-    made: ClassVar[Counter[str]] = Counter()  # worlds "opened" and "closed", tasks begun by id
+    made_counts: ClassVar[Counter[str]] = (
+        Counter()
+    )  # worlds "opened" and "closed", tasks begun by id
     fails: ClassVar[Callable[[str, int], bool]] = lambda task, attempt: False
     failure: ClassVar[Exception] = RuntimeError("the page crashed")
     _lock = threading.Lock()
@@ -86,7 +88,7 @@ class Boxes:
         return self._shown()
 
     def step(self, action: Action) -> Observation:
-        begun = self.made[str(self._task["id"])]
+        begun = self.made_counts[str(self._task["id"])]
         if type(self).fails(self._task["id"], begun):
             raise type(self).failure
         if action.kind == "click" and action.point is not None:
@@ -130,7 +132,7 @@ class Boxes:
     @classmethod
     def _count(cls, what: str) -> None:
         with cls._lock:
-            cls.made[what] += 1
+            cls.made_counts[what] += 1
 
 
 def middle(box: str) -> tuple[float, float]:

@@ -131,8 +131,8 @@ def test_osworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
     ]
     world = LocalOSWorld(tmp_path)
     assert read_header(world.reset(tasks[0][0]).image).wh == WH
-    told = {kind: world.step(action).note for kind, action in ACTIONS.items()}
-    assert {kind for kind, note in told.items() if note} == {"back", "home", "open_app"}
+    notes = {kind: world.step(action).note for kind, action in ACTIONS.items()}
+    assert {kind for kind, note in notes.items() if note} == {"back", "home", "open_app"}
     typed = world.step(Action("type", text="Café, naïve café"))
     assert typed.note == "Nothing was typed: 'éï' cannot be typed here."
     ending = {kind for kind in ENDS if world.step(ACTIONS[kind]).has_ended}
@@ -146,7 +146,7 @@ def test_osworld_is_told_what_an_action_is_in_its_own_words(packages, tmp_path):
     world.close()
     assert recorded[:2] == [("docker", "pyautogui", False), "a"]
     assert recorded[-1] == "closed"
-    done = [kind for kind in ACTIONS if not told[kind]]
+    done = [kind for kind in ACTIONS if not notes[kind]]
     calls = dict(zip(done, recorded[2:], strict=False))
     assert calls["click"] == "import pyautogui; pyautogui.click(100, 50)"
     assert calls["scroll"] == "import pyautogui; pyautogui.scroll(-3, 100, 50)"
@@ -340,8 +340,8 @@ def test_androidworld_is_told_what_an_action_is_in_its_own_words(android, tmp_pa
 def test_each_world_has_the_emulator_of_its_number(android, tmp_path):
     worlds = [AndroidWorld(tmp_path, world_number=number) for number in range(3)]
     assert [world._env.ports for world in worlds] == [(5554, 8554), (5556, 8555), (5558, 8556)]
-    own = AndroidWorld(tmp_path, world_number=1, emulator={"console_port": 6000})
-    assert own._env.ports == (6002, 8555)
+    world = AndroidWorld(tmp_path, world_number=1, emulator={"console_port": 6000})
+    assert world._env.ports == (6002, 8555)
 
 
 def test_worlds_side_by_side_draw_what_each_would_draw_alone(android, tmp_path, monkeypatch):
@@ -464,7 +464,9 @@ def test_webarena_is_told_what_an_action_is_in_its_own_words(packages, tmp_path,
     ending = {kind for kind, observation in observations.items() if observation.has_ended}
     assert ending == {"answer", "done"}
     assert (observations["click"].note, observations["type"].note) == ("", "no")
-    missing = [kind for kind, seen in observations.items() if "cannot be done" in seen.note]
+    missing = [
+        kind for kind, observation in observations.items() if "cannot be done" in observation.note
+    ]
     assert missing == ["triple", "long", "home", "open_app"]
     assert world.evaluate().success
     ctrl_click = Action("click", (0.5, 0.5), modifiers=("ctrl",))

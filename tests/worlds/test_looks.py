@@ -43,17 +43,17 @@ def test_under_each_seed_the_tasks_of_a_tier_are_spread_evenly_over_the_looks(su
     assert not unset, f"give each a `look`, the rarest of its tier: {unset}; there are {counts}"
     for tier in counts:
         for seed in range(4):
-            shown = [look_of(task, seed, looks) for task in tasks if task["tier"] == tier]
-            by_look = [shown.count(look) for look in looks]
+            given_looks = [look_of(task, seed, looks) for task in tasks if task["tier"] == tier]
+            by_look = [given_looks.count(look) for look in looks]
             assert max(by_look) - min(by_look) <= 1, (tier, seed, by_look)
 
 
 def test_the_seeds_0_to_3_are_a_latin_square():
     for level in ("L3", "L4"):
-        shown = {}
+        looks_by_task = {}
         for task in office.tasks(level, range(4)):
-            shown.setdefault(task["id"], []).append(task["look"])
-        assert {tuple(sorted(looks)) for looks in shown.values()} == {tuple(sorted(LOOKS))}
+            looks_by_task.setdefault(task["id"], []).append(task["look"])
+        assert {tuple(sorted(looks)) for looks in looks_by_task.values()} == {tuple(sorted(LOOKS))}
 
 
 def test_every_file_of_tasks_has_the_canary_and_the_docs_name_it():
