@@ -113,6 +113,11 @@ def test_the_first_difference_is_the_cause(tmp_path, facts_a, facts_b, cause, ex
     assert (pair["cause"], expected in pair["detail"]) == (cause, True), pair
 
 
+def test_messages_that_a_run_has_not_kept_are_not_called_the_same(tmp_path):
+    [pair] = differing(tmp_path, facts(prompt=[]), facts("no"))  # as it is with episodes
+    assert (pair["cause"], pair["detail"]) == ("reply", "(0.5, 0.3) in a, no in b")
+
+
 def differing(home, model_a, model_b, **manifests):
     """The rows of the file that explains two runs of one sample, "a" and "b"."""
     for name, sample in (("a", model_a), ("b", model_b)):

@@ -45,6 +45,7 @@ HINTS = {
     "(rounding), generation settings that a checkpoint brings along, sampling, or other weights",
     "postprocess": ", of the same reply",
 }
+_OF_SAME_MESSAGES = ("prompt tokens", "reply")  # stages whose hints go by equal messages
 _LONGEST_TEXT = 80  # characters of a message or reply
 _OTHER_NAMES = {"max_new_tokens": "max_tokens", "max_completion_tokens": "max_tokens"}
 _COMPUTING = ("dtype", "attn_implementation")  # a server's own business
@@ -115,7 +116,10 @@ def first_difference(pair: SamplePair, a: str, b: str, settings: Sequence[str]) 
             return "settings", "; ".join(settings)
         text_a = words.one_line(text_a, _LONGEST_TEXT)
         text_b = words.one_line(text_b, _LONGEST_TEXT)
-        return stage, f"{text_a} in {a}, {text_b} in {b}{HINTS.get(stage, '')}"
+        hint = HINTS.get(stage, "")
+        if stage in _OF_SAME_MESSAGES and not _are_messages_known(pair):
+            hint = ""
+        return stage, f"{text_a} in {a}, {text_b} in {b}{hint}"
     return "", ""
 
 
@@ -123,12 +127,16 @@ def _both(pair: SamplePair, stage: str) -> tuple[str, str]:
     return STAGES[stage](pair.baseline), STAGES[stage](pair.run)
 
 
+def _are_messages_known(pair: SamplePair) -> bool:
+    """Whether both runs have kept them; those of episodes are not in samples files."""
+    return bool(pair.baseline.get("prompt") and pair.run.get("prompt"))
+
+
 def _different_messages(pair: SamplePair, a: str, b: str) -> str:
     """Return the first message that is not the same in both runs, in words; "" if all are."""
-    prompt_a, prompt_b = pair.baseline.get("prompt"), pair.run.get("prompt")
-    if not prompt_a or not prompt_b:
+    if not _are_messages_known(pair):
         return ""
-    for message_a, message_b in zip_longest(prompt_a, prompt_b):
+    for message_a, message_b in zip_longest(pair.baseline["prompt"], pair.run["prompt"]):
         if message_a != message_b:
             return f"{a} sends {_message_text(message_a)}, {b} {_message_text(message_b)}"
     return ""

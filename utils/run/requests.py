@@ -27,8 +27,8 @@ from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 from utils.runs.provenance import (
     RunSpec,
     git_state,
+    is_prompt_digest,
     made_with,
-    prompt_digest,
     prompting_digest,
     run_spec_of,
 )
@@ -206,7 +206,8 @@ def asked_otherwise(plan: Plan, name: str, dataset: str, view: LogView) -> list[
     prompt = (view.run.get("asking") or {}).get("prompt")
     if record is not None and prompt is not None:
         prompting = prompting_of(plan, name, dataset)
-        if prompt_digest(plan.data[dataset].benchmark, record["line"], *prompting) != prompt:
+        benchmark = plan.data[dataset].benchmark
+        if not is_prompt_digest(prompt, benchmark, record["line"], *prompting):
             changed.append("prompt")
     repeats = plan.data[dataset].repeats
     if view.repeats != repeats:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from utils import PROJECT
-from utils.contracts import Benchmark, DataSet, Line
+from utils.contracts import Benchmark, DataSet, Line, Message
 from utils.functions.fingerprints import code_digest, digest
 from utils.functions.prompting import prompt_builder, shown
 from utils.images import content_digest
@@ -130,10 +130,34 @@ def prompt_digest(
     Args:
         line: of the first sample; with its question blanked the wording is what is left.
     """
+    function = prompting_digest(prompt_function, prompt_settings)
+    return _short([_wording(benchmark, line, system_prompt), function])
+
+
+def is_prompt_digest(
+    stored: str,
+    benchmark: Benchmark,
+    line: Line,
+    system_prompt: str | None,
+    prompt_function: Callable[..., Any] | None,
+    prompt_settings: Mapping[str, Any] | None = None,
+) -> bool:
+    """Return whether a hash in a log is that of these prompts.
+
+    Args:
+        stored: by `prompt_digest`, perhaps an earlier one, for which no function was `None`.
+        benchmark: the rest is as for `prompt_digest`.
+    """
+    if stored == prompt_digest(benchmark, line, system_prompt, prompt_function, prompt_settings):
+        return True
+    is_default = prompt_function is None
+    return is_default and stored == _short([_wording(benchmark, line, system_prompt), None])
+
+
+def _wording(benchmark: Benchmark, line: Line, system_prompt: str | None) -> list[Message]:
     build = prompt_builder(benchmark, system_prompt=system_prompt, custom=None)
     blank = {**line, "question": "", "instruction": "", "options": {"A": ""}, "hint": None}
-    function = prompting_digest(prompt_function, prompt_settings)
-    return _short([shown(build(blank).messages), function])
+    return shown(build(blank).messages)
 
 
 def prompting_digest(

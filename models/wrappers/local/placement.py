@@ -106,6 +106,11 @@ def requested_attention(entry: Local) -> Any:
     )
 
 
+def requested_dtype(entry: Local, device: str) -> str:
+    """Return the dtype that a config sets or leaves to us; "auto" is the checkpoint's own."""
+    return entry.dtype or ("auto" if device == "cuda" else "float32")
+
+
 def placement_of(entry: Local, config: Mapping[str, Any]) -> Placement:
     """Return what a model runs with on this machine.
 
@@ -116,7 +121,7 @@ def placement_of(entry: Local, config: Mapping[str, Any]) -> Placement:
     kinds = device_kinds(entry.device_map)
     is_for_cuda = "cuda" in kinds or ("" in kinds and cuda_present())
     device = "cuda" if is_for_cuda else min(kinds) or "cpu"
-    dtype: str = entry.dtype or ("auto" if device == "cuda" else "float32")
+    dtype = requested_dtype(entry, device)
     if dtype == "auto":
         dtype = _stored_dtype(config) or "auto"
     requested = requested_attention(entry)

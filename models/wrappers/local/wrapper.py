@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local import checkpoint
 from models.wrappers.local.batches import Batcher, largest, most_ahead
-from models.wrappers.local.defaults import DEFAULTS_VERSION, default_preprocess_function
+from models.wrappers.local.defaults import FINGERPRINT_VERSION, default_preprocess_function
 from models.wrappers.local.generating import LoadedModel, free_memory
 from models.wrappers.local.inputs import Encoded
 from models.wrappers.local.loading import Checkpoint, load
@@ -28,6 +28,7 @@ from models.wrappers.local.placement import (
     float32_note,
     placement_of,
     placement_problems,
+    requested_dtype,
 )
 from models.wrappers.local.settings import (
     generation_notes,
@@ -167,31 +168,34 @@ class LocalModelWrapper(WrapperDefaults):
 
     def settings_digest(self, dataset: str = "") -> str:
         """Return a hash of checkpoint, settings and functions."""
-        entry = self.entry
         with self._settings_lock:
             if not self._settings:  # once, before a function has run: it may count in a global
-                self._settings = digest(
-                    [
-                        entry.model_identity
-                        or checkpoint.checkpoint_identity(entry.model_path, self._commit),
-                        self._adapter_identity(),
-                        self._deciding_kwargs(),
-                        with_floats(entry.generate_cfg),  # 0 is 0.0
-                        entry.generate_function,
-                        entry.trust_remote_code,
-                        # Rounding changes answers.
-                        asdict(self._placement()),
-                        *map(code_digest, self._functions),
-                        DEFAULTS_VERSION,
-                    ]
-                )
+                self._settings = digest(self._deciding_settings())
         return digest([self._settings, dataset])
 
-    def _adapter_identity(self) -> Any:
-        adapter = (self.entry.kwargs.get("load") or {}).get("adapter")
-        if adapter is None:
-            return None
-        return checkpoint.checkpoint_identity(adapter, self._adapter_commit)
+    def _deciding_settings(self) -> list[Any]:
+        """Return what decides the answers beside the prompt.
+
+        What came later stands here only where it is set: answers from before it still count.
+        """
+        entry = self.entry
+        path = entry.model_path
+        placement = self._placement()
+        settings = [
+            entry.model_identity or checkpoint.checkpoint_identity(path, self._commit),
+            self._deciding_kwargs(),
+            with_floats(entry.generate_cfg),  # 0 is 0.0
+            entry.generate_function,
+            entry.trust_remote_code,
+            # Rounding changes answers.
+            {**asdict(placement), "dtype": requested_dtype(entry, placement.device)},
+            *map(code_digest, self._functions),
+            FINGERPRINT_VERSION,
+        ]
+        adapter = (entry.kwargs.get("load") or {}).get("adapter")
+        if adapter is not None:
+            settings.append(checkpoint.checkpoint_identity(adapter, self._adapter_commit))
+        return settings
 
     def _deciding_kwargs(self) -> dict[str, Any]:
         """Return the part of `kwargs` that can change an answer."""
@@ -202,8 +206,10 @@ class LocalModelWrapper(WrapperDefaults):
             if not any("system_prompt" in code_text(function) for function in functions):
                 deciding.pop("system_prompt", None)  # the program puts it into the messages
         else:  # all that the default functions read
-            keys = (*PIXEL_LIMITS, "load", "chat_template")
-            deciding = {key: self.entry.kwargs.get(key) for key in keys}
+            deciding = {key: self.entry.kwargs.get(key) for key in PIXEL_LIMITS}
+            for key in ("load", "chat_template"):
+                if self.entry.kwargs.get(key):
+                    deciding[key] = self.entry.kwargs[key]
             if steps_of(self.entry.kwargs):
                 deciding["resize"] = self.entry.kwargs["resize"]
         return {**deciding, "img_size": img_size_of(self.entry)}
