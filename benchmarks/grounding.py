@@ -54,6 +54,7 @@ from utils.targets import (
     Declined,
     Target,
     means_declined,
+    reversed_box_problem,
     target_problem,
 )
 
@@ -122,6 +123,7 @@ class GroundingBenchmark(PointBenchmark):
     target_unit: ClassVar[str] = "px"
     compares_px: ClassVar[bool] = False  # official: points in pixels, not in fractions
     with_refusals: ClassVar[bool] = False  # "no such element" can be right
+    has_empty_boxes: ClassVar[bool] = False  # published with reversed corners: never a hit
     expected_rows: ClassVar[Mapping[str, int]] = {}  # by mode, as published
 
     modes: ClassVar[tuple[str, ...]] = ("all",)
@@ -209,6 +211,9 @@ class GroundingBenchmark(PointBenchmark):
             if isinstance(failure.__cause__, UserError):
                 raise failure.__cause__ from None
             raise UserError(f"{reader} {failure.summary}") from None
+        files = self.files()
+        if len(files) == 1:  # bad rows are named by it
+            self.annotation_file = files[0]
         for number, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 raise UserError(f"{reader} yields {row!r:.100}; expected a dict for each row")
@@ -238,6 +243,8 @@ class GroundingBenchmark(PointBenchmark):
             )
         target: Any = row.get("target")
         problem = target_problem(target)
+        if problem is None and not self.has_empty_boxes:
+            problem = reversed_box_problem(target)
         if problem is None and not self.with_refusals and Target.from_json(target).is_absent:
             problem = "nothing to click, and the benchmark does not say `with_refusals = True`"
         if problem is not None:

@@ -66,6 +66,7 @@ class OSWorldG(GroundingBenchmark):
 
     name = level = "OSWorldG"
     folder = "OSWorld-G"
+    has_empty_boxes = True
     options: ClassVar = {"instructions": ("original", "refined")}
     modes = ("all", "bbox", "polygon", REFUSAL)
     mode_column = "box_type"

@@ -26,6 +26,7 @@ class ScreenSpot(GroundingBenchmark):
     name = level = "ScreenSpot"
     folder = "ScreenSpot"
     images = "screenspot_imgs"
+    has_empty_boxes = True
     file_ending: ClassVar[str] = ""
     modes = ("all", *PLATFORMS)
     mode_column = "platform"

@@ -23,6 +23,7 @@ class ScreenSpotPro(GroundingBenchmark):
 
     name = level = "ScreenSpotPro"
     folder = "ScreenSpot-Pro"
+    has_empty_boxes = True
     options: ClassVar = {"language": ("en", "cn")}
     modes = ("all", *GROUPS)
     mode_column = "group"

@@ -18,6 +18,7 @@ from typing import Any
 
 from utils import PROJECT
 from utils.errors import UserError
+from utils.functions.calling import OURS
 from utils.functions.signatures import FunctionRef, signature_problem
 from utils.text import did_you_mean, likeness, listed
 
@@ -70,6 +71,12 @@ def search_beside(config: Path) -> None:
         if str(folder) not in sys.path:
             sys.path.append(str(folder))
             _added.add(folder)
+
+
+def file_beside(name: str) -> Path | None:
+    """Return the file of a module in the current folder or beside the config, if there is one."""
+    spec = PathFinder.find_spec(name, [str(folder) for folder in _searched])
+    return None if spec is None or spec.origin is None else Path(spec.origin)
 
 
 def _search_in_project() -> None:
@@ -198,7 +205,7 @@ def _what_else(owner: Any, requested: str, *, is_last: bool = True) -> str:
 
 
 def _one_line(error: BaseException) -> str:
-    """`ValueError: text (models/mine.py:12)`: the last place that is no library's."""
+    """`ValueError: text (models/mine.py:12)`: the last place that is no library's and not ours."""
     kind = type(error).__name__
     text = " ".join(str(error).split())[:300]
     places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
@@ -207,7 +214,7 @@ def _one_line(error: BaseException) -> str:
         places.append((error.filename, error.lineno))
     for path, line in ((Path(name), line) for name, line in reversed(places)):
         is_library = LIBRARY in path.parents or "site-packages" in path.parts
-        if path.exists() and path != Path(__file__) and not is_library:
+        if path.exists() and not is_library and not str(path).startswith(OURS):
             file = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path
             return f"{kind}: {text} ({file}:{line})"
     return f"{kind}: {text}"

@@ -116,6 +116,16 @@ def target_problem(plain: Any) -> str | None:
     return None
 
 
+def reversed_box_problem(plain: Mapping[str, Any]) -> str | None:
+    """Return which box of a target has its corners in the wrong order, so that nothing is in it."""
+    for x1, y1, x2, y2 in plain.get("boxes", ()):
+        if x2 < x1 or y2 < y1:
+            expected = "expected x1, y1, x2, y2 with x1 <= x2 and y1 <= y2"
+            hint = 'x, y, width, height need box_target(..., "xywh")'
+            return f"nothing lies in the box {[x1, y1, x2, y2]}: {expected} ({hint})"
+    return None
+
+
 def is_in_polygon(point: Point, corners: Sequence[Point]) -> bool:
     """Return whether a ray from the point to the right crosses the outline an odd number of times.
 

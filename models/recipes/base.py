@@ -183,6 +183,7 @@ class Recipe:
             raise UserError(
                 f'{self.family} needs a class of yours (imp_type "custom"): {self.note}'
             )
+        self._check_messages(module)
         grounding = {d: b for d, b in benchmarks.items() if b not in OTHER_DATA_SETS}
         prompt_of = self.prompt_functions
         prompts = {
@@ -213,6 +214,21 @@ class Recipe:
         if not resize and imp_type == "openai" and self.limits and self.frame in GRID_FRAMES:
             resize = ({"factor": self.limits.factor},)
         return entry | {"generate_cfg": generate_cfg, "kwargs": self._kwargs(resize)}
+
+    def _check_messages(self, module: str) -> None:
+        """Raise a UserError where a form makes something else than chat messages."""
+        for variant, form in self.prompts.items():
+            try:
+                chat = form.messages("Save", (1000, 1000))
+            except Exception:  # noqa: BLE001 - where this instruction alone is odd, samples go on
+                continue
+            is_chat = isinstance(chat, (list, tuple)) and all(
+                isinstance(turn, Mapping) and {"role", "content"} <= turn.keys() for turn in chat
+            )
+            if not is_chat:
+                expected = 'a list of messages {"role", "content"}'
+                what = f'{module}.RECIPE.prompts["{variant}"]: its messages function'
+                raise UserError(f"{what} returned {chat!r:.100}; expected {expected}")
 
     def other_data_sets(self, benchmarks: Mapping[str, str]) -> list[str]:
         """Return the data sets of a config that the generation settings are not made for."""

@@ -144,6 +144,72 @@ def test_the_documented_recipe_of_the_users_own_is_named_by_its_path(staged):
     assert l2_counts(stage.scores(L2))["Correct num"] == 6
 
 
+def test_a_file_of_the_users_with_the_name_of_a_recipe_is_named_beside_it(staged):
+    stage = staged(answer=lambda _: Reply("(200,150)"))
+    file = stage.home / "gta1.py"  # beside the config
+    file.write_text("RECIPE = None")
+    entry = {"recipe": "gta1", "model_path": URL}
+    result = stage.evaluate({"m": entry}, "--check", data=POINTS)
+    assert result.code == 2
+    assert f'there are two recipes "gta1", one of the program and {file}; write ' in result.output
+    entry["recipe"] = "models.recipes.gta1"
+    output = stage.evaluate({"m": entry}, "--check", data=POINTS).output
+    assert "recipe models.recipes.gta1: GTA1; " in output
+
+
+OWN_RECIPE = """\
+from models.recipes.base import Parser, PromptForm, Recipe, image_and_text, prompt_function
+from models.recipes.reading import whole_parser
+from models.recipes.sources import L2, Source
+
+
+def messages(instruction, image_wh):
+    return [image_and_text(instruction)]
+
+
+def read_pair(response):
+    return 200, 150
+
+
+parse_point = whole_parser(read_pair)
+FORM = PromptForm(messages)
+build_prompt = prompt_function(FORM)
+RECIPE = Recipe(
+    family="Acme",
+    hub_ids=("acme/Acme",),
+    frame="per mille",
+    source="the model card",
+    prompts={"card": FORM},
+    parsers={"card": Parser(parse_point)},
+    figures=Source("the model card").of("Acme", {L2: 61.5}),
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "spoilt_line", "expected"),
+    [
+        ("    return [image", "    return [image_wh['width'], image", "(acme.py, line 7)"),
+        ("    return 200, 150", "    return PAIR", "(acme.py, line 11)"),
+        ("{L2: 61.5}", "[61.5]", "acme.py:24)"),
+        (
+            "[image_and_text(instruction)]",
+            "instruction",
+            "acme.RECIPE.prompts[\"card\"]: its messages function returned 'Save'; expected a list",
+        ),
+        ('prompts={"card": FORM}', "prompts=FORM", "acme.RECIPE cannot be used: 'PromptForm' ob"),
+    ],
+)
+def test_an_error_in_a_recipe_of_the_users_names_their_file(staged, line, spoilt_line, expected):
+    stage = staged()
+    assert OWN_RECIPE.count(line) == 1
+    stage.module(OWN_RECIPE.replace(line, spoilt_line), name="acme")
+    result = stage.evaluate({"m": {"recipe": "acme", "model_path": URL}}, "--check", data=POINTS)
+    assert result.code == 2
+    assert expected in result.output
+    assert "Traceback" not in result.output
+
+
 def test_the_two_lines_of_the_readme_ask_and_read_as_each_family_does(staged):
     """As they stand there, but for the address; checkpoints are queried on the same server."""
     text = (PROJECT / "README.md").read_text(encoding="utf-8")

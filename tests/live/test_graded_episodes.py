@@ -68,6 +68,19 @@ def test_tier_feasibility_and_partial_credit_reach_the_files(stage):
     } == expected
 
 
+def test_several_episodes_of_each_task_have_figures_by_tier(stage):
+    stage.data[L3]["repeats"] = 2
+    ran = stage.run()
+    assert ran.code == 0, ran.output
+    score = json.loads((stage.folder() / f"m_{L3}_score.json").read_text())
+    figures = score["repeats"]["figures"]
+    tiers = score["Max step 20"]["tier"]
+    rates = {name: figures[f"tier {name}"]["pass@1"]["value"] for name in tiers}
+    assert rates == {name: block["SR"] for name, block in tiers.items()}
+    assert sum(figures[f"tier {name}"]["pass@1"]["samples"] for name in tiers) == 4
+    assert "tier long" in ran.output
+
+
 def test_a_model_is_told_a_tier_at_most_and_never_whether_a_task_can_be_done(stage):
     stage.run()
     assert not any("feasible" in request.text for request in stage.server.requests)

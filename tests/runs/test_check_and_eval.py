@@ -97,6 +97,20 @@ def test_a_ping_names_the_frame_in_which_a_click_would_hit(stage, reply, functio
     assert [hint for hint in hints if hint not in run.output] == []
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [{"recipe": "mai_ui"}, {"parse_function": {L2: "models.recipes.mai_ui.parse_point"}}],
+    ids=["recipe", "model"],
+)
+def test_a_ping_advises_on_the_parse_function_of_the_model_where_it_has_one(stage, entry):
+    stage.server.answer = lambda _: Reply('<answer>\n{"coordinate":[0.25,0.15]}\n</answer>')
+    run = stage.evaluate({"m": API | entry}, *PING, data={L2: {"mode": "all"}})
+    assert run.code == 0, run.output
+    setting = f'set model."m".parse_function.{L2}: "utils.coordinates.parse_fractions"'
+    assert f"{setting} in place of models.recipes.mai_ui.parse_point" in run.output
+    assert f"data.{L2}.parse_function" not in run.output
+
+
 def test_a_ping_reads_the_reply_with_the_sizes_and_limits_that_the_run_has(stage):
     stage.module(
         "def parse(response, meta):\n"

@@ -10,7 +10,7 @@ from benchmarks import by_name
 from benchmarks.screenspot import ScreenSpot
 from utils import PROJECT
 from utils.comparing import command
-from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError
+from utils.errors import NOTHING_RUN, SOME_FAILED, UserError
 
 CODE = re.search(
     r"```python\n(.*?)```", (PROJECT / "docs" / "benchmarks.md").read_text("utf-8"), re.DOTALL
@@ -22,6 +22,7 @@ ROWS = [
     {"id": 3, "image": "a.png", "text": "star", "app": "shop", "polygon": STAR},
     {"id": 4, "image": "a.png", "text": "switch", "app": "shop", "box": [1, 2, 3]},
     {"id": 5, "image": "a.png", "text": "lamp", "app": "shop", "bbox": [1, 2, 3, 4]},
+    {"id": 6, "image": "a.png", "text": "door", "app": "shop", "box": [50, 40, 10, 10]},
 ]
 REPLIES = {"button": "(20, 20)", "printer": "(-1, -1)", "star": "(150, 120)"}
 
@@ -79,11 +80,14 @@ def run(config, *arguments):
 def test_the_benchmark_of_the_docs_is_checked_run_reported_and_compared(folder, capsys):
     assert len(CODE.splitlines()) <= 45
     config = write_config(folder, models={"right": {}, "wrong": {"printer": "(5, 5)"}})
-    assert run(config, "--check") == DONE
+    assert run(config, "--check") == SOME_FAILED
     output = capsys.readouterr().out
     assert "[1, 2, 3]" in output  # bad rows are named
     assert "not marked as absent" in output
-    assert run(config) == SOME_FAILED  # two rows are bad
+    [left_out] = [line for line in output.splitlines() if "[50, 40, 10, 10]" in line]
+    assert left_out.startswith("left out: My screens: rows.json, row 5 (6), a.png: nothing lies in")
+    assert "expected x1, y1, x2, y2 with x1 <= x2 and y1 <= y2" in left_out
+    assert run(config) == SOME_FAILED  # three rows are bad
     scores = {}
     for model in ("right", "wrong"):
         [path] = (folder / "outputs" / model).glob("T*/*_My screens_score.json")
@@ -99,6 +103,19 @@ def test_the_benchmark_of_the_docs_is_checked_run_reported_and_compared(folder, 
     assert "My screens · overall: wrong − right = -33.3" in output
     assert "printer  [2]" in output
     assert "A: (-1, -1)  → not there" in output
+
+
+def test_a_comparison_keeps_the_order_of_the_labels(folder, capsys):
+    code = CODE.replace('"app": ("mail", "shop")', '"app": ("shop", "mail")')
+    code = code.replace('columns="app", rows=None', 'columns="app", rows="app", split="app"')
+    run(write_config(folder, code, models={"right": {}, "wrong": {"printer": "(5, 5)"}}))
+    capsys.readouterr()
+    models = [str(folder / "outputs" / model) for model in ("right", "wrong")]
+    assert command.main([*models, "--output", str(folder / "comparison")]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["shop", "mail", "average"] in rows  # heads of the table, and what runs are sorted by
+    groups = [row[0] for row in rows if row[:1] in (["shop"], ["mail"]) and len(row) > 3]
+    assert groups == ["shop", "mail"]
 
 
 def changed(old, new):
@@ -139,10 +156,10 @@ def test_a_mistake_in_the_class_is_one_message_without_a_traceback(code, message
     ],
 )
 def test_a_row_with_a_wrong_target_is_left_out_by_name(code, message, folder, capsys):
-    assert run(write_config(folder, code), "--check") == DONE
+    assert run(write_config(folder, code), "--check") == SOME_FAILED
     left_out = [line for line in capsys.readouterr().out.splitlines() if message in line]
     assert len(left_out) == 1
-    assert left_out[0].startswith("left out: My screens: my-screens, row")
+    assert left_out[0].startswith("left out: My screens: rows.json, row")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import Any
 
 from utils.analysis.columns import Row, SampleColumns, share
 from utils.contracts import Verdict
-from utils.protocol import AVERAGE, OVERALL, official_figures, official_order
+from utils.protocol import AVERAGE, OVERALL, TIERS, official_figures, official_order
 from utils.text import format_number, format_percent
 
 SECTION = "repeats"  # of an analysis and of a score file
@@ -80,8 +80,14 @@ def repeats_section(
     """
     answers = len(single_runs)
     splits = columns["split"][::answers]
+    tiers = columns["tier"][::answers]
     names = sorted({str(split) for split in splits if split is not None}, key=official_order)
     rows = [_row(name, columns, answers, [split == name for split in splits]) for name in names]
+    rows += [
+        _row(f"tier {name}", columns, answers, [tier == name for tier in tiers])
+        for name in TIERS
+        if name in tiers
+    ]
     rows.append(_row("Overall", columns, answers, [True] * len(splits)))
     figures = [
         {name: cell["value"] for name, cell in official_figures(sections).items()}

@@ -6,7 +6,7 @@ difficulty, a grounding type, the average), with the table's own columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from utils.comparing.runs import ComparedRun, ScoredSet
@@ -17,6 +17,7 @@ from utils.report.run_facts import compares_with_published
 OVERALL = "Overall"  # the last column of a score table
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
 OTHER_MARK = "¶"  # published, of another protocol
+MEANS = (AVERAGE, "accuracy")  # last rows of score tables
 NOT_COMPARABLE = "not comparable"
 
 
@@ -87,9 +88,12 @@ def _boards_of_set(
         {"": run.sets[dataset].figures, **_cells_by_row(run.sets[dataset])} for run in scored_runs
     ]
     published_rows = {"": _published_figures(published), **published}
-    splits = {split for table in tables for split in table} | {*published_rows}
+    splits = _in_order(split for table in (*tables, published_rows) for split in table)
+    table_columns = [
+        column for run in scored_runs for column in run.sets[dataset].table.get("columns", ())
+    ]
     boards: list[Board] = []
-    for split in ["", *sorted(splits - {""}, key=official_order)]:
+    for split in ["", *(name for name in splits if name)]:
         rows: list[Row] = []
         for run, table in zip(scored_runs, tables, strict=True):
             partial_mark = PARTIAL_MARK if run.sets[dataset].is_partial else ""
@@ -102,8 +106,9 @@ def _boards_of_set(
             elif not are_whole:
                 mark += f", {NOT_COMPARABLE}"
             rows.append(Row(model, cells, mark, is_published=True))
-        names = {name for row in rows for name in row.cells}
-        columns = _ordered(names) if split else sorted(names, key=official_order)
+        names = [name for row in rows for name in row.cells]
+        of_table = [name for name in table_columns if name in names]
+        columns = _with_mean_last([*of_table, *names]) if split else _in_order(names)
         title = title_of(level, dataset)
         if split:
             title += f" · {split}"
@@ -163,12 +168,15 @@ def _cells_by_row(scored: ScoredSet) -> dict[str, dict[str, Any]]:
     return {name: cells for name, cells in table.items() if cells}
 
 
-def _ordered(names: set[str]) -> list[str]:
-    """Return platforms in their order, other columns before the last, which is that of a mean."""
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Return names of figures in the official order, others as they come, and means at the end."""
+    return sorted(dict.fromkeys(names), key=lambda name: (name in MEANS, *official_order(name)[:2]))
+
+
+def _with_mean_last(names: Iterable[str]) -> list[str]:
+    """Return platforms in their order, other columns as they come, and the one of a mean."""
     order = (*PLATFORM_ORDER, OVERALL)
     before_last = len(order) - 1.5
-
-    def position(name: str) -> tuple[float, str]:
-        return (order.index(name) if name in order else before_last), name
-
-    return sorted(names, key=position)
+    return sorted(
+        dict.fromkeys(names), key=lambda name: order.index(name) if name in order else before_last
+    )

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from math import hypot
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from utils.analysis.judge_reading import SECTION as JUDGED
@@ -302,6 +303,7 @@ def _compared(
             is_weighted=is_weighted,
             is_acting=is_acting,
             parts_of_average=run_set.table.get("parts") or (),
+            labels=_labels_of(run_set.table),
             has_groups=in_full,
         )
     doubts = [(side, doubt) for side in (baseline, run) for doubt in side.sets[dataset].doubts]
@@ -386,6 +388,7 @@ def _differences(
     is_weighted: bool,
     is_acting: bool,
     parts_of_average: Sequence[str] = (),
+    labels: Mapping[str, Sequence[str]] = MappingProxyType({}),
     has_groups: bool = True,
 ) -> list[Difference]:
     """Return the differences in the official figures, then those in groups of samples.
@@ -393,6 +396,7 @@ def _differences(
     Args:
         parts_of_average: fields of a sample; the official figure is the mean of the means of the
             samples that agree in them. None: of a level, or a mean over all samples.
+        labels: in the order of the benchmark's table, by the field of a sample that holds them.
     """
 
     def weight(pair: SamplePair) -> float:
@@ -401,7 +405,9 @@ def _differences(
 
     if not common:
         return []
-    splits = {} if is_acting else _groups(common, "split", OFFICIAL)
+    splits: Mapping[str, Sequence[SamplePair]] = {}
+    if not is_acting:
+        splits = _groups(common, "split", (*OFFICIAL, *labels.get("split", ())))
     headline = [
         _difference(name, pairs, _as_in_a_level(pairs, weight)) for name, pairs in splits.items()
     ]
@@ -429,10 +435,17 @@ def _differences(
     else:
         group_columns["kind"] = ELEMENT_KINDS
     for column, order in group_columns.items():
-        groups = _groups(common, column, order)
+        groups = _groups(common, column, (*labels.get(column, ()), *order))
         if len(groups) > 1:
             differences += [_difference(name, pairs, weight) for name, pairs in groups.items()]
     return differences
+
+
+def _labels_of(table: Mapping[str, Any]) -> dict[str, Sequence[str]]:
+    """Return the names of a score table's rows and columns by the field that holds them."""
+    rows = [row["name"] for row in table.get("rows", ())]
+    by_field = {table.get("row_field"): rows, table.get("column_field"): table.get("columns", ())}
+    return {str(field): names for field, names in by_field.items() if field}
 
 
 def _with_judge(
@@ -466,7 +479,7 @@ def _as_in_a_level(
         name: sum(map(weight, group)) / len(group) or 1.0
         for name, group in _groups(pairs, "platform", PLATFORMS).items()
     }
-    return lambda pair: weight(pair) / means[str(pair.run["platform"])]
+    return lambda pair: weight(pair) / means.get(str(pair.run["platform"]), 1.0)
 
 
 def _groups(

@@ -10,10 +10,11 @@ import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 from utils.errors import UserError
-from utils.import_utils import module_at
+from utils.import_utils import file_beside, module_at
 from utils.published import Figure
 from utils.text import likeness, listed
 
@@ -93,11 +94,37 @@ def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, st
     """Return a model entry with all that it leaves out as its recipe has it; what it says wins.
 
     Raises:
-        UserError: there is no such recipe.
+        UserError: there is no such recipe, or it cannot be used.
     """
-    name = entry["recipe"]
+    path, recipe = _recipe_of(entry["recipe"])
+    try:
+        defaults = recipe.entry(imp_type, path, benchmarks)
+    except (AttributeError, TypeError, ValueError) as error:  # a field of another type
+        expected = "models/recipes/base.py says what each field of a Recipe holds"
+        raise UserError(f"{path}.RECIPE cannot be used: {error} ({expected})") from None
+    if entry.get("zoom") is True:
+        second_look = recipe.second_look(path, defaults["parse_function"])
+        if second_look is None:
+            raise UserError(f'{recipe.family} has no zoom; set "zoom": {{"ratio": 0.25}} instead')
+        entry = {key: value for key, value in entry.items() if key != "zoom"}
+        defaults |= second_look
+    _leave_out_alternatives(defaults, entry)
+    merged, paths = _merged(entry, defaults)
+    return FilledIn(merged, recipe, frozenset(paths))
+
+
+def _recipe_of(name: str) -> tuple[str, Recipe]:
+    """Return the path of a recipe's module, and its record."""
     known_names = recipe_names()
-    path = f"{PACKAGE}.{name}" if name in known_names else name
+    path = name
+    if name in known_names:
+        path = f"{PACKAGE}.{name}"
+        own_file = file_beside(name)
+        if own_file is not None and own_file != Path(str(module_at(path).__file__)):
+            raise UserError(
+                f'there are two recipes "{name}", one of the program and {own_file}; write '
+                f'"{path}" for the program\'s, or rename your file and write its new name'
+            )
     if path.isidentifier() and find_spec(path) is None:
         near = sorted(known_names, key=lambda known_name: -likeness(name, known_name))[:NEAR]
         every = "python evaluate.py --recipes lists all"
@@ -108,16 +135,7 @@ def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, st
     if not hasattr(recipe, "entry"):
         kind = type(recipe).__name__
         raise UserError(f"{path}.RECIPE is of type {kind}; expected models.recipes.base.Recipe")
-    defaults = recipe.entry(imp_type, path, benchmarks)
-    if entry.get("zoom") is True:
-        second_look = recipe.second_look(path, defaults["parse_function"])
-        if second_look is None:
-            raise UserError(f'{recipe.family} has no zoom; set "zoom": {{"ratio": 0.25}} instead')
-        entry = {key: value for key, value in entry.items() if key != "zoom"}
-        defaults |= second_look
-    _leave_out_alternatives(defaults, entry)
-    merged, paths = _merged(entry, defaults)
-    return FilledIn(merged, recipe, frozenset(paths))
+    return path, recipe
 
 
 def _leave_out_alternatives(defaults: dict[str, Any], entry: Mapping[str, Any]) -> None:

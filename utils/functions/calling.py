@@ -7,6 +7,7 @@ reach another sample.
 from __future__ import annotations
 
 import copy
+import os
 import threading
 import traceback
 from collections.abc import Callable, Mapping
@@ -27,7 +28,13 @@ NO_CUDA = (
     "found no nvidia",
     "cuda driver",
 )
-OURS = (str(PROJECT / "utils"), str(PROJECT / "models" / "wrappers"))
+OURS = (
+    str(PROJECT / "utils") + os.sep,
+    str(PROJECT / "models" / "wrappers") + os.sep,
+    str(PROJECT / "models" / "recipes" / "base.py"),
+    str(PROJECT / "models" / "recipes" / "reading.py"),
+)
+"""Code of this program that users' functions are called by, and made by in recipes of their own."""
 private_copy = copy.deepcopy  # for what goes to a function that may scribble on it
 
 

@@ -43,7 +43,7 @@ from utils.engine.asking import ADVICE, NOT_THERE, presentable
 from utils.engine.early_warnings import NO_IMAGE
 from utils.engine.jobs import Questions
 from utils.engine.retry_policy import is_away
-from utils.errors import DONE, NOTHING_RUN, UserError, problem_report
+from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, problem_report
 from utils.findings import Finding, Severity, is_warning, warning
 from utils.images import open_image, read_header
 from utils.judging.check import check_judge
@@ -288,7 +288,7 @@ def ping(
         return CheckResult(lines, findings)
     scored = scorer.judge(record)  # as the run will judge it
     lines.append(_judgement_line(sample, scored))
-    summary = "; ".join(_reading_hints(record, scored, questions, scorer, is_spent=is_spent))
+    summary = "; ".join(_reading_hints(record, scored, scorer, is_spent=is_spent))
     if summary:
         setting = scorer.parser_setting
         findings.append(warning("ping.read", summary, topic=topic, setting=setting))
@@ -367,7 +367,7 @@ def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
 
 
 def _reading_hints(
-    record: Record, scored: ScoredSample, questions: Questions, scorer: Scorer, *, is_spent: bool
+    record: Record, scored: ScoredSample, scorer: Scorer, *, is_spent: bool
 ) -> list[str]:
     """Return what is odd about how a reply was read."""
     hints = []
@@ -376,7 +376,7 @@ def _reading_hints(
         by = scorer.functions.get("parse", "the default parser")
         hints.append(f"the reply could not be read by {by}")
     if verdict in (Verdict.MISS, Verdict.UNPARSED) and "box_frac" in scored.judgement.facts:
-        hints += _frame_hints(record, scored, questions)
+        hints += _frame_hints(record, scored, scorer)
     return hints
 
 
@@ -389,7 +389,7 @@ def _unread(read: ReadReply, scorer: Scorer) -> str:
     return f"no action could be read by {by}{why}; {scorer.parser_advice()}"
 
 
-def _frame_hints(record: Record, scored: ScoredSample, questions: Questions) -> list[str]:
+def _frame_hints(record: Record, scored: ScoredSample, scorer: Scorer) -> list[str]:
     """Return what is odd about a click that missed: outside the image, or in another frame."""
     from utils.analysis.coordinate_audit import interpretations_on_target  # numpy, for few
 
@@ -400,9 +400,11 @@ def _frame_hints(record: Record, scored: ScoredSample, questions: Questions) -> 
     interpretations = interpretations_on_target(facts_of(record, scored))
     if interpretations:
         names = " or ".join(interpretation.name for interpretation in interpretations[:3])
-        key = f"data.{questions.dataset}.parse_function"
         function = interpretations[0].parse_function
-        hints.append(f'read as {names}, this reply would hit: set {key}: "{function}"')
+        hint = f'read as {names}, this reply would hit: set {scorer.parser_setting}: "{function}"'
+        if "parse" in scorer.functions:
+            hint += f" in place of {scorer.functions['parse']}"
+        hints.append(hint)
     return hints
 
 
@@ -468,6 +470,11 @@ def check(plan: Plan) -> int:
         return NOTHING_RUN
     count = f", {counted(warnings, 'warning')}" if warnings else ""
     sent = "" if is_pinged else " No request was sent."
+    bad_count = sum(len(data.bad) for data in plan.data.values())
+    if bad_count:  # as a run ends that leaves them out
+        left_out = f"{counted(bad_count, 'sample')} left out, no other problems"
+        print(f"\n{left_out}{count}.{sent} --strict stops a run before it starts.")
+        return SOME_FAILED
     print(f"\nNo problems{count}.{sent}")
     return DONE
 

@@ -66,11 +66,12 @@ class Plan:
     def scorer(self, name: str, dataset: str, *, skip_errors: bool = False) -> Scorer:
         """Judges the replies of one model to one data set."""
         entry, data = self.config.model[name], self.data[dataset]
+        parser, parser_setting = self.config.parser_of(name, dataset)
         functions = {
             "prompt": entry.custom_prompt.get(dataset),
             "preprocess": entry.preprocess_function,
             "postprocess": entry.postprocess_function,
-            "parse": self.config.parser_of(name, dataset)[0],
+            "parse": parser,
             "follow_up": entry.follow_up.get(dataset),
         }
         return Scorer(
@@ -81,5 +82,6 @@ class Plan:
             skip_errors=skip_errors or is_set("SKIP_ERR"),
             functions={stage: dotted for stage, dotted in functions.items() if dotted},
             token_limit=token_limit_key(self.dump["model"][name]),
+            parser_setting=parser_setting,
             zoom=self.zoom(name, dataset),
         )

@@ -185,8 +185,8 @@ def _print_parser_setting(plan: Plan, name: str, dataset: str, scored: Scored) -
     has_own = dataset in plan.config.model[name].parse_function
     if not has_own and len(plan.config.model) == 1:
         return
-    setting = scored.scorer.parser_setting
+    setting = f"data.{dataset}.parse_function"
     if any(finding.setting == setting for finding in scored.findings):
         key = key_path("model", name, "parse_function", dataset)
         whose = "for models without one of their own" if has_own else "for all models"
-        print(f"  (data.{dataset}.parse_function is {whose}, {key} for this one)")
+        print(f"  ({setting} is {whose}, {key} for this one)")

@@ -62,6 +62,7 @@ class Scorer:
     skip_errors: bool  # go on however often a user's function fails
     functions: Mapping[str, str] = field(default_factory=dict)  # the user's, by stage
     token_limit: str = "generate_cfg.max_tokens"  # the key of the model's entry
+    parser_setting: str = "parse_function"  # the key path of what reads this model's replies
     zoom: Zoom | None = None  # how samples of two stages were looked at again
     # "samples", "answered", "unparsed", "failed", ...
     counts: Counter[str] = field(default_factory=Counter)
@@ -212,11 +213,6 @@ class Scorer:
             setting=self.parser_setting,
         )
         return [finding]
-
-    @property
-    def parser_setting(self) -> str:
-        """The key path of the config that names the parse function."""
-        return f"data.{self.benchmark.name}.parse_function"
 
     def parser_advice(self) -> str:
         """What to do about replies that the parse function could not read."""
