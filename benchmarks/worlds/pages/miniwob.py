@@ -56,12 +56,13 @@ def names(level: str) -> list[str]:
 def tasks(level: str, seeds: Sequence[int], names: Sequence[str] | None = None) -> list[Task]:
     """Return the named tasks, or all, once for each seed."""
     seed_count = listed()["seeds"]
-    for seed in seeds:
-        if seed not in range(seed_count):
-            raise UserError(
-                f"seeds: MiniWoB++ has goals for the seeds 0 to {seed_count - 1}, not for {seed}; "
-                'leave it out: "tasks": ["office/*"]'
-            )
+    without_goals = [str(seed) for seed in seeds if seed not in range(seed_count)]
+    if without_goals:
+        raise UserError(
+            f"data.GUITaskAutomation: MiniWoB++ has goals for the seeds 0 to {seed_count - 1} only, "
+            f"not for {', '.join(without_goals)} (seeds_from and --seeds-from draw from 0 to 199); "
+            'leave it out by naming other tasks in this entry: "tasks": ["office/*"]'
+        )
     if level != "L3":
         return []
     return [
