@@ -32,6 +32,7 @@ LONGEST_QUOTE = 160  # characters of a reply without an action, where an episode
 TOKENS = ("prompt_tokens", "completion_tokens")
 NO_ACTION = "No action could be read in this reply"
 UNCHANGED = "The screen did not change."
+STILL_THE_SAME = "The screen is still the same."  # after a wait, which was done all the same
 NOT_DONE = "Not done, because the action before it failed."
 
 
@@ -280,8 +281,10 @@ def _act(world: World, step: Step) -> tuple[Observation, str]:
             return observation, "crash"
         step.is_settled = observation.state_ok
         is_end = action.kind in ENDS
-        is_unchanged = observation.image == image_before and not is_end
-        step.notes.append(observation.note or (UNCHANGED if is_unchanged else ""))
+        note = observation.note
+        if not note and not is_end and observation.image == image_before:
+            note = STILL_THE_SAME if action.kind == "wait" else UNCHANGED
+        step.notes.append(note)
         if is_end or observation.has_ended:
             return observation, action.kind if is_end else "world"
         if observation.note:

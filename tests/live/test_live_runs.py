@@ -107,7 +107,7 @@ def test_each_prompt_has_the_task_and_the_last_three_screens_between_all_replies
     task, *conversation = requests[-1].text.split("Task: ")[1].splitlines()
     assert task == "Click the purple box."
     omitted = "(The screenshot of this step is no longer shown.)"
-    unchanged = "The screen did not change."
+    unchanged = "The screen is still the same."
     expected = [omitted, *replies[0].splitlines(), unchanged]
     expected += [omitted, *replies[1].splitlines(), unchanged]
     expected += [*replies[2].splitlines(), unchanged, *replies[3].splitlines(), unchanged]
@@ -136,22 +136,24 @@ def test_several_actions_are_done_up_to_the_first_that_fails(bench):
     reply = """Thought: all at once.
 Action: click(0.2, 0.2)
 Action: wait(0)
+Action: click(0.001, 0.001)
 Action: open_app("Mail")
 Action: click(0.5, 0.2)
 Action: done()"""
     replies_left = iter([reply, "Action: click(0.5, 0.2)", "Action: done()"])
     stage = bench(lambda request: Reply(next(replies_left)), tasks=["environment/two"])
     ran = stage.run()
-    notes = """wait(0): The screen did not change.
+    notes = """wait(0): The screen is still the same.
+click(0.001, 0.001): The screen did not change.
 open_app("Mail"): There is no application Mail
 click(0.500, 0.200): Not done, because the action before it failed.
 done(): Not done, because the action before it failed."""
     assert ran.requests[1].text.endswith(f"{reply}\n{notes}")
     episode = episodes_of(stage)["two"]["returned"]
     assert (episode["success"], episode["ended"], episode["steps"]) == (True, "done", 3)
-    assert [len(step["actions"]) for step in episode["trajectory"]] == [3, 1, 1]
+    assert [len(step["actions"]) for step in episode["trajectory"]] == [4, 1, 1]
     [row] = stage.sheet(L3, "_result")
-    assert (row["steps"], row["action_count"]) == (3, 5)
+    assert (row["steps"], row["action_count"]) == (3, 6)
 
 
 @pytest.mark.parametrize(("max_tokens", "steps"), [(10, 1), (11, 2), (20, 2), (30, 3), (1000, 5)])

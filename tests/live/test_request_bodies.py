@@ -194,7 +194,7 @@ def test_the_qwen_example_in_three_turns(tmp_path):
     turns = [
         [user(task, 1)],
         [*first, user(2)],
-        [*first, user(2), said(replies[1]), user("The screen did not change.", 2)],
+        [*first, user(2), said(replies[1]), user("The screen is still the same.", 2)],
     ]
     bodies = bodies_of(
         tmp_path, L4, replies, "parse_computer_use_per_mille", **example(L4, "qwen_agent")

@@ -17,7 +17,7 @@ GOAL = "Click the red box, then the green box."
 CONFIGS = Path(__file__).parents[2] / "configs"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 UNREAD = "No action could be read in this reply: the arguments of computer are no JSON object: "
-UNCHANGED = "The screen did not change."
+UNCHANGED = "The screen is still the same."
 RED_PX, GREEN_PX = [64, 36], [160, 36]
 
 
