@@ -24,6 +24,7 @@ READY = """path => {
   return !splash && tabs.length > 0 && isOpen && document.querySelector(".jp-DirListing-item");
 }"""
 """Whether JupyterLab has started, and shows the file that is open at the start."""
+OPENING_S = 120.0  # for JupyterLab to open, its server included: slow where much else runs
 MAX_LOOKS = 5  # until the page is quiet after it was opened
 
 
@@ -31,6 +32,7 @@ class LabWorld(OfficeWorld):
     """One episode at a time, in a browser page. All worlds of a process share one server."""
 
     apps: ClassVar = {**APPS, NAME: "JupyterLab"}
+    opening_s = OPENING_S
     _lab_lock = threading.Lock()
     _lab: ClassVar[Lab | None] = None
     _lab_users: ClassVar[int] = 0
@@ -54,7 +56,7 @@ class LabWorld(OfficeWorld):
             url = self.begin(task, look, address).url
             tab = chromium.open(url, url, viewport_wh, frames=self.lab.url)
             tab.page.evaluate(f"office.open('{NAME}'); document.activeElement.blur()")
-        self.lab_frame(tab).wait_for_function(READY, arg=path)
+        self.lab_frame(tab).wait_for_function(READY, arg=path, timeout=1000 * OPENING_S)
         for _ in range(MAX_LOOKS):
             if tab.settle():
                 break

@@ -299,7 +299,7 @@ class Tab:
         # Allowed requests do not match: each would cost a round trip to this process.
         allowed = "|".join(map(re.escape, prefixes))
         self.page.context.route(re.compile(f"^(?!{allowed})"), self._refuse_route)
-        self.page.goto(url, timeout=1000 * PATIENCE_S)
+        self.page.goto(url, timeout=0)  # whoever opens it watches how long it takes
         # Else a wide scroll to the left, a gesture of the browser, goes back to the blank page.
         self._devtools.send("Page.resetNavigationHistory")
         # All contexts share the clipboard: it must not hold what an earlier episode copied.

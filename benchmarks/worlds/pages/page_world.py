@@ -21,6 +21,7 @@ Task = dict[str, Any]
 class PageWorld(ABC):
     """Opens a page for each task, does actions in it, and judges the episode."""
 
+    opening_s: ClassVar[float] = PATIENCE_S  # for the page of a task to open
     moves_first: ClassVar[bool] = False  # the pointer rests before it clicks: the page may react
 
     def __init__(self, shots: Path, patience_s: float = PATIENCE_S) -> None:
@@ -73,7 +74,7 @@ class PageWorld(ABC):
         self._leave()
         if self._chromium is None:
             self._chromium = Chromium.borrow()
-        with self._chromium.watched("opening the page", PATIENCE_S):
+        with self._chromium.watched("opening the page", self.opening_s):
             self._tab = self.open(task, self._chromium)
             return self._observation(self._tab)
 
