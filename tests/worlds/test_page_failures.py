@@ -44,9 +44,9 @@ def test_a_page_that_hangs_costs_the_try_and_nothing_more(world, work):
 
 def test_a_page_that_does_not_open_is_given_up_after_its_own_time(world, monkeypatch):
     monkeypatch.setattr(AnyPage, "opening_s", 2.0)
-    with Pages({"/": f"{STYLE}<script>while (true);</script>"}) as server:
-        with pytest.raises(WorldError, match="the page hangs: opening the page took more than 2 s"):
-            begun(world, server)
+    hangs = pytest.raises(WorldError, match="the page hangs: opening the page took more than 2 s")
+    with Pages({"/": f"{STYLE}<script>while (true);</script>"}) as server, hangs:
+        begun(world, server)
 
 
 def test_a_page_that_crashes_costs_the_try_and_nothing_more(world):

@@ -59,8 +59,9 @@ def tasks(level: str, seeds: Sequence[int], names: Sequence[str] | None = None) 
     without_goals = [str(seed) for seed in seeds if seed not in range(seed_count)]
     if without_goals:
         raise UserError(
-            f"data.GUITaskAutomation: MiniWoB++ has goals for the seeds 0 to {seed_count - 1} only, "
-            f"not for {', '.join(without_goals)} (seeds_from and --seeds-from draw from 0 to 199); "
+            "data.GUITaskAutomation: MiniWoB++ has goals for the seeds "
+            f"0 to {seed_count - 1} only, not for {', '.join(without_goals)} "
+            "(seeds_from and --seeds-from draw from 0 to 199); "
             'leave it out by naming other tasks in this entry: "tasks": ["office/*"]'
         )
     if level != "L3":
