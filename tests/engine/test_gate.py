@@ -190,7 +190,7 @@ def test_an_answer_of_a_full_house_lets_one_more_in_and_the_place_of_one_too_man
 
 def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others():
     crowd = Crowd(3, 9, 10, 1)  # a shorter one does not end it
-    for now_s, entered in ((0.0, 0), (5.0, 0), (10.5, 1)):
+    for now_s, entered in ((0.0, 0), (9.9, 0), (10.5, 1)):
         crowd.go_on(now_s)
         crowd.enter(entered)
     crowd.leave()  # without an answer they go one at a time

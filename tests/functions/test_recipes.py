@@ -231,6 +231,15 @@ def test_what_the_config_knows_of_sizes_and_limits_wins_over_the_recipe():
     assert qwen2_5_vl.parse_point(call([500, 250]), with_seen_size) == (0.5, 0.5)
 
 
+def test_infigui_counts_in_the_image_resized_twice_unless_its_size_is_known():
+    reply = '[{"point_2d": [1974, 560]}]'
+    meta = {"image_size": "[5120, 1440]"}
+    assert infigui_g1.parse_point(reply, meta) == (0.5, 0.5)
+    for key in ("seen_size", "sent_size"):
+        point = infigui_g1.parse_point(reply, {**meta, key: "[3948, 2240]"})
+        assert point == pytest.approx((0.5, 0.25), abs=0.002)
+
+
 @pytest.mark.parametrize(
     ("settings", "named_size"),
     [
