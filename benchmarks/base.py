@@ -154,20 +154,17 @@ class Benchmark(contracts.Benchmark):
     def build_prompt(
         self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
     ) -> list[Message]:
-        """The default prompt: system text (unless it is "model_default"), images, question.
+        """The default prompt: system text (unless it is "model_default"), image, question.
 
         A `custom_system_prompt` replaces the benchmark's own text; None or "" keeps it.
         """
         system = custom_system_prompt or self.system_prompt
+        image = str(self.image_root / line["image_path"])
         return [
             *([{"role": "system", "type": "text", "value": system}] if use_system else []),
-            *({"role": "user", "type": "image", "value": image} for image in self.images_of(line)),
+            {"role": "user", "type": "image", "value": image},
             {"role": "user", "type": "text", "value": self.user_text(line)},
         ]
-
-    def images_of(self, line: Line) -> list[str]:
-        """The images that the default prompt shows."""
-        return [str(self.image_root / line["image_path"])]
 
     def episode(
         self,

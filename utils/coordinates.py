@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from utils.contracts import WH, ParseFunction, Point
@@ -229,7 +230,7 @@ def numbers_of_reply(reply: str) -> Numbers | None:
     candidates = [*_keyed_numbers(answer), *_plain_numbers(answer)]
     if not candidates:
         return None
-    return max(reversed(candidates), key=lambda c: (c.is_well_formed, c.end)).numbers
+    return max(reversed(candidates), key=attrgetter("is_well_formed", "end")).numbers
 
 
 def _keyed_numbers(reply: str) -> Iterator[_Candidate]:
@@ -262,14 +263,10 @@ def _plain_numbers(reply: str) -> Iterator[_Candidate]:
             continue
         start = run[0].start()
         end = run[-1].end()
-        is_well_formed = _is_in_brackets(reply, start, end) or _is_on_own_line(reply, start, end)
-        yield _Candidate(is_well_formed, end, numbers)
-
-
-def _is_in_brackets(reply: str, start: int, end: int) -> bool:
-    before = reply[max(0, start - 4) : start].rstrip()
-    after = reply[end : end + 4].lstrip()
-    return before[-1:] in _OPENING and after[:1] in _CLOSING
+        before = reply[max(0, start - 4) : start].rstrip()
+        after = reply[end : end + 4].lstrip()
+        is_in_brackets = before[-1:] in _OPENING and after[:1] in _CLOSING
+        yield _Candidate(is_in_brackets or _is_on_own_line(reply, start, end), end, numbers)
 
 
 def _is_on_own_line(reply: str, start: int, end: int) -> bool:

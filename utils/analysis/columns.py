@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import compress, groupby
+from itertools import compress, count, groupby
+from operator import itemgetter, sub
 from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
 from utils.analysis.intervals import Interval, interval, numbered
@@ -134,9 +135,10 @@ class SampleColumns:
 
     def spans(self, keep: Sequence[bool] | Mask) -> str:
         """Return which samples these are, in file order: `0-3 7`; `in_spans` reads it."""
+        numbers = list(compress(self[NUMBER], keep))
+        distances = map(sub, numbers, count())  # from the position: equal along a span
         spans = []
-        numbers = enumerate(compress(self[NUMBER], keep))
-        for _, group in groupby(numbers, lambda pair: pair[1] - pair[0]):  # equal along a span
+        for _, group in groupby(zip(distances, numbers, strict=True), itemgetter(0)):
             first, *more = (number for _, number in group)
             spans.append(f"{first}-{more[-1]}" if more else f"{first}")
         return " ".join(spans)

@@ -107,7 +107,8 @@ class Engine:
         self._under_way = 0  # samples that were handed out and have not come back
         self._watcher = Watcher(model.name, options.to_go_on, skip_errors=is_set("SKIP_ERR"))
         self._refusals: list[_Outcome] = []  # not in the log yet: the settings may be the cause
-        self._last_prompt: tuple[Line, Prompt] | None = None  # with the line that it was made of
+        self._last_prompt: Prompt | None = None
+        self._last_line: Line | None = None  # that it was made of
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Query everything that has no answer yet; return when all of it is in the logs.
@@ -193,21 +194,21 @@ class Engine:
                 elif job.fingerprint is not None:
                     yield from self._whole_episode(job, sample, job.fingerprint(sample))
                 else:
-                    yield from self._question(job, sample)
+                    prompt = self._first_prompt(job, sample)
+                    if prompt is not None:
+                        yield _Task(job, sample, prompt)
 
-    def _question(self, job: Job, sample: Sample) -> Iterator[_Task]:
-        """The sample with its prompt, unless the prompt function fails."""
-        if self._last_prompt is not None and self._last_prompt[0] is sample.line:
-            yield _Task(job, sample, self._last_prompt[1])  # another answer to the same question
-            return
-        try:
-            prompt = next(job.episode(sample))
-        except UserFunctionError as error:
-            self._settle(_failed(_Task(job, sample), sample.key, None, error))
-        else:
+    def _first_prompt(self, job: Job, sample: Sample) -> Prompt | None:
+        """Return the first prompt of a sample; None where the prompt function fails."""
+        if sample.line is not self._last_line:  # else another answer to the same question
+            try:
+                self._last_prompt = next(job.episode(sample))
+            except UserFunctionError as error:
+                self._settle(_failed(_Task(job, sample), sample.key, None, error))
+                return None
+            self._last_line = sample.line
             job.failures_in_a_row["prompt"] = 0
-            self._last_prompt = sample.line, prompt
-            yield _Task(job, sample, prompt)
+        return self._last_prompt
 
     def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
         """An episode that is stored, or is played as soon as there is a world for it."""
@@ -285,7 +286,14 @@ class Engine:
     def _work(self) -> None:
         while (task := self._inbox.get()) is not None:
             try:
-                outcome = self._outcome_of(task)
+                if self._stopping.is_set() or task.job.stopped:
+                    outcome = _Outcome(task)
+                elif task.prompt is None:
+                    outcome = self._play(task)
+                elif task.job.follow_up is None:
+                    outcome = self._answer(task, task.prompt, task.sample.key)
+                else:
+                    outcome = self._stages(task, task.prompt, task.job.follow_up)
             except StopRun as stop:
                 outcome = _Outcome(task, stop=stop)
             except BaseException:  # noqa: BLE001 - a worker that dies would hang the run
@@ -296,15 +304,6 @@ class Engine:
             if outcome.stop is not None:  # at once: the others must not start another request
                 self._stop()
             self._bring(outcome)
-
-    def _outcome_of(self, task: _Task) -> _Outcome:
-        if self._stopping.is_set() or task.job.stopped:
-            return _Outcome(task)
-        if task.prompt is None:
-            return self._play(task)
-        if task.job.follow_up is not None:
-            return self._stages(task, task.prompt, task.job.follow_up)
-        return self._answer(task, task.prompt, task.sample.key)
 
     def _stages(self, task: _Task, prompt: Prompt, follow_up: FollowUp) -> _Outcome:
         """All stages of a sample, each an answer of its own in the log; the last one's outcome."""

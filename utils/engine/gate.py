@@ -90,11 +90,7 @@ class Gate:
         self._paused_until_s = 0.0
         self._probing = False  # after an outage one request goes ahead of the others
         self._changed = threading.Condition()
-
-    @property
-    def limit(self) -> int:
-        """Requests that may be in flight now."""
-        return self._limit.whole
+        self.limit = limit.whole  # requests that may be in flight now
 
     @contextmanager
     def slot(self) -> Iterator[None]:
@@ -103,7 +99,7 @@ class Gate:
             self.waiting += 1
             while not self._stopping.is_set():
                 left_s = self._paused_until_s - self._clock()
-                limit = 1 if self._probing else self._limit.whole
+                limit = 1 if self._probing else self.limit
                 if left_s <= 0 and self._in_flight < limit:
                     break
                 self._changed.wait(min(max(left_s, 0.01), 1.0) if left_s > 0 else 1.0)
@@ -119,20 +115,21 @@ class Gate:
     def answered(self) -> None:
         """The server answered: whatever was wrong is over. From inside the slot."""
         with self._changed:
-            before = after = self._limit.whole
+            before = self.limit
             if not self._limit.fixed:
                 self._limit = after_answer(self._limit, was_full=self._in_flight >= before)
-                after = self._limit.whole
+                self.limit = self._limit.whole
             if self._probing:
                 self._probing = False
                 self._changed.notify_all()
             else:  # not all: hundreds of threads that find no slot cost more than requests
-                self._changed.notify(max(0, after - before))
+                self._changed.notify(max(0, self.limit - before))
 
     def too_many(self) -> None:
         """This was one too many; from inside the slot, or the next moves up."""
         with self._changed:
             self._limit = after_too_many(self._limit)
+            self.limit = self._limit.whole
 
     def pause(self, seconds: float) -> None:
         """Nobody passes for a while; then one goes ahead of the others."""

@@ -40,7 +40,8 @@ TAIL_BLOCK_BYTES = 1 << 16
 _CRC = b',"crc":"%08x"}\n'
 _CRC_LENGTH = len(_CRC % 0)
 _OK = b'"status":"ok"'
-_OPEN_A_RUN = (b'{"kind":"run",', b'{"kind":"end",')
+_ANY = (b"",)  # beginnings of lines: whatever they begin with
+_OF_RUNS = (b'{"kind":"run",', b'{"kind":"end",')
 OF_A_SAMPLE = ("answer", "episode")  # kinds of records
 LOCK_WAIT_S = 1800.0  # how long a scoring of somebody else's may take
 _STATUSES = {status.value.encode(): status for status in Status}
@@ -194,39 +195,33 @@ class RunLog:
         self._lock.release()
 
 
-def _is_sound(line: bytes) -> bool:
-    content = zlib.crc32(b"}", zlib.crc32(line[:-_CRC_LENGTH]))
-    return line.endswith(_CRC % content)
-
-
-def _parsed(line: bytes) -> Record | None:
-    """The record of a line; None if the line is damaged."""
-    if not _is_sound(line):
-        return None
-    record: Record = json.loads(line)
-    del record["crc"]
-    return record
-
-
-def _sound_lines(path: Path, damaged: list[int] | None) -> Iterator[tuple[int, bytes]]:
-    """Every sound line of a log with its byte offset; see `read_records`."""
+def _sound_lines(
+    path: Path, damaged: list[int] | None, beginnings: tuple[bytes, ...]
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the sound lines of a log with their byte offsets; see `read_records`."""
     with path.open("rb") as file:
         offset = 0
         for number, line in enumerate(file, 1):  # splits at \n only; all else is escaped
-            if _is_sound(line):
-                yield offset, line
-            elif damaged is not None and line.endswith(b"\n"):
-                damaged.append(number)
+            if line.startswith(beginnings):
+                crc = zlib.crc32(b"}", zlib.crc32(line[:-_CRC_LENGTH]))
+                if line.endswith(_CRC % crc):
+                    yield offset, line
+                elif damaged is not None and line.endswith(b"\n"):
+                    damaged.append(number)
             offset += len(line)
 
 
-def read_records(path: Path, damaged: list[int] | None = None) -> Iterator[tuple[int, Record]]:
-    """Every sound record of a log with its byte offset; a torn last line is passed over.
+def read_records(
+    path: Path, damaged: list[int] | None = None, beginnings: tuple[bytes, ...] = _ANY
+) -> Iterator[tuple[int, Record]]:
+    """Yield the sound records of a log with their byte offsets; a torn last line is passed over.
 
     Args:
+        path: of the log.
         damaged: gets the numbers of the other lines that are passed over.
+        beginnings: of the lines that are looked at; all others are skipped unread.
     """
-    for offset, line in _sound_lines(path, damaged):
+    for offset, line in _sound_lines(path, damaged, beginnings):
         record = json.loads(line)
         del record["crc"]
         yield offset, record
@@ -317,21 +312,18 @@ def _runs_in(path: Path, _state: tuple[int, ...]) -> _RunsInLog:
     """The runs of a log; remembered while the file stays as it is."""
     runs: dict[int, LoggedRun] = {}
     doubled: str | None = None
-    with path.open("rb") as file:
-        for line in file:
-            record = _parsed(line) if line.startswith(_OPEN_A_RUN) else None
-            if record is None:
-                continue
-            earlier = runs.get(record["seq"])
-            if record["kind"] == "run":
-                del record["samples"]
-                starts = [record["started_at"]]
-                if earlier is not None and earlier.begin["started_at"] not in starts:
-                    starts.insert(0, earlier.begin["started_at"])
-                    doubled = f"two runs number {record['seq']}, started {' and '.join(starts)}"
-                runs[record["seq"]] = LoggedRun(record, {})
-            elif earlier is not None:
-                runs[earlier.seq] = replace(earlier, end=record)
+    for _, record in read_records(path, beginnings=_OF_RUNS):
+        seq = record["seq"]
+        earlier = runs.get(seq)
+        if record["kind"] == "run":
+            del record["samples"]
+            start = record["started_at"]
+            if earlier is not None and earlier.begin["started_at"] != start:
+                starts = f"{earlier.begin['started_at']} and {start}"
+                doubled = f"two runs number {seq}, started {starts}"
+            runs[seq] = LoggedRun(record, {})
+        elif earlier is not None:
+            runs[seq] = replace(earlier, end=record)
     return _RunsInLog(tuple(runs[seq] for seq in sorted(runs)), doubled)
 
 
@@ -410,12 +402,9 @@ class AnswerIndex:
 
     Args:
         own_log: our own log; of an answer and its copies the one in it counts.
-        since: answers of runs before the one of this number do not count.
     """
 
-    def __init__(
-        self, paths: Iterable[Path], *, own_log: Path | None = None, since: int = 0
-    ) -> None:
+    def __init__(self, paths: Iterable[Path], *, own_log: Path | None = None) -> None:
         self.newest = 0  # the highest `seq` of a run
         self.notes: list[str] = []  # of damaged lines
         self.has_any = False  # whether there is an answer of any sample
@@ -424,13 +413,13 @@ class AnswerIndex:
         self._in_own: dict[tuple[str, str], StoredAnswer] = {}
         # The last one first: its name has the newest date, and what is older is passed over.
         for number, path in reversed([*enumerate(paths)]):
-            self._read(path, number, since, is_own=path == own_log)
+            self._read(path, number, is_own=path == own_log)
 
-    def _read(self, path: Path, log_number: int, since: int, *, is_own: bool) -> None:
+    def _read(self, path: Path, log_number: int, *, is_own: bool) -> None:
         hashes: dict[int, str] = {}
         damaged: list[int] = []
         by_key = self._by_key
-        for order, (offset, line) in enumerate(_sound_lines(path, damaged)):
+        for order, (offset, line) in enumerate(_sound_lines(path, damaged, _ANY)):
             if head := _HEAD_OF_ANSWER.match(line):
                 seq_text, key_text, fingerprint_text, parts, status_text = head.groups()
                 seq, status = int(seq_text), _STATUSES[status_text]
@@ -440,15 +429,12 @@ class AnswerIndex:
                 seq = record["seq"]
                 if record["kind"] == "run":
                     hashes[seq] = _canonical(record["asking"])
+                self.newest = max(self.newest, seq)
                 if record["kind"] not in OF_A_SAMPLE:
-                    self.newest = max(self.newest, seq)
                     continue
                 key, fingerprint = record["key"], record["fingerprint"]
                 parts, status = _canonical(record["parts"]).encode(), Status(record["status"])
-            if seq > self.newest:
-                self.newest = seq
-            if seq < since:
-                continue
+            self.newest = max(self.newest, seq)
             self.has_any = self.has_any or status is Status.OK
             of_key = by_key.get(key)
             if of_key is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,7 +94,23 @@ class _Contents:
             elif record["kind"] == "end":
                 ends[seq] = record
             elif record["kind"] in OF_A_SAMPLE:
-                self.entries.append(_entry_of(record, offset))
+                is_episode = record["kind"] == "episode"
+                usage = {} if is_episode else record.get("usage") or {}  # its turns have it, too
+                # Which of several equal devices a rank had makes no difference.
+                runs_with = ", ".join((record.get("runs_with") or {}).values())
+                entry = _Entry(
+                    is_episode,
+                    seq,
+                    offset,
+                    record["key"],
+                    record["fingerprint"],
+                    Status(record["status"]),
+                    record["asked_at"],
+                    tokens=tuple(usage.get(kind) or 0 for kind in TOKENS),
+                    ran_with=re.sub(r"cuda:\d+", "cuda", runs_with),
+                    has_more=bool(record.get(MORE)),
+                )
+                self.entries.append(entry)
                 self.columns.setdefault(seq, {}).update(dict.fromkeys(record["line"]))
         self.runs = [LoggedRun(begins[seq], ends.get(seq, {})) for seq in sorted(begins)]
 
@@ -162,10 +179,15 @@ class LogView:
         self.mode: str | None = self.run.get("mode")
         self.limit: int | None = self.run.get("limit")
         self.left_out: list[str] = self.run.get("bad") or []  # bad samples, one line each
+        later_answers = range(2, self.repeats + 1)
+        # The keys of all answers to each question, the first of which is its own.
+        self.answer_keys = {
+            question: [question, *(repeat_key(question, number) for number in later_answers)]
+            for question in self.covered
+        }
         self._stages: dict[str, list[int] | None] = {}
         self.missing = 0  # questions without a record, or with fewer than they are to have
-        for question in self.covered:
-            keys = self.answer_keys(question)
+        for keys in self.answer_keys.values():
             for key in keys:
                 entry = newest.get(key)
                 if entry is not None and not entry.has_more:
@@ -198,15 +220,9 @@ class LogView:
         is_whole = self.run and not self.missing and self.has(mode)
         return is_limited or is_narrower or not is_whole
 
-    def answer_keys(self, question: str) -> list[str]:
-        """The keys of all answers to a question, the first of which is its own."""
-        if self.repeats == 1:
-            return [question]
-        return [repeat_key(question, number) for number in range(1, self.repeats + 1)]
-
     def records(self) -> Iterator[Record]:
         """The records of all answers to the covered questions, in file order."""
-        keys = (key for question in self.covered for key in self.answer_keys(question))
+        keys = chain.from_iterable(self.answer_keys.values())
         return (record for record in map(self.sample_record, keys) if record is not None)
 
     def record(self, key: str) -> Record | None:
@@ -225,26 +241,6 @@ class LogView:
     def close(self) -> None:
         """Closes the file."""
         self._file.close()
-
-
-def _entry_of(record: Record, offset: int) -> _Entry:
-    # Which of several equal devices a rank had makes no difference.
-    ran_with = re.sub(r"cuda:\d+", "cuda", ", ".join((record.get("runs_with") or {}).values()))
-    is_episode = record["kind"] == "episode"
-    usage = {} if is_episode else record.get("usage") or {}  # its turns have it, too
-    tokens = tuple(usage.get(kind) or 0 for kind in TOKENS)
-    return _Entry(
-        is_episode,
-        record["seq"],
-        offset,
-        record["key"],
-        record["fingerprint"],
-        Status(record["status"]),
-        record["asked_at"],
-        tokens,
-        ran_with,
-        bool(record.get(MORE)),
-    )
 
 
 def _stages_of(key: str, newest: Mapping[str, _Entry]) -> list[int] | None:
@@ -323,13 +319,17 @@ class Selection:
         self._log, self._in_mode, self._mode = log, in_mode, mode
         # Records that were chosen; questions that lack one; records that an earlier run has left.
         self.taken = self.missing = self.earlier = 0
-        self._keys = log.covered if limit is None else self._limited(limit)
         self._is_short = limit is not None and log.limit is not None and log.limit < limit
+        self._keys = log.covered
+        is_all_of_mode = log.mode == mode and (self._is_short or log.limit == limit)
+        if limit is not None and not is_all_of_mode:
+            self._keys = self._limited(limit)
 
     def __iter__(self) -> Iterator[Record]:
         self.taken = self.missing = self.earlier = 0
+        are_of_mode = self._mode in (EVERYTHING, self._log.mode)
         for question in self._keys:
-            keys = self._log.answer_keys(question)
+            keys = self._log.answer_keys[question]
             records = [
                 record for record in map(self._log.sample_record, keys) if record is not None
             ]
@@ -337,7 +337,7 @@ class Selection:
                 self.missing += 1  # where the log covers all modes, it may be of this one
                 continue
             for key, record in zip(keys, records, strict=True):
-                if self._in_mode(record["line"], self._mode):
+                if are_of_mode or self._in_mode(record["line"], self._mode):
                     self.taken += 1
                     self.earlier += key in self._log.earlier
                     yield record

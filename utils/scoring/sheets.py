@@ -173,7 +173,9 @@ def open_sheet(
                 elif value is not None:
                     if not isinstance(value, str):
                         value = json.dumps(value, ensure_ascii=False, default=str)
-                    sheet.write_string(number, position, cell_text(value))
+                    if len(value) > CELL_LIMIT or not value.isprintable():
+                        value = cell_text(value)
+                    sheet.write_string(number, position, value)
 
         try:
             yield add

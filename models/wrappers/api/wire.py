@@ -238,38 +238,37 @@ def plain_messages(chat: Any) -> list[Message]:
     return messages
 
 
-def separate_images(value: Any) -> tuple[Any, list[Any]]:
-    """Return a request without its images, equal for equal requests, and these in their order.
+def without_images(value: Any, images: list[Any]) -> Any:
+    """Return a part of a request without its images, equal for equal requests.
 
     An image is what stands under "image_url". A slot and a data URL count by the bytes that are
     sent; 0.0 is the same number as 0.
+
+    Args:
+        value: the part.
+        images: gets the images, in their order.
     """
-    images: list[Any] = []
-
-    def normalised(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            if "image_url" in value:
-                images.append(value["image_url"])
-            return {key: normalised(item) for key, item in value.items() if key != "image_url"}
-        if isinstance(value, (list, tuple)):
-            return [normalised(item) for item in value]
-        if isinstance(value, ImageSlot):
-            return value.identity
-        if isinstance(value, str) and value.startswith("data:"):
-            head, _, data = value.partition(";base64,")
-            with suppress(ValueError):
-                return f"{head};{bytes_digest(pybase64.b64decode(data, validate=True))}"
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-        return value
-
-    return normalised(value), images
+    if isinstance(value, Mapping):
+        if "image_url" in value:
+            images.append(value["image_url"])
+        return {
+            key: without_images(item, images) for key, item in value.items() if key != "image_url"
+        }
+    if isinstance(value, (list, tuple)):
+        return [without_images(item, images) for item in value]
+    if isinstance(value, ImageSlot):
+        return value.identity
+    if isinstance(value, str) and value.startswith("data:"):
+        head, _, data = value.partition(";base64,")
+        with suppress(ValueError):
+            return f"{head};{bytes_digest(pybase64.b64decode(data, validate=True))}"
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
 
 
-def sent_wh(url: Any) -> WH | None:
-    """Return the size of an image as it is sent; None for what Pillow cannot read."""
-    if isinstance(url, ImageSlot):
-        return url.encoded()[1]
+def data_url_wh(url: Any) -> WH | None:
+    """Return the size of the image in a data URL; None for what Pillow cannot read."""
     head, _, data = str(url).partition(";base64,")
     if not head.startswith("data:image/"):
         return None

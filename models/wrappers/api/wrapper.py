@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,16 +23,16 @@ from models.wrappers.api.wire import (
     ImageSlot,
     ImageStyle,
     chat_messages,
+    data_url_wh,
     encode_body,
     plain_messages,
-    sent_wh,
-    separate_images,
+    without_images,
 )
 from models.wrappers.defaults import WrapperDefaults, aligned
 from utils.config.endpoint import OPENAI_HOST, parse_endpoint, place_of_key, resolve_api_key
 from utils.config.secret_filter import is_secret_name
 from utils.config.text import key_path
-from utils.contracts import WH, Generation, Message, Prepared, Sizes, UserFunctionError
+from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.errors import StopRun
 from utils.functions.calling import call_user_function, one_at_a_time, private_copy
 from utils.functions.fingerprints import code_digest, digest
@@ -47,6 +48,18 @@ LISTING_TIMEOUT_S = 5.0
 CONNECTING = "the environment's ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE or SSL_CERT_DIR"
 # Of generate_cfg: they say how to send a request, not what it asks.
 TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "extra_body"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """What a request carries beside the messages."""
+
+    body: Mapping[str, Any]
+    images: Sequence[Any]  # under "image_url" in the body: a tool's schema may have that
+    headers: Mapping[str, str]
+    query: Mapping[str, Any]
+    timeout_s: float
+    settings: Sequence[Any]  # what of it decides the answer, for fingerprints
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +113,6 @@ class APIModelWrapper(WrapperDefaults):
         self.name = name
         self.entry = entry
         self._endpoint = parse_endpoint(address or entry.model_path)
-        self._body = {"model": self._endpoint.model, **_body_part(entry.generate_cfg)}
         self._style = ImageStyle.from_kwargs(entry.kwargs)
         self._style_settings = self._style.as_settings()
         self._is_responses = getattr(entry, "api", None) == "responses"
@@ -127,13 +139,11 @@ class APIModelWrapper(WrapperDefaults):
 
     def settings_digest(self) -> str:
         """Return a hash of where requests go, their parameters, and what makes them of messages."""
-        body, _ = separate_images(self._body)
-        settings = self._answer_settings(body, _envelope(self.entry.generate_cfg))
         preprocess = None
         if self._user_preprocess:
             kwargs = {k: v for k, v in self.entry.kwargs.items() if k != "timeout_s"}
             preprocess = [code_digest(self._user_preprocess), kwargs]
-        return digest([*settings, self._style_settings, preprocess])
+        return digest([*self._usual_parameters.settings, self._style_settings, preprocess])
 
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
@@ -144,15 +154,19 @@ class APIModelWrapper(WrapperDefaults):
             UserFunctionError: the user's preprocess function raised or returned no payload.
             UserError: an image cannot be read.
         """
-        payload = self._payload(messages, dataset, is_custom_prompt)
-        parameters = {**self.entry.generate_cfg, **payload}
-        body = {**self._body, **_body_part(payload)}
-        headers, query = _envelope(parameters)
-        timeout_s = parameters.get("timeout") or self.entry.kwargs.get("timeout_s")
-        body_without_images, images = separate_images(body)
-        texts = body_without_images.pop(self._key)
-        settings = self._answer_settings(body_without_images, [headers, query])
-        sent_images, _ = separate_images(images)
+        if self._preprocess is not None:
+            payload = self._payload_by(self._preprocess, messages, dataset)
+        elif self._is_responses:
+            payload = {"input": input_items(messages, self._style)}
+        else:
+            chat = chat_messages(messages, self._style, is_custom_prompt=is_custom_prompt)
+            is_continued = chat[-1]["role"] == "assistant"
+            payload = self._continued(chat) if is_continued else {"messages": chat}
+        inputs = payload.pop(self._key)
+        parameters = self._parameters_with(payload) if payload else self._usual_parameters
+        images = [*parameters.images]
+        texts = without_images(inputs, images)
+        sent_images = without_images(images, [])
         urls = [image.get("url") if isinstance(image, Mapping) else image for image in images]
         image_contents = [
             url.source if isinstance(url, ImageSlot) else sent_image
@@ -160,18 +174,30 @@ class APIModelWrapper(WrapperDefaults):
         ]
         # How images are sent is a setting; whether it has an effect shows in `sent_images`.
         style = self._style_settings if image_contents != sent_images else None
-        files = [message["value"] for message in messages if message["type"] == "image"]
+        image_sizes = []
+        for message in messages:
+            if message["type"] == "image":
+                file_wh = None
+                with suppress(OSError, ValueError):  # what only a user's function reads, as a URL
+                    file_wh = read_header(Path(message["value"])).wh
+                image_sizes.append(Sizes(file_wh))
         return Prepared(
             dataset,
-            fingerprint=digest([settings, texts, sent_images]),
+            fingerprint=digest([parameters.settings, texts, sent_images]),
             parts={
                 "prompt": digest(texts),
                 "picture": digest(image_contents),
-                "settings": digest([*settings, style]),
+                "settings": digest([*parameters.settings, style]),
             },
-            payload=ApiRequest(body, urls, headers, query, float(timeout_s or DEFAULT_TIMEOUT_S)),
-            image_sizes=[Sizes(file_wh=_file_wh(file)) for file in files],
-            prompt=plain_messages(body[self._key]),
+            payload=ApiRequest(
+                {**parameters.body, self._key: inputs},
+                urls,
+                parameters.headers,
+                parameters.query,
+                parameters.timeout_s,
+            ),
+            image_sizes=image_sizes,
+            prompt=plain_messages(inputs),
         )
 
     @cached_property
@@ -179,31 +205,42 @@ class APIModelWrapper(WrapperDefaults):
         """What stands for the model in fingerprints: a name of its weights, or an address."""
         return self.entry.model_identity or [_address(self._endpoint.base_url)]
 
-    def _answer_settings(
-        self, body: Mapping[str, Any], envelope: Sequence[Mapping[str, Any]]
-    ) -> list[Any]:
-        """Return what decides an answer beside the messages; secrets decide nothing."""
-        if isinstance(self.identity, str):  # the same weights under another name
-            body = {key: value for key, value in body.items() if key != "model"}
-        keyless = [
-            {name.lower(): value for name, value in part.items() if not is_secret_name(name)}
-            for part in envelope
-        ]
-        return [self.identity, body, *keyless]
+    @cached_property
+    def _usual_parameters(self) -> _Parameters:
+        """The parameters of every request whose payload has messages alone."""
+        return self._parameters_with({})
 
-    def _payload(
-        self, messages: list[Message], dataset: str, is_custom_prompt: bool
+    def _parameters_with(self, payload: Mapping[str, Any]) -> _Parameters:
+        """Return the parameters of `generate_cfg`, with those of a payload in their place."""
+        body: dict[str, Any] = {"model": self._endpoint.model}
+        for block in (self.entry.generate_cfg, payload):
+            body |= {k: v for k, v in block.items() if k not in TRANSPORT_PARAMETERS}
+            body |= block.get("extra_body") or {}
+        parameters = {**self.entry.generate_cfg, **payload}
+        headers, query = (
+            dict(parameters.get(name) or {}) for name in ("extra_headers", "extra_query")
+        )
+        timeout_s = parameters.get("timeout") or self.entry.kwargs.get("timeout_s")
+        images: list[Any] = []
+        deciding_body = without_images(body, images)
+        if isinstance(self.identity, str):  # the same weights under another name
+            del deciding_body["model"]
+        keyless = [  # secrets decide nothing
+            {name.lower(): value for name, value in part.items() if not is_secret_name(name)}
+            for part in (headers, query)
+        ]
+        settings = [self.identity, deciding_body, *keyless]
+        return _Parameters(
+            body, images, headers, query, float(timeout_s or DEFAULT_TIMEOUT_S), settings
+        )
+
+    def _payload_by(
+        self, preprocess: Callable[..., Any], messages: list[Message], dataset: str
     ) -> dict[str, Any]:
-        if self._preprocess is None and self._is_responses:
-            return {"input": input_items(messages, self._style)}
-        if self._preprocess is None:
-            chat = chat_messages(messages, self._style, is_custom_prompt=is_custom_prompt)
-            if chat[-1]["role"] == "assistant":
-                return self._continued(chat)
-            return {"messages": chat}
+        """Return what the user's preprocess function makes of messages."""
         kwargs = {**private_copy(self.entry.kwargs), "dataset_name": dataset}
         payload = call_user_function(
-            "preprocess", self._preprocess, private_copy(messages), None, None, **kwargs
+            "preprocess", preprocess, private_copy(messages), None, None, **kwargs
         )
         if isinstance(payload, list):
             payload = {self._key: payload}
@@ -244,7 +281,10 @@ class APIModelWrapper(WrapperDefaults):
         }
         body = encode_body(request.body)
         image_sizes = prepared.image_sizes or [Sizes()] * len(request.urls)
-        sent_sizes = [sent_wh(url) for url in request.urls]
+        sent_sizes = [
+            url.encoded()[1] if isinstance(url, ImageSlot) else data_url_wh(url)
+            for url in request.urls
+        ]
         if len(sent_sizes) != len(image_sizes):
             sent_sizes = aligned(sent_sizes, len(image_sizes))
         client = self._client or self._client_or_new()
@@ -337,26 +377,6 @@ class APIModelWrapper(WrapperDefaults):
         """
         with self._client_lock:
             self._client = None
-
-
-def _file_wh(image: str) -> WH | None:
-    """Return the size of an image file; None for what only a user's function reads, as a URL."""
-    try:
-        return read_header(Path(image)).wh
-    except (OSError, ValueError):
-        return None
-
-
-def _body_part(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of the parameters stands in the request's body, `extra_body` on top of it."""
-    body = {k: v for k, v in parameters.items() if k not in TRANSPORT_PARAMETERS}
-    body.update(parameters.get("extra_body") or {})
-    return body
-
-
-def _envelope(parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return headers and query."""
-    return [dict(parameters.get(name) or {}) for name in ("extra_headers", "extra_query")]
 
 
 def _payload_problem(payload: Any, key: str) -> str | None:
