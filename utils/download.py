@@ -80,9 +80,10 @@ class Download:
                 is_there = by_hand.is_file()
                 note = self._unpacked_from(by_hand if is_there else hub.fetch(ZIP_NAME, self.work))
         if note["md5"] != self.md5[ZIP_NAME]:
-            sums = f"MD5 {note['md5']}, expected {self.md5[ZIP_NAME]}"
-            what = f"{ZIP_NAME} differs from the known one: {sums}"
-            _warn(f"warning: {what}; scores may not be comparable with older ones.")
+            _warn(
+                f"warning: {ZIP_NAME} differs from the known one: MD5 {note['md5']}, expected "
+                f"{self.md5[ZIP_NAME]}; scores may not be comparable with older ones."
+            )
 
     def _note(self) -> dict[str, Any]:
         """What was unpacked last: MD5 of the zip, and the size of each image."""
@@ -101,9 +102,10 @@ class Download:
             if hub:
                 path.unlink()
             rest = "nothing was replaced." if hub else "to fetch it again, remove it."
-            what = f"{path} {difference}; scores would not be comparable with published ones"
-            cure = "To use it anyway, run the same command with --accept-changed"
-            raise UserError(f"{what}. {cure}; {rest}")
+            raise UserError(
+                f"{path} {difference}; scores would not be comparable with published ones. To use "
+                f"it anyway, run the same command with --accept-changed; {rest}"
+            )
         if md5 != expected:
             _warn(f"warning: {name} is accepted although it {difference}")
         if hub:
@@ -252,8 +254,10 @@ def fetch(options: argparse.Namespace) -> int:
         _warn(f"note: compared with the sums in {options.sums}, not with the published ones")
     Download(home, home / ".download", options.accept_changed, md5).run()
     lines, missing = inventory(home)
-    command = "python evaluate.py --config configs/config_api_gpt.json --check"
-    next_step = f"\nNext: LMUData={shlex.quote(str(home.parent))} {command}"
+    next_step = (
+        f"\nNext: LMUData={shlex.quote(str(home.parent))} python evaluate.py --config "
+        "configs/config_api_gpt.json --check"
+    )
     _say("\n".join(["", str(home), *lines, next_step]))
     return 1 if missing else 0
 
@@ -266,9 +270,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as mistake:
         _warn("\n".join(f"error: {problem}" for problem in mistake.problems))
     except OSError as problem:
-        what = f"{problem.filename or 'the data root'}: {problem.strerror or problem}"
-        again = "or choose another folder with --data-root, and run the same command again"
-        _warn(f"error: {what}. Fix this, {again}; what has arrived is kept.")
+        _warn(
+            f"error: {problem.filename or 'the data root'}: {problem.strerror or problem}. Fix "
+            "this, or choose another folder with --data-root, and run the same command again; "
+            "what has arrived is kept."
+        )
     except KeyboardInterrupt:
         _warn("\nStopped. What has arrived is kept; run the same command again to continue.")
         return 130

@@ -51,10 +51,9 @@ def stop_unless_ready(*packages: str, program: str) -> None:
     """Ends the process with one line and code 2 where an import would end it with a traceback."""
     missing = [DISTRIBUTIONS.get(name, name) for name in packages if find_spec(name) is None]
     if missing:
-        problem = f"this Python ({sys.executable}) lacks {', '.join(sorted(missing))}"
-        cure = (
-            "Activate the environment (. .venv/bin/activate), or install what is "
-            "missing (Python 3.11 or newer): pip install -r requirements/core.txt"
+        sys.stderr.write(
+            f"{program}: this Python ({sys.executable}) lacks {', '.join(sorted(missing))}. "
+            "Activate the environment (. .venv/bin/activate), or install what is missing (Python "
+            "3.11 or newer): pip install -r requirements/core.txt. Nothing was run.\n"
         )
-        sys.stderr.write(f"{program}: {problem}. {cure}. Nothing was run.\n")
         sys.exit(NOTHING_RUN)

@@ -86,5 +86,6 @@ def _plain_errors(address: str) -> Iterator[None]:
         limit = " (GitHub answers so after 60 requests an hour)" if refused.code == 403 else ""
         raise UserError(f"{address}: HTTP {refused.code}{limit}. {AGAIN}") from refused
     except (OSError, ValueError, http.client.HTTPException) as failed:
-        reason = f"{type(failed).__name__}: {failed}"
-        raise UserError(f"{address}: {reason}. Check network and proxy. {AGAIN}") from failed
+        raise UserError(
+            f"{address}: {type(failed).__name__}: {failed}. Check network and proxy. {AGAIN}"
+        ) from failed

@@ -36,8 +36,10 @@ class Hub:
         with self.plain_errors(name) as hub:
             metadata = hub.get_hf_file_metadata(self._url(name), endpoint=hub_endpoint())
         if None in (metadata.commit_hash, metadata.etag, metadata.size):
-            what = f"does not answer like a Hugging Face hub (no commit, ETag or size for {name})"
-            raise UserError(f"{_shown_endpoint()} {what}; check HF_ENDPOINT and the proxy.")
+            raise UserError(
+                f"{_shown_endpoint()} does not answer like a Hugging Face hub (no commit, ETag or "
+                f"size for {name}); check HF_ENDPOINT and the proxy."
+            )
         self.commit = self.commit or metadata.commit_hash
         # Another content, another name.
         complete = folder / f"{hashlib.sha256(metadata.etag.encode()).hexdigest()[:16]}-{name}"
@@ -77,9 +79,10 @@ class Hub:
             yield hub
         except errors.HfHubHTTPError as refused:
             token = f"{'' if os.environ.get('HF_TOKEN') else 'no '}HF_TOKEN is set"
-            status = refused.response.status_code
-            repository = f"{_shown_endpoint()}/datasets/{self.repo_id}"
-            what = f"{repository} does not give {name} (HTTP {status}, {token})"
+            what = (
+                f"{_shown_endpoint()}/datasets/{self.repo_id} does not give {name} (HTTP "
+                f"{refused.response.status_code}, {token})"
+            )
             raise UserError(f"{what}; check HF_ENDPOINT and HF_TOKEN. {AGAIN}") from refused
         except errors.OfflineModeIsEnabled as offline:
             raise UserError(f"{name} is missing, and HF_HUB_OFFLINE is set; unset it") from offline
@@ -90,8 +93,10 @@ class Hub:
             if token := os.environ.get("HF_TOKEN", "").strip():
                 reason = reason.replace(token, "<HF_TOKEN>")
             what = f"{name}: the connection to {_shown_endpoint()} failed ({reason})"
-            cure = "Check the network, the proxy settings, HF_TOKEN and HF_ENDPOINT (a mirror)"
-            raise UserError(f"{what}. {cure}. {AGAIN}") from failed
+            raise UserError(
+                f"{what}. Check the network, the proxy settings, HF_TOKEN and HF_ENDPOINT (a "
+                f"mirror). {AGAIN}"
+            ) from failed
 
 
 def hub_endpoint() -> str:

@@ -132,8 +132,7 @@ def _callable_at(parts: list[str]) -> Callable[..., Any]:
         elif hasattr(value, part):
             value = getattr(value, part)
         else:
-            hint = _what_else(value, part, is_last=is_last)
-            raise UserError(f'{name} has no "{part}"{hint}')
+            raise UserError(f'{name} has no "{part}"{_what_else(value, part, is_last=is_last)}')
         if inspect.isclass(owner) and inspect.isfunction(inspect.getattr_static(owner, part, None)):
             raise UserError(f'"{name}.{part}" is an instance method; make it a @staticmethod')
     dotted = ".".join(parts)
@@ -175,8 +174,9 @@ def _refuse_namesake(name: str) -> None:
         return
     is_of_another_config = not _added.isdisjoint(Path(used.origin).parents)
     if beside.origin != used.origin and is_of_another_config:
-        files = f"{used.origin} and {beside.origin}"
-        raise UserError(f'there are two modules "{name}", {files}; rename one of them')
+        raise UserError(
+            f'there are two modules "{name}", {used.origin} and {beside.origin}; rename one of them'
+        )
 
 
 def _what_else(owner: Any, requested: str, *, is_last: bool = True) -> str:

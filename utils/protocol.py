@@ -154,6 +154,8 @@ def why_no_score(
     if 2 * without_answer > samples:
         return f"{without_answer:,} of {samples:,} {noun_of(level)}s have no answer"
     if are_too_many(environment_failures, samples):
-        failed = f"{environment_failures:,} of {samples:,} episodes failed in their environment"
-        return f"{failed}, more than 1 %"
+        return (
+            f"{environment_failures:,} of {samples:,} episodes failed in their environment, more "
+            "than 1 %"
+        )
     return ""

@@ -68,8 +68,7 @@ class Zoom:
     def as_settings(self) -> dict[str, Any]:
         """Return the block of a config."""
         size = list(self.resize_to) if self.resize_to else None
-        settings = {**asdict(self), "resize_to": size}
-        return {key: value for key, value in settings.items() if value}
+        return {key: value for key, value in {**asdict(self), "resize_to": size}.items() if value}
 
     def crop(self, image_wh: WH, point_frac: Point) -> Crop:
         """Return the part around a point, moved (not cut) to stay within the image."""

@@ -42,8 +42,10 @@ class Endpoint:
 
 def lacks_scheme(model_path: object) -> bool:
     """Whether it is an endpoint but for its http://: it has a port, or the query of one."""
-    form = r"[\w.-]+:\d+(/|$)|.*\?(.*&)?(model|api_key)="
-    return isinstance(model_path, str) and re.match(form, model_path) is not None
+    return (
+        isinstance(model_path, str)
+        and re.match(r"[\w.-]+:\d+(/|$)|.*\?(.*&)?(model|api_key)=", model_path) is not None
+    )
 
 
 def parse_endpoint(model_path: str) -> Endpoint:
@@ -56,8 +58,10 @@ def parse_endpoint(model_path: str) -> Endpoint:
     for name, value in parse_qsl(query):
         if name not in _KNOWN:
             label = name if len(name) <= 16 else f"{name[:4]}..."  # it may be a key
-            hint = did_you_mean(name, _KNOWN) or "; known are api_key and model"
-            warnings.append(f'"{label}" in the query is ignored{hint}')
+            warnings.append(
+                f'"{label}" in the query is '
+                f"ignored{did_you_mean(name, _KNOWN) or '; known are api_key and model'}"
+            )
         elif not value.isprintable() or (name == "api_key" and not value.isascii()):
             what = "holds a character that cannot be sent (a line break?); was it read from a file?"
             raise UserError(f"its {name} {what}")
@@ -77,8 +81,7 @@ def parse_endpoint(model_path: str) -> Endpoint:
     if problem and urlsplit(base_url).hostname == OPENAI_HOST:
         warnings, problem = [*warnings, f"{problem}; {DEFAULT_MODEL} is used instead"], None
     key = parameters.get("api_key", PLACEHOLDER_KEY)
-    model = parameters.get("model", DEFAULT_MODEL)
-    return Endpoint(base_url, key, model, tuple(warnings), problem)
+    return Endpoint(base_url, key, parameters.get("model", DEFAULT_MODEL), tuple(warnings), problem)
 
 
 def resolve_api_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
@@ -92,8 +95,10 @@ def place_of_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
     """Where the key in use was found, or how to give one."""
     key = resolve_api_key(endpoint, environ)
     if key == PLACEHOLDER_KEY:
-        cure = "write it into model_path as ?api_key=${NAME}&model=... and set NAME in the"
-        return f"no API key was given; {cure} environment or in .env"
+        return (
+            "no API key was given; write it into model_path as ?api_key=${NAME}&model=... and set "
+            "NAME in the environment or in .env"
+        )
     variables = [f"${name}" for name, value in environ.items() if value.strip() == key]
     origin = f", the value of {' and '.join(variables)} (environment or .env)" if variables else ""
     is_in_path = endpoint.api_key != PLACEHOLDER_KEY

@@ -40,8 +40,7 @@ def not_negative(text: str, least: int = 0, kind: Callable[[str], float] = int) 
         if least <= number < float("inf"):
             return number
     number_kind = "whole number" if kind is int else "number"
-    expected = f"a {number_kind} of at least {least}"
-    raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
+    raise argparse.ArgumentTypeError(f"expected a {number_kind} of at least {least}, got {text!r}")
 
 
 def _nproc(text: str) -> float | None:
@@ -175,8 +174,9 @@ def options_of(config: str | Path | Mapping[str, Any], keywords: Mapping[str, An
             raise UserError(f"{CALL}: {name} produces no results; use the command line")
         takes_value = name in _WITH_VALUE
         if isinstance(value, bool) and takes_value:
-            keyword = f"{name}={value}"
-            raise UserError(f"{CALL}: {keyword}: {name} takes a value, or None for its default")
+            raise UserError(
+                f"{CALL}: {name}={value}: {name} takes a value, or None for its default"
+            )
         if isinstance(value, bool):
             typed += [_flag(name)] if value is not (name == "report") else []
         elif value is not None:
@@ -209,12 +209,20 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
     flags = {_flag(o.name.removesuffix("_s")): o for o in fields(Options) if o.metadata}
     for flag, option in flags.items():
         parser.add_argument(flag, dest=option.name, **option.metadata)
-    version = "instead of a run: print the version, then stop"
-    parser.add_argument("--version", action="store_true", help=version)
-    recipes = "instead of a run: list the recipes of model families, then stop"
-    parser.add_argument("--recipes", action="store_true", help=recipes)
-    compare = "instead of a run: finished runs side by side; see compare.py --help"
-    parser.add_argument("--compare", nargs="+", metavar="RUN", help=compare)
+    parser.add_argument(
+        "--version", action="store_true", help="instead of a run: print the version, then stop"
+    )
+    parser.add_argument(
+        "--recipes",
+        action="store_true",
+        help="instead of a run: list the recipes of model families, then stop",
+    )
+    parser.add_argument(
+        "--compare",
+        nargs="+",
+        metavar="RUN",
+        help="instead of a run: finished runs side by side; see compare.py --help",
+    )
     namespace, unknown = parser.parse_known_args(typed)
     values = vars(namespace)
     if names := [text.partition("=")[0] for text in unknown if text.startswith("-")]:

@@ -116,8 +116,11 @@ class _Reader:
 
     def read(self, content: Any) -> None:
         if not isinstance(content, dict):
-            expected = 'the file must hold an object { "model": ..., "data": ... }'
-            self._problem((), f"{expected}, not {shown(content)}")
+            self._problem(
+                (),
+                'the file must hold an object { "model": ..., "data": ... }, not '
+                f"{shown(content)}",
+            )
             return
         sections = ("model", "data", "secrets")
         for name in sorted(content.keys() - {*sections}):
@@ -177,8 +180,11 @@ class _Reader:
         for number, secret in enumerate(secrets):
             key = (*path_in_file, "secrets", number)
             if key_path(*key) not in self.unset and is_common(secret):
-                what = "cannot be hidden: a word, a number or fewer than 8 characters may stand in "
-                self._problem(key, f"{what}any reply, and hiding it would change scores")
+                self._problem(
+                    key,
+                    "cannot be hidden: a word, a number or fewer than 8 characters may stand in "
+                    "any reply, and hiding it would change scores",
+                )
 
     def _problem(self, path_in_file: KeyPath, what: str) -> None:
         self.out.problems.append(
@@ -234,16 +240,23 @@ class _Reader:
         self.out.recipes[name] = filled_in
         others = filled_in.recipe.other_data_sets(self.for_recipes)
         if others and any(path[0] == "generate_cfg" for path in filled_in.from_recipe):
-            what = "its generate_cfg and kwargs are made for other data sets, and count for"
-            self._warn(name, "recipe", f"{what} {listed(others)}, too; --check shows them")
+            self._warn(
+                name,
+                "recipe",
+                "its generate_cfg and kwargs are made for other data sets, and count for "
+                f"{listed(others)}, too; --check shows them",
+            )
         return filled_in.entry, []
 
     def _imp_type(self, name: str, raw: Mapping[str, Any]) -> str | None:
         kind = raw.get("imp_type")
         path = raw.get("model_path")
         if is_url(path) and kind not in (None, "openai", "api"):
-            what = f"{shown(kind)} is not used: model_path is a URL, so the model is an API model"
-            self._warn(name, "imp_type", what)
+            self._warn(
+                name,
+                "imp_type",
+                f"{shown(kind)} is not used: model_path is a URL, so the model is an API model",
+            )
         # A path that is missing or not known may be meant as a URL; that is reported.
         is_open = key_path("model", name, "model_path") in self.unset
         is_open |= path is None or lacks_scheme(path)
@@ -277,8 +290,13 @@ class _Reader:
         passed = ["dataset_name", *(key for key in kwargs if key not in schema.RESERVED_KWARGS)]
         after = [*passed, "input_length"] if imp_type == "transformers" else passed
         if imp_type == "custom" and not path_problem(str(raw.get("model_path"))):
-            path_in_file = ("model", name, "model_path")
-            self._ref(path_in_file, raw["model_path"], "custom-class", generate_cfg, kwargs)
+            self._ref(
+                ("model", name, "model_path"),
+                raw["model_path"],
+                "custom-class",
+                generate_cfg,
+                kwargs,
+            )
         kinds: Iterable[tuple[Kind, list[str]]] = (("preprocess", passed), ("postprocess", after))
         for kind, keywords in kinds:
             key = f"{kind}_function"
@@ -300,8 +318,9 @@ class _Reader:
     ) -> None:
         key = key_path(*path_in_file)
         if isinstance(dotted, str) and dotted and key not in self.unset:
-            ref = FunctionRef(str(self.path), key, dotted, kind, (*keywords,), (*init_keywords,))
-            self.out.function_refs.append(ref)
+            self.out.function_refs.append(
+                FunctionRef(str(self.path), key, dotted, kind, (*keywords,), (*init_keywords,))
+            )
 
     # ---- data sets ----
 
@@ -319,8 +338,12 @@ class _Reader:
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
         arguments = entry.get("environment_args")
         names = list(arguments) if isinstance(arguments, dict) else []
-        path_in_file = ("data", name, "environment")
-        self._ref(path_in_file, entry.get("environment"), "environment", init_keywords=names)
+        self._ref(
+            ("data", name, "environment"),
+            entry.get("environment"),
+            "environment",
+            init_keywords=names,
+        )
         return None if findings else typed, findings
 
     def _level(self, name: str, entry: dict[str, Any]) -> Read:
@@ -378,8 +401,10 @@ class _Reader:
             self._ref((*path_in_file, "model_path"), path, "custom-class", *blocks)
         if findings or model is None:
             return None, findings
-        limits = {key: raw[key] for key in JUDGE_LIMITS if key in raw}
-        return schema.section(schema.JudgeEntry, {"model": model, **limits})
+        return schema.section(
+            schema.JudgeEntry,
+            {"model": model, **{key: raw[key] for key in JUDGE_LIMITS if key in raw}},
+        )
 
     def _table(self, name: str, kind: str, entry: dict[str, Any]) -> Read:
         """A table of grounding: a known one, one under another name, or a class of the user's."""
@@ -413,8 +438,9 @@ def own_findings(
     entry: GroundingEntry, choices: Choices, modes: Sequence[str]
 ) -> Iterator[Finding]:
     """What is wrong with the entry of a class of the user's, which is known only once imported."""
-    set_values = {key: value for key, value in entry if key in entry.model_fields_set}
-    yield from _choice_findings(set_values, choices)
+    yield from _choice_findings(
+        {key: value for key, value in entry if key in entry.model_fields_set}, choices
+    )
     yield from _mode_findings(str(entry.benchmark), entry.mode, modes)
 
 

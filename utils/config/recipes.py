@@ -86,8 +86,9 @@ class FilledIn:
 
 def recipe_names() -> list[str]:
     """Return the names of the program's own recipes."""
-    package = module_at(PACKAGE)
-    return sorted(m.name for m in pkgutil.iter_modules(package.__path__) if m.name not in SHARED)
+    return sorted(
+        m.name for m in pkgutil.iter_modules(module_at(PACKAGE).__path__) if m.name not in SHARED
+    )
 
 
 def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, str]) -> FilledIn:
@@ -127,8 +128,10 @@ def _recipe_of(name: str) -> tuple[str, Recipe]:
             )
     if path.isidentifier() and find_spec(path) is None:
         near = sorted(known_names, key=lambda known_name: -likeness(name, known_name))[:NEAR]
-        every = "python evaluate.py --recipes lists all"
-        raise UserError(f'there is no recipe "{name}"; the nearest are {listed(near)} ({every})')
+        raise UserError(
+            f'there is no recipe "{name}"; the nearest are {listed(near)} (python evaluate.py '
+            "--recipes lists all)"
+        )
     recipe = cast("Recipe | None", getattr(module_at(path), "RECIPE", None))
     if recipe is None:
         raise UserError(f"{path} is no recipe: it has no RECIPE")

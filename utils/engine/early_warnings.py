@@ -112,8 +112,9 @@ class Watcher:
         if self._for_no_sample >= (FAILURES_IN_A_ROW if self._has_answers else NEVER_THERE):
             what = f"{self._for_no_sample} samples in a row got {error['message']}"
             is_kept = self._has_answers or job.answers.has_any
-            text = f'model "{self._model}": {what}.{self._advice_to_go_on(is_kept)}'
-            raise StopRun(text, summary=what)
+            raise StopRun(
+                f'model "{self._model}": {what}.{self._advice_to_go_on(is_kept)}', summary=what
+            )
         if self.all_refused and code in REFUSED_STATUS:
             self._see_refusal(record, error, reason)
         else:
@@ -125,8 +126,11 @@ class Watcher:
             self._refused += 1
         if self._refused >= ENOUGH:
             refused = f"the first {ENOUGH} requests were all refused"
-            why = f"so the request itself must be wrong. The server said: {error['message']}"
-            raise StopRun(f'model "{self._model}": {refused}, {why}', summary=refused)
+            raise StopRun(
+                f'model "{self._model}": {refused}, so the request itself must be wrong. The '
+                f"server said: {error['message']}",
+                summary=refused,
+            )
 
     def _see_unanswered(self, job: Job, error: Mapping[str, Any], reason: str | None) -> None:
         """A server that answers nothing at all will not answer the next thousand samples either."""
@@ -140,8 +144,10 @@ class Watcher:
         if self._unanswered >= ENOUGH:
             none = f"the server answered none of the first {ENOUGH} samples"
             advice = self._advice_to_go_on(is_kept=job.answers.has_any)
-            last = f"The last one got: {error['message']}"
-            raise StopRun(f'model "{self._model}": {none}. {last}.{advice}', summary=none)
+            raise StopRun(
+                f'model "{self._model}": {none}. The last one got: {error["message"]}.{advice}',
+                summary=none,
+            )
 
     def _advice_to_go_on(self, is_kept: bool) -> str:
         return KEPT.format(self._to_go_on) if is_kept else ""
@@ -167,8 +173,12 @@ class Watcher:
                     f"none of the first {ENOUGH} samples has an answer, "
                     f"all {record['status']} in the same way"
                 )
-                last = f"the last one: {errors[-1]['message']}"
-                self._warn(job, warning("early.no_answer", summary, detail=last))
+                self._warn(
+                    job,
+                    warning(
+                        "early.no_answer", summary, detail=f"the last one: {errors[-1]['message']}"
+                    ),
+                )
 
     def _judge(self, job: Job, scorer: Scorer, answers: Sequence[Record]) -> None:
         by_key = {record["key"]: record for record in answers}
@@ -186,10 +196,14 @@ class Watcher:
                 f"all {OF_FIRST} are empty: the model used all its tokens before it answered "
                 "(reasoning)"
             )
-            advice = f"raise {scorer.token_limit}"
             self._warn(
                 job,
-                warning("early.empty", summary, detail=advice, setting=scorer.token_limit),
+                warning(
+                    "early.empty",
+                    summary,
+                    detail=f"raise {scorer.token_limit}",
+                    setting=scorer.token_limit,
+                ),
             )
             return
         if counts["cut_off"] == ENOUGH:
@@ -204,8 +218,10 @@ class Watcher:
             detail = _example(samples, Verdict.UNPARSED)
             if scorer.better_parsers:
                 detail += f"; {scorer.parser_advice()}"
-            setting = scorer.parser_setting
-            self._warn(job, warning("early.unparsed", summary, detail=detail, setting=setting))
+            self._warn(
+                job,
+                warning("early.unparsed", summary, detail=detail, setting=scorer.parser_setting),
+            )
 
     def _warn(self, job: Job, finding: Finding) -> None:
         print(f"{finding.severity}: {self._model}, {job.dataset}: {finding}", flush=True)

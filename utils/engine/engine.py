@@ -212,8 +212,9 @@ class Engine:
 
     def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
         """An episode that is stored, or is played as soon as there is a world for it."""
-        parts = {"settings": fingerprint}
-        stored = job.answers.look_up(sample.key, fingerprint, parts, self._options)
+        stored = job.answers.look_up(
+            sample.key, fingerprint, {"settings": fingerprint}, self._options
+        )
         if isinstance(stored, StoredAnswer):
             self._settle(_reused(_Task(job, sample), stored))
             return
@@ -262,8 +263,10 @@ class Engine:
             job.reasons[outcome.reason] += 1
             if self._options.verbose:
                 line = record["line"]
-                position = f"{line.get('index')}, {line.get('image_path') or line.get('task_id')}"
-                print(f"querying {job.dataset} {position}: {outcome.reason}")
+                print(
+                    f"querying {job.dataset} {line.get('index')}, "
+                    f"{line.get('image_path') or line.get('task_id')}: {outcome.reason}"
+                )
         if outcome.reused:
             job.reused += 1
         self._progress.advance(record["status"], reused=outcome.reused)
@@ -297,8 +300,10 @@ class Engine:
             except StopRun as stop:
                 outcome = _Outcome(task, stop=stop)
             except BaseException:  # noqa: BLE001 - a worker that dies would hang the run
-                text = f"internal error, please report it:\n{traceback.format_exc()}"
-                outcome = _Outcome(task, stop=StopRun(text))
+                outcome = _Outcome(
+                    task,
+                    stop=StopRun(f"internal error, please report it:\n{traceback.format_exc()}"),
+                )
             if task.world is not None and task.job.worlds is not None:
                 task.job.worlds.give_back(task.world)
             if outcome.stop is not None:  # at once: the others must not start another request
@@ -319,8 +324,9 @@ class Engine:
                 next_prompt = follow_up.next_prompt(task.sample, answered)
             except (UserFunctionError, UserError) as error:
                 self._bring(replace(_followed(outcome, is_followed=True), is_last=False))
-                key = turn_key(task.sample.key, len(answered))
-                return _failed(task, key, None, error, outcome.reason)
+                return _failed(
+                    task, turn_key(task.sample.key, len(answered)), None, error, outcome.reason
+                )
             outcome = _followed(outcome, is_followed=next_prompt is not None)
             if next_prompt is None:
                 return outcome
@@ -344,12 +350,18 @@ class Engine:
                 ending = self._turns(task)
                 break
             except WorldError as error:
-                fields = {"class": WORLD_FAILURE, "message": str(error), "trace": error.trace}
-                ending = _ending(0, status=Status.FAILED, error=fields)
+                ending = _ending(
+                    0,
+                    status=Status.FAILED,
+                    error={"class": WORLD_FAILURE, "message": str(error), "trace": error.trace},
+                )
         if ending is None:
             return _Outcome(task)
-        record = records.episode_record(task.sample, task.fingerprint, **ending)
-        return _Outcome(task, record, reason=task.reason)
+        return _Outcome(
+            task,
+            records.episode_record(task.sample, task.fingerprint, **ending),
+            reason=task.reason,
+        )
 
     def _turns(self, task: _Task) -> dict[str, Any] | None:
         """Every turn of an episode, logged as it comes; how it ended, None if the run stopped."""
@@ -366,16 +378,23 @@ class Engine:
                     self._bring(replace(turn, is_last=False))
                     cost.add(record)
                     if turn.generation is None:
-                        failure = {"status": record["status"], "error": record["error"]}
-                        return _ending(turns, **failure, **cost.fields())
+                        return _ending(
+                            turns,
+                            status=record["status"],
+                            error=record["error"],
+                            **cost.fields(),
+                        )
                     turns += 1
-                    sizes = records.sizes_of(record)
-                    prompt = episode.send(replace(turn.generation, sizes=sizes))
+                    prompt = episode.send(replace(turn.generation, sizes=records.sizes_of(record)))
             except StopIteration as end:
                 return _ending(turns, returned=end.value, **cost.fields())
             except UserFunctionError as error:
-                fields = records.user_error_fields(error)
-                return _ending(turns, status=Status.FAILED, error=fields, **cost.fields())
+                return _ending(
+                    turns,
+                    status=Status.FAILED,
+                    error=records.user_error_fields(error),
+                    **cost.fields(),
+                )
 
     def _answer(self, task: _Task, prompt: Prompt, key: str) -> _Outcome:
         """The model's answer to one prompt, new or stored."""

@@ -78,8 +78,9 @@ class UserStages:
             return None
         if len(records) == MOST_STAGES:
             raise UserError(f"the follow_up function asks for more than {MOST_STAGES} stages")
-        checked = checked_messages(messages, self.image_root, stage="follow_up")
-        return Prompt(checked, is_custom=True)
+        return Prompt(
+            checked_messages(messages, self.image_root, stage="follow_up"), is_custom=True
+        )
 
     def release(self, prompt: Prompt) -> None:
         """Do nothing: its images are the user's."""

@@ -69,8 +69,10 @@ def checked_messages(messages: Any, image_root: Path, *, stage: str = "prompt") 
     """Return what a user's function has returned as messages; UserFunctionError if it is none."""
     is_list = isinstance(messages, (list, tuple)) and messages
     if not is_list or not all(_is_message(message) for message in messages):
-        expected = 'a list of messages {"role", "type", "value"}, all strings, or None'
-        problem = f"returned {messages!r:.200}; expected {expected}"
+        problem = (
+            f'returned {messages!r:.200}; expected a list of messages {{"role", "type", '
+            '"value"}, all strings, or None'
+        )
         raise UserFunctionError(stage, problem, problem)
     checked = []
     for message in messages:

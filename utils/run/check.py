@@ -152,8 +152,11 @@ def check_questions(
     report.append(f"{questions.dataset}: {reasons.total()} {what} ({to_ask}), {available}")
     findings = []
     if without_image:
-        summary = f"{_some(without_image)}: {NO_IMAGE}"
-        findings.append(warning("check.no_image", summary, topic=questions.dataset))
+        findings.append(
+            warning(
+                "check.no_image", f"{_some(without_image)}: {NO_IMAGE}", topic=questions.dataset
+            )
+        )
     return CheckResult(report, findings), problems
 
 
@@ -202,8 +205,7 @@ def try_parsing(data: DataSet, parse: ParseFunction) -> list[Finding]:
         return []
 
     def finding(severity: Severity, summary: str, detail: str = "") -> list[Finding]:
-        name = data.benchmark.name
-        return [Finding("check.parse", severity, summary, detail=detail, topic=name)]
+        return [Finding("check.parse", severity, summary, detail=detail, topic=data.benchmark.name)]
 
     for text, error in failures:
         if isinstance(error.__cause__, NameError | ImportError):
@@ -212,8 +214,7 @@ def try_parsing(data: DataSet, parse: ParseFunction) -> list[Finding]:
     raised_nothing = all(error.__cause__ is None for _, error in failures)
     if len(failures) == len(MADE_UP) and raised_nothing:
         return finding(Severity.PROBLEM, first_text)
-    advice = "where there is no answer it should return None"
-    return finding(Severity.WARNING, first_text, advice)
+    return finding(Severity.WARNING, first_text, "where there is no answer it should return None")
 
 
 def problem_lines(problems: Mapping[str, Mapping[Origin, SampleProblem]]) -> list[str]:
@@ -261,23 +262,26 @@ def ping(
         return CheckResult([reply_line], [failed("postprocess", str(generation.postprocess_error))])
     record = new_record(sample, sample.key, prompt, prepared, Status.OK)
     record |= answer_fields(generation, prompt, record["sizes"])
-    took = f"{time.monotonic() - began_s:.2f} s, finish reason {generation.finish_reason}"
     lines = [
-        f"{questions.dataset}: queried {model.name} once ({took})",
+        (
+            f"{questions.dataset}: queried {model.name} once ({time.monotonic() - began_s:.2f} s, "
+            f"finish reason {generation.finish_reason})"
+        ),
         *_answer_lines(record, generation),
         reply_line,
     ]
     findings = []
     is_spent = generation.finish_reason == "length" and not generation.response
     if is_spent:
-        finding = warning(
-            "ping.empty",
-            "the model used all its tokens before it answered",
-            detail=f"raise {scorer.token_limit}",
-            topic=topic,
-            setting=scorer.token_limit,
+        findings.append(
+            warning(
+                "ping.empty",
+                "the model used all its tokens before it answered",
+                detail=f"raise {scorer.token_limit}",
+                topic=topic,
+                setting=scorer.token_limit,
+            )
         )
-        findings.append(finding)
     findings += _shrunk_findings(record, generation.usage, scorer.kwargs, topic)
     if questions.read_reply is not None:  # an episode is judged by what became of its world
         read = questions.read_reply(sample, prompt, generation)
@@ -290,8 +294,7 @@ def ping(
     lines.append(_judgement_line(sample, scored))
     summary = "; ".join(_reading_hints(record, scored, scorer, is_spent=is_spent))
     if summary:
-        setting = scorer.parser_setting
-        findings.append(warning("ping.read", summary, topic=topic, setting=setting))
+        findings.append(warning("ping.read", summary, topic=topic, setting=scorer.parser_setting))
     findings += [failed("function", kind) for kind in scorer.errors]
     return CheckResult(lines, findings)
 
@@ -314,8 +317,15 @@ def _shrunk_findings(
         f"{expected} of {factor}x{factor} pixels: the server shrinks it, so that details are lost "
         "and replies in pixels are off"
     )
-    fix = "raise the server's limits (vLLM: --mm-processor-kwargs), or lower kwargs.max_pixels"
-    return [warning("ping.shrunk", summary, fix=fix, topic=topic)]
+    return [
+        warning(
+            "ping.shrunk",
+            summary,
+            fix="raise the server's limits (vLLM: --mm-processor-kwargs), or lower "
+            "kwargs.max_pixels",
+            topic=topic,
+        )
+    ]
 
 
 def _failed_ping(topic: str, code: str, summary: str, fix: str = "") -> Finding:
@@ -373,8 +383,9 @@ def _reading_hints(
     hints = []
     verdict = scored.judgement.verdict
     if verdict == Verdict.UNPARSED and not scorer.errors and not is_spent:
-        by = scorer.functions.get("parse", "the default parser")
-        hints.append(f"the reply could not be read by {by}")
+        hints.append(
+            f"the reply could not be read by {scorer.functions.get('parse', 'the default parser')}"
+        )
     if verdict in (Verdict.MISS, Verdict.UNPARSED) and "box_frac" in scored.judgement.facts:
         hints += _frame_hints(record, scored, scorer)
     return hints
@@ -554,10 +565,10 @@ def _entry_lines(plan: Plan, name: str) -> list[str]:
     kwargs = entry["kwargs"]
     if entry["imp_type"] == "openai" and kwargs.get("max_pixels"):
         limits = json.dumps({key: kwargs[key] for key in PIXEL_LIMITS if kwargs.get(key)})
-        server_note = (
-            "a server resizes images within limits of its own, which cannot be seen from here"
+        lines.append(
+            "  a server resizes images within limits of its own, which cannot be seen from here; "
+            f"start vLLM with --mm-processor-kwargs '{limits}'"
         )
-        lines.append(f"  {server_note}; start vLLM with --mm-processor-kwargs '{limits}'")
     return [*lines, f"  {recipe.note}"] if recipe.note else lines
 
 

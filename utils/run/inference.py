@@ -81,8 +81,9 @@ def infer(
     try:
         Engine(model, options, progress, plan.secrets.clean).run(jobs)
         if of_group is not None and of_group.group.rank.leads:
-            folder = RunFolder(model.name, jobs[0].log.path.parent)
-            longest_s, others_cpu_s = ranks.collect(of_group, folder, jobs)
+            longest_s, others_cpu_s = ranks.collect(
+                of_group, RunFolder(model.name, jobs[0].log.path.parent), jobs
+            )
     finally:
         bar.close()
     # Another rank may have begun, and finished, while this one was loading.
@@ -126,8 +127,7 @@ def _take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None
         for dataset, run in runs.items():
             log = ranks.open_rank_log(group, folder, dataset, run, clean=plan.secrets.clean_object)
             stack.enter_context(closing(log))
-            questions = questions_of(plan, name, dataset, folder)
-            jobs.append(Job(**vars(questions), log=log, run=run))
+            jobs.append(Job(**vars(questions_of(plan, name, dataset, folder)), log=log, run=run))
         ranks.share_samples(group, name, jobs, batch_size_of(plan, name))
         wall_s, cpu_s = infer(plan, model, jobs, group)
     ranks.report(group, name, jobs, wall_s, cpu_s)

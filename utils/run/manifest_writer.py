@@ -53,8 +53,11 @@ def _update(
         if outcome.entry is not None:
             entries[outcome.dataset] = outcome.entry
         if outcome.problems:
-            level = plan.data[outcome.dataset].benchmark.level
-            stopped[outcome.dataset] = {"level": level, "why": outcome.why}
+            stopped[outcome.dataset] = {
+                "level": plan.data[outcome.dataset].benchmark.level,
+                "why": outcome.why,
+            }
         checksums.update(outcome.checksums)
-    files = merged(folder.path, before, checksums)
-    return ManifestUpdate(folder.model, entries, scoring, stopped, files)
+    return ManifestUpdate(
+        folder.model, entries, scoring, stopped, merged(folder.path, before, checksums)
+    )

@@ -73,8 +73,10 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
     notes: list[str] = []
     data_problems: list[str] = []
     if options.mode != "eval":
-        readable = {name: data_set for name, data_set in data.items() if name not in own_problems}
-        notes, data_problems = _load(readable, registry)
+        notes, data_problems = _load(
+            {name: data_set for name, data_set in data.items() if name not in own_problems},
+            registry,
+        )
     problems = [
         *reading.problems,
         *unknown_names("--model", options.model, reading.models),
@@ -94,18 +96,23 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
     dump = secrets.clean_object(mask_config(reading.config.dump()))
     if options.mode != "eval":
         notes += _repeats_alike(models, data)
-    warning_count = len(warnings) + len(notes)
     return Plan(
-        options, reading.config, dump, models, data, secrets, judges=judges, warnings=warning_count
+        options,
+        reading.config,
+        dump,
+        models,
+        data,
+        secrets,
+        judges=judges,
+        warnings=len(warnings) + len(notes),
     )
 
 
 def read(options: Options, registry: Registry) -> ConfigReading:
     """Read the config of some options, with all that is wrong with it."""
-    modes = {name: benchmark.modes for name, benchmark in registry.benchmarks.items()}
     return read_config(
         options.config,
-        datasets=modes,
+        datasets={name: benchmark.modes for name, benchmark in registry.benchmarks.items()},
         tables={
             name: benchmark.options
             for name, benchmark in registry.benchmarks.items()
@@ -168,8 +175,9 @@ def _build_models(
         path = key_path("model", name)
         if entry is None or any(key.startswith(path) for key in broken):
             continue
-        connections = options.api_nproc or MOST_IN_FLIGHT
-        models[name] = registry.build_model(name, entry, connections=connections)
+        models[name] = registry.build_model(
+            name, entry, connections=options.api_nproc or MOST_IN_FLIGHT
+        )
         if options.mode != "eval":
             problems += [
                 f"{options.config}: {path}: {problem}" for problem in models[name].problems()
@@ -188,8 +196,9 @@ def _build_judges(
         if entry is None or entry.judge is None or any(key.startswith(path) for key in broken):
             continue
         settings = entry.judge
-        connections = options.api_nproc or MOST_IN_FLIGHT
-        model = registry.build_model("judge", settings.model, connections=connections)
+        model = registry.build_model(
+            "judge", settings.model, connections=options.api_nproc or MOST_IN_FLIGHT
+        )
         if options.mode != "eval":
             problems += [f"{options.config}: {path}: {problem}" for problem in model.problems()]
         judges[name] = Judge(model, settings.max_requests, settings.audit_samples)
@@ -209,8 +218,7 @@ def _build_data(
                 settings[key] = resolve(settings[key], role=f"data.{name}.{key}")
         parse = None
         if entry.parse_function:
-            function = resolve(entry.parse_function, role=f"data.{name}.parse_function")
-            parse = parse_caller(function)
+            parse = parse_caller(resolve(entry.parse_function, role=f"data.{name}.parse_function"))
         is_read_by_model = any(
             model is not None and name in model.parse_function
             for model in selection.models.values()
@@ -233,8 +241,9 @@ def _problems_of_own(
             continue
         benchmark = data_set.benchmark
         for path, what in own_findings(entry, benchmark.options or {}, benchmark.modes):
-            line = f"{options.config}: {key_path('data', name, *path)}: {what}"
-            problems.setdefault(name, []).append(line)
+            problems.setdefault(name, []).append(
+                f"{options.config}: {key_path('data', name, *path)}: {what}"
+            )
     return problems
 
 
@@ -245,8 +254,10 @@ def _repeats_alike(models: Mapping[str, ModelWrapper], data: Mapping[str, DataSe
         for name, model in models.items() if data_set.repeats > 1 else ():
             setting = model.fixed_by()
             if setting:
-                alike = f"all {data_set.repeats} answers to a question may well be equal"
-                notes.append(f'data.{dataset}.repeats: model "{name}": {setting}, so {alike}')
+                notes.append(
+                    f'data.{dataset}.repeats: model "{name}": {setting}, so all '
+                    f"{data_set.repeats} answers to a question may well be equal"
+                )
     for note in notes:
         print(f"warning: {note}")
     return notes

@@ -111,8 +111,9 @@ def _follow_up_of(plan: Plan, name: str, dataset: str, prompt_of: PromptOf) -> F
     def point_of(record: Record) -> Any:
         reply = reply_text(record, postprocess)
         sizes = sizes_of(record)
-        extra = meta_of_record(record, sizes, entry.kwargs)
-        point, _ = benchmark.read(record["line"], sizes, reply, parse, extra)
+        point, _ = benchmark.read(
+            record["line"], sizes, reply, parse, meta_of_record(record, sizes, entry.kwargs)
+        )
         return point
 
     return ZoomStage(zoom, one_at_a_time(prompt_of, threading.Lock()), point_of)
@@ -192,8 +193,7 @@ def run_specs(plan: Plan, name: str) -> dict[str, RunSpec]:
 
 def folder_of(plan: Plan, name: str, specs: Mapping[str, RunSpec]) -> tuple[RunFolder, str | None]:
     """Return the folder in which a model's run goes on or begins, and why it is not today's."""
-    commit = git_state(PROJECT)["commit"]
-    return RunFolder.of_experiment(plan.options.work_dir, name, commit, specs)
+    return RunFolder.of_experiment(plan.options.work_dir, name, git_state(PROJECT)["commit"], specs)
 
 
 def asked_otherwise(plan: Plan, name: str, dataset: str, view: LogView) -> list[str]:
@@ -214,8 +214,10 @@ def asked_otherwise(plan: Plan, name: str, dataset: str, view: LogView) -> list[
         changed.append(f"repeats {view.repeats}, not {repeats}")
     if not before or not changed:
         return []
-    what = f"the log was asked with other settings than this config has ({', '.join(changed)})"
-    return [f"{what}; the scores are those of the log"]
+    return [
+        f"the log was asked with other settings than this config has ({', '.join(changed)}); "
+        "the scores are those of the log"
+    ]
 
 
 def _changed_keys(key: str, before: Any, now: Any) -> list[str]:

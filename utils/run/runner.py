@@ -69,8 +69,10 @@ def _print_failures(plan: Plan, outcomes: Sequence[Outcome], failed: Sequence[st
     if count:
         print(f"{counted(count, 'problem')}.", file=sys.stderr)
     if failed and len(plan.models) > 1:
-        text = f"{len(failed)} of {len(plan.models)} models failed: {', '.join(failed)}"
-        print(text, file=sys.stderr)
+        print(
+            f"{len(failed)} of {len(plan.models)} models failed: {', '.join(failed)}",
+            file=sys.stderr,
+        )
 
 
 def _show_models(plan: Plan, outcomes: Sequence[Outcome]) -> None:

@@ -46,8 +46,9 @@ def _rescore_data_set(plan: Plan, name: str, dataset: str, logs: LogsByAge) -> O
     options = plan.options
     if not logs:
         why = f"no log under {options.work_dir}"
-        text = f'model "{name}", {dataset}: {why}; leave out --mode eval'
-        return stopped(plan, dataset, None, [text], why)
+        return stopped(
+            plan, dataset, None, [f'model "{name}", {dataset}: {why}; leave out --mode eval'], why
+        )
     path = logs[0][0]
     problem = _doubt_about(name, dataset, logs)
     if problem is not None:
@@ -93,8 +94,9 @@ def _doubt_about(name: str, dataset: str, logs: LogsByAge) -> str | None:
     problem = doubtful_order([log.parent for log, _ in logs])
     if problem is None:
         return None
-    advice = "move what is not to be scored out of the work-dir"
-    return f'model "{name}", {dataset}: {problem}; {advice}'
+    return (
+        f'model "{name}", {dataset}: {problem}; move what is not to be scored out of the work-dir'
+    )
 
 
 def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
@@ -154,9 +156,13 @@ def _judged(plan: Plan, name: str, dataset: str, task: ScoringTask, view: LogVie
     model_entry, entry = plan.config.model[name], plan.config.data[dataset].judge
     assert entry is not None
     judge = replace(plan.judges[dataset], warning=same_model_warning(model_entry, entry.model))
-    records = Selection(view, task.data.benchmark.in_mode, task.data.mode, task.limit)
     return judge_replies(
-        judge, records, task.scorer(), task.folder, plan.options, plan.secrets.clean_object
+        judge,
+        Selection(view, task.data.benchmark.in_mode, task.data.mode, task.limit),
+        task.scorer(),
+        task.folder,
+        plan.options,
+        plan.secrets.clean_object,
     )
 
 
@@ -167,10 +173,9 @@ def _published(
     filled_in = plan.config.recipes.get(name)
     if filled_in is None or scored.no_score or not is_whole(entry.facts, is_partial=False):
         return None
-    config_entry = plan.dump["model"][name]
     section = figures_beside(
         filled_in.recipe.figures,
-        checkpoint_names(config_entry),
+        checkpoint_names(plan.dump["model"][name]),
         entry.facts["annotations"]["file"],
         scored.analysis,
         entry.facts.get("protocol", SINGLE),

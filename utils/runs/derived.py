@@ -86,10 +86,12 @@ class ScoredFiles:
             return f"{self.samples.parent}: {self.dataset} cannot be read: {error}"
         if foreign is None:
             return None
-        why = f"{foreign.name} is not the file that {MANIFEST_NAME} tells of"
-        what = f"a scoring of {self.dataset} was interrupted or is still going on ({why})"
-        cure = "run evaluate.py with the same --config, --work-dir and --mode eval"
-        return f"{self.samples.parent}: {what}; {cure}, which makes no requests"
+        return (
+            f"{self.samples.parent}: a scoring of {self.dataset} was interrupted or is still "
+            f"going on ({foreign.name} is not the file that {MANIFEST_NAME} tells of); run "
+            "evaluate.py with the same --config, --work-dir and --mode eval, which makes no "
+            "requests"
+        )
 
     def beside(self, kind: str) -> Path:
         """Return the file of another kind ("analysis", "score") of the same samples."""
@@ -111,8 +113,9 @@ def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles
         head = next(_lines(path))
         dataset, level, model = (str(head[name]) for name in ("dataset", "level", "model"))
         is_sealed = bool(head.get("sealed"))
-        files = ScoredFiles(dataset, level, model, bool(head["partial"]), path, is_sealed)
-        by_dataset.setdefault(dataset, files)
+        by_dataset.setdefault(
+            dataset, ScoredFiles(dataset, level, model, bool(head["partial"]), path, is_sealed)
+        )
     return dict(sorted(by_dataset.items(), key=lambda item: item[1].level))
 
 
@@ -151,8 +154,7 @@ def _lines(path: Path) -> Iterator[Facts]:
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ValueError:
-        what = f"line {line_number} is cut off or damaged"
-        raise UserError(f"{path}: {what}; {cure}") from None
+        raise UserError(f"{path}: line {line_number} is cut off or damaged; {cure}") from None
     if line_number == 0:
         raise UserError(f"{path}: is empty; {cure}")
 

@@ -28,13 +28,17 @@ def find_run(path: Path) -> Path:
         return fuller_run(runs[0], stems) or runs[0]
     if samples_files_in(path):
         return path
-    expected = "<work-dir>/<model>/T<date>_G<commit>, or <work-dir>/<model> for its newest run"
-    why = f"is not a run folder; expected {expected}"
+    why = (
+        "is not a run folder; expected <work-dir>/<model>/T<date>_G<commit>, or "
+        "<work-dir>/<model> for its newest run"
+    )
     if not path.exists():
         why = "there is no such folder"
     elif any(map(newest_start, [path, *_folders(path)])):
-        how = "evaluate.py with the same --config, --work-dir and --mode eval"
-        why = f"has a log but no scored samples; run {how}, which makes no requests"
+        why = (
+            "has a log but no scored samples; run evaluate.py with the same --config, --work-dir "
+            "and --mode eval, which makes no requests"
+        )
     raise UserError(f"{path}: {why}")
 
 

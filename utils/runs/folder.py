@@ -63,8 +63,10 @@ def work_dir_problems(work_dir: Path, option: str = "--work-dir") -> list[str]:
         with tempfile.TemporaryFile(dir=existing):  # bits are no proof: root passes them all
             return []
     except OSError as error:
-        why = f"cannot be written ({error.strerror or error}); name another folder"
-        return [f"{option} {work_dir}: {existing} {why}"]
+        return [
+            f"{option} {work_dir}: {existing} cannot be written ({error.strerror or error}); "
+            "name another folder"
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +212,9 @@ def choosing(work_dir: Path, model: str) -> AbstractContextManager[None]:
 
     Another process that starts a run of the model meanwhile waits, and then sees them.
     """
-    lock = work_dir / f".run-{safe_name(model)}.lock"
-    return one_process_at_a_time(lock, f'starting a run of model "{model}"')
+    return one_process_at_a_time(
+        work_dir / f".run-{safe_name(model)}.lock", f'starting a run of model "{model}"'
+    )
 
 
 def differences(runs: Mapping[str, LoggedRun], specs: Mapping[str, RunSpec]) -> list[str]:

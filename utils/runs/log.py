@@ -75,9 +75,10 @@ def lock_or_refuse(path: Path) -> BaseFileLock:
     try:
         lock.acquire()
     except Timeout:
-        cure = f"if it died on another machine, delete {lock.lock_file}"
-        what = "another process is writing this log. Wait for it, or use another --work-dir"
-        raise UserError(f"{path}: {what}; {cure}") from None
+        raise UserError(
+            f"{path}: another process is writing this log. Wait for it, or use another "
+            f"--work-dir; if it died on another machine, delete {lock.lock_file}"
+        ) from None
     return lock
 
 
@@ -103,8 +104,10 @@ def one_process_at_a_time(path: Path, purpose: str) -> Iterator[None]:
             print(f"waiting for another process, which is {purpose}")
             lock.acquire(timeout=LOCK_WAIT_S)
     except Timeout:
-        advice = f"if it died on another machine, delete {path}"
-        raise UserError(f"{path.parent}: another process is {purpose}; {advice}") from None
+        raise UserError(
+            f"{path.parent}: another process is {purpose}; if it died on another machine, delete "
+            f"{path}"
+        ) from None
     except OSError as error:
         raise UserError(f"{path.parent}: cannot write results there: {error}") from None
     try:
@@ -175,8 +178,10 @@ class RunLog:
         except OSError as error:
             with contextlib.suppress(OSError):  # half a record at the end would be repaired anyway
                 self._file.truncate(self._whole_bytes)
-            what = f"cannot write ({error.strerror}). All answers before this one are kept"
-            raise StopRun(f"{self._file_path}: {what}; {cure_of(error)}") from error
+            raise StopRun(
+                f"{self._file_path}: cannot write ({error.strerror}). All answers before this one "
+                f"are kept; {cure_of(error)}"
+            ) from error
         self._whole_bytes += len(line)
 
     def sync(self) -> None:
@@ -184,8 +189,9 @@ class RunLog:
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
-            what = f"cannot write ({error.strerror}); {cure_of(error)}"
-            raise StopRun(f"{self._file_path}: {what}") from error
+            raise StopRun(
+                f"{self._file_path}: cannot write ({error.strerror}); {cure_of(error)}"
+            ) from error
 
     def close(self) -> None:
         """Brings everything to disk and lets the next process in."""
@@ -292,8 +298,10 @@ def doubled_problem(path: Path) -> str | None:
     doubled = _runs_in(path, _state_of(path)).doubled
     if doubled is None:
         return None
-    advice = "answers of one would count for the other. Take them apart: one log for each folder"
-    return f"{path}: was put together from two logs: it holds {doubled}; {advice}"
+    return (
+        f"{path}: was put together from two logs: it holds {doubled}; answers of one would count "
+        "for the other. Take them apart: one log for each folder"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,8 +327,9 @@ def _runs_in(path: Path, _state: tuple[int, ...]) -> _RunsInLog:
             del record["samples"]
             start = record["started_at"]
             if earlier is not None and earlier.begin["started_at"] != start:
-                starts = f"{earlier.begin['started_at']} and {start}"
-                doubled = f"two runs number {seq}, started {starts}"
+                doubled = (
+                    f"two runs number {seq}, started {earlier.begin['started_at']} and {start}"
+                )
             runs[seq] = LoggedRun(record, {})
         elif earlier is not None:
             runs[seq] = replace(earlier, end=record)
@@ -481,8 +490,7 @@ class AnswerIndex:
         changes: list[list[str]] = []
         for _, answer in newest_first:
             before = answer.parts
-            aspects = [PARTS[part] for part in PARTS if before.get(part) != parts.get(part)]
-            changes.append(aspects)
+            changes.append([PARTS[part] for part in PARTS if before.get(part) != parts.get(part)])
         changed = min(changes, key=len)  # of equally near ones the newest
         return " and ".join(changed or ["request"]) + " changed"
 

@@ -98,19 +98,20 @@ class _Contents:
                 usage = {} if is_episode else record.get("usage") or {}  # its turns have it, too
                 # Which of several equal devices a rank had makes no difference.
                 runs_with = ", ".join((record.get("runs_with") or {}).values())
-                entry = _Entry(
-                    is_episode,
-                    seq,
-                    offset,
-                    record["key"],
-                    record["fingerprint"],
-                    Status(record["status"]),
-                    record["asked_at"],
-                    tokens=tuple(usage.get(kind) or 0 for kind in TOKENS),
-                    ran_with=re.sub(r"cuda:\d+", "cuda", runs_with),
-                    has_more=bool(record.get(MORE)),
+                self.entries.append(
+                    _Entry(
+                        is_episode,
+                        seq,
+                        offset,
+                        record["key"],
+                        record["fingerprint"],
+                        Status(record["status"]),
+                        record["asked_at"],
+                        tokens=tuple(usage.get(kind) or 0 for kind in TOKENS),
+                        ran_with=re.sub(r"cuda:\d+", "cuda", runs_with),
+                        has_more=bool(record.get(MORE)),
+                    )
                 )
-                self.entries.append(entry)
                 self.columns.setdefault(seq, {}).update(dict.fromkeys(record["line"]))
         self.runs = [LoggedRun(begins[seq], ends.get(seq, {})) for seq in sorted(begins)]
 
@@ -392,9 +393,10 @@ class Selection:
             summary = f"the log covers mode {log.mode} alone, not all of mode {self._mode}"
             findings.append(_note("mode", summary))
         if self.earlier:
-            why = "with the same requests: the newest run stopped before it got to these samples"
-            answers = f"{self.earlier} of {self.taken} answers"
-            summary = f"{answers} are from earlier runs in this log, {why}"
+            summary = (
+                f"{self.earlier} of {self.taken} answers are from earlier runs in this log, with "
+                "the same requests: the newest run stopped before it got to these samples"
+            )
             findings.append(_note("earlier_runs", summary))
         if self._is_short:
             summary = f"the log covers {log.limit} samples only"

@@ -52,8 +52,7 @@ class ConsoleProgress:
         if sys.stderr.isatty() and not is_quiet:
             from tqdm import tqdm
 
-            columns = columns_of(sys.stderr)
-            self._bar = tqdm(total=total, desc=label, unit=unit, ncols=columns)
+            self._bar = tqdm(total=total, desc=label, unit=unit, ncols=columns_of(sys.stderr))
 
     def advance(self, status: str, *, reused: bool) -> None:
         """One sample is finished."""
@@ -105,8 +104,7 @@ class ConsoleProgress:
         parts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
         took_s, done = time.monotonic() - self._began_s, self._counts.total()
         speed = pace(self._queried, took_s, self._total - done)
-        line = f"{self._label}: {done}/{self._total} ({parts}){speed}"
-        print(line, file=sys.stderr, flush=True)
+        print(f"{self._label}: {done}/{self._total} ({parts}){speed}", file=sys.stderr, flush=True)
 
 
 def columns_of(terminal: TextIO) -> int:
@@ -276,21 +274,25 @@ def _summary(scored: Scored, options: Options) -> list[str]:
         if name == "unparsed":
             lines += [f"    such as {cut(repr(reply), 90)}" for reply in scored.scorer.unparsed]
     if counts["completion_tokens"]:
-        tokens = f"{counts['prompt_tokens']:,} + {counts['completion_tokens']:,}"
-        lines.append(f"  tokens: {tokens} (prompt + completion)")
+        lines.append(
+            f"  tokens: {counts['prompt_tokens']:,} + {counts['completion_tokens']:,} (prompt + "
+            "completion)"
+        )
     if scored.missing:
-        again = f"the same command{' without --mode eval' * (options.mode == 'eval')} queries them"
-        noun = noun_of(scored.analysis["head"]["level"])
-        not_yet = "not been queried yet"
+        what = f"{noun_of(scored.analysis['head']['level'])}s of this run have not been queried yet"
         if "repeats" in scored.analysis:
-            noun, not_yet = "question", "not got all of their answers yet and are left out"
-        lines.append(f"{scored.missing} {noun}s of this run have {not_yet}; {again}")
+            what = "questions of this run have not got all of their answers yet and are left out"
+        again = (
+            "the same command without --mode eval" if options.mode == "eval" else "the same command"
+        )
+        lines.append(f"{scored.missing} {what}; {again} queries them")
     if counts["size_differs"]:
-        sent = f"{counts['size_differs']} samples had their image resized before sending"
         read = "pixel coordinates in replies are still divided by the size of the file"
         if scored.scorer.kwargs.get("resize"):
             read = "as kwargs.resize asks for it"
-        lines.append(f"{sent}; {read}")
+        lines.append(
+            f"{counts['size_differs']} samples had their image resized before sending; {read}"
+        )
     return lines + _error_lines(scored.scorer.errors, options)
 
 
@@ -305,6 +307,7 @@ def _error_lines(errors: Mapping[str, tuple[int, str]], options: Options) -> lis
     if not options.verbose and any(trace for _, (_, trace) in by_count):
         lines.append("(--verbose shows where in the code each came from)")
     if len(by_count) > MOST_ERRORS:
-        unshown = len(by_count) - MOST_ERRORS
-        lines.append(f"and {unshown} other kinds of errors; the log has them all")
+        lines.append(
+            f"and {len(by_count) - MOST_ERRORS} other kinds of errors; the log has them all"
+        )
     return lines

@@ -109,8 +109,9 @@ class Scorer:
         replies = [reply_text(stage, self.postprocess) for stage in stages]
         if self.zoom is None:
             return parse_of_user(self.parse, replies)
-        sizes = stages[-1]["sizes"]
-        return parse_of_zoom(self.zoom, self.benchmark.accept, self.parse, replies, sizes)
+        return parse_of_zoom(
+            self.zoom, self.benchmark.accept, self.parse, replies, stages[-1]["sizes"]
+        )
 
     def _looks(self, record: Record, zoom: Zoom) -> dict[str, Any]:
         """What pages show of a second look: first reply, its point and the crop (fractions)."""
@@ -220,8 +221,10 @@ class Scorer:
         if not self.better_parsers:
             return f"ask for another form, or set {key}"
         [(name, count)] = self.better_parsers.most_common(1)
-        frames = "or its sister for the frame of the points (docs/agents.md)"
-        return f'set {key}: "{name}", which reads {count} of them, {frames}'
+        return (
+            f'set {key}: "{name}", which reads {count} of them, or its sister for the frame of '
+            "the points (docs/agents.md)"
+        )
 
     @property
     def has_failures(self) -> bool:
@@ -248,11 +251,11 @@ def meta_of_record(record: Record, sizes: Sizes, kwargs: Mapping[str, Any]) -> d
 def keeps_failing(stage: str, functions: Mapping[str, str], then: str, failure: str) -> StopRun:
     """Why no more samples are tried on one of the user's functions, the last failure included."""
     name = " ".join(filter(None, (f"the {stage} function", functions.get(stage))))
-    advice = "set SKIP_ERR=1 to continue despite failures"
     what = f"{name} failed {FAILURES_IN_A_ROW} times in a row"
     last_line = failure.strip().rpartition("\n")[2]
     return StopRun(
-        f"{what}; {then} ({advice}). The last failure:\n{failure}",
+        f"{what}; {then} (set SKIP_ERR=1 to continue despite failures). The last "
+        f"failure:\n{failure}",
         summary=f"{what}: {last_line}",
     )
 

@@ -231,9 +231,14 @@ def _second_reading(
     section = task.second_reader.section(columns, samples)
     bounds = format_interval(overall)
     interval = f" ({bounds})" if bounds else ""
-    figure = f"Overall with the judge: {format_percent(overall['value'])} %{interval}."
-    notes = [figure, *section["notes"]]
-    added = {"table": table, "overall": overall, "notes": notes}
+    added = {
+        "table": table,
+        "overall": overall,
+        "notes": [
+            f"Overall with the judge: {format_percent(overall['value'])} %{interval}.",
+            *section["notes"],
+        ],
+    }
     result: dict[str, Any] = finite(as_json({**section, **added}))
     return result
 

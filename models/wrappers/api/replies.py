@@ -118,8 +118,9 @@ def check_error(answer: Any, body: bytes) -> None:
     """Raise the error in a 200 answer that has one; beside an answer some have an empty one."""
     error = answer.get("error")
     if isinstance(error, Mapping) and error.get("code") in range(400, 600):
-        problem = f"HTTP {error['code']}, in a 200 response: {excerpt(body)}"
-        raise CallError("http", problem, int(error["code"]))
+        raise CallError(
+            "http", f"HTTP {error['code']}, in a 200 response: {excerpt(body)}", int(error["code"])
+        )
 
 
 def tool_call(call_id: str, name: str, arguments: Any) -> ToolCall:
@@ -169,8 +170,10 @@ def _of_status(error: Any, key_place: str) -> CallError:
     headers = error.response.headers
     text = f"HTTP {status}: {excerpt(error.response.content)}"
     if 300 <= status < 400 and "location" in headers:
-        advice = "which is not followed; if that is the right address, write it into model_path"
-        text = f"HTTP {status}: the server redirects to {headers['location']}, {advice}"
+        text = (
+            f"HTTP {status}: the server redirects to {headers['location']}, which is not "
+            "followed; if that is the right address, write it into model_path"
+        )
     elif status == 401:
         text += f" - {key_place}"
     code = error.code if isinstance(error.code, str) else None

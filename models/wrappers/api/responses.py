@@ -61,8 +61,11 @@ def _add_result(
     elif message["type"] == "text":  # there is no room for one in the result
         _add_part(items, "user", part)
     else:
-        output = {"type": "computer_screenshot", "image_url": part["image_url"]}
-        item = {"type": "computer_call_output", "call_id": call_id, "output": output}
+        item = {
+            "type": "computer_call_output",
+            "call_id": call_id,
+            "output": {"type": "computer_screenshot", "image_url": part["image_url"]},
+        }
         checks = call.get("pending_safety_checks")
         if checks:
             item["acknowledged_safety_checks"] = checks
@@ -74,8 +77,11 @@ def _part(message: Message, style: ImageStyle) -> dict[str, Any]:
         return {"type": "input_text", "text": message["value"]}
     if message["type"] != "image":
         raise UserError(f"a prompt message has type {message['type']!r}; known: text, image")
-    slot = ImageSlot.of(Path(message["value"]), style)
-    return {"type": "input_image", "image_url": slot, "detail": style.img_detail or "auto"}
+    return {
+        "type": "input_image",
+        "image_url": ImageSlot.of(Path(message["value"]), style),
+        "detail": style.img_detail or "auto",
+    }
 
 
 def read_response(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
@@ -138,5 +144,8 @@ def _call_of(item: Mapping[str, Any]) -> ToolCall | None:
         return tool_call(item["call_id"], item["name"], item["arguments"])
     if item["type"] != "computer_call":
         return None
-    arguments = {key: item[key] for key in ("action", "actions") if item.get(key)}
-    return {"id": item["call_id"], "name": "computer", "arguments": arguments}
+    return {
+        "id": item["call_id"],
+        "name": "computer",
+        "arguments": {key: item[key] for key in ("action", "actions") if item.get(key)},
+    }

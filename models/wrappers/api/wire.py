@@ -290,8 +290,10 @@ def encode_body(request: Mapping[str, Any]) -> bytes:
 
     def mark(value: Any) -> str:
         if not isinstance(value, ImageSlot):
-            kind = type(value).__name__
-            raise UserError(f"the request holds a {kind}, which JSON cannot carry: {value!r:.80}")
+            raise UserError(
+                f"the request holds a {type(value).__name__}, which JSON cannot carry: "
+                f"{value!r:.80}"
+            )
         slots.append(value)
         return _SLOT_MARK
 

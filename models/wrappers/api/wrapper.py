@@ -77,8 +77,9 @@ def default_preprocess_function(
     message: list[Message], model: None, processor: None, **kwargs: Any
 ) -> list[dict[str, Any]]:
     """Return chat messages with base64 images, for users who want to start from them."""
-    chat = chat_messages(message, ImageStyle.from_kwargs(kwargs))
-    payload: dict[str, list[dict[str, Any]]] = json.loads(encode_body({"messages": chat}))
+    payload: dict[str, list[dict[str, Any]]] = json.loads(
+        encode_body({"messages": chat_messages(message, ImageStyle.from_kwargs(kwargs))})
+    )
     return payload["messages"]
 
 
@@ -257,8 +258,10 @@ class APIModelWrapper(WrapperDefaults):
             "continue_final_message": True,
             **(self.entry.generate_cfg.get("extra_body") or {}),
         }
-        messages = [*chat[:-1], {"role": "assistant", "content": beginning}]
-        return {"messages": messages, "extra_body": extra_body}
+        return {
+            "messages": [*chat[:-1], {"role": "assistant", "content": beginning}],
+            "extra_body": extra_body,
+        }
 
     def wire_size(self, prepared: Prepared) -> int:
         """Return the number of bytes of the request body."""
@@ -293,8 +296,9 @@ class APIModelWrapper(WrapperDefaults):
         try:
             response = client.post(path, content=body, cast_to=httpx2.Response, options=options)
         except Exception as error:
-            key_place = place_of_key(self._endpoint, os.environ)
-            call_error = as_call_error(error, time.monotonic() - began_s, key_place)
+            call_error = as_call_error(
+                error, time.monotonic() - began_s, place_of_key(self._endpoint, os.environ)
+            )
             if call_error.status_code == 404:
                 call_error.message += self._offer(options)
             raise call_error from error
@@ -385,8 +389,10 @@ def _payload_problem(payload: Any, key: str) -> str | None:
     marks = {"role"} if key == "messages" else {"role", "type"}
     is_list = isinstance(messages, list) and bool(messages)
     if not is_list or not all(isinstance(m, Mapping) and marks & set(m) for m in messages or ()):
-        expected = f'a list of chat messages ({{"role", "content"}}), or a dict with "{key}"'
-        return f"{payload!r:.200}; expected {expected}"
+        return (
+            f'{payload!r:.200}; expected a list of chat messages ({{"role", "content"}}), or a '
+            f'dict with "{key}"'
+        )
     try:
         json.dumps(payload, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
