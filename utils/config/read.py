@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -64,7 +64,6 @@ def read_config(
     environ: Mapping[str, str],  # with `.env`; replaces `${NAME}`
     unset: str | None = None,  # stands for a variable that is not set; None: that is a problem
     arguments: Arguments = lambda *_: (),  # what is wrong with those of a model, by its imp_type
-    grounding: Collection[str] = (),  # data sets that ask for a point
     content: str | None = None,  # stands for the file's
     changes: Iterable[str] = (),  # of `--set`
     announced: str | None = None,  # of `--seeds-from`
@@ -90,8 +89,14 @@ def read_config(
         return ConfigReading(problems=[f"{path}: {error}"])
     problems = [f"{path}: {problem}" for problem in plain.problems]
     reading = ConfigReading(texts=plain.texts, problems=problems)
-    _Reader(path, plain.unset, datasets, tables, arguments, grounding, reading).read(plain.value)
+    _Reader(path, plain.unset, datasets, tables, arguments, reading).read(plain.value)
     return reading
+
+
+def _object(raw: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return the object under a key; empty where it is missing, or something else."""
+    value = raw.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def _is_list_of_texts(value: Any) -> bool:
@@ -107,10 +112,8 @@ class _Reader:
     datasets: Mapping[str, Sequence[str]]
     tables: Mapping[str, Choices]
     arguments: Arguments
-    grounding: Collection[str]
     out: ConfigReading
     for_recipes: dict[str, str] = field(default_factory=dict)  # benchmark by data set
-    in_config: list[str] = field(default_factory=list)  # data sets
     circular: list[str] = field(default_factory=list)  # data sets in all rotations
     known_names: set[str] = field(default_factory=set)  # names of data sets
 
@@ -131,15 +134,9 @@ class _Reader:
             self._check_secrets((), secrets)
         else:
             self._problem(("secrets",), f"must be {schema.SECRETS}")
-        entries = content.get("data")
-        data = entries if isinstance(entries, dict) else {}
+        data = _object(content, "data")
         self.known_names = {*self.datasets, *data}
-        self.in_config = list(data)
-        self.circular = [
-            name
-            for name, entry in data.items()
-            if isinstance(entry, dict) and entry.get("circular")
-        ]
+        self.circular = [name for name in data if _object(data, name).get("circular")]
         self.for_recipes = self._benchmarks(data)
         self.out.models = self._entries(content.get("model"), "model", self._model)
         self.out.data = self._entries(content.get("data"), "data", self._data_set)
@@ -151,8 +148,8 @@ class _Reader:
     def _benchmarks(self, data: Mapping[str, Any]) -> dict[str, str]:
         """Return the benchmark of each data set of the config that has a known one."""
         benchmarks = {}
-        for name, entry in data.items():
-            kind = entry.get("benchmark") if isinstance(entry, dict) else None
+        for name in data:
+            kind = _object(data, name).get("benchmark")
             benchmark = kind if isinstance(kind, str) else name
             if benchmark in self.datasets or benchmark in self.tables or "." in benchmark:
                 benchmarks[name] = benchmark
@@ -210,8 +207,7 @@ class _Reader:
             problem = self._path_problem(("model", name), path, imp_type)
             findings += [(("model_path",), problem)] if problem else []
         for key in schema.PER_DATA_SET:
-            functions = raw.get(key)
-            for dataset in functions if isinstance(functions, dict) else ():
+            for dataset in _object(raw, key):
                 if dataset not in self.known_names:
                     findings.append(((key, dataset), self._unknown_data_set(dataset)))
                 elif key == "follow_up" and dataset in (*LIVE_NAMES, *self.circular):
@@ -284,9 +280,8 @@ class _Reader:
 
     def _references(self, name: str, raw: Mapping[str, Any], imp_type: str | None) -> None:
         """Notes which functions an entry names and what they will be called with."""
-        keys = ("kwargs", "generate_cfg", *schema.PER_DATA_SET)
-        blocks = (value if isinstance(value := raw.get(key), dict) else {} for key in keys)
-        kwargs, generate_cfg, prompts, parsers, follow_ups = blocks
+        kwargs = _object(raw, "kwargs")
+        generate_cfg = _object(raw, "generate_cfg")
         passed = ["dataset_name", *(key for key in kwargs if key not in schema.RESERVED_KWARGS)]
         after = [*passed, "input_length"] if imp_type == "transformers" else passed
         if imp_type == "custom" and not path_problem(str(raw.get("model_path"))):
@@ -301,12 +296,12 @@ class _Reader:
         for kind, keywords in kinds:
             key = f"{kind}_function"
             self._ref(("model", name, key), raw.get(key), kind, keywords)
-        for dataset, dotted in prompts.items():
-            self._ref(("model", name, "custom_prompt", dataset), dotted, "prompt")
-        for dataset, dotted in parsers.items():
-            self._ref(("model", name, "parse_function", dataset), dotted, "parse")
-        for dataset, dotted in follow_ups.items():
-            self._ref(("model", name, "follow_up", dataset), dotted, "follow_up")
+        by_data_set: Iterable[tuple[str, Kind]] = zip(
+            schema.PER_DATA_SET, ("prompt", "parse", "follow_up"), strict=True
+        )
+        for key, kind in by_data_set:
+            for dataset, dotted in _object(raw, key).items():
+                self._ref(("model", name, key, dataset), dotted, kind)
 
     def _ref(
         self,
@@ -336,13 +331,11 @@ class _Reader:
         if modes is not None:
             findings += _mode_findings(kind, entry.get("mode"), modes)
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
-        arguments = entry.get("environment_args")
-        names = list(arguments) if isinstance(arguments, dict) else []
         self._ref(
             ("data", name, "environment"),
             entry.get("environment"),
             "environment",
-            init_keywords=names,
+            init_keywords=_object(entry, "environment_args"),
         )
         return None if findings else typed, findings
 
@@ -462,12 +455,8 @@ def _with_seeds(entry: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
 
 def _announce_seeds(config: Any, text: str | None) -> list[str]:
     """Have all data sets of L3 and L4 take their seeds from a text (`--seeds-from`)."""
-    data = config.get("data") if isinstance(config, dict) else None
-    entries = [
-        entry
-        for name, entry in (data.items() if isinstance(data, dict) else ())
-        if name in LIVE_NAMES and isinstance(entry, dict)
-    ]
+    data = _object(config, "data") if isinstance(config, dict) else {}
+    entries = [data[name] for name in LIVE_NAMES if isinstance(data.get(name), dict)]
     if text is None:
         return []
     if not text:

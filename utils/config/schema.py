@@ -23,29 +23,7 @@ from utils.text import did_you_mean, listed, nearest
 
 RESERVED_KWARGS = ("dataset_name", "input_length")
 
-_KIND = 'one of "openai", "api", "transformers", "custom", "vllm" (or model_path http://...)'
-_API = '"chat" (/chat/completions) or "responses" (/responses)'
-_AREA = "a whole number of pixels (width times height) greater than 0"
-_SIDE = "a whole number of pixels for the longer side, or -1 for the original size"
-_PROMPT = '"model_default", "benchmark_default" or a text of your own'
-_DEVICE = 'a device like "auto", "cpu" or "cuda:0", or an object module → device'
-_BATCH = 'a whole number of at least 1, or "auto"'
-_SERVE = 'an object {"max-num-seqs": 8, ...} or a list ["--max-num-seqs", "8", ...]'
-_MATCH = '"exact_match" (replies are compared as letters) or "judge" (docs/scores.md)'
 _COUNT = "a whole number"
-_REPEATS = "a whole number from 1 to 100: how often each question is asked"
-_RATIO = "the part of the width and height that is looked at again: 0.25"
-_WH = "width and height in pixels: [1920, 1080]"
-_ZOOM = 'an object { "ratio": 0.25 }, or true where the recipe has one'
-_STEPS = "a whole number of steps of at least 1"
-_DECLINED = 'a list of texts, each of which says "not there": ["not found"]'
-_SEEDS = "a list of whole numbers, at least one: [0]"
-_SEEDS_FROM = "a text from which four seeds follow"
-_ARGS = "an object { } of what the environment is made with"
-_PLATFORMS = f"a list of platforms out of {', '.join(PLATFORMS)}"
-_TASKS = 'a list of task names, in which * stands for any text: ["office/mail_*"]'
-_TOKENS = "a whole number of tokens of at least 1"
-_IMAGES = "a whole number of earlier screenshots of at least 0"
 SECRETS = 'a list of texts that are shown nowhere: ["${MY_KEY}"]'
 PER_DATA_SET = ("custom_prompt", "parse_function", "follow_up")  # keys of a model entry
 _TYPES = {
@@ -62,8 +40,9 @@ _ELSEWHERE = {
 
 S = TypeVar("S", bound=BaseModel)
 Seconds = Annotated[float, Field(gt=0, description="a number of seconds greater than 0")]
-Pixels = Annotated[int, Field(gt=0, description=_AREA)]
-Side = Annotated[int, Field(ge=1)]
+Pixels = Annotated[
+    int, Field(gt=0, description="a whole number of pixels (width times height) greater than 0")
+]
 
 
 class _Section(BaseModel):
@@ -74,8 +53,14 @@ class Kwargs(BaseModel):
     """What the program itself reads of the free `kwargs` block; all else belongs to the user."""
 
     model_config = ConfigDict(strict=True, extra="ignore", defer_build=True)
-    system_prompt: str | None = Field(None, description=_PROMPT)
-    img_size: int = Field(-1, ge=-1, description=_SIDE)
+    system_prompt: str | None = Field(
+        None, description='"model_default", "benchmark_default" or a text of your own'
+    )
+    img_size: int = Field(
+        -1,
+        ge=-1,
+        description="a whole number of pixels for the longer side, or -1 for the original size",
+    )
     img_detail: Literal["auto", "low", "high"] = "auto"
     image_format: Literal["original", "png", "jpeg"] = "original"
     jpeg_quality: int = Field(95, ge=1, le=100, description="a whole number from 1 to 100")
@@ -92,10 +77,12 @@ class Kwargs(BaseModel):
 class ZoomEntry(_Section):
     """A second look at a crop around the first point: `utils.zooming`."""
 
-    ratio: Annotated[float, Field(gt=0, le=1)] = Field(description=_RATIO)
+    ratio: Annotated[float, Field(gt=0, le=1)] = Field(
+        description="the part of the width and height that is looked at again: 0.25"
+    )
     resize_to: (
         Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)] | None
-    ) = Field(None, description=_WH)
+    ) = Field(None, description="width and height in pixels: [1920, 1080]")
     whole_per_mille: bool = False
 
 
@@ -110,7 +97,9 @@ class _Model(_Section):
     custom_prompt: dict[str, str] = {}
     parse_function: dict[str, str] = {}  # by data set, in place of the data set's
     follow_up: dict[str, str] = {}  # by data set: what is asked after a reply
-    zoom: ZoomEntry | None = Field(None, description=_ZOOM)
+    zoom: ZoomEntry | None = Field(
+        None, description='an object { "ratio": 0.25 }, or true where the recipe has one'
+    )
     kwargs: dict[str, Any] = Field({}, repr=False)
     secrets: list[str] = Field([], repr=False, description=SECRETS)  # read by `secrets_in`
     model_identity: str | None = None
@@ -120,7 +109,9 @@ class Api(_Model):
     """A model behind an OpenAI-style server; any model whose path is a URL."""
 
     imp_type: Literal["openai"]
-    api: Literal["chat", "responses"] | None = Field(None, description=_API)  # None: "chat"
+    api: Literal["chat", "responses"] | None = Field(  # None: "chat"
+        None, description='"chat" (/chat/completions) or "responses" (/responses)'
+    )
 
 
 class Local(_Model):
@@ -129,11 +120,13 @@ class Local(_Model):
     imp_type: Literal["transformers"]
     generate_function: str = "generate"
     device_map: str | int | Annotated[dict[str, str | int], Field(min_length=1)] | None = Field(
-        None, description=_DEVICE
+        None, description='a device like "auto", "cpu" or "cuda:0", or an object module → device'
     )
     dtype: Literal["auto", "float32", "bfloat16", "float16"] | None = None
     attn_implementation: str | None = None
-    batch_size: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(1, description=_BATCH)
+    batch_size: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        1, description='a whole number of at least 1, or "auto"'
+    )
     trust_remote_code: bool = False
 
 
@@ -141,7 +134,11 @@ class Vllm(_Model):
     """A checkpoint behind a vLLM server that the run starts."""
 
     imp_type: Literal["vllm"]
-    serve_args: dict[str, Any] | list[Any] = Field({}, repr=False, description=_SERVE)
+    serve_args: dict[str, Any] | list[Any] = Field(
+        {},
+        repr=False,
+        description='an object {"max-num-seqs": 8, ...} or a list ["--max-num-seqs", "8", ...]',
+    )
     trust_remote_code: bool = False
 
 
@@ -155,7 +152,10 @@ class Custom(_Model):
 class _AnyKind(Local, Vllm):
     """An entry whose kind is not known: its other mistakes are reported all the same."""
 
-    imp_type: Literal["?"] = Field(description=_KIND)  # type: ignore[assignment]
+    imp_type: Literal["?"] = Field(  # type: ignore[assignment]
+        description='one of "openai", "api", "transformers", "custom", "vllm" (or model_path '
+        "http://...)"
+    )
 
 
 ModelEntry = Api | Local | Vllm | Custom
@@ -192,9 +192,14 @@ class DataEntry(_Section):
     match_mode: Annotated[
         Literal["exact_match", "exact_matching", "judge"],
         AfterValidator(lambda mode: mode if mode == "judge" else "exact_matching"),
-    ] = Field("exact_matching", description=_MATCH)
+    ] = Field(
+        "exact_matching",
+        description='"exact_match" (replies are compared as letters) or "judge" (docs/scores.md)',
+    )
     circular: bool = False
-    repeats: Annotated[int, Field(ge=1, le=100)] = Field(1, description=_REPEATS)
+    repeats: Annotated[int, Field(ge=1, le=100)] = Field(
+        1, description="a whole number from 1 to 100: how often each question is asked"
+    )
     judge: JudgeEntry | None = None
 
 
@@ -217,17 +222,31 @@ class LiveEntry(DataEntry):
     """
 
     environment: str | None = None
-    environment_args: dict[str, Any] = Field({}, description=_ARGS)
-    max_steps: Annotated[int, Field(ge=1)] = Field(50, description=_STEPS)
-    seeds: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(_each_seed_once)] = Field(
-        [0], min_length=1, description=_SEEDS
+    environment_args: dict[str, Any] = Field(
+        {}, description="an object { } of what the environment is made with"
     )
-    seeds_from: Annotated[str, Field(min_length=1)] | None = Field(None, description=_SEEDS_FROM)
-    platforms: list[Literal[PLATFORMS]] = Field([], description=_PLATFORMS)  # type: ignore[valid-type]
-    tasks: list[str] = Field([], description=_TASKS)
-    history_images: Annotated[int, Field(ge=0)] = Field(2, description=_IMAGES)
+    max_steps: Annotated[int, Field(ge=1)] = Field(
+        50, description="a whole number of steps of at least 1"
+    )
+    seeds: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(_each_seed_once)] = Field(
+        [0], min_length=1, description="a list of whole numbers, at least one: [0]"
+    )
+    seeds_from: Annotated[str, Field(min_length=1)] | None = Field(
+        None, description="a text from which four seeds follow"
+    )
+    platforms: list[Literal[PLATFORMS]] = Field(  # type: ignore[valid-type]
+        [], description=f"a list of platforms out of {', '.join(PLATFORMS)}"
+    )
+    tasks: list[str] = Field(
+        [], description='a list of task names, in which * stands for any text: ["office/mail_*"]'
+    )
+    history_images: Annotated[int, Field(ge=0)] = Field(
+        2, description="a whole number of earlier screenshots of at least 0"
+    )
     tell_steps: bool = False
-    max_tokens_per_episode: Annotated[int, Field(ge=1)] | None = Field(None, description=_TOKENS)
+    max_tokens_per_episode: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="a whole number of tokens of at least 1"
+    )
 
 
 class GroundingEntry(DataEntry, extra="allow"):
@@ -238,7 +257,9 @@ class GroundingEntry(DataEntry, extra="allow"):
     """
 
     benchmark: str | None = None
-    declined: list[Annotated[str, Field(min_length=1)]] = Field([], description=_DECLINED)
+    declined: list[Annotated[str, Field(min_length=1)]] = Field(
+        [], description='a list of texts, each of which says "not there": ["not found"]'
+    )
 
 
 @dataclass(frozen=True)
@@ -296,8 +317,10 @@ def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list
 def token_limit_key(entry: Mapping[str, Any]) -> str:
     """Which key of a model entry limits the tokens of a reply, or would if it were there."""
     generate_cfg = entry.get("generate_cfg") or {}
-    extra_body = generate_cfg.get("extra_body")
-    blocks = {"generate_cfg": generate_cfg, "generate_cfg.extra_body": extra_body}
+    blocks = {
+        "generate_cfg": generate_cfg,
+        "generate_cfg.extra_body": generate_cfg.get("extra_body"),
+    }
     for path, block in blocks.items():
         if not isinstance(block, Mapping):
             continue
@@ -334,8 +357,10 @@ def _of_checkpoints(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
     if "load" in kwargs:
         yield ("kwargs", "load"), f"{only}; leave it out (of vLLM: serve_args)"
     if "chat_template" in kwargs:
-        instead = "generate_cfg.extra_body.chat_template_kwargs"
-        yield ("kwargs", "chat_template"), f"{only}; servers take {instead}"
+        yield (
+            ("kwargs", "chat_template"),
+            f"{only}; servers take generate_cfg.extra_body.chat_template_kwargs",
+        )
 
 
 def _kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:

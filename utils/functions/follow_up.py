@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from utils.contracts import WH, ParseFunction, Prompt, PromptOf, Record, Sample
-from utils.coordinates import point_as_fractions
+from utils.contracts import ParseFunction, Prompt, PromptOf, Record, Sample
+from utils.coordinates import point_as_fractions, read_size
 from utils.errors import UserError
 from utils.functions.calling import call_user_function, private_copy
 from utils.functions.prompting import checked_messages
@@ -86,9 +86,6 @@ class UserStages:
         """Do nothing: its images are the user's."""
 
 
-FollowUp = ZoomStage | UserStages
-
-
 def reply_text(record: Record, postprocess: Callable[[str], str]) -> str:
     """Return the text to parse of an answered stage."""
     reply = record.get("reply")
@@ -128,7 +125,7 @@ def parse_of_zoom(
         first = accept(parse(replies[0], meta))
         if len(replies) == 1 or not isinstance(first, tuple):
             return first
-        file_wh = size_of(meta)
+        file_wh = read_size(meta["file_size"])
         crop = zoom.crop(file_wh, point_as_fractions(first, file_wh))
         second = accept(parse(replies[1], {**meta, **_meta_of_crop(crop, sizes)}))
         if not isinstance(second, tuple):
@@ -145,12 +142,6 @@ def _meta_of_crop(crop: Crop, sizes: Sizes) -> dict[str, str]:
         if wh:
             crop_sizes[f"{stage}_size"] = wh
     return {name: str(list(wh)) for name, wh in crop_sizes.items()}
-
-
-def size_of(meta: Mapping[str, Any]) -> WH:
-    """Return the size of the sample's image file."""
-    width, height = meta["file_size"].strip("[]").split(",")
-    return int(width), int(height)
 
 
 def parse_of_user(parse: ParseFunction, replies: Sequence[str]) -> ParseFunction:

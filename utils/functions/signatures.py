@@ -78,7 +78,7 @@ def parse_caller(function: Callable[..., Any]) -> ParseFunction:
 
 
 def takes_settings(function: Callable[..., Any]) -> bool:
-    """Whether a prompt function has `**settings`: it gets the `kwargs` block and `file_size`."""
+    """Whether a function has `**settings`: a prompt function gets the `kwargs` block for it."""
     signature = _signature(function)
     parameters = signature.parameters.values() if signature else ()
     return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
@@ -90,9 +90,10 @@ def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict
     Keys that the program itself reads (`system_prompt`, ...) are left out where the class does not
     ask for them; any other key that it does not take is a UserError.
     """
-    signature, taken = _signature(cls), dict(kwargs)
-    parameters = signature.parameters if signature else {}
-    if signature and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+    signature = _signature(cls)
+    taken = dict(kwargs)
+    if signature and not takes_settings(cls):
+        parameters = signature.parameters
         left_out = {*KWARGS_READ} - parameters.keys() if parameters else kwargs.keys()
         taken = {name: value for name, value in kwargs.items() if name not in left_out}
     if reason := _mismatch(signature, (), taken):
@@ -108,11 +109,9 @@ def takes(function: Callable[..., Any], name: str) -> bool:
 
 def taken_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of some keyword arguments that a function takes."""
-    signature = _signature(function)
-    parameters = signature.parameters if signature else {}
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+    if takes_settings(function):
         return dict(arguments)
-    return {name: value for name, value in arguments.items() if name in parameters}
+    return {name: value for name, value in arguments.items() if takes(function, name)}
 
 
 def _environment_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:

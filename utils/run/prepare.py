@@ -121,7 +121,6 @@ def read(options: Options, registry: Registry) -> ConfigReading:
         environ=os.environ,
         unset="not-set" if options.mode == "eval" else None,  # scoring sends no key anywhere
         arguments=registry.argument_findings,
-        grounding=[name for name, b in registry.benchmarks.items() if b.is_grounding],
         content=options.content,
         changes=options.set,
         announced=options.seeds_from,

@@ -22,7 +22,7 @@ from utils.functions.prompting import prompt_builder, shown
 from utils.functions.signatures import takes_settings
 from utils.import_utils import resolve
 from utils.run.plan import Plan
-from utils.runs.folder import RunFolder
+from utils.runs.folder import RunFolder, all_logs
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 from utils.runs.provenance import (
     RunSpec,
@@ -87,7 +87,9 @@ def questions_of(
         dataset=dataset,
         samples=data.requested(plan.options.limit),
         episode=partial(episode, prompt_of=prompt_of),
-        answers=AnswerIndex(folder.logs_of_model(dataset), own_log=folder.log(dataset)),
+        answers=AnswerIndex(
+            all_logs(plan.options.work_dir, name, dataset), own_log=folder.log(dataset)
+        ),
         worlds=worlds,
         fingerprint=fingerprint,
         read_reply=read_reply,

@@ -57,14 +57,9 @@ class ScoredFiles:
 
     def rotations(self) -> Iterator[list[Facts]]:
         """Yield the rotations of each question, in file order; nothing without such a file."""
-        path = self._rotations_file
+        path = self.beside("rotations", ".jsonl")
         rows = islice(_lines(path), 1, None) if path.exists() else ()
         return (list(rotations) for _, rotations in groupby(rows, itemgetter("question")))
-
-    @property
-    def _rotations_file(self) -> Path:
-        before, _, after = self.samples.name.rpartition("_samples")
-        return self.samples.with_name(f"{before}_rotations{after}")
 
     def problem(self, manifest: Mapping[str, Any]) -> str | None:
         """Say why these files may not be read together, if that is so.
@@ -72,13 +67,8 @@ class ScoredFiles:
         Args:
             manifest: of their folder.
         """
-        candidates = [
-            self.samples,
-            self.beside("analysis"),
-            self.beside("score"),
-            self.beside("scores"),
-            self._rotations_file,
-        ]
+        results = map(self.beside, ("analysis", "score", "scores"))
+        candidates = [self.samples, *results, self.beside("rotations", ".jsonl")]
         paths = [path for path in candidates if path.exists()]
         try:
             foreign = file_of_another_scoring(paths, manifest, is_sealed=self.is_sealed)
@@ -93,10 +83,10 @@ class ScoredFiles:
             "requests"
         )
 
-    def beside(self, kind: str) -> Path:
+    def beside(self, kind: str, extension: str = ".json") -> Path:
         """Return the file of another kind ("analysis", "score") of the same samples."""
-        stem, _, ending = self.samples.name.rpartition("_samples")
-        return self.samples.with_name(f"{stem}_{kind}{ending.removesuffix('.jsonl')}.json")
+        stem, _, ending = self.samples.stem.rpartition("_samples")
+        return self.samples.with_name(f"{stem}_{kind}{ending}{extension}")
 
 
 def scored_files(folder: Path, *, newest: bool = False) -> dict[str, ScoredFiles]:

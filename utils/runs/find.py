@@ -104,8 +104,7 @@ def fuller_run(run: Path, stems: Collection[str]) -> Path | None:
 
 def newest_start(folder: Path) -> tuple[Any, ...]:
     """Return the sort key of the newest run in a folder; empty without a log."""
-    runs = [run for log in _logs_in(folder) for run in runs_of(log)]
-    return max(((run.seq, run.begin["started_at"]) for run in runs), default=())
+    return max(_starts(folder).items(), default=())
 
 
 def _folders(path: Path) -> list[Path]:

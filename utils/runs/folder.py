@@ -158,10 +158,6 @@ class RunFolder:
                 twin = folder / f"{Path(name).stem}_partial{Path(name).suffix}"
                 twin.unlink(missing_ok=True)
 
-    def logs_of_model(self, dataset: str) -> list[Path]:
-        """Return the logs of all runs of this model, those of ranks that are not merged yet too."""
-        return all_logs(self.path.parents[1], self.model, dataset)
-
     def fuller(self, datasets: Iterable[str]) -> Path | None:
         """Return the newest run with full results of data sets that this run has a part of."""
         return fuller_run(self.path, [self.stem(dataset) for dataset in datasets])

@@ -168,11 +168,6 @@ def prompting_digest(
     return digest([code, prompt_settings]) if prompt_settings else code
 
 
-def settings_aspect(settings_digest: str) -> str:
-    """Return a model's settings as `request_hashes` has them."""
-    return _short(settings_digest)
-
-
 def _short(value: Any) -> str:
     return digest(value)[:16]
 
