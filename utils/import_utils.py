@@ -36,7 +36,6 @@ def resolve(dotted: str, *, role: str) -> Callable[..., Any]:
     if problem := path_problem(dotted):
         raise UserError(f"{role}: {problem}")
     _search_in_project()
-    importlib.invalidate_caches()
     try:
         return _callable_at(dotted.split("."))
     except UserError as error:
@@ -50,7 +49,6 @@ def module_at(dotted: str) -> ModuleType:
         UserError: there is none, or it cannot be imported.
     """
     _search_in_project()
-    importlib.invalidate_caches()
     parts = dotted.split(".")
     if not all(part.isidentifier() for part in parts):
         raise UserError(f'"{dotted}" is not the dotted path of a module')
@@ -82,6 +80,7 @@ def file_beside(name: str) -> Path | None:
 def _search_in_project() -> None:
     if str(PROJECT) not in sys.path:  # the program may be started from any folder
         sys.path.insert(0, str(PROJECT))
+    importlib.invalidate_caches()  # a file may be newer than the last look at its folder
 
 
 @contextmanager

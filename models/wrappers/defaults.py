@@ -10,7 +10,7 @@ from utils.contracts import WH, Message, ModelWrapper, Prepared, Sizes
 from utils.errors import UserError
 from utils.functions.calling import call_postprocess, private_copy
 from utils.functions.fingerprints import digest
-from utils.functions.prompting import shown
+from utils.functions.prompting import readable_messages
 from utils.images import content_digest, image_file, read_header
 from utils.resizing import sent_wh
 
@@ -46,7 +46,9 @@ def request_of(
             texts.append(message)
     parts = {"prompt": digest(texts), "picture": digest(images), "settings": settings}
     payload = private_copy(messages)
-    return Prepared(dataset, digest(parts), parts, payload, image_sizes, shown(messages))
+    return Prepared(
+        dataset, digest(parts), parts, payload, image_sizes, readable_messages(messages)
+    )
 
 
 def _content_and_sizes(value: str, kwargs: Mapping[str, Any]) -> tuple[str, Sizes]:

@@ -79,7 +79,8 @@ def parse_endpoint(model_path: str) -> Endpoint:
         warnings.append(f"{_ADDED} at the end of the URL is left out: it is added automatically")
     problem = None if "model" in parameters else "names no model; add model=... to the query"
     if problem and urlsplit(base_url).hostname == OPENAI_HOST:
-        warnings, problem = [*warnings, f"{problem}; {DEFAULT_MODEL} is used instead"], None
+        warnings.append(f"{problem}; {DEFAULT_MODEL} is used instead")
+        problem = None
     key = parameters.get("api_key", PLACEHOLDER_KEY)
     return Endpoint(base_url, key, parameters.get("model", DEFAULT_MODEL), tuple(warnings), problem)
 

@@ -55,7 +55,8 @@ def is_set(name: str) -> bool:
 def odd_settings() -> list[str]:
     """What is legal and probably not meant, one line each."""
     warnings = []
-    template, moved = os.environ.get("L2_USER_PROMPT"), os.environ.get("IMAGE_ROOT_DIR")
+    template = os.environ.get("L2_USER_PROMPT")
+    moved = os.environ.get("IMAGE_ROOT_DIR")
     if template and "{instruction}" not in template:
         warnings.append("L2_USER_PROMPT has no {instruction}; every sample gets the same text")
     if moved and not expand_home(moved).is_dir():

@@ -47,7 +47,8 @@ def _nproc(text: str) -> float | None:
     return None if text == "auto" else not_negative(text, 1)
 
 
-_positive, _seconds = partial(not_negative, least=1), partial(not_negative, kind=float)
+_positive = partial(not_negative, least=1)
+_seconds = partial(not_negative, kind=float)
 
 
 def _option(

@@ -395,10 +395,12 @@ def _in_words(detail: ErrorDetails, kind: type[BaseModel], entry: Mapping[str, A
     described = kind.model_fields[name].description
     if what == "missing":
         return f"is missing; it must be {described}" if described else "is missing"
-    value, hint = (entry[name] if described else detail["input"]), ""
+    value = entry[name] if described else detail["input"]
+    hint = ""
     if what == "literal_error" and not described:
         choices = re.findall(r"'(.*?)'", detail["ctx"]["expected"])
-        described, hint = f"one of {listed(choices)}", did_you_mean(str(value), choices)
+        described = f"one of {listed(choices)}"
+        hint = did_you_mean(str(value), choices)
     return f"must be {described or _TYPES[what]}, not {shown(value)}{hint}"
 
 

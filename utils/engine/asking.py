@@ -31,8 +31,8 @@ SILENT_S = 10.0  # of a server that is away or rate limits everything: then a li
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The outcome of a request."""
+class RequestResult:
+    """What came of a request, all attempts included."""
 
     status: Status
     attempts: int
@@ -78,7 +78,7 @@ class Asker:
         self._silent_since_s: float | None = None  # if a line has said so
         self.has_stored = False  # answers from before
 
-    def ask(self, prepared: Prepared) -> Asked | None:
+    def ask(self, prepared: Prepared) -> RequestResult | None:
         """Attempt until there is an answer, or none to be had; None if the run stopped meanwhile.
 
         Raises:
@@ -95,7 +95,7 @@ class Asker:
             if decision.action is Action.STOP:
                 raise StopRun(self._stop_text(result, history), summary=str(result))
             if decision.action in (Action.REFUSED, Action.FAILED):
-                return Asked(Status(decision.action.value), attempts.count, error=result)
+                return RequestResult(Status(decision.action.value), attempts.count, error=result)
             if decision.counts:
                 attempts.failures += 1
             if result.status_code == 429:
@@ -106,7 +106,7 @@ class Asker:
             elif self._stopping.wait(decision.wait_s):
                 return None
 
-    def _attempt(self, prepared: Prepared, attempts: _Attempts) -> Asked | CallError | None:
+    def _attempt(self, prepared: Prepared, attempts: _Attempts) -> RequestResult | CallError | None:
         """One request; None if the run stopped meanwhile."""
         with self._gate.slot():
             if self._stopping.is_set():
@@ -133,7 +133,7 @@ class Asker:
                 self._away_since_s = math.inf
                 self._limited_since_s = math.inf
             self._gate.answered()
-        return Asked(Status.OK, attempts.count, generation, latency_s=latency_s)
+        return RequestResult(Status.OK, attempts.count, generation, latency_s=latency_s)
 
     def _history(self, error: CallError, attempts: _Attempts) -> History:
         now_s = time.monotonic()

@@ -49,7 +49,7 @@ class Watcher:
         self._refused = 0
         self._unanswered = 0  # samples that the server failed on, while it has answered none
         self._has_answers = False
-        self._for_no_sample = 0  # failures in a row that are about no single sample
+        self._general_failures = 0  # in a row: they are about the server, not about single samples
         self._first: dict[str, tuple[list[Record], list[Record]]] = {}  # answers, failures
 
     def doubts_refusal(self, record: Record, reason: str | None) -> bool:
@@ -82,7 +82,7 @@ class Watcher:
             return
         if record["status"] == Status.OK:
             self._has_answers = True
-            self._for_no_sample = 0
+            self._general_failures = 0
             self.all_refused = False
         else:
             self._see_failure(job, record, error, reason)
@@ -106,11 +106,11 @@ class Watcher:
             self._has_answers = True
         is_away = code in AWAY_STATUS or kind in AWAY_KINDS or kind == "timeout"
         if code in MISPLACED_STATUS or (is_away and not self._has_answers):
-            self._for_no_sample += 1
+            self._general_failures += 1
         else:
-            self._for_no_sample = 0
-        if self._for_no_sample >= (FAILURES_IN_A_ROW if self._has_answers else NEVER_THERE):
-            what = f"{self._for_no_sample} samples in a row got {error['message']}"
+            self._general_failures = 0
+        if self._general_failures >= (FAILURES_IN_A_ROW if self._has_answers else NEVER_THERE):
+            what = f"{self._general_failures} samples in a row got {error['message']}"
             is_kept = self._has_answers or job.answers.has_any
             raise StopRun(
                 f'model "{self._model}": {what}.{self._advice_to_go_on(is_kept)}', summary=what

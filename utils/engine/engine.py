@@ -287,6 +287,7 @@ class Engine:
     # -- the workers ------------------------------------------------------------------------------
 
     def _work(self) -> None:
+        """Take tasks from the inbox until it gives None."""
         while (task := self._inbox.get()) is not None:
             try:
                 if self._stopping.is_set() or task.job.stopped:
@@ -308,7 +309,7 @@ class Engine:
                 task.job.worlds.give_back(task.world)
             if outcome.stop is not None:  # at once: the others must not start another request
                 self._stop()
-            self._bring(outcome)
+            self._hand_over(outcome)
 
     def _stages(self, task: _Task, prompt: Prompt, follow_up: FollowUp) -> _Outcome:
         """All stages of a sample, each an answer of its own in the log; the last one's outcome."""
@@ -323,18 +324,21 @@ class Engine:
             try:
                 next_prompt = follow_up.next_prompt(task.sample, answered)
             except (UserFunctionError, UserError) as error:
-                self._bring(replace(_followed(outcome, is_followed=True), is_last=False))
+                self._hand_over(replace(_followed(outcome, is_followed=True), is_last=False))
                 return _failed(
                     task, turn_key(task.sample.key, len(answered)), None, error, outcome.reason
                 )
             outcome = _followed(outcome, is_followed=next_prompt is not None)
             if next_prompt is None:
                 return outcome
-            self._bring(replace(outcome, is_last=False))
+            self._hand_over(replace(outcome, is_last=False))
             prompt = next_prompt
 
-    def _bring(self, outcome: _Outcome) -> None:
-        """What a kill can cost is what is in flight: a worker goes on once its answer is logged."""
+    def _hand_over(self, outcome: _Outcome) -> None:
+        """Give an outcome to the calling thread, and wait until its record is in the log.
+
+        So a kill costs no more than what is in flight.
+        """
         self._outbox.put(outcome)
         if outcome.reused:
             return
@@ -366,7 +370,8 @@ class Engine:
     def _turns(self, task: _Task) -> dict[str, Any] | None:
         """Every turn of an episode, logged as it comes; how it ended, None if the run stopped."""
         turns = 0
-        cost = records.EpisodeCost()
+        answers: list[Record] = []
+        began_s = time.monotonic()
         with contextlib.closing(task.job.episode(task.sample, world=task.world)) as episode:
             try:
                 prompt = next(episode)
@@ -375,26 +380,19 @@ class Engine:
                     record = turn.record
                     if record is None:
                         return None
-                    self._bring(replace(turn, is_last=False))
-                    cost.add(record)
+                    self._hand_over(replace(turn, is_last=False))
+                    answers.append(record)
                     if turn.generation is None:
-                        return _ending(
-                            turns,
-                            status=record["status"],
-                            error=record["error"],
-                            **cost.fields(),
-                        )
+                        ending = _ending(turns, status=record["status"], error=record["error"])
+                        break
                     turns += 1
                     prompt = episode.send(replace(turn.generation, sizes=records.sizes_of(record)))
             except StopIteration as end:
-                return _ending(turns, returned=end.value, **cost.fields())
+                ending = _ending(turns, returned=end.value)
             except UserFunctionError as error:
-                return _ending(
-                    turns,
-                    status=Status.FAILED,
-                    error=records.user_error_fields(error),
-                    **cost.fields(),
-                )
+                fields = records.user_error_fields(error)
+                ending = _ending(turns, status=Status.FAILED, error=fields)
+        return ending | records.episode_cost(answers, time.monotonic() - began_s)
 
     def _answer(self, task: _Task, prompt: Prompt, key: str) -> _Outcome:
         """The model's answer to one prompt, new or stored."""

@@ -50,7 +50,9 @@ class Worlds:
     def close(self) -> None:
         """Closes every world; who borrows one after that gets a new one."""
         ends_s = time.monotonic() + PATIENCE_S
-        closing, self._all, self._free = self._all, [], []
+        closing = self._all
+        self._all = []
+        self._free = []
         for world in closing:
             world.close()
         for world in closing:
@@ -84,7 +86,8 @@ class _LentWorld:
             self._calls.put((name, arguments, result))
         return result.result()
 
-    reset, step = partialmethod(_call, "reset"), partialmethod(_call, "step")
+    reset = partialmethod(_call, "reset")
+    step = partialmethod(_call, "step")
     evaluate = partialmethod(_call, "evaluate")
 
     def _next_call(self, world: World | None) -> Any:

@@ -60,7 +60,7 @@ def _keywords(line: Line, settings: Mapping[str, Any] | None, image_root: Path) 
     return keywords
 
 
-def shown(messages: Sequence[Message]) -> list[Message]:
+def readable_messages(messages: Sequence[Message]) -> list[Message]:
     """The messages as people may read them later: an image is named by its place alone."""
     return [{**m, "value": ""} if m["type"] == "image" else dict(m) for m in messages]
 

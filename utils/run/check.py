@@ -57,7 +57,7 @@ from utils.scoring.samples import facts_of
 from utils.scoring.scorer import ScoredSample, Scorer
 from utils.text import counted
 
-LONGEST_SHOWN_TEXT = 2000
+LONGEST_SHOWN_TEXT = 2000  # characters
 MADE_UP = ("A", "(0.4, 0.3)", "I cannot see that.")  # replies, to try parse functions
 Origin = tuple[tuple[type[BaseException], str, int], ...]
 """Where in the code an error was raised, and each of its causes: class, file, line."""
@@ -154,7 +154,9 @@ def check_questions(
     if without_image:
         findings.append(
             warning(
-                "check.no_image", f"{_some(without_image)}: {NO_IMAGE}", topic=questions.dataset
+                "check.no_image",
+                f"{_samples_text(without_image)}: {NO_IMAGE}",
+                topic=questions.dataset,
             )
         )
     return CheckResult(report, findings), problems
@@ -231,12 +233,12 @@ def problem_lines(problems: Mapping[str, Mapping[Origin, SampleProblem]]) -> lis
             joint = merged.setdefault(origin, SampleProblem(problem.message, []))
             joint.samples.extend(problem.samples)
     return [
-        f"{', '.join(datasets[origin])}: {_some(problem.samples)}: {problem.message}"
+        f"{', '.join(datasets[origin])}: {_samples_text(problem.samples)}: {problem.message}"
         for origin, problem in merged.items()
     ]
 
 
-def _some(samples: Sequence[Sample]) -> str:
+def _samples_text(samples: Sequence[Sample]) -> str:
     line = samples[0].line
     one = f"index {line.get('index')} on {line.get('image_path') or line.get('task_id')}"
     return f"{len(samples)} samples, the first {one}" if len(samples) > 1 else one

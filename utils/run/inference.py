@@ -74,16 +74,14 @@ def infer(
         is_quiet=plan.options.quiet,
         unit="answer" if has_repeats else "sample",
     )
-    of_group = None if group is None else ranks.GroupProgress(bar, group, model.name)
-    progress = of_group or bar
+    group_progress = None if group is None else ranks.GroupProgress(bar, group, model.name)
     began_s, began_cpu_s = time.monotonic(), time.process_time()
     longest_s = others_cpu_s = 0.0
     try:
-        Engine(model, options, progress, plan.secrets.clean).run(jobs)
-        if of_group is not None and of_group.group.rank.leads:
-            longest_s, others_cpu_s = ranks.collect(
-                of_group, RunFolder(model.name, jobs[0].log.path.parent), jobs
-            )
+        Engine(model, options, group_progress or bar, plan.secrets.clean).run(jobs)
+        if group_progress is not None and group_progress.group.rank.leads:
+            folder = RunFolder(model.name, jobs[0].log.path.parent)
+            longest_s, others_cpu_s = ranks.collect(group_progress, folder, jobs)
     finally:
         bar.close()
     # Another rank may have begun, and finished, while this one was loading.
@@ -93,7 +91,7 @@ def infer(
         if job.stopped is None:
             job.log.append(end_record(wall_s, cpu_s, queried=job.reasons, reused=job.reused))
         job.log.sync()  # a network disk that is full says so here
-        print(console.render_asked(job.dataset, job.reasons, job.reused))
+        print(console.queried_line(job.dataset, job.reasons, job.reused))
     for note in model.notes_after():
         print(note)
     print(f"took {wall_s:.1f} s ({cpu_s:.1f} s of CPU)")

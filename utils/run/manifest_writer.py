@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
+from itertools import chain
 from typing import Any
 
 from utils import PROJECT
@@ -13,7 +14,7 @@ from utils.run.outcome import Outcome
 from utils.run.plan import Plan
 from utils.runs.derived import MANIFEST_NAME, read_json
 from utils.runs.folder import RunFolder
-from utils.runs.manifest import Entry, ManifestUpdate, manifest_of, scoring_of
+from utils.runs.manifest import ManifestUpdate, manifest_of, scoring_of
 from utils.runs.seals import merged
 from utils.scoring.sheets import write_json
 
@@ -46,18 +47,15 @@ def _update(
     scoring = None
     if any(outcome.is_scored for outcome in outcomes):
         scoring = scoring_of(plan.options.arguments, plan.dump)
-    entries: dict[str, Entry] = {}
-    stopped: dict[str, dict[str, str]] = {}
-    checksums: dict[str, str] = {}
-    for outcome in outcomes:
-        if outcome.entry is not None:
-            entries[outcome.dataset] = outcome.entry
-        if outcome.problems:
-            stopped[outcome.dataset] = {
-                "level": plan.data[outcome.dataset].benchmark.level,
-                "why": outcome.why,
-            }
-        checksums.update(outcome.checksums)
-    return ManifestUpdate(
-        folder.model, entries, scoring, stopped, merged(folder.path, before, checksums)
-    )
+    entries = {outcome.dataset: outcome.entry for outcome in outcomes if outcome.entry is not None}
+    stopped = {
+        outcome.dataset: {
+            "level": plan.data[outcome.dataset].benchmark.level,
+            "why": outcome.why,
+        }
+        for outcome in outcomes
+        if outcome.problems
+    }
+    checksums = dict(chain.from_iterable(outcome.checksums.items() for outcome in outcomes))
+    files = merged(folder.path, before, checksums)
+    return ManifestUpdate(folder.model, entries, scoring, stopped, files)

@@ -26,7 +26,7 @@ class Outcome:
     checksums: Mapping[str, str] = field(default_factory=dict)  # of files written, by name
 
 
-def stopped(
+def report_stop(
     plan: Plan, dataset: str, folder: RunFolder | None, problems: Sequence[str], why: str
 ) -> Outcome:
     """Print why a model or data set cannot go on, and return that; the others do.

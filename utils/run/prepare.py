@@ -39,7 +39,7 @@ class Registry:
 
 
 @dataclass(frozen=True)
-class Selection:
+class SelectedEntries:
     """The entries of a config that a run is about; None for those with problems."""
 
     models: Mapping[str, ModelEntry | None]
@@ -127,7 +127,7 @@ def read(options: Options, registry: Registry) -> ConfigReading:
     )
 
 
-def _select(options: Options, reading: ConfigReading, rank: Rank | None) -> Selection:
+def _select(options: Options, reading: ConfigReading, rank: Rank | None) -> SelectedEntries:
     models = {
         name: entry
         for name, entry in reading.models.items()
@@ -144,10 +144,12 @@ def _select(options: Options, reading: ConfigReading, rank: Rank | None) -> Sele
         for name, entry in reading.data.items()
         if not options.data or name in options.data
     }
-    return Selection(models, data)
+    return SelectedEntries(models, data)
 
 
-def _check_functions(reading: ConfigReading, selection: Selection) -> tuple[set[str], list[str]]:
+def _check_functions(
+    reading: ConfigReading, selection: SelectedEntries
+) -> tuple[set[str], list[str]]:
     """Return the key paths of user functions that cannot be used, and why."""
     left_out = tuple(
         [f"{key_path('model', name)}." for name in reading.models if name not in selection.models]
@@ -166,7 +168,7 @@ def _check_functions(reading: ConfigReading, selection: Selection) -> tuple[set[
 
 
 def _build_models(
-    options: Options, selection: Selection, broken: Iterable[str], registry: Registry
+    options: Options, selection: SelectedEntries, broken: Iterable[str], registry: Registry
 ) -> tuple[dict[str, ModelWrapper], list[str]]:
     models: dict[str, ModelWrapper] = {}
     problems: list[str] = []
@@ -185,7 +187,7 @@ def _build_models(
 
 
 def _build_judges(
-    options: Options, selection: Selection, broken: Collection[str], registry: Registry
+    options: Options, selection: SelectedEntries, broken: Collection[str], registry: Registry
 ) -> tuple[dict[str, Judge], list[str]]:
     """Return the judges of data sets that have one, and what stands in their way."""
     judges: dict[str, Judge] = {}
@@ -205,7 +207,7 @@ def _build_judges(
 
 
 def _build_data(
-    selection: Selection, broken: Iterable[str], registry: Registry
+    selection: SelectedEntries, broken: Iterable[str], registry: Registry
 ) -> dict[str, DataSet]:
     data: dict[str, DataSet] = {}
     for name, entry in selection.data.items():
@@ -230,7 +232,7 @@ def _build_data(
 
 
 def _problems_of_own(
-    options: Options, selection: Selection, data: Mapping[str, DataSet]
+    options: Options, selection: SelectedEntries, data: Mapping[str, DataSet]
 ) -> dict[str, list[str]]:
     """Return wrong keys and modes of benchmarks of the user's, by data set."""
     problems: dict[str, list[str]] = {}

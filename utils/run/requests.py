@@ -18,7 +18,7 @@ from utils.engine.worlds import Worlds
 from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import READING, code_digest, digest
 from utils.functions.follow_up import UserStages, ZoomStage, reply_text
-from utils.functions.prompting import prompt_builder, shown
+from utils.functions.prompting import prompt_builder, readable_messages
 from utils.functions.signatures import takes_settings
 from utils.import_utils import resolve
 from utils.run.plan import Plan
@@ -60,8 +60,8 @@ def questions_of(
     data = plan.data[dataset]
     benchmark = data.benchmark
     system_prompt, custom, prompt_settings = prompting_of(plan, name, dataset)
-    episode, worlds, read_reply = benchmark.episode, None, None
-    fingerprint = None
+    episode = benchmark.episode
+    worlds = read_reply = fingerprint = follow_up = None
     if benchmark.acts:  # whole episodes are reused, not the answers to their prompts
         fingerprint = partial(
             _of_episode, settings_of(plan, name, dataset), prompting_digest(custom, prompt_settings)
@@ -80,7 +80,6 @@ def questions_of(
     prompt_of = prompt_builder(
         benchmark, system_prompt=system_prompt, custom=custom, settings=prompt_settings
     )
-    follow_up = None
     if not benchmark.acts:
         follow_up = _follow_up_of(plan, name, dataset, prompt_of)
     return Questions(
@@ -100,7 +99,8 @@ def questions_of(
 def _follow_up_of(plan: Plan, name: str, dataset: str, prompt_of: PromptOf) -> FollowUp | None:
     """Return what a model is asked after a reply, if anything; workers call it, several at once."""
     postprocess = plan.models[name].postprocess(dataset)
-    benchmark, entry = plan.data[dataset].benchmark, plan.config.model[name]
+    benchmark = plan.data[dataset].benchmark
+    entry = plan.config.model[name]
     if dataset in entry.follow_up:
         role = key_path("model", name, "follow_up", dataset)
         function = one_at_a_time(resolve(entry.follow_up[dataset], role=role), threading.Lock())
@@ -136,14 +136,14 @@ def settings_of(plan: Plan, name: str, dataset: str) -> str:
     In a data set that acts, the next request depends on how the last reply was read and on how an
     episode goes, so that belongs to the settings, too.
     """
-    settings, data = plan.models[name].settings_digest(), plan.data[dataset]
+    settings = plan.models[name].settings_digest()
+    data = plan.data[dataset]
     benchmark = data.benchmark
     if not benchmark.acts:
         return _with_follow_up(plan, name, dataset, settings)
-    entry, role = plan.config.model[name], f'model."{name}".postprocess_function'
-    dotted, key = plan.config.parser_of(name, dataset)
-    parse = resolve(dotted, role=key) if dotted else data.parse
-    post = entry.postprocess_function and resolve(entry.postprocess_function, role=role)
+    dotted = plan.config.model[name].postprocess_function
+    role = key_path("model", name, "postprocess_function")
+    postprocess = resolve(dotted, role=role) if dotted else None
     system_prompt, _, _ = prompting_of(plan, name, dataset)
     default_prompt = prompt_builder(benchmark, system_prompt=system_prompt, custom=None)
     any_line = data.samples[0].line if data.samples else {}
@@ -152,9 +152,9 @@ def settings_of(plan: Plan, name: str, dataset: str) -> str:
         [
             settings,
             benchmark.rules_digest(),
-            shown(default_prompt(blank).messages),
-            code_digest(parse, also=READING),
-            code_digest(post or None),
+            readable_messages(default_prompt(blank).messages),
+            code_digest(_parse_function(plan, name, dataset), also=READING),
+            code_digest(postprocess),
             _pixel_limits(plan, name),
         ]
     )
@@ -165,16 +165,21 @@ def _with_follow_up(plan: Plan, name: str, dataset: str, settings: str) -> str:
 
     Requests do not depend on it: a first reply counts, however it is followed up.
     """
-    entry = plan.config.model[name]
-    zoom, dotted = plan.zoom(name, dataset), entry.follow_up.get(dataset)
+    zoom = plan.zoom(name, dataset)
+    dotted = plan.config.model[name].follow_up.get(dataset)
     if zoom is None and dotted is None:
         return settings
-    parser, key = plan.config.parser_of(name, dataset)
-    parse = resolve(parser, role=key) if parser else plan.data[dataset].parse
     role = key_path("model", name, "follow_up", dataset)
     function = resolve(dotted, role=role) if dotted else None
     follow_up = zoom.as_settings() if zoom is not None else code_digest(function)
-    return digest([settings, follow_up, code_digest(parse, also=READING)])
+    reading = code_digest(_parse_function(plan, name, dataset), also=READING)
+    return digest([settings, follow_up, reading])
+
+
+def _parse_function(plan: Plan, name: str, dataset: str) -> Callable[..., Any]:
+    """Return what reads the replies of a model: the user's function as it is, or the default."""
+    dotted, key = plan.config.parser_of(name, dataset)
+    return resolve(dotted, role=key) if dotted else plan.data[dataset].parse
 
 
 def _pixel_limits(plan: Plan, name: str) -> dict[str, Any]:
@@ -198,7 +203,7 @@ def folder_of(plan: Plan, name: str, specs: Mapping[str, RunSpec]) -> tuple[RunF
     return RunFolder.of_experiment(plan.options.work_dir, name, git_state(PROJECT)["commit"], specs)
 
 
-def asked_otherwise(plan: Plan, name: str, dataset: str, view: LogView) -> list[str]:
+def note_on_changed_settings(plan: Plan, name: str, dataset: str, view: LogView) -> list[str]:
     """Say in one line that the run of a log asked otherwise than the config says, if it did."""
     before = ((view.run.get("config") or {}).get("model") or {}).get(name) or {}
     changed: list[str] = []
@@ -269,8 +274,9 @@ def prompting_of(
 ) -> tuple[str | None, Callable[..., Any] | None, Mapping[str, Any]]:
     """Return a model's system prompt, and the prompt function for a data set with its settings."""
     entry = plan.config.model[name]
-    dotted, role = (entry.custom_prompt or {}).get(dataset), f'model."{name}".custom_prompt.'
-    function = resolve(dotted, role=role + dataset) if dotted else None
+    dotted = entry.custom_prompt.get(dataset)
+    role = key_path("model", name, "custom_prompt", dataset)
+    function = resolve(dotted, role=role) if dotted else None
     settings: Mapping[str, Any] = {}
     if function and takes_settings(function):
         settings = {k: v for k, v in entry.kwargs.items() if k not in KEYS_WITHOUT_EFFECT}

@@ -14,7 +14,7 @@ from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run  # now: the program may be another by the end
 from utils.run.inference import batch_size_of, follow, infer, open_jobs
 from utils.run.manifest_writer import write_manifest
-from utils.run.outcome import Outcome, stopped
+from utils.run.outcome import Outcome, report_stop
 from utils.run.plan import Plan
 from utils.run.score import rescore, score
 from utils.runs.folder import RunFolder, logs_by_age
@@ -50,7 +50,7 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Outcome]]:
             except UserError as error:
                 logs = logs_by_age(plan.options.work_dir, name)
                 folder = RunFolder(name, logs[0][0].parent) if logs else None
-                results = [stopped(plan, "", folder, error.problems, error.summary)]
+                results = [report_stop(plan, "", folder, error.problems, error.summary)]
             finally:
                 model.close()
             outcomes += results
@@ -148,7 +148,7 @@ def _query_and_score(plan: Plan, name: str, group: Group | None, stack: ExitStac
 
 def _score(plan: Plan, name: str, folder: RunFolder, dataset: str, stop: StopRun | None) -> Outcome:
     if stop is not None:
-        return stopped(plan, dataset, folder, stop.problems, stop.summary)
+        return report_stop(plan, dataset, folder, stop.problems, stop.summary)
     return score(plan, name, folder, dataset)
 
 

@@ -17,14 +17,14 @@ from utils.judging.scoring import Judged, judge_replies, same_model_warning
 from utils.protocol import SINGLE, official_figures
 from utils.published import checkpoint_names, figures_beside, lines_of
 from utils.report.run_facts import is_whole
-from utils.run.outcome import Outcome, stopped
+from utils.run.outcome import Outcome, report_stop
 from utils.run.plan import Plan
-from utils.run.requests import asked_otherwise
+from utils.run.requests import note_on_changed_settings
 from utils.runs.find import doubtful_order
 from utils.runs.folder import RunFolder, foreign_owner, logs_by_age
 from utils.runs.log import LoggedRun, RunLog
 from utils.runs.manifest import Entry, entry_of
-from utils.runs.view import LogView, Selection, fit
+from utils.runs.view import LogView, Selection, coverage_of
 from utils.scoring import console
 from utils.scoring.write import Scored, ScoringTask, score_data_set, write_predictions
 
@@ -46,18 +46,18 @@ def _rescore_data_set(plan: Plan, name: str, dataset: str, logs: LogsByAge) -> O
     options = plan.options
     if not logs:
         why = f"no log under {options.work_dir}"
-        return stopped(
+        return report_stop(
             plan, dataset, None, [f'model "{name}", {dataset}: {why}; leave out --mode eval'], why
         )
     path = logs[0][0]
     problem = _doubt_about(name, dataset, logs)
     if problem is not None:
-        return stopped(plan, dataset, None, [problem], problem)
+        return report_stop(plan, dataset, None, [problem], problem)
     has_part = _newest_has_part(plan, dataset, logs)
     try:
         log = RunLog(path)  # keeps others from writing while files are made
     except UserError as error:
-        return stopped(plan, dataset, None, error.problems, error.summary)
+        return report_stop(plan, dataset, None, error.problems, error.summary)
     folder = RunFolder(name, path.parent)
     with closing(log):
         ranks.adopt(folder, dataset, log)  # several ranks may have been stopped
@@ -72,7 +72,9 @@ def _newest_has_part(plan: Plan, dataset: str, logs: LogsByAge) -> bool:
     complete = [
         log
         for log, runs in logs
-        if any(all(fit(run, data.mode, limit)) and run.repeats >= data.repeats for run in runs)
+        if any(
+            all(coverage_of(run, data.mode, limit)) and run.repeats >= data.repeats for run in runs
+        )
     ]
     if not complete or newest in complete:
         return False
@@ -121,7 +123,7 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
                 has_all = write_predictions(task, view)
                 return Outcome(dataset, folder, DONE if has_all else SOME_FAILED, entry=entry)
             if is_rescoring:
-                task = replace(task, notes=asked_otherwise(plan, name, dataset, view))
+                task = replace(task, notes=note_on_changed_settings(plan, name, dataset, view))
             else:
                 entry_of_run = entry
             if dataset in plan.judges:
@@ -136,13 +138,13 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
                 entry.facts["published"] = published
     except StopRun as stop:  # this data set's functions; the others are scored all the same
         problems = [f"{dataset}: {problem}" for problem in stop.problems]
-        outcome = stopped(plan, dataset, folder, problems, stop.summary)
+        outcome = report_stop(plan, dataset, folder, problems, stop.summary)
         if task.has_earlier_files:
             print(f"{dataset}: not scored; its files are from an earlier scoring")
         return replace(outcome, entry=entry_of_run)
     except UserError as error:
         problems = [f'model "{name}", {problem}' for problem in error.problems]
-        return stopped(plan, dataset, folder, problems, error.summary)
+        return report_stop(plan, dataset, folder, problems, error.summary)
     console.show_scored(scored, name, options)
     if published is not None:
         print("\n".join(lines_of(published)))

@@ -26,7 +26,7 @@ from typing import Any
 from utils import PROJECT
 from utils.contracts import Benchmark, DataSet, Line, Message
 from utils.functions.fingerprints import code_digest, digest
-from utils.functions.prompting import prompt_builder, shown
+from utils.functions.prompting import prompt_builder, readable_messages
 from utils.images import content_digest
 
 PACKAGES = (
@@ -157,7 +157,7 @@ def is_prompt_digest(
 def _wording(benchmark: Benchmark, line: Line, system_prompt: str | None) -> list[Message]:
     build = prompt_builder(benchmark, system_prompt=system_prompt, custom=None)
     blank = {**line, "question": "", "instruction": "", "options": {"A": ""}, "hint": None}
-    return shown(build(blank).messages)
+    return readable_messages(build(blank).messages)
 
 
 def prompting_digest(

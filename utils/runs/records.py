@@ -38,7 +38,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -181,29 +180,19 @@ def end_record(wall_s: float, cpu_s: float, *, queried: Mapping[str, int], reuse
     }
 
 
-class EpisodeCost:
-    """What one try at an episode costs, from its beginning on."""
+def episode_cost(answers: Sequence[Record], wall_s: float) -> Record:
+    """Return the fields of an episode's record that say what one try at it has cost.
 
-    def __init__(self) -> None:
-        self._began_s = time.monotonic()
-        self._requests = 0
-        self._latency_s = 0.0
-        self._usages: list[Mapping[str, Any]] = []
-
-    def add(self, answer: Record) -> None:
-        """Count the answer to one of its prompts, or the failure to get one."""
-        self._requests += answer.get("attempts", 1)
-        self._latency_s += answer.get("latency_s") or 0.0
-        self._usages.append(answer.get("usage") or {})
-
-    def fields(self) -> Record:
-        """Return the fields of an episode's record."""
-        return {
-            "requests": self._requests,
-            "usage": _summed(self._usages),
-            "latency_s": round(self._latency_s, 4),
-            "wall_s": round(time.monotonic() - self._began_s, 4),
-        }
+    Args:
+        answers: to its prompts, and failures to get one.
+        wall_s: how long it took.
+    """
+    return {
+        "requests": sum(answer.get("attempts", 1) for answer in answers),
+        "usage": _summed([answer.get("usage") or {} for answer in answers]),
+        "latency_s": round(sum(answer.get("latency_s") or 0.0 for answer in answers), 4),
+        "wall_s": round(wall_s, 4),
+    }
 
 
 def user_error_fields(error: UserFunctionError) -> dict[str, Any]:

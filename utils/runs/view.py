@@ -44,20 +44,20 @@ TOKENS = "prompt_tokens", "completion_tokens"
 COVERAGE = "coverage"  # the section of the analysis
 
 
-def fit(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, bool]:
-    """Whether a run is of the mode, and of as many samples as are requested."""
+def coverage_of(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, bool]:
+    """Return whether a run covers the mode, and whether it has as many samples as requested."""
     is_enough = run.limit is None or (limit is not None and run.limit >= limit)
     return run.begin.get("mode") in (mode, EVERYTHING, None), is_enough
 
 
 def _nearness(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, ...]:
     """Return a sort key: how much of the requested mode and limit a run covers."""
-    covers, is_enough = fit(run, mode, limit)
+    covers, is_enough = coverage_of(run, mode, limit)
     return covers or mode == EVERYTHING, covers and is_enough, is_enough, covers
 
 
-class _Entry(NamedTuple):
-    """What stays in memory of a record; a sample's whole episode goes before its turns."""
+class _RecordSummary(NamedTuple):
+    """What stays in memory of a record; of a sample the last in order counts, a whole episode."""
 
     is_episode: bool
     seq: int
@@ -83,7 +83,7 @@ class _Contents:
 
     def __init__(self, path: Path) -> None:
         self.damaged: list[int] = []
-        self.entries: list[_Entry] = []
+        self.entries: list[_RecordSummary] = []
         self.columns: dict[int, dict[str, None]] = {}
         begins: dict[int, Record] = {}
         ends: dict[int, Record] = {}
@@ -99,7 +99,7 @@ class _Contents:
                 # Which of several equal devices a rank had makes no difference.
                 runs_with = ", ".join((record.get("runs_with") or {}).values())
                 self.entries.append(
-                    _Entry(
+                    _RecordSummary(
                         is_episode,
                         seq,
                         offset,
@@ -161,7 +161,9 @@ class LogView:
             entries = [entry for entry in entries if entry.seq in same]
         self._take(entries, contents.columns)
 
-    def _take(self, entries: Sequence[_Entry], columns: Mapping[int, Mapping[str, None]]) -> None:
+    def _take(
+        self, entries: Sequence[_RecordSummary], columns: Mapping[int, Mapping[str, None]]
+    ) -> None:
         """Keep what is needed of the records of runs that request the same."""
         seqs = sorted({entry.seq for entry in entries})
         # Of the lines of its records, in order of first appearance.
@@ -244,7 +246,7 @@ class LogView:
         self._file.close()
 
 
-def _stages_of(key: str, newest: Mapping[str, _Entry]) -> list[int] | None:
+def _stages_of(key: str, newest: Mapping[str, _RecordSummary]) -> list[int] | None:
     """Return where all stages of a sample lie; None where one of them is missing."""
     offsets: list[int] = []
     while (entry := newest.get(turn_key(key, len(offsets)) if offsets else key)) is not None:
@@ -254,7 +256,7 @@ def _stages_of(key: str, newest: Mapping[str, _Entry]) -> list[int] | None:
     return None
 
 
-def _totals(entries: Iterable[_Entry], covered: Set[str]) -> dict[str, Any]:
+def _totals(entries: Iterable[_RecordSummary], covered: Set[str]) -> dict[str, Any]:
     entries_of_covered = [
         entry for entry in entries if entry.key in covered or question_of(entry.key) in covered
     ]
@@ -273,7 +275,9 @@ def _totals(entries: Iterable[_Entry], covered: Set[str]) -> dict[str, Any]:
     return totals
 
 
-def _newest(entries: Sequence[_Entry], seq: int, *, is_finished: bool) -> dict[str, _Entry]:
+def _newest(
+    entries: Sequence[_RecordSummary], seq: int, *, is_finished: bool
+) -> dict[str, _RecordSummary]:
     """Return the record that counts of each sample and turn.
 
     What a run has asked otherwise after all (a file that a prompt function reads) shows in the
@@ -355,7 +359,7 @@ class Selection:
                 break
         return [key for key in self._log.covered if key in taken]
 
-    def nothing_there(self) -> str:
+    def why_empty(self) -> str:
         """Say why not one sample can be scored, and what to do."""
         log, mode = self._log, self._mode
         if not log.has(mode):

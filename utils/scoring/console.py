@@ -140,7 +140,7 @@ def show_left_out(bad: Sequence[str], limit: int | None) -> None:
         print(f"left out: {len(bad) - limit} more; the log has them all")
 
 
-def render_asked(dataset: str, reasons: Counter[str], reused: int) -> str:
+def queried_line(dataset: str, reasons: Counter[str], reused: int) -> str:
     """How many samples were asked, and why."""
     why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     return f"{dataset}: queried {reasons.total()}{f' ({why})' if why else ''}, reused {reused}"
@@ -193,7 +193,8 @@ def render_averages(section: Mapping[str, Any]) -> str:
     for name, cell in section.items():
         if name.partition(" ")[0] in AVERAGES and cell is not None:
             bounds = format_interval(cell)
-            parts.append(f"{name} {format_percent(cell['value'])}" + f" ({bounds})" * bool(bounds))
+            interval = f" ({bounds})" if bounds else ""
+            parts.append(f"{name} {format_percent(cell['value'])}{interval}")
     return "averages: " + (", ".join(parts) or "-")
 
 

@@ -194,26 +194,28 @@ class Scorer:
         if not answered:
             return []
         if cut_off >= NEARLY_ALL * answered:
-            finding = warning(
-                "replies.cut_off",
-                f"{cut_off} of {answered} replies were cut off at the token limit",
-                detail=f"raise {self.token_limit}",
-                setting=self.token_limit,
-            )
-            return [finding]
+            return [
+                warning(
+                    "replies.cut_off",
+                    f"{cut_off} of {answered} replies were cut off at the token limit",
+                    detail=f"raise {self.token_limit}",
+                    setting=self.token_limit,
+                )
+            ]
         is_most = unparsed >= NEARLY_ALL * answered
         if not is_most and not self.better_parsers:
             return []
         summary = f"{unparsed} of {answered} replies are unparsed"
         if is_most:
             summary += ", so the score says little about the model"
-        finding = warning(
-            "replies.unparsed",
-            summary,
-            detail=self.parser_advice(),
-            setting=self.parser_setting,
-        )
-        return [finding]
+        return [
+            warning(
+                "replies.unparsed",
+                summary,
+                detail=self.parser_advice(),
+                setting=self.parser_setting,
+            )
+        ]
 
     def parser_advice(self) -> str:
         """What to do about replies that the parse function could not read."""

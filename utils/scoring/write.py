@@ -119,7 +119,8 @@ def write_predictions(task: ScoringTask, view: LogView) -> bool:
             prediction = shown_reply(record, error) if reply is None else reply
             row = {**record["line"], "prediction": prediction, REPEAT: repeat_of(record["key"])}
             add(task.clean(row))
-    task.folder.link_newest([path, task.folder.log(task.name)], [task.name] * is_partial)
+    parts = [task.name] if is_partial else []
+    task.folder.link_newest([path, task.folder.log(task.name)], parts)
     if is_whole and task.data.circular is not None:
         return are_all_answered(task.data.circular, view, task.postprocess)
     return is_whole
@@ -137,7 +138,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     is_partial = view.is_part(data.mode, task.limit)
     records = Selection(view, benchmark.in_mode, data.mode, task.limit, task.notes)
     if next(iter(records), None) is None:
-        raise UserError(f"{task.name}: nothing to score: {records.nothing_there()}")
+        raise UserError(f"{task.name}: nothing to score: {records.why_empty()}")
     name = partial(folder.file, task.name, partial=is_partial)
     scorer, columns = task.scorer(), SampleColumns()
     questions: list[Facts] = []  # of circular evaluation, or for a second reader
