@@ -96,10 +96,10 @@ class FollowUp(Protocol):
     """What is asked after a reply: `utils.functions.follow_up`."""
 
     def next_prompt(self, sample: Sample, records: Sequence[Record]) -> Prompt | None:
-        """The prompt after the answered stages of a sample; None: that was all."""
+        """Return the prompt after the answered stages of a sample; None: that was all."""
 
     def release(self, prompt: Prompt) -> None:
-        """The prompt was answered: what was made for it is not needed any more."""
+        """Remove what was made for a prompt, which was answered."""
 
 
 PromptOf = Callable[[Line], Prompt]  # the user's prompt function's, or the benchmark's default
@@ -186,7 +186,7 @@ class WorldError(Exception):
     """A world failed (a crash, a page that hangs); that is not the model's fault."""
 
     def __init__(self, summary: str, trace: str, *, by_action: bool = False) -> None:
-        """Says what failed.
+        """Say what failed.
 
         Args:
             by_action: it happened while the world did what the model asked for.
@@ -238,16 +238,16 @@ class World(Protocol):
     """Where an episode acts. Serves one episode at a time; all calls come from the same thread."""
 
     def reset(self, task: Line) -> Any:
-        """Begins a task; returns the first observation."""
+        """Begin a task; return the first observation."""
 
     def step(self, action: Any) -> Any:
-        """Acts; returns the next observation."""
+        """Act; return the next observation."""
 
     def evaluate(self) -> Any:
-        """What the task has come to: a success or not, and why."""
+        """Return what the task has come to: a success or not, and why."""
 
     def close(self) -> None:
-        """Releases everything, from whatever state."""
+        """Release everything, from whatever state."""
 
 
 class Benchmark(Protocol):
@@ -268,12 +268,12 @@ class Benchmark(Protocol):
     image_root: Path  # the folder that the lines' `image_path` is relative to
 
     def source(self) -> tuple[str, bytes]:
-        """What its samples are read from: a name and the content."""
+        """Return what its samples are read from: a name and the content."""
 
     def build_prompt(
         self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
     ) -> list[Message]:
-        """The default prompt of a line."""
+        """Return the default prompt of a line."""
 
     def episode(
         self,
@@ -282,13 +282,13 @@ class Benchmark(Protocol):
         world: World | None = None,
         reading: ReplyParsing | None = None,
     ) -> Episode:
-        """The questions that one sample asks, one after the other."""
+        """Return the questions that one sample asks, one after the other."""
 
     def rules_digest(self) -> str:
-        """Hash of how every episode goes, besides its task and the model; only where it `acts`."""
+        """Return a hash of how episodes go, besides task and model; only where it `acts`."""
 
     def open_world(self, shots: Path, number: int = 0) -> World:
-        """A new world that saves screenshots in the folder `shots`; only where it `acts`.
+        """Return a new world that saves screenshots in the folder `shots`; only where it `acts`.
 
         Its number tells it from the others that are open.
         """
@@ -296,31 +296,35 @@ class Benchmark(Protocol):
     def read_reply(
         self, reading: ReplyParsing, sample: Sample, prompt: Prompt, generation: Generation
     ) -> ReadReply:
-        """What the reply to an episode's first prompt asks for; only where it `acts`."""
+        """Return what the reply to an episode's first prompt asks for; only where it `acts`."""
 
     def in_mode(self, row: Line, mode: str) -> bool:
-        """Whether a row belongs to `mode`."""
+        """Return whether a row belongs to `mode`."""
 
     def judge(
         self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
     ) -> Judgement:
-        """Parses and judges one reply; None: there was no answer."""
+        """Parse and judge one reply; None: there was no answer."""
 
     def accept(self, parsed: Any) -> Any:
-        """A parse function's result in one form; a `ValueError` for nonsense."""
+        """Return a parse function's result in one form; a `ValueError` for nonsense."""
 
     def read(
         self, line: Line, sizes: Sizes, reply: str, parse: ParseFunction, meta_extra: Line
     ) -> tuple[Any, UserFunctionError | None]:
-        """What a parse function makes of a reply, and why that is nothing usable, if so."""
+        """Return what a parse function makes of a reply, and why that is nothing usable, if so."""
 
     @abstractmethod
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]:
-        """The score object of all samples' `Judgement.counted`; settings: the environment."""
+        """Return the score object of all samples' `Judgement.counted`.
+
+        Args:
+            settings: the environment.
+        """
 
     @abstractmethod
     def sections(self, columns: Any, settings: Mapping[str, str]) -> dict[str, Any]:
-        """What stands behind the scores, by section of the analysis; "table" is the score table.
+        """Return the sections of the analysis by name; "table" is the score table.
 
         Made of the `SampleColumns` of all scored samples.
         """
@@ -333,10 +337,10 @@ class Circular(Protocol):
         """Return each sample in all its rotations, the 0th being the sample itself."""
 
     def count(self, line: Mapping[str, Any]) -> int:
-        """How many rotations a line has, the 0th included."""
+        """Return how many rotations a line has, the 0th included."""
 
     def section(self, columns: Any) -> dict[str, Any]:
-        """The section "circular" of an analysis, of the rotations of all questions."""
+        """Return the section "circular" of an analysis, of the rotations of all questions."""
 
 
 @dataclass
@@ -392,12 +396,12 @@ REPEAT_MARK = "+"  # between the key of a question and the number of one of its 
 
 
 def turn_key(key: str, number: int) -> str:
-    """The key of a turn of a sample: a rotation, a step; the first one has the sample's own."""
+    """Return the key of a turn of a sample (a rotation, a step); the 0th has the sample's own."""
     return key if number == 0 else f"{key}{TURN_MARK}{number}"
 
 
 def repeat_key(key: str, number: int) -> str:
-    """The key of the answer of this number, from 1, to a question or to a turn of it.
+    """Return the key of the answer of this number, from 1, to a question or to a turn of it.
 
     The first answer has the question's own key, as in a run that asks each question once.
     """
@@ -408,13 +412,13 @@ def repeat_key(key: str, number: int) -> str:
 
 
 def repeat_of(key: str) -> int:
-    """Which answer to its question a key names, from 1."""
+    """Return which answer to its question a key names, from 1."""
     _, mark, number = key.partition(TURN_MARK)[0].rpartition(REPEAT_MARK)
     return int(number) if mark and number.isdecimal() else 1
 
 
 def question_of(key: str) -> str:
-    """The key of the question that a key, maybe of a turn or a repeat, belongs to."""
+    """Return the key of the question that a key, maybe of a turn or a repeat, belongs to."""
     sample = key.partition(TURN_MARK)[0]
     if REPEAT_MARK not in sample or repeat_of(sample) == 1:
         return sample
@@ -435,53 +439,57 @@ class ModelWrapper(Protocol):
         return requested
 
     def problems(self) -> list[str]:
-        """What stands in the way of running (missing checkpoint, absent CUDA, ...); cheap."""
+        """Return what stands in the way of running (no checkpoint, no CUDA, ...); cheap."""
         return []
 
     def warm_up(self) -> None:
-        """Loads what the first `generate` would load; StopRun where it cannot be loaded."""
+        """Load what the first `generate` would load; StopRun where it cannot be loaded."""
         return
 
     def settings_digest(self) -> str:
-        """Hash of all that decides about answers but the messages; UserError: no checkpoint."""
+        """Return a hash of all that decides about answers but the messages.
+
+        Raises:
+            UserError: there is no checkpoint.
+        """
 
     def request(
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:
-        """Messages → request with its fingerprint; pure but for reading pictures.
+        """Return the request of some messages with its fingerprint; pure but for reading images.
 
         UserError: a picture cannot be sent as the settings ask.
         """
 
     def generate(self, prepared: Prepared) -> Generation:
-        """Asks once; CallError: no answer this time."""
+        """Ask once; CallError: no answer this time."""
 
     def announce(self, dataset: str, sample_count: int, index: int) -> None:
-        """Tells which sample of a data set comes next; only where they come `one_by_one`."""
+        """Tell which sample of a data set comes next; only where they come `one_by_one`."""
         return
 
     def wire_size(self, prepared: Prepared) -> int:
-        """Bytes that asking would send; 0 for models in this process."""
+        """Return how many bytes a query would send; 0 for models in this process."""
         return 0
 
     def postprocess(self, dataset: str) -> Callable[[str], str]:
-        """What makes the text to parse of a raw reply, or raises `UserFunctionError`."""
+        """Return what makes the text to parse of a raw reply; it may raise `UserFunctionError`."""
 
     def abandon(self) -> None:
-        """The run has stopped: `generate` calls that wait for others raise `Abandoned`."""
+        """Have `generate` calls that wait for others raise `Abandoned`: the run has stopped."""
         return
 
     def notes_before(self) -> list[str]:
-        """What a user should know before the run, one line each."""
+        """Return what a user should know before the run, one line each."""
         return []
 
     def fixed_by(self) -> str:
-        """Which setting makes equal requests get equal answers; "" where they may differ."""
+        """Return which setting makes equal requests get equal answers; "" where they may differ."""
         return ""
 
     def notes_after(self) -> list[str]:
-        """What the run has shown about the model's speed, one line each."""
+        """Return what the run has shown about the model's speed, one line each."""
         return []
 
     def close(self) -> None:
-        """Releases what is held; blocks for seconds at most (a server or a batch that must end)."""
+        """Release what is held; blocks for seconds at most (a server or a batch that must end)."""

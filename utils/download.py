@@ -64,7 +64,7 @@ class Download:
     md5: Mapping[str, str]  # the sums to compare with, by file name
 
     def run(self) -> None:
-        """Brings everything that is missing; a complete data root is only read."""
+        """Bring everything that is missing; a complete data root is only read."""
         hub, note = Hub(REPO_ID), self._note()
         is_present = {name: (self.home / name).is_file() for name in (L1_NAME, L2_NAME)}
         sizes, images = note["sizes"], self.home / IMAGE_FOLDER
@@ -86,7 +86,7 @@ class Download:
             )
 
     def _note(self) -> dict[str, Any]:
-        """What was unpacked last: MD5 of the zip, and the size of each image."""
+        """Return what was unpacked last: MD5 of the zip, and the size of each image."""
         try:
             note = json.loads((self.work / NOTE_NAME).read_text("ascii"))
             return {"sizes": dict(note["sizes"]), "md5": note["md5"] + ""}
@@ -94,7 +94,7 @@ class Download:
             return {"md5": "", "sizes": {}}
 
     def _settle_annotations(self, name: str, hub: Hub | None) -> None:
-        """Checks an annotation file, fetched first if a hub is given."""
+        """Check an annotation file, fetched first if a hub is given."""
         path = hub.fetch(name, self.work) if hub else self.home / name
         md5, expected = _md5(path), self.md5[name]
         difference = f"differs from the published one: MD5 {md5}, expected {expected}"
@@ -113,7 +113,7 @@ class Download:
             path.replace(self.home / name)
 
     def _unpacked_from(self, path: Path) -> dict[str, Any]:
-        """Unpacks a zip and takes a note of it; then nothing under way is needed any more."""
+        """Unpack a zip and take a note of it; then nothing under way is needed any more."""
         _say(f"checking and unpacking {ZIP_NAME}")
         note: dict[str, Any] = {"md5": _md5(path)}
         try:
@@ -135,7 +135,7 @@ class Download:
 
 
 def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
-    """Writes the images that are missing or differ, each under a temporary name until it is whole.
+    """Write the images that are missing or differ, each under a temporary name until it is whole.
 
     Returns:
         The size of each image of the zip, by its path below `images`.
@@ -161,7 +161,7 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
 
 
 def image_of(name: str) -> str:
-    """A member's place below the image folder, from its platform on; empty if it is no image."""
+    """Return a member's path below the image folder, from its platform on; "": it is no image."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     # macOS adds `__MACOSX/.../os_mac/._a.png` twins, which look like images of a platform.
     is_litter = parts[-1].startswith(".") or parts[-1] == "Thumbs.db" or "__MACOSX" in parts
@@ -173,7 +173,7 @@ def image_of(name: str) -> str:
 
 
 def only_one(work: Path) -> AbstractContextManager[Any]:
-    """Keeps a second download out of the same folder; a killed one leaves no lock behind."""
+    """Keep a second download out of the same folder; a killed one leaves no lock behind."""
     from filelock import FileLock, Timeout
 
     work.mkdir(parents=True, exist_ok=True)
@@ -184,7 +184,11 @@ def only_one(work: Path) -> AbstractContextManager[Any]:
 
 
 def read_annotations(path: Path) -> list[dict[str, Any]]:
-    """The entries of an annotation file; UserError where it is no JSON, or no list of objects."""
+    """Return the entries of an annotation file.
+
+    Raises:
+        UserError: it is no JSON, or no list of objects.
+    """
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as problem:
@@ -195,7 +199,7 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
 
 
 def inventory(home: Path) -> tuple[list[str], int]:
-    """What is there, one line each, and how many images of the annotations are missing."""
+    """Return what is there, one line each, and how many images of the annotations are missing."""
 
     def image_in(line: Mapping[str, Any]) -> str:  # L1 names it with or without the platform
         path = str(line.get("image_path") or "")
@@ -239,7 +243,7 @@ def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def fetch(options: argparse.Namespace) -> int:
-    """Brings the data set and prints what is there; the exit code."""
+    """Bring the data set, print what is there, and return the exit code."""
     if options.list:
         _say(listing())
         return 0

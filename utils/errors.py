@@ -41,14 +41,14 @@ class StopRun(UserError):
 
 
 def problem_report(problems: Sequence[str], *, ran: bool = False, warnings: int = 0) -> str:
-    """All problems, one a line, and what follows from them."""
+    """Return all problems, one a line, and what follows from them."""
     count = counted(len(problems), "problem")
     count += f", {counted(warnings, 'warning')}." if warnings else "."
     return "\n".join([*problems, count if ran else f"{count} Nothing was run."])
 
 
 def stop_unless_ready(*packages: str, program: str) -> None:
-    """Ends the process with one line and code 2 where an import would end it with a traceback."""
+    """End the process with one line and code 2 where an import would end it with a traceback."""
     missing = [DISTRIBUTIONS.get(name, name) for name in packages if find_spec(name) is None]
     if missing:
         sys.stderr.write(

@@ -79,7 +79,7 @@ def _content(address: str) -> bytes:
 
 @contextmanager
 def _plain_errors(address: str) -> Iterator[None]:
-    """What urllib raises becomes one message for people."""
+    """Make one message for people of what urllib raises."""
     try:
         yield
     except urllib.error.HTTPError as refused:

@@ -29,7 +29,7 @@ class Hub:
     commit: str | None = None
 
     def fetch(self, name: str, folder: Path) -> Path:
-        """Brings a file into a folder, going on with what an earlier run left there.
+        """Bring a file into a folder, going on with what an earlier run left there.
 
         UserError: the hub is not reached or refuses; OSError: the folder cannot be written.
         """
@@ -71,7 +71,7 @@ class Hub:
 
     @contextmanager
     def plain_errors(self, name: str) -> Iterator[Any]:
-        """Hands out the library; what it raises becomes one message for people."""
+        """Hand out the library; what it raises becomes one message for people."""
         import huggingface_hub as hub
         from huggingface_hub import errors
 
@@ -107,6 +107,6 @@ def hub_endpoint() -> str:
 
 
 def _shown_endpoint() -> str:
-    """The hub's address without user name and password."""
+    """Return the hub's address without user name and password."""
     scheme, _, rest = hub_endpoint().rpartition("//")
     return f"{scheme}//{rest.rpartition('@')[2]}"

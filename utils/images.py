@@ -63,7 +63,7 @@ def image_path_of(line: Mapping[str, Any]) -> str:
 
 
 def is_url(value: object) -> bool:
-    """Whether a text is an http(s) address: of a server, or of an image."""
+    """Return whether a text is an http(s) address: of a server, or of an image."""
     return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
 
 
@@ -153,7 +153,7 @@ def open_image(path: Path) -> Iterator[Image]:
 
 
 def _has_end_mark(path: Path, image_format: str) -> bool:
-    """Whether the file ends as its format does: cheap, and a download that broke off does not."""
+    """Return whether a file ends as its format does; a download that broke off does not."""
     end = END_MARKS.get(image_format, b"")
     with path.open("rb") as file:
         file.seek(-min(len(end), path.stat().st_size), os.SEEK_END)

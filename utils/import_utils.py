@@ -29,7 +29,7 @@ LIBRARY = Path(traceback.__file__).parent
 
 
 def resolve(dotted: str, *, role: str) -> Callable[..., Any]:
-    """What `package.module.function` or `package.module.Class.static_method` names.
+    """Return what `package.module.function` or `package.module.Class.static_method` names.
 
     UserError, beginning with its `role`, where it leads nowhere or to what cannot be called.
     """
@@ -85,7 +85,7 @@ def _search_in_project() -> None:
 
 @contextmanager
 def no_collecting() -> Iterator[None]:
-    """For large imports, which make objects that stay: the search for garbage passes them over.
+    """Keep the search for garbage from the objects of large imports, which stay.
 
     Only where `evaluate.py` is the program, which freezes what it has imported itself: objects of
     a notebook that are garbage later would stay, too.
@@ -102,7 +102,7 @@ def no_collecting() -> Iterator[None]:
 
 
 def check_reference(ref: FunctionRef) -> list[str]:
-    """What is wrong with a function named in a config: one line each, empty if it can be used."""
+    """Return what is wrong with a function named in a config, one line each."""
     role = f"{ref.source}: {ref.key_path}"
     try:
         problem = signature_problem(ref, resolve(ref.dotted, role=role))
@@ -112,7 +112,7 @@ def check_reference(ref: FunctionRef) -> list[str]:
 
 
 def path_problem(dotted: str) -> str | None:
-    """Why a text cannot be a dotted path, or None."""
+    """Return why a text cannot be a dotted path, or None."""
     parts = dotted.split(".")
     if len(parts) > 1 and parts[-1] != "py" and all(part.isidentifier() for part in parts):
         return None
@@ -161,7 +161,7 @@ def _imported(parts: list[str]) -> ModuleType:
 
 
 def _refuse_namesake(name: str) -> None:
-    """Raises a UserError where the module beside this config is not the one that would be used.
+    """Raise a UserError where the module beside this config is not the one that would be used.
 
     Python knows one module of a name: with two configs, each beside a file of the same name, both
     would get the functions of the first.
@@ -179,7 +179,7 @@ def _refuse_namesake(name: str) -> None:
 
 
 def _what_else(owner: Any, requested: str, *, is_last: bool = True) -> str:
-    """What `requested` was probably meant as, else what a module or class holds, the likest first.
+    """Return what `requested` was probably meant as, else what there is, the likest first.
 
     Unless it `is_last` in its path, functions are left out: they hold nothing.
     """

@@ -111,7 +111,7 @@ def _is_of_steps(name: str) -> bool:
 
 
 def is_weighted(variables: Mapping[str, str | None]) -> bool:
-    """Whether questions of L1 weigh by their number of options, by the environment's variables."""
+    """Return whether the environment says that questions of L1 weigh by their options."""
     return (variables.get("L1_USE_WEIGHTED") or "").strip().lower() in ("1", "true")
 
 
@@ -121,22 +121,22 @@ def title_of(level: str, dataset: str) -> str:
 
 
 def unit_of(level: str) -> str:
-    """What the samples of a level are of, and its intervals go by."""
+    """Return what the samples of a level are of, and its intervals go by."""
     return "task" if level in ACTING else "image"
 
 
 def noun_of(level: str) -> str:
-    """What people call a sample of a level."""
+    """Return what people call a sample of a level."""
     return "episode" if level in ACTING else "sample"
 
 
 def is_environment_failure(facts: Mapping[str, Any]) -> bool:
-    """Whether a line of a samples file is of an episode whose environment failed."""
+    """Return whether a line of a samples file is of an episode whose environment failed."""
     return (facts.get("error") or {}).get("class") == WORLD_FAILURE
 
 
 def are_too_many(environment_failures: int, episodes: int) -> bool:
-    """Whether so many episodes failed in their environment that figures say little: over 1 %."""
+    """Return whether over 1 % of episodes failed in their environment: figures say little then."""
     return 100 * environment_failures > episodes
 
 

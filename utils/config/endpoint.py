@@ -41,7 +41,7 @@ class Endpoint:
 
 
 def lacks_scheme(model_path: object) -> bool:
-    """Whether it is an endpoint but for its http://: it has a port, or the query of one."""
+    """Return whether it is an endpoint but for its http://: it has a port, or the query of one."""
     return (
         isinstance(model_path, str)
         and re.match(r"[\w.-]+:\d+(/|$)|.*\?(.*&)?(model|api_key)=", model_path) is not None
@@ -49,7 +49,7 @@ def lacks_scheme(model_path: object) -> bool:
 
 
 def parse_endpoint(model_path: str) -> Endpoint:
-    """Takes an endpoint apart; UserError: it is no URL, or its query was meant otherwise."""
+    """Take an endpoint apart; UserError: it is no URL, or its query was meant otherwise."""
     base_url, _, query = model_path.partition("?")
     _check(model_path, base_url)
     parameters: dict[str, str] = {}
@@ -86,14 +86,14 @@ def parse_endpoint(model_path: str) -> Endpoint:
 
 
 def resolve_api_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
-    """The endpoint's own key; else the environment's, but only to OpenAI; else a placeholder."""
+    """Return the endpoint's key, else the environment's (to OpenAI alone), else a placeholder."""
     if endpoint.api_key == PLACEHOLDER_KEY and endpoint.host == OPENAI_HOST:
         return environ.get("OPENAI_API_KEY", "").strip() or PLACEHOLDER_KEY
     return endpoint.api_key
 
 
 def place_of_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
-    """Where the key in use was found, or how to give one."""
+    """Return where the key in use was found, or how to give one."""
     key = resolve_api_key(endpoint, environ)
     if key == PLACEHOLDER_KEY:
         return (
@@ -107,7 +107,7 @@ def place_of_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
 
 
 def _check(model_path: str, base_url: str) -> None:
-    """Raises a UserError for what is no URL that can be asked."""
+    """Raise a UserError for what is no URL that can be asked."""
     host, is_odd = "", True
     with suppress(ValueError):
         parts = urlsplit(base_url)

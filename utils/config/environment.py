@@ -13,7 +13,12 @@ from utils.images import expand_home
 
 
 def read_text(file: Path) -> str:
-    """The text of a file; UserError, which does not quote it, where it cannot be read as text."""
+    """Return the text of a file.
+
+    Raises:
+        UserError: it cannot be read as text; the message does not quote it.
+        FileNotFoundError: there is no such file.
+    """
     try:
         return file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -48,12 +53,12 @@ def load_dotenv_files() -> None:
 
 
 def is_set(name: str) -> bool:
-    """Whether a switch is on: `1` or `true`."""
+    """Return whether a switch is on: `1` or `true`."""
     return os.environ.get(name, "").strip().lower() in ("1", "true")
 
 
 def odd_settings() -> list[str]:
-    """What is legal and probably not meant, one line each."""
+    """Return what is legal and probably not meant, one line each."""
     warnings = []
     template = os.environ.get("L2_USER_PROMPT")
     moved = os.environ.get("IMAGE_ROOT_DIR")

@@ -34,7 +34,7 @@ exit codes: 0 all done; 1 a sample, model or data set failed; 2 nothing was run;
 
 
 def not_negative(text: str, least: int = 0, kind: Callable[[str], float] = int) -> float:
-    """A number that an option takes; for `argparse`."""
+    """Return a number that an option takes; for `argparse`."""
     with suppress(ValueError):
         number = kind(text)
         if least <= number < float("inf"):
@@ -54,7 +54,7 @@ _seconds = partial(not_negative, kind=float)
 def _option(
     default: Any, text: str, metavar: str = "", convert: Callable[[str], Any] = str, **how: Any
 ) -> Any:
-    """A field with what `add_argument` gets; without a metavar it is a switch."""
+    """Return a field with what `add_argument` gets; without a metavar it is a switch."""
     if metavar:
         how |= {"metavar": metavar, "type": convert}
     elif not how:
@@ -160,7 +160,7 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
 
 
 def options_of(config: str | Path | Mapping[str, Any], keywords: Mapping[str, Any]) -> Options:
-    """The options of a call of `evaluate.run`, checked as those of the command line are.
+    """Return the options of a call of `evaluate.run`, checked as those of the command line are.
 
     The config is a file, or what such a file would hold.
     They are `keywords` with `_` for `-`: texts and numbers, lists for `data` and `model`, True and
@@ -279,7 +279,7 @@ def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]])
 def unknown_names(
     option: str, requested: Sequence[str], defined: Mapping[str, object]
 ) -> list[str]:
-    """Names that a config lacks; of one without any at all that is said elsewhere."""
+    """Return names that a config lacks; of one without any at all that is said elsewhere."""
     has = f"it has {', '.join(defined)}"
     return [
         f"{option} {name}: not in the config{did_you_mean(name, defined)}; {has}"

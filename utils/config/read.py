@@ -68,7 +68,7 @@ def read_config(
     changes: Iterable[str] = (),  # of `--set`
     announced: str | None = None,  # of `--seeds-from`
 ) -> ConfigReading:
-    """Reads a config file and finds everything that is wrong with it."""
+    """Read a config file and find everything that is wrong with it."""
     try:
         if path.suffix == ".py" and (twin := path.with_suffix(".json")).is_file():
             raise ValueError(f"config files are JSON, and there is {twin}: use --config {twin}")
@@ -279,7 +279,7 @@ class _Reader:
         return endpoint.problem
 
     def _references(self, name: str, raw: Mapping[str, Any], imp_type: str | None) -> None:
-        """Notes which functions an entry names and what they will be called with."""
+        """Note which functions an entry names and what they will be called with."""
         kwargs = _object(raw, "kwargs")
         generate_cfg = _object(raw, "generate_cfg")
         passed = ["dataset_name", *(key for key in kwargs if key not in schema.RESERVED_KWARGS)]
@@ -340,7 +340,7 @@ class _Reader:
         return None if findings else typed, findings
 
     def _level(self, name: str, entry: dict[str, Any]) -> Read:
-        """One of L1 to L4."""
+        """Return the entry of one of L1 to L4."""
         findings: list[Finding] = []
         if name not in self.datasets:
             findings.append(((), self._unknown_data_set(name)))
@@ -368,7 +368,7 @@ class _Reader:
         return typed, findings + wrong
 
     def _judge(self, name: str, raw: Mapping[str, Any]) -> Read:
-        """The model that reads replies to L1, with its limits."""
+        """Return the entry of the model that reads replies to L1, with its limits."""
         path_in_file = ("data", name, "judge")
         settings = {key: value for key, value in raw.items() if key not in JUDGE_LIMITS}
         kind, path = settings.get("imp_type"), settings.get("model_path")
@@ -400,7 +400,7 @@ class _Reader:
         )
 
     def _table(self, name: str, kind: str, entry: dict[str, Any]) -> Read:
-        """A table of grounding: a known one, one under another name, or a class of the user's."""
+        """Return the entry of a table of grounding: a known one, or a class of the user's."""
         findings: list[Finding] = []
         is_own = "." in kind
         if kind != name and name in self.datasets:
@@ -430,7 +430,7 @@ class _Reader:
 def own_findings(
     entry: GroundingEntry, choices: Choices, modes: Sequence[str]
 ) -> Iterator[Finding]:
-    """What is wrong with the entry of a class of the user's, which is known only once imported."""
+    """Yield what is wrong with the entry of a user's class, known only once it is imported."""
     yield from _choice_findings(
         {key: value for key, value in entry if key in entry.model_fields_set}, choices
     )
@@ -468,7 +468,7 @@ def _announce_seeds(config: Any, text: str | None) -> list[str]:
 
 
 def _choice_findings(entry: Mapping[str, Any], choices: Choices) -> Iterator[Finding]:
-    """What is wrong with the keys that are a benchmark's own."""
+    """Yield what is wrong with the keys that are a benchmark's own."""
     fields = [*GroundingEntry.model_fields, *choices]
     for key, value in entry.items():
         if key not in fields:

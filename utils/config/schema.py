@@ -272,7 +272,7 @@ class RunConfig:
     recipes: Mapping[str, FilledIn] = field(default_factory=dict)  # by model
 
     def dump(self) -> dict[str, Any]:
-        """All of it, defaults included, as in JSON."""
+        """Return all of it, defaults included, as in JSON."""
         sections = {"model": self.model, "data": self.data}
         return {"path": str(self.path)} | {
             key: {n: _without_secrets(e) for n, e in entries.items()}
@@ -280,7 +280,7 @@ class RunConfig:
         }
 
     def parser_of(self, model: str, dataset: str) -> tuple[str | None, str]:
-        """The dotted path of what reads replies (None: the default), and the key that names it."""
+        """Return the dotted path of what reads replies (None: the default), and the key with it."""
         of_model = self.model[model].parse_function.get(dataset)
         if of_model:
             return of_model, key_path("model", model, "parse_function", dataset)
@@ -300,7 +300,7 @@ def _without_secrets(entry: BaseModel) -> dict[str, Any]:
 
 
 def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
-    """The typed entry of a model, or None and what is wrong with it; also of an unknown kind."""
+    """Return the typed entry of a model (None where it is wrong), and what is wrong with it."""
     entry = without_defaults(raw) | ({"imp_type": imp_type} if imp_type else {})
     for key in PER_DATA_SET:
         functions = entry.get(key)
@@ -315,7 +315,7 @@ def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list
 
 
 def token_limit_key(entry: Mapping[str, Any]) -> str:
-    """Which key of a model entry limits the tokens of a reply, or would if it were there."""
+    """Return which key of a model entry limits the tokens of a reply, or would if it were there."""
     generate_cfg = entry.get("generate_cfg") or {}
     blocks = {
         "generate_cfg": generate_cfg,
@@ -332,7 +332,7 @@ def token_limit_key(entry: Mapping[str, Any]) -> str:
 
 
 def without_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """A section without what stands for a default: null, and an empty text for a function."""
+    """Return a section without what stands for a default: null, empty text for a function."""
     empty_too = ("_function", "custom_prompt")
     return {
         k: v for k, v in raw.items() if v is not None and (v != "" or not k.endswith(empty_too))
@@ -352,7 +352,7 @@ def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Fin
 
 
 def _of_checkpoints(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
-    """Keys of `kwargs` that have no effect on a server."""
+    """Yield keys of `kwargs` that have no effect on a server."""
     only = 'only for imp_type "transformers"'
     if "load" in kwargs:
         yield ("kwargs", "load"), f"{only}; leave it out (of vLLM: serve_args)"
@@ -364,7 +364,7 @@ def _of_checkpoints(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
-    """`kwargs` is free, but what the program reads must fit and must not be nearly spelt."""
+    """Yield what is wrong with `kwargs`: what the program reads must fit, and be spelt right."""
     typed, findings = section(Kwargs, kwargs)
     for path, problem in findings:
         yield ("kwargs", *path), problem

@@ -82,7 +82,7 @@ class SecretFilter:
         return SecretFilter(self._secrets | other._secrets)
 
     def clean(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text without secrets."""
         # Most texts hold none, and a substring search is ten times faster than the pattern.
         has_mark = any(mark in text for mark in self._marks)
         if not has_mark or not any(form in text for form in self._forms):
@@ -90,14 +90,14 @@ class SecretFilter:
         return self._pattern.sub(MASK, text)
 
     def clean_object(self, value: Any) -> Any:
-        """The same for plain data: dicts (keys too), lists, texts; others stay."""
+        """Return the same for plain data: dicts (keys too), lists, texts; others stay."""
         text = json.dumps(value, ensure_ascii=False, default=str)  # one search for all its texts
         has_mark = any(mark in text for mark in self._marks)
         return with_texts(value, self.clean) if has_mark else value
 
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A copy of plain data with every text in it changed, keys and paths too."""
+    """Return a copy of plain data with every text in it changed, keys and paths too."""
     if isinstance(value, Mapping):
         return {change(str(key)): with_texts(item, change) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -183,7 +183,7 @@ def quieten() -> None:
 
 
 def is_common(secret: str) -> bool:
-    """Whether a key is a text that occurs in what models are asked and say."""
+    """Return whether a key is a text that occurs in what models are asked and say."""
     signs = "".join(filter(str.isalnum, secret))
     is_word = secret.isalpha() and (secret[1:].islower() or secret.isupper())
     is_short = len(secret) < 8 or ((signs.isdigit() or is_word) and len(signs) < 16)
@@ -191,7 +191,7 @@ def is_common(secret: str) -> bool:
 
 
 def secrets_in(texts: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> set[str]:
-    """Every secret that a config (`ConfigReading.texts`) and the environment bring along."""
+    """Return every secret that a config (`ConfigReading.texts`) and the environment bring along."""
     secrets = {v for name, v in environ.items() if is_secret_name(name) and not is_common(v)}
     for value in environ.values():  # a proxy or a database may be named with a password
         secrets |= {secret for secret in _secrets_of_users(value) if not is_common(secret)}
@@ -210,7 +210,7 @@ def secrets_in(texts: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> 
 
 
 def mask_config(value: Any, value_path: str = "") -> Any:
-    """Plain config data with everything masked that its place says is secret."""
+    """Return plain config data with everything masked that its place says is secret."""
     if isinstance(value, Mapping):
         return {
             key: mask_config(item, f"{value_path}.{key_path(key)}") for key, item in value.items()
@@ -225,7 +225,7 @@ def mask_config(value: Any, value_path: str = "") -> Any:
 
 
 def mask_endpoint(url: str) -> str:
-    """An address with its keys and password masked, whatever they are."""
+    """Return an address with its keys and password masked, whatever they are."""
     for query in reversed([*_QUERY.finditer(url)]):
         if is_secret_name(unquote_plus(query["name"])):
             url = f"{url[: query.start('value')]}{MASK}{url[query.end('value') :]}"
@@ -239,7 +239,7 @@ def _masked_user(url: re.Match[str]) -> str:
 
 
 def _secrets_of_users(text: str) -> set[str]:
-    """What `//user:password@` or `//token@` in a text hide, and what is sent for them."""
+    """Return what `//user:password@` or `//token@` in a text hide, and what is sent for them."""
     secrets = set()
     for url in _USER.finditer(text):
         user, password = url["user"], url["password"] or ""
@@ -251,7 +251,7 @@ def _secrets_of_users(text: str) -> set[str]:
 
 
 def _secrets_of_header(value: str) -> set[str]:
-    """What a header's value holds beside its scheme: `Bearer TOKEN`, `Basic BASE64`."""
+    """Return what a header's value holds beside its scheme: `Bearer TOKEN`, `Basic BASE64`."""
     header = _IN_HEADER.fullmatch(value.strip())
     if header is None:
         return {value.rpartition(" ")[2]}
@@ -264,7 +264,7 @@ def _secrets_of_header(value: str) -> set[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what bears this name is a secret: `OPENAI_API_KEY`, `x-auth`; not `max_tokens`."""
+    """Return whether a name is that of a secret: `OPENAI_API_KEY`, `x-auth`; not `max_tokens`."""
     return bool(_SECRET_NAME.search(name)) and not _TOKENIZER.search(name)
 
 
@@ -276,7 +276,7 @@ def is_secret_place(value_path: str) -> bool:
 
 
 def _forms_of(secret: str) -> set[str]:
-    """The secret as it may come back: raw, in URLs, JSON, HTML, repr(), twice so, in base64."""
+    """Return a secret as it may come back: raw, in URLs, JSON, HTML, repr(), twice so, base64."""
     forms = {secret}
     for _ in range(2):
         forms |= {quoted for form in forms for quoted in _quoted(form)}
@@ -287,7 +287,7 @@ def _forms_of(secret: str) -> set[str]:
 
 
 def _quoted(text: str) -> set[str]:
-    """The text as URLs, JSON, HTML and repr() quote it."""
+    """Return the text as URLs, JSON, HTML and repr() quote it."""
     in_json = json.dumps(text)[1:-1]
     in_html = html.escape(text)
     in_urls = {quote(text, safe=safe, errors="surrogatepass") for safe in ("", "/")}
@@ -310,7 +310,7 @@ def _quoted(text: str) -> set[str]:
 
 
 def _in_base64(secret: str) -> set[str]:
-    """The secret in base64, alone and as what it makes of a longer text that holds it."""
+    """Return the secret in base64, alone and as what it makes of a longer text that holds it."""
     plain = secret.encode("utf-8", "surrogatepass")
     alone = base64.b64encode(plain).decode("ascii")
     forms = {alone, alone.rstrip("=")}

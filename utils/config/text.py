@@ -36,7 +36,10 @@ class PlainConfig:
 
 
 def key_path(*parts: str | int) -> str:
-    """`model."aguvis-7B".kwargs.img_size`; model names are always quoted, others where needed."""
+    """Return a key path as messages have it: `model."aguvis-7B".kwargs.img_size`.
+
+    Names of models are always quoted, others where needed.
+    """
     path = ""
     for index, part in enumerate(parts):
         if isinstance(part, int):
@@ -50,7 +53,7 @@ def key_path(*parts: str | int) -> str:
 
 
 def shown(value: object) -> str:
-    """A JSON value as a message shows it: only what is short is quoted."""
+    """Return a JSON value as a message shows it: only what is short is quoted."""
     if isinstance(value, (list, dict)) or (isinstance(value, str) and len(value) > 40):
         return {list: "a list", dict: "an object", str: "a long text"}[type(value)]
     return json.dumps(value, ensure_ascii=False)
@@ -59,7 +62,7 @@ def shown(value: object) -> str:
 def substitute(
     text: str, environ: Mapping[str, str], unset: str | None = None
 ) -> tuple[str, list[str]]:
-    """Replaces `${NAME}` from the environment, percent-encoded in the query of an endpoint.
+    """Replace `${NAME}` from the environment, percent-encoded in the query of an endpoint.
 
     Returns the text, and the names that are unset or empty and stay in it where `unset` is None.
     """
@@ -114,7 +117,7 @@ def read_plain(
 def _replaced(
     value: Any, path: KeyPath, result: PlainConfig, environ: Mapping[str, str], unset: str | None
 ) -> Any:
-    """A value with `${NAME}` replaced in its texts; notes in `result` what there is to know."""
+    """Return a value with `${NAME}` replaced in its texts; note problems in `result`."""
     if isinstance(value, dict):
         for name in value.repeated if isinstance(value, _Object) else ():
             problem = "this key is given more than once; keep one of them"

@@ -107,7 +107,7 @@ class Asker:
                 return None
 
     def _attempt(self, prepared: Prepared, attempts: _Attempts) -> RequestResult | CallError | None:
-        """One request; None if the run stopped meanwhile."""
+        """Send the request once; None if the run stopped meanwhile."""
         with self._gate.slot():
             if self._stopping.is_set():
                 return None
@@ -155,7 +155,7 @@ class Asker:
             )
 
     def _report_silence(self, history: History, wait_s: float) -> None:
-        """Says once until the next answer that the server is away or limits everything."""
+        """Say once until the next answer that the server is away or limits everything."""
         silent_s = max(history.away_s, history.limited_s)
         with self._lock:
             if self._silent_since_s is not None or silent_s < SILENT_S:
@@ -179,7 +179,7 @@ class Asker:
 
 
 def presentable(error: CallError, clean: Callable[[str], str]) -> CallError:
-    """The error with a short text, cleaned of secrets before, so that no half key is left."""
+    """Return an error with a short text, cleaned of secrets first, so that no half key is left."""
     text = clean(str(error))
     if len(text) > LONGEST_ERROR_TEXT:
         text = f"{text[:LONGEST_ERROR_TEXT]}…"

@@ -99,7 +99,7 @@ class Watcher:
     def _see_failure(
         self, job: Job, record: Record, error: Mapping[str, Any], reason: str | None
     ) -> None:
-        """Detects failures that the server or the settings cause, not single samples."""
+        """Detect failures that the server or the settings cause, not single samples."""
         code = error.get("status_code")
         kind = error.get("class")
         if record.get("raw") is not None or record.get("turns"):
@@ -133,7 +133,7 @@ class Watcher:
             )
 
     def _see_unanswered(self, job: Job, error: Mapping[str, Any], reason: str | None) -> None:
-        """A server that answers nothing at all will not answer the next thousand samples either."""
+        """Stop the run where the server answers nothing at all."""
         is_servers = error.get("status_code") is not None or error.get("class") in SERVER_KINDS
         is_again = (
             reason == Reason.FAILED_BEFORE and job.answers.has_any

@@ -140,7 +140,7 @@ class Engine:
                 raise Interrupted
 
     def _run(self, tasks: Iterator[_Task | None], interrupted: Sequence[bool]) -> None:
-        """Supplies the workers and settles what they bring, until nothing is under way."""
+        """Supply the workers and settle their outcomes, until nothing is under way."""
         while True:
             while self._under_way < 2 * self._most_workers and not interrupted:
                 task = next(tasks, None)
@@ -156,13 +156,13 @@ class Engine:
                 self._start_workers(1)
 
     def _start_workers(self, count: int) -> None:
-        """Only as they are needed: each that waits at the gate costs the others time."""
+        """Start workers as they are needed: each that waits at the gate costs others time."""
         self._started_workers += count
         for _ in range(count):
             threading.Thread(target=self._work, daemon=True).start()
 
     def _settle_rest(self) -> None:
-        """After a stop: answers that were on their way are paid for, so they are logged."""
+        """Log the answers that were on their way when the run stopped: they are paid for."""
         ends_s = time.monotonic() + PATIENCE_AFTER_STOP_S
         with contextlib.suppress(queue.Empty):
             while self._under_way > 0:
@@ -172,7 +172,7 @@ class Engine:
             self._finish_refusals(Status.FAILED)
 
     def _stop(self) -> None:
-        """Nothing more is sent; what is under way comes back."""
+        """Send nothing more; what is under way comes back."""
         self._stopping.set()
         self._gate.wake()
         self._model.abandon()
@@ -180,7 +180,7 @@ class Engine:
     # -- the calling thread: first prompts and log ------------------------------------------------
 
     def _tasks(self, jobs: Sequence[Job]) -> Iterator[_Task | None]:
-        """What is to be done; None: not now, come again when less is under way."""
+        """Yield what is to be done; None: not now, come again when less is under way."""
         for job in jobs:
             for index, sample in enumerate(job.to_ask(lambda: self._under_way)):
                 if job.before_sample is not None:
@@ -211,7 +211,7 @@ class Engine:
         return self._last_prompt
 
     def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
-        """An episode that is stored, or is played as soon as there is a world for it."""
+        """Yield an episode as a task once there is a world for it, unless it is stored."""
         stored = job.answers.look_up(
             sample.key, fingerprint, {"settings": fingerprint}, self._options
         )
@@ -234,7 +234,7 @@ class Engine:
         outcome.settled.set()
 
     def _settle(self, outcome: _Outcome) -> None:
-        """Writes one outcome to the log, and looks at what it means for the others."""
+        """Write one outcome to the log, and look at what it means for the others."""
         if outcome.stop is not None:
             raise outcome.stop
         record = outcome.record
@@ -255,7 +255,7 @@ class Engine:
             self._finish_refusals(Status.REFUSED)
 
     def _finish(self, outcome: _Outcome, record: Record) -> None:
-        """A sample is over: logs it, counts it, shows it."""
+        """Log, count and show a sample that is over."""
         job = outcome.task.job
         if outcome.is_new:
             job.log.append(record)
@@ -272,7 +272,7 @@ class Engine:
         self._progress.advance(record["status"], reused=outcome.reused)
 
     def _finish_refusals(self, status: Status) -> None:
-        """Logs the refusals that came before anything else.
+        """Log the refusals that came before anything else.
 
         Args:
             status: REFUSED if the server has answered since; FAILED if it has refused all, which
@@ -312,7 +312,7 @@ class Engine:
             self._hand_over(outcome)
 
     def _stages(self, task: _Task, prompt: Prompt, follow_up: FollowUp) -> _Outcome:
-        """All stages of a sample, each an answer of its own in the log; the last one's outcome."""
+        """Ask all stages of a sample, each an answer in the log; return the last one's outcome."""
         answered: list[Record] = []
         while True:
             outcome = self._answer(task, prompt, turn_key(task.sample.key, len(answered)))
@@ -347,7 +347,7 @@ class Engine:
                 return
 
     def _play(self, task: _Task) -> _Outcome:
-        """A whole episode; once more from its beginning if the world fails."""
+        """Play a whole episode, once more from its beginning if the world fails."""
         ending: dict[str, Any] | None = None
         for _ in range(TRIES_OF_AN_EPISODE):
             try:
@@ -368,7 +368,7 @@ class Engine:
         )
 
     def _turns(self, task: _Task) -> dict[str, Any] | None:
-        """Every turn of an episode, logged as it comes; how it ended, None if the run stopped."""
+        """Play every turn of an episode; return how it ended, None if the run stopped."""
         turns = 0
         answers: list[Record] = []
         began_s = time.monotonic()
@@ -395,7 +395,7 @@ class Engine:
         return ending | records.episode_cost(answers, time.monotonic() - began_s)
 
     def _answer(self, task: _Task, prompt: Prompt, key: str) -> _Outcome:
-        """The model's answer to one prompt, new or stored."""
+        """Return the outcome of one prompt: the model's answer, new or stored."""
         job = task.job
         prepared: Prepared | None = None
         reason: str | None = None
@@ -437,12 +437,12 @@ class Engine:
 
 
 def _ending(turns: int, *, returned: Any = None, **fields: Any) -> dict[str, Any]:
-    """How an episode ended, as `records.episode_record` takes it."""
+    """Return how an episode ended, as `records.episode_record` takes it."""
     return {"turns": turns, "returned": returned, "status": Status.OK, **fields}
 
 
 def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
-    """A stored record with the annotation of today; the stored response is unchanged."""
+    """Return the outcome of a stored record, with the annotation of today."""
     record = stored.read()
     had_more = record.get(MORE) is not None and task.job.follow_up is None
     if had_more:  # of a run that asked again
@@ -462,7 +462,7 @@ def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
 
 
 def _followed(outcome: _Outcome, *, is_followed: bool) -> _Outcome:
-    """The outcome of a stage that says whether another one comes."""
+    """Return the outcome of a stage with a record that says whether another one comes."""
     record = outcome.record
     assert record is not None
     if bool(record.get(MORE)) == is_followed:
@@ -480,7 +480,7 @@ def _failed(
     error: UserFunctionError | UserError,
     reason: str | None = None,
 ) -> _Outcome:
-    """A sample whose request could not be made."""
+    """Return the outcome of a sample whose request could not be made."""
     record = records.new_record(task.sample, key, task.prompt, prepared, Status.FAILED)
     record["error"] = {"class": "request", "message": str(error)}
     if isinstance(error, UserFunctionError):

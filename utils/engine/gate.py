@@ -35,7 +35,7 @@ class Limit:
 
     @classmethod
     def of(cls, requested: int | None) -> Limit:
-        """A fixed limit, or with None one that adapts."""
+        """Return a fixed limit, or with None one that adapts."""
         if requested is None:
             return cls(FIRST_LIMIT, MOST_IN_FLIGHT)
         return cls(requested, requested, fixed=True)
@@ -94,7 +94,7 @@ class Gate:
 
     @contextmanager
     def slot(self) -> Iterator[None]:
-        """Waits for a free slot, and gives it back at the end."""
+        """Wait for a free slot, and give it back at the end."""
         with self._changed:
             self.waiting += 1
             while not self._stopping.is_set():
@@ -113,7 +113,7 @@ class Gate:
                 self._changed.notify()
 
     def answered(self) -> None:
-        """The server answered: whatever was wrong is over. From inside the slot."""
+        """Note from inside the slot that the server answered: whatever was wrong is over."""
         with self._changed:
             before = self.limit
             if not self._limit.fixed:
@@ -126,18 +126,18 @@ class Gate:
                 self._changed.notify(max(0, self.limit - before))
 
     def too_many(self) -> None:
-        """This was one too many; from inside the slot, or the next moves up."""
+        """Note that a request was one too many; from inside its slot, or the next moves up."""
         with self._changed:
             self._limit = after_too_many(self._limit)
             self.limit = self._limit.whole
 
     def pause(self, seconds: float) -> None:
-        """Nobody passes for a while; then one goes ahead of the others."""
+        """Let nobody pass for a while; then one goes ahead of the others."""
         with self._changed:
             self._paused_until_s = max(self._paused_until_s, self._clock() + seconds)
             self._probing = True
 
     def wake(self) -> None:
-        """Lets everyone look at `stopping` again."""
+        """Let everyone look at `stopping` again."""
         with self._changed:
             self._changed.notify_all()

@@ -18,13 +18,13 @@ PATIENCE_S = 8.0  # for what is in flight, after SIGTERM: who sends that, sends 
 
 
 def end_like_ctrl_c() -> None:
-    """From now on SIGTERM raises KeyboardInterrupt: logs are closed, children stopped."""
+    """Have SIGTERM raise KeyboardInterrupt from now on: logs are closed, children stopped."""
     with contextlib.suppress(ValueError):  # not the main thread: that is the caller's business
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def leave(code: int) -> NoReturn:
-    """Ends the process with this exit code, also in the middle of a generation.
+    """End the process with this exit code, also in the middle of a generation.
 
     Where the interpreter goes down under a thread that works in native code, that thread aborts
     the process: exit code 134, a core file, hours after everything was written.
@@ -38,7 +38,7 @@ def leave(code: int) -> NoReturn:
 
 @contextmanager
 def two_step_interrupt(on_first: Callable[[], None]) -> Iterator[list[bool]]:
-    """Ctrl-C once fills the list and calls `on_first`; twice raises KeyboardInterrupt, now.
+    """Handle Ctrl-C: once fills the list and calls `on_first`, twice raises KeyboardInterrupt.
 
     SIGTERM is Ctrl-C, and Ctrl-C once more after a few seconds.
     """

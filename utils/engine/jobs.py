@@ -56,5 +56,5 @@ class Job(Questions):
     failures_in_a_row: Counter[str] = field(default_factory=Counter)  # of functions, by stage
 
     def to_ask(self, under_way: Callable[[], int]) -> Iterator[Sample | None]:
-        """The samples that this process asks; None: not now, ask again when less is under way."""
+        """Return the samples that this process asks; None: come back when less is under way."""
         return self.share.take(under_way) if self.share else iter(self.samples)

@@ -36,19 +36,19 @@ class Worlds:
         self._free: list[_LentWorld] = []
 
     def borrow(self) -> _LentWorld | None:
-        """A world for one episode; None: all of them are in use."""
+        """Return a world for one episode; None: all of them are in use."""
         if not self._free and len(self._all) < self.places:
             self._all.append(_LentWorld(partial(self._make, len(self._all))))
             return self._all[-1]
         return self._free.pop() if self._free else None
 
     def give_back(self, world: _LentWorld) -> None:
-        """The episode is over."""
+        """Take a world back whose episode is over."""
         if world in self._all:
             self._free.append(world)
 
     def close(self) -> None:
-        """Closes every world; who borrows one after that gets a new one."""
+        """Close every world; who borrows one after that gets a new one."""
         ends_s = time.monotonic() + PATIENCE_S
         closing = self._all
         self._all = []
@@ -73,7 +73,7 @@ class _LentWorld:
         self.thread.start()
 
     def close(self) -> None:
-        """Closes the world after the call that it may be in the middle of."""
+        """Close the world after the call that it may be in the middle of."""
         with self._lock:
             self._is_closed = True
             self._calls.put(None)
@@ -91,14 +91,14 @@ class _LentWorld:
     evaluate = partialmethod(_call, "evaluate")
 
     def _next_call(self, world: World | None) -> Any:
-        """Waits for it; a world that has a `rest` uses that time for what comes later."""
+        """Wait for it; a world that has a `rest` uses that time for what comes later."""
         if self._calls.empty() and (rest := getattr(world, "rest", None)):
             with suppress(Exception):  # what is asked of it next will tell
                 rest()
         return self._calls.get()
 
     def _failure(self, name: str, error: BaseException) -> WorldError:
-        """What is raised where the world is used, in place of what it has raised."""
+        """Return the error that whoever uses the world gets, in place of what it has raised."""
         trace = "".join(traceback.format_exception(error))
         by_action = getattr(error, "by_action", False)
         self._deaths += by_action

@@ -41,7 +41,7 @@ private_copy = copy.deepcopy  # for what goes to a function that may scribble on
 def call_user_function(
     stage: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """Calls `function` with the arguments as they are; callers copy what must not change.
+    """Call `function` with the arguments as they are; callers copy what must not change.
 
     UserFunctionError where it raised anything but KeyboardInterrupt, SystemExit included.
     """
@@ -56,7 +56,11 @@ def call_user_function(
 def call_postprocess(
     function: Callable[..., Any], config_kwargs: Mapping[str, Any], dataset: str, text: str
 ) -> str:
-    """Calls a postprocess function for a reply that came as text; UserFunctionError as above."""
+    """Return what a postprocess function makes of a reply that came as text.
+
+    Raises:
+        UserFunctionError: the function raised, or returned no text.
+    """
     kwargs = {**private_copy(dict(config_kwargs)), "dataset_name": dataset}
     reply = call_user_function("postprocess", function, text, None, None, **kwargs)
     check_reply(reply)
@@ -64,14 +68,14 @@ def call_postprocess(
 
 
 def check_reply(reply: object) -> None:
-    """UserFunctionError where a postprocess function has returned no text."""
+    """Raise a UserFunctionError where a postprocess function has returned no text."""
     if not isinstance(reply, str):
         problem = f"returned {type(reply).__name__}; expected the reply as text"
         raise UserFunctionError("postprocess", problem, problem)
 
 
 def as_user_error(stage: str, error: BaseException) -> UserFunctionError:
-    """Describes an exception out of a user's function, with a hint where CUDA is missing."""
+    """Return an exception out of a user's function as facts, with a hint where CUDA is missing."""
     frames = error.__traceback__
     while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith(OURS):
         frames = frames.tb_next  # users look for their own
@@ -90,7 +94,7 @@ def as_user_error(stage: str, error: BaseException) -> UserFunctionError:
 def one_at_a_time(
     function: Callable[..., Any], lock: threading.Lock, *, copy_result: bool = False
 ) -> Callable[..., Any]:
-    """The function under a lock, unless it carries `thread_safe = True`.
+    """Return the function under a lock, unless it carries `thread_safe = True`.
 
     It may return the same list each time and fill it anew: `copy_result` copies under the lock.
     """

@@ -39,7 +39,7 @@ _PARSING = threading.Lock()
 
 
 def digest(value: Any) -> str:
-    """Hash of data (dicts, lists, texts, numbers, None, ...), whatever the order of keys."""
+    """Return a hash of data (dicts, lists, texts, numbers, ...), whatever the order of keys."""
     try:
         text = json.dumps(value, sort_keys=True, skipkeys=True, default=_plain)
     except TypeError:  # keys that have no order
@@ -48,7 +48,7 @@ def digest(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What stands for a value that JSON has no form for; of an object only its type is stable."""
+    """Return what stands for a value that JSON has no form for: of an object its type."""
     if isinstance(value, (set, frozenset)):
         return ["set", *sorted(map(digest, value))]
     if isinstance(value, (bytes, bytearray)):
@@ -62,7 +62,7 @@ def code_digest(
     without: Collection[str] = (),
     also: Collection[str] = (),
 ) -> str:
-    """Hash of what `function` does, comments and docstrings aside.
+    """Return a hash of what `function` does, comments and docstrings aside.
 
     Args:
         function: a function or a class.
@@ -75,12 +75,12 @@ def code_digest(
 
 
 def code_text(function: Callable[..., Any]) -> str:
-    """The code that `code_digest` hashes, as one text; for "does it mention this key at all?"."""
+    """Return the code that `code_digest` hashes as one text: does it mention this key at all?"""
     return "\n".join(_CodeWalk(function).parts.values())
 
 
 def undescribed(function: Callable[..., Any] | None) -> list[str]:
-    """Values that nothing describes; with one of them each `code_digest` is another one."""
+    """Return values that nothing describes; with one of them each `code_digest` is another one."""
     return [] if function is None else _CodeWalk(function).undescribed
 
 
@@ -123,7 +123,7 @@ class _CodeWalk:
     # -- objects: the start, and what it holds beside its source ----------------------------------
 
     def _described(self, label: str, value: Any, above: tuple[int, ...] = ()) -> Any:
-        """What stands for an object; its code becomes parts of their own."""
+        """Return what stands for an object; its code becomes parts of their own."""
         if id(value) in above:
             return "<itself>"
         describe = functools.partial(self._described, label, above=(*above, id(value)))
@@ -154,7 +154,7 @@ class _CodeWalk:
         return uuid.uuid4().hex
 
     def _add_object(self, target: Any) -> str:
-        """Adds a function or class and what it names; returns the key of its part."""
+        """Add a function or class and what it names; return the key of its part."""
         if id(target) in self._keys:
             return self._keys[id(target)]
         key = _key_of(target)
@@ -185,7 +185,7 @@ class _CodeWalk:
     # -- names: what source refers to -------------------------------------------------------------
 
     def _follow(self, tree: ast.AST, module: _Module) -> None:
-        """Adds what a piece of a module's source names."""
+        """Add what a piece of a module's source names."""
         inside = _Module(module.name)
         _note_imports(tree, inside, _package_of(module.name))
         for chain in _chains(tree):
@@ -195,7 +195,7 @@ class _CodeWalk:
                 self._reach(module, chain)
 
     def _reach(self, module: _Module, chain: list[str]) -> bool:
-        """Adds what a dotted name stands for in a module; returns whether it is known there."""
+        """Add what a dotted name stands for in a module; return whether it is known there."""
         name = chain[0]
         if name in module.statements:
             self._add_name(module, name)
@@ -220,7 +220,7 @@ class _CodeWalk:
             source_name = f"{source_name}.{names.pop(0)}"  # a submodule, else what is installed
 
     def _add_name(self, module: _Module, name: str) -> None:
-        """Adds a function, class or variable at the top level of a module."""
+        """Add a function, class or variable at the top level of a module."""
         key = f"{module.name}:{name}"
         if key in self.parts:
             return
@@ -241,7 +241,7 @@ class _CodeWalk:
             self._follow(tree, module)
 
     def _module(self, name: str) -> _Module | None:
-        """The source of a module of the user's; None for one that is installed or unknown."""
+        """Return the source of a module of the user's; None: it is installed, or unknown."""
         file = _source_file(sys.modules.get(name))
         if file is None and name not in sys.modules:
             paths = [root.joinpath(*name.split(".")) for root in self._roots]
@@ -283,7 +283,7 @@ def _module_of(name: str, text: str, *, is_package: bool) -> _Module | None:
 
 
 def _names_changed_by(statement: ast.stmt) -> set[str]:
-    """Names that a top-level statement binds or, like `TABLE.update(...)`, may change."""
+    """Return names that a top-level statement binds or, like `TABLE.update(...)`, may change."""
     names = set()
     for node in ast.walk(statement):
         if isinstance(node, _DEFINITIONS):
@@ -295,7 +295,7 @@ def _names_changed_by(statement: ast.stmt) -> set[str]:
 
 
 def _note_imports(tree: ast.AST, module: _Module, package: str) -> None:
-    """Notes what the import statements in a tree bind."""
+    """Note what the import statements in a tree bind."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -320,7 +320,7 @@ def _package_of(module: str) -> str:
 
 
 def _import_root(file: Path, module: str) -> Path:
-    """The folder that a module was found from."""
+    """Return the folder that a module was found from."""
     levels = module.count(".") + (file.name == "__init__.py")
     return file.parents[min(levels, len(file.parents) - 1)]
 
@@ -334,7 +334,7 @@ def _source_file(value: Any) -> Path | None:
 
 
 def _tree_of(value: Any) -> ast.Module | None:
-    """The tree of a function or class; None where there is no source of its own."""
+    """Return the tree of a function or class; None where there is no source of its own."""
     try:
         return _parsed(textwrap.dedent(inspect.getsource(value)))
     except (OSError, TypeError):
@@ -342,7 +342,7 @@ def _tree_of(value: Any) -> ast.Module | None:
 
 
 def _parsed(text: str) -> ast.Module | None:
-    """The tree of a source without docstrings; None if it is cut out of the middle of a call."""
+    """Return the tree of a source without docstrings; None: it was cut out of a call."""
     with _PARSING:
         try:
             tree = ast.parse(text)
@@ -359,7 +359,7 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 def _uncalled_methods(start: type, names: Collection[str]) -> set[str]:
-    """Those of the methods `names` of a class that none of its other methods mentions."""
+    """Return those of the methods `names` of a class that none of its other methods mentions."""
     trees = [_tree_of(owner) for owner in inspect.getmro(start)]
     attributes = [
         node.attr
@@ -372,7 +372,7 @@ def _uncalled_methods(start: type, names: Collection[str]) -> set[str]:
 
 
 def _without_methods(tree: Any, names: Collection[str]) -> Any:
-    """A copy of the tree of a class without some of its methods; any other tree as it is."""
+    """Return a copy of the tree of a class without some of its methods; any other tree as it is."""
     if isinstance(tree, ast.Module) and names:
         return ast.Module([_without_methods(node, names) for node in tree.body], [])
     if not isinstance(tree, ast.ClassDef) or not names:
@@ -383,7 +383,7 @@ def _without_methods(tree: Any, names: Collection[str]) -> Any:
 
 
 def _chains(tree: ast.AST) -> Iterator[list[str]]:
-    """Every dotted name that is read: `a`, `a.b`, `a.b.c`."""
+    """Yield every dotted name that is read: `a`, `a.b`, `a.b.c`."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
             text = ast.unparse(node)
@@ -392,7 +392,7 @@ def _chains(tree: ast.AST) -> Iterator[list[str]]:
 
 
 def _closure_of(target: Any) -> dict[str, Any]:
-    """What a function has from those around it, by name; without what is not bound yet."""
+    """Return what a function has from those around it, by name; without what is not bound yet."""
     cells = getattr(target, "__closure__", None) or ()
     values = {}
     for name, cell in zip(target.__code__.co_freevars if cells else (), cells, strict=True):
@@ -404,7 +404,7 @@ def _closure_of(target: Any) -> dict[str, Any]:
 
 
 def _code_in(value: Any, depth: int = 3) -> Iterator[Any]:
-    """The functions and classes in a container."""
+    """Yield the functions and classes in a container."""
     if isinstance(value, (types.FunctionType, type)):
         yield value
     elif depth and isinstance(value, (Mapping, list, tuple)):
@@ -413,7 +413,7 @@ def _code_in(value: Any, depth: int = 3) -> Iterator[Any]:
 
 
 def _value_text(value: Any) -> str | None:
-    """A value of plain types as text; None for any other."""
+    """Return a value of plain types as text; None for any other."""
     try:
         return json.dumps(value, sort_keys=True)
     except (TypeError, ValueError, RecursionError):

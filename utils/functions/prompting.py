@@ -24,7 +24,7 @@ def prompt_builder(
     custom: PromptFunction | None,
     settings: Mapping[str, Any] | None = None,
 ) -> Callable[[Line], Prompt]:
-    """The prompt of each line: `custom`'s, the user's function; else the benchmark's default.
+    """Return what makes the prompt of a line: the user's function, else the benchmark's default.
 
     `system_prompt` is the config's `kwargs.system_prompt`, without effect where `custom` answers.
     `settings` is the `kwargs` block, for a function that takes it.
@@ -61,7 +61,7 @@ def _keywords(line: Line, settings: Mapping[str, Any] | None, image_root: Path) 
 
 
 def readable_messages(messages: Sequence[Message]) -> list[Message]:
-    """The messages as people may read them later: an image is named by its place alone."""
+    """Return the messages as people may read them later: an image is named by its place alone."""
     return [{**m, "value": ""} if m["type"] == "image" else dict(m) for m in messages]
 
 

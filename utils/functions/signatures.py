@@ -59,7 +59,7 @@ class FunctionRef:
 
 
 def parse_caller(function: Callable[..., Any]) -> ParseFunction:
-    """Decides once how a user's parse function is called; UserError where in no way it can be.
+    """Return a user's parse function in one calling form; UserError where it has none.
 
     `meta` goes by keyword where a parameter has that name; a lone parameter is the response.
     """
@@ -78,14 +78,14 @@ def parse_caller(function: Callable[..., Any]) -> ParseFunction:
 
 
 def takes_settings(function: Callable[..., Any]) -> bool:
-    """Whether a function has `**settings`: a prompt function gets the `kwargs` block for it."""
+    """Return whether a function has `**settings`, for which a prompt function gets the `kwargs`."""
     signature = _signature(function)
     parameters = signature.parameters.values() if signature else ()
     return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
 
 
 def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a custom class is built with: the `kwargs` block, or nothing if it takes nothing.
+    """Return what a custom class is built with: the `kwargs` block, or nothing if it takes nothing.
 
     Keys that the program itself reads (`system_prompt`, ...) are left out where the class does not
     ask for them; any other key that it does not take is a UserError.
@@ -115,7 +115,7 @@ def taken_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict
 
 
 def _environment_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
-    """What a class lacks that worlds are made of, or which of its arguments it does not take."""
+    """Return what a class for worlds lacks, or which of its arguments it does not take."""
     missing = [name for name in ENVIRONMENT if not callable(getattr(target, name, None))]
     if missing:
         return f"{ref.dotted} has no {missing[0]}({ENVIRONMENT[missing[0]]})"
@@ -127,7 +127,7 @@ def _environment_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | 
 
 
 def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
-    """Why what a config names cannot be called as it will be; None if it can."""
+    """Return why what a config names cannot be called as it will be; None if it can."""
     name, keywords = ref.dotted, ref.keywords
     try:
         if ref.kind == "custom-class":
@@ -151,7 +151,7 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
 
 
 def _benchmark_problem(name: str, target: Any) -> str | None:
-    """What a class lacks that a benchmark of the user's needs."""
+    """Return what a class lacks that a benchmark of the user's needs."""
     if not inspect.isclass(target) or not hasattr(target, "judge_parsed"):
         return f"{name} is no class on benchmarks.grounding.GroundingBenchmark (docs/benchmarks.md)"
     missing = [attribute for attribute in ("folder", "layout") if not hasattr(target, attribute)]
@@ -160,7 +160,7 @@ def _benchmark_problem(name: str, target: Any) -> str | None:
 
 
 def _generate_of(name: str, cls: Any, init_keywords: tuple[str, ...]) -> Callable[..., Any]:
-    """The method of a custom class, as an object of it has it."""
+    """Return the method of a custom class, as an object of it has it."""
     if not inspect.isclass(cls):
         raise UserError(f"{name} is not a class; imp_type custom needs one with a generate method")
     custom_arguments(cls, dict.fromkeys(init_keywords))
@@ -181,7 +181,7 @@ def _signature(target: Callable[..., Any]) -> inspect.Signature | None:
 def _mismatch(
     signature: inspect.Signature | None, positional: Iterable[str], keywords: Iterable[str]
 ) -> str:
-    """`is defined as (line): too many ...` where a call does not fit; nothing where it does."""
+    """Return `is defined as (line): too many ...` where a call does not fit; "" where it does."""
     if signature is None:
         return ""
     try:

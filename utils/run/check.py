@@ -80,7 +80,7 @@ class SampleProblem:
 
 
 def unreadable_images(samples: Sequence[Sample]) -> list[str]:
-    """Images whose pixels cannot all be decoded, with the reason."""
+    """Return images whose pixels cannot all be decoded, with the reason."""
     from tqdm import tqdm
 
     def problem(image: Path) -> str | None:
@@ -422,13 +422,13 @@ def _frame_hints(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
 
 
 def _tokens_text(usage: Mapping[str, Any]) -> str:
-    """Counts as a server names them, e.g. `prompt_tokens`; details within details are left out."""
+    """Return token counts as a server names them; details within details are left out."""
     counts = {name.removesuffix("_tokens"): n for name, n in usage.items() if isinstance(n, int)}
     return ", ".join(f"{name} {count}" for name, count in counts.items()) or "unknown"
 
 
 def shown_prompt(messages: Sequence[Message]) -> list[str]:
-    """A prompt for people; images by their file name only."""
+    """Return a prompt for people; images by their file name only."""
     lines = []
     for message in messages:
         value, kind = message["value"], message["type"]
@@ -461,7 +461,7 @@ def _shortened(text: str) -> str:
 
 
 def check(plan: Plan) -> int:
-    """`--check`: report what a run would do and everything that would go wrong."""
+    """Report what a run would do and everything that would go wrong (`--check`)."""
     for data in plan.data.values():
         print(f"{data.benchmark.name}: {len(data.samples)} samples, mode {data.mode}")
     problems = unreadable_images([sample for data in plan.data.values() for sample in data.samples])
@@ -575,7 +575,7 @@ def _entry_lines(plan: Plan, name: str) -> list[str]:
 
 
 def _has(entry: Mapping[str, Any], path: Sequence[str]) -> bool:
-    """Whether an entry sets the value at a key path; what is left out has a default."""
+    """Return whether an entry sets the value at a key path; what is left out has a default."""
     inner: Any = entry
     for key in path:
         if not isinstance(inner, Mapping) or key not in inner:

@@ -39,14 +39,14 @@ class Plan:
         return [line for data in self.data.values() for line in data.bad_grouped]
 
     def parse(self, name: str, dataset: str) -> ParseFunction:
-        """What reads the replies of one model to one data set."""
+        """Return what reads the replies of one model to one data set."""
         if dataset not in self.config.model[name].parse_function:
             return self.data[dataset].parse
         dotted, key = self.config.parser_of(name, dataset)
         return parse_caller(resolve(str(dotted), role=key))
 
     def zoom(self, name: str, dataset: str) -> Zoom | None:
-        """How a model looks again at the samples of a data set; None: it does not."""
+        """Return how a model looks again at the samples of a data set; None: it does not."""
         entry = self.config.model[name]
         is_asked_otherwise = dataset in entry.follow_up
         if (
@@ -58,13 +58,13 @@ class Plan:
         return Zoom.of(entry.zoom.model_dump())
 
     def protocol(self, name: str, dataset: str) -> str:
-        """How often a sample is asked: "single", "zoom" or "follow-up"."""
+        """Return how often a sample is asked: "single", "zoom" or "follow-up"."""
         if dataset in self.config.model[name].follow_up:
             return "follow-up"
         return "single" if self.zoom(name, dataset) is None else "zoom"
 
     def scorer(self, name: str, dataset: str, *, skip_errors: bool = False) -> Scorer:
-        """Judges the replies of one model to one data set."""
+        """Return what judges the replies of one model to one data set."""
         entry, data = self.config.model[name], self.data[dataset]
         parser, parser_setting = self.config.parser_of(name, dataset)
         functions = {

@@ -228,7 +228,7 @@ def note_on_changed_settings(plan: Plan, name: str, dataset: str, view: LogView)
 
 
 def _changed_keys(key: str, before: Any, now: Any) -> list[str]:
-    """The keys below one of a model's entry that have other values."""
+    """Return the keys below one of a model's entry that have other values."""
     if isinstance(before, dict) and isinstance(now, dict):
         return [
             changed

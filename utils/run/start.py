@@ -156,7 +156,7 @@ def run_for_caller(options: Options, registry: Registry) -> list[RunResults]:
 
 @contextmanager
 def errors_for_callers() -> Iterator[None]:
-    """Errors leave without secrets; streams and hooks are the caller's again afterwards."""
+    """Take secrets out of errors; streams and hooks are the caller's again afterwards."""
     before = (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook)
     try:
         yield

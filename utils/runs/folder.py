@@ -122,7 +122,7 @@ class RunFolder:
         return self
 
     def scoring(self) -> AbstractContextManager[None]:
-        """Held while the files derived from the logs, the manifest and the report are written."""
+        """Hold a lock while derived files, manifest and report are written."""
         return one_process_at_a_time(self.path / ".scoring.lock", f"scoring {self.path}")
 
     def stem(self, dataset: str) -> str:
@@ -204,7 +204,7 @@ def foreign_owner(model: str, run: LoggedRun, home: Path) -> str | None:
 
 
 def choosing(work_dir: Path, model: str) -> AbstractContextManager[None]:
-    """Held from choosing a model's run folder until the records of its runs are written.
+    """Hold a lock from choosing a model's run folder until the records of its runs are written.
 
     Another process that starts a run of the model meanwhile waits, and then sees them.
     """

@@ -59,7 +59,7 @@ def cure_of(error: OSError) -> str:
 
 
 def lock_or_refuse(path: Path) -> BaseFileLock:
-    """Takes the lock of a log: the kernel's, which ends with its process, whatever ended it.
+    """Take the lock of a log: the kernel's, which ends with its process, whatever ended it.
 
     Where a file system has none, the library leaves a file that names host and process instead; on
     another machine nobody can tell whether that process still lives.
@@ -84,7 +84,7 @@ def lock_or_refuse(path: Path) -> BaseFileLock:
 
 @contextlib.contextmanager
 def one_process_at_a_time(path: Path, purpose: str) -> Iterator[None]:
-    """Holds a lock file, for which other processes wait.
+    """Hold a lock file, for which other processes wait.
 
     Args:
         path: the lock file; its folder is made.
@@ -156,7 +156,7 @@ class RunLog:
         self._seq, self._synced_s = 0, time.monotonic()
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Writes one record and hands it to the operating system before returning.
+        """Write one record and hand it to the operating system before returning.
 
         What has no `seq` belongs to the run that was opened here last.
 
@@ -185,7 +185,7 @@ class RunLog:
         self._whole_bytes += len(line)
 
     def sync(self) -> None:
-        """Brings everything to disk, or raises StopRun."""
+        """Bring everything to disk, or raise StopRun."""
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -194,7 +194,7 @@ class RunLog:
             ) from error
 
     def close(self) -> None:
-        """Brings everything to disk and lets the next process in."""
+        """Bring everything to disk and let the next process in."""
         with contextlib.suppress(OSError):  # a failed disk was reported by `append`
             os.fsync(self._file.fileno())
             self._file.close()
@@ -234,7 +234,7 @@ def read_records(
 
 
 def record_at(file: IO[bytes], offset: int) -> Record:
-    """The record that `read_records` found at an offset."""
+    """Return the record that `read_records` found at an offset."""
     file.seek(offset)
     record: Record = json.loads(file.readline())
     del record["crc"]
@@ -242,7 +242,7 @@ def record_at(file: IO[bytes], offset: int) -> Record:
 
 
 def damage_notes(path: Path, damaged: list[int]) -> list[str]:
-    """What to say of lines that were passed over, if there are any."""
+    """Return what to say of lines that were passed over, if there are any."""
     if not damaged:
         return []
     lines = ", ".join(map(str, damaged[:10])) + (", ..." if damaged[10:] else "")
@@ -289,7 +289,7 @@ class LoggedRun:
 
 
 def runs_of(path: Path) -> list[LoggedRun]:
-    """The runs of a log, oldest first. Quick: answers are not taken apart."""
+    """Return the runs of a log, oldest first. Quick: answers are not taken apart."""
     return list(_runs_in(path, _state_of(path)).runs)
 
 
@@ -317,7 +317,7 @@ def _state_of(path: Path) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _runs_in(path: Path, _state: tuple[int, ...]) -> _RunsInLog:
-    """The runs of a log; remembered while the file stays as it is."""
+    """Return the runs of a log; remembered while the file stays as it is."""
     runs: dict[int, LoggedRun] = {}
     doubled: str | None = None
     for _, record in read_records(path, beginnings=_OF_RUNS):
@@ -343,7 +343,7 @@ def has_answer(path: Path) -> bool:
 
 
 def _drop_torn_tail(path: Path) -> None:
-    """Cuts off what a kill or a power cut left behind the last whole line.
+    """Cut off what a kill or a power cut left behind the last whole line.
 
     Reads from the end, block by block: a log may hold more than memory does.
     """
@@ -382,7 +382,7 @@ class StoredAnswer:
         return parts
 
     def read(self) -> Record:
-        """The record itself, as it may be written into another run."""
+        """Return the record itself, as it may be written into another run."""
         with self.path.open("rb") as file:
             record = record_at(file, self.offset)
         del record["seq"]
@@ -465,7 +465,7 @@ class AnswerIndex:
     def look_up(
         self, key: str, fingerprint: str, parts: Mapping[str, str], options: Options
     ) -> StoredAnswer | str:
-        """The newest record of exactly this request if it stands, or why the model is queried.
+        """Return the newest record of this request if it stands, or why the model is queried.
 
         Why: a `Reason`, or for people what has changed.
 
@@ -503,7 +503,7 @@ class AnswerIndex:
         return self._in_own.get((key, _canonical(request_hashes)))
 
     def knows(self, key: str) -> bool:
-        """Whether there is any record of this sample."""
+        """Return whether there is any record of this sample."""
         return key in self._by_key
 
 

@@ -206,11 +206,11 @@ class LogView:
         self.totals = _totals(newest.values(), set(self.covered))
 
     def has(self, mode: str) -> bool:
-        """Whether the run covers all of a mode of its data set."""
+        """Return whether the run covers all of a mode of its data set."""
         return self.mode in (mode, EVERYTHING, None)
 
     def is_part(self, mode: str, limit: int | None) -> bool:
-        """Whether scores of a mode are those of a part only, and may not replace full ones.
+        """Return whether scores of a mode are those of a part only, and may not replace full ones.
 
         That is so for a limit, a run that was stopped or covers less than the mode, one whose
         record is lost, and for one mode of a log that a run over all modes has been finished in.
@@ -224,17 +224,17 @@ class LogView:
         return is_limited or is_narrower or not is_whole
 
     def records(self) -> Iterator[Record]:
-        """The records of all answers to the covered questions, in file order."""
+        """Yield the records of all answers to the covered questions, in file order."""
         keys = chain.from_iterable(self.answer_keys.values())
         return (record for record in map(self.sample_record, keys) if record is not None)
 
     def record(self, key: str) -> Record | None:
-        """A sample's episode or answer, or the answer of a later turn of one, if there is any."""
+        """Return a sample's episode or answer, or the answer of a later turn, if there is any."""
         offset = self._offsets.get(key)
         return None if offset is None else record_at(self._file, offset)
 
     def sample_record(self, key: str) -> Record | None:
-        """A sample's episode or answer, with all its stages; None where one of them is missing."""
+        """Return a sample's episode or answer, with all its stages; None where one is missing."""
         stages = self._stages.get(key)
         if stages is None:
             return None
@@ -242,7 +242,7 @@ class LogView:
         return joined(first, later) if later else first
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._file.close()
 
 
@@ -348,7 +348,7 @@ class Selection:
                     yield record
 
     def _limited(self, limit: int) -> list[str]:
-        """The covered keys whose turns come first, in file order."""
+        """Return the covered keys whose turns come first, in file order."""
         taken: set[str] = set()
         for key in sorted(self._log.covered, key=self._log.limit_ranks.__getitem__):
             record = self._log.sample_record(key)
@@ -371,7 +371,7 @@ class Selection:
         return f"{why}. Run the same command without --mode eval"
 
     def section(self) -> dict[str, dict[str, Any]]:
-        """The section of the analysis, by its name; none where there is nothing to know."""
+        """Return the section of the analysis, by its name; none where there is nothing to know."""
         findings = self.findings()
         section = {
             "title": "What the score rests on",
@@ -411,7 +411,7 @@ class Selection:
         return findings
 
     def is_all(self, repeats: int = 1) -> bool:
-        """Whether all was scored that was asked for, bad samples and repeats included."""
+        """Return whether all was scored that was asked for, bad samples and repeats included."""
         log = self._log
         is_whole = bool(log.run) and log.has(self._mode) and log.repeats >= repeats
         return is_whole and not (log.left_out or self.missing or self._is_short)

@@ -55,7 +55,7 @@ class ConsoleProgress:
             self._bar = tqdm(total=total, desc=label, unit=unit, ncols=columns_of(sys.stderr))
 
     def advance(self, status: str, *, reused: bool) -> None:
-        """One sample is finished."""
+        """Count a finished sample, and show it."""
         self._queried += not reused
         if status == "ok":
             label = "reused" if reused else "answered"
@@ -70,7 +70,7 @@ class ConsoleProgress:
             self._print_line()
 
     def close(self) -> None:
-        """Leaves the finished bar on the screen, or the last line."""
+        """Leave the finished bar on the screen, or the last line."""
         if self._bar is not None:
             self._bar.close()
         elif self._counts.total() == self._total:
@@ -82,7 +82,7 @@ class ConsoleProgress:
             print(f"{self._label}: {answered} of {self._total} answered", file=sys.stderr)
 
     def _fit_bar(self) -> None:
-        """Counts behind the bar, if there is room for all of them; else the label is shortened."""
+        """Show counts behind the bar, if there is room for all of them; else shorten the label."""
         columns = columns_of(sys.stderr)
         self._bar.ncols = columns
         self._bar.set_description(self._label, refresh=False)
@@ -116,7 +116,7 @@ def columns_of(terminal: TextIO) -> int:
 
 
 def pace(done: int, took_s: float, remaining: int) -> str:
-    """How fast it goes and how long it will take; nothing of a run that was over at once."""
+    """Return how fast it goes and how long it will take; nothing of a run that was over at once."""
     if not done or took_s < 1:
         return ""
     rate = done / took_s
@@ -125,7 +125,7 @@ def pace(done: int, took_s: float, remaining: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time for people: `40 s`, `12 min`, `3 h 05 min`."""
+    """Return a time for people: `40 s`, `12 min`, `3 h 05 min`."""
     if seconds < 59.5:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
@@ -133,7 +133,7 @@ def duration(seconds: float) -> str:
 
 
 def show_left_out(bad: Sequence[str], limit: int | None) -> None:
-    """Prints the samples that are not asked, all or, where a log has them all, at limit so many."""
+    """Print the samples that are not asked, all or, where a log has them all, at limit so many."""
     for line in bad[:limit]:
         print(f"left out: {line}")
     if limit is not None and len(bad) > limit:
@@ -141,7 +141,7 @@ def show_left_out(bad: Sequence[str], limit: int | None) -> None:
 
 
 def queried_line(dataset: str, reasons: Counter[str], reused: int) -> str:
-    """How many samples were asked, and why."""
+    """Return in one line how many samples were queried, and why."""
     why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     return f"{dataset}: queried {reasons.total()}{f' ({why})' if why else ''}, reused {reused}"
 
@@ -149,7 +149,7 @@ def queried_line(dataset: str, reasons: Counter[str], reused: int) -> str:
 def render_table(
     section: Mapping[str, Any], model: str, samples: int, *, note: str = "", unit: str = "image"
 ) -> str:
-    """A table as text, intervals under each row that has one.
+    """Return a table as text, intervals under each row that has one.
 
     Args:
         section: "table" of an analysis: title, columns, rows of cells.
@@ -175,7 +175,7 @@ def render_table(
 
 
 def grid(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Rows with aligned columns, the first one to the left, and a line below the head.
+    """Return rows with aligned columns, the first one to the left, and a line below the head.
 
     A line break in a cell stacks two texts.
     """
@@ -188,7 +188,7 @@ def grid(rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def render_averages(section: Mapping[str, Any]) -> str:
-    """Overall, micro and macro averages with intervals, in one line."""
+    """Return overall, micro and macro averages with intervals, in one line."""
     parts = []
     for name, cell in section.items():
         if name.partition(" ")[0] in AVERAGES and cell is not None:
@@ -199,7 +199,7 @@ def render_averages(section: Mapping[str, Any]) -> str:
 
 
 def render_costs(section: Mapping[str, Any]) -> str:
-    """What episodes and successes cost, a line each; what is not known is left out."""
+    """Return what episodes and successes cost, a line each; what is not known is left out."""
     lines = []
     for row in section["rows"]:
         parts = [
@@ -217,7 +217,7 @@ def _short(value: float) -> str:
 
 
 def show_scored(scored: Scored, model: str, options: Options) -> None:
-    """Prints what came of scoring one data set."""
+    """Print what came of scoring one data set."""
     analysis, counts = scored.analysis, scored.scorer.counts
     head = analysis["head"]
     note = "" if head["mode"] == "all" else f" · {head['mode']} only"
@@ -263,7 +263,7 @@ def _repeats_text(section: Mapping[str, Any], level: str) -> str:
 
 
 def _summary(scored: Scored, options: Options) -> list[str]:
-    """What stands behind the numbers: answered, unparsed, failed, cut off, errors of functions."""
+    """Return what stands behind the numbers: answered, unparsed, failed, cut off, errors."""
     counts, total = scored.scorer.counts, scored.scorer.counts["samples"]
     how = "without --mode eval" if options.mode == "eval" else "by the same command"
     fate = "left as they are (--ignore)" if options.ignore else f"queried again {how}"
@@ -298,7 +298,7 @@ def _summary(scored: Scored, options: Options) -> list[str]:
 
 
 def _error_lines(errors: Mapping[str, tuple[int, str]], options: Options) -> list[str]:
-    """The most frequent errors with their counts, and with `--verbose` a traceback of each."""
+    """Return the most frequent errors with their counts, with `--verbose` a traceback of each."""
     by_count = sorted(errors.items(), key=lambda item: -item[1][0])
     lines = []
     for kind, (count, trace) in by_count[:MOST_ERRORS]:

@@ -37,7 +37,7 @@ def write_rotations(
     clean: Clean,
     together: Together,
 ) -> tuple[SampleColumns, int]:
-    """Writes the rotations file; returns what stands in it, and how many were not queried yet.
+    """Write the rotations file; return what stands in it, and how many were not queried yet.
 
     Args:
         questions: the facts of the samples, which are the 0th rotations.
@@ -68,7 +68,7 @@ def write_rotations(
 
 
 def are_all_answered(circular: Circular, view: LogView, postprocess: Callable[[str], str]) -> bool:
-    """Whether every rotation that the log covers has a usable reply, for `--mode infer`."""
+    """Return whether every rotation that the log covers has a usable reply, for `--mode infer`."""
     for question in view.records():
         for number in range(1, circular.count(question["line"])):
             record = view.record(turn_key(question["key"], number))

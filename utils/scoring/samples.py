@@ -55,7 +55,7 @@ Clean = Callable[[Any], Any]
 
 
 def facts_of(record: Record, scored: ScoredSample, *, has_repeats: bool = False) -> Facts:
-    """One sample's line of the file; `has_repeats`: each question has several answers."""
+    """Return one sample's line of the file; `has_repeats`: each question has several answers."""
     line, judged, sizes = scored.line, scored.judgement, record["sizes"]
     error = record.get("error") if scored.error is None else user_error_fields(scored.error)
     facts: Facts = {
@@ -101,7 +101,7 @@ def result_files(
     together: Together,
     has_repeats: bool,
 ) -> Iterator[Callable[[Record, ScoredSample], Facts]]:
-    """Predictions, per-sample results and the samples file, written sample by sample.
+    """Open predictions, per-sample results and the samples file, written sample by sample.
 
     Yields the function that takes a judged sample and returns its line of the samples file.
 

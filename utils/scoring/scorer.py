@@ -75,7 +75,7 @@ class Scorer:
     _failures_in_a_row: Counter[str] = field(default_factory=Counter)  # by function
 
     def judge(self, record: Record) -> ScoredSample:
-        """One sample.
+        """Judge one sample.
 
         Raises:
             StopRun: a postprocess or parse function failed ten times in a row.
@@ -114,7 +114,7 @@ class Scorer:
         )
 
     def _looks(self, record: Record, zoom: Zoom) -> dict[str, Any]:
-        """What pages show of a second look: first reply, its point and the crop (fractions)."""
+        """Return what pages show of a second look: first reply, its point, the crop (fractions)."""
         first, file_wh = record["stages"][0], sizes_of(record).file_wh
         looks = {"first_reply": reply_text(first, self.postprocess)}
         sizes = sizes_of(first)
@@ -129,7 +129,7 @@ class Scorer:
         return {**looks, "first_point_frac": list(first_frac), "crop_frac": list(crop.box_frac)}
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        """The score object of all samples so far; `settings` are environment variables.
+        """Return the score object of all samples so far; `settings` are environment variables.
 
         With several answers to each question its figures are the means of those of single runs,
         and its counts are of all answers.
@@ -218,7 +218,7 @@ class Scorer:
         ]
 
     def parser_advice(self) -> str:
-        """What to do about replies that the parse function could not read."""
+        """Return what to do about replies that the parse function could not read."""
         key = self.parser_setting
         if not self.better_parsers:
             return f"ask for another form, or set {key}"
@@ -235,7 +235,7 @@ class Scorer:
 
 
 def meta_of_record(record: Record, sizes: Sizes, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a parse function learns beside the line: limits, sizes, native tool calls.
+    """Return what a parse function learns beside the line: limits, sizes, native tool calls.
 
     What judges an episode learns its cost, and the class of the error that has ended it.
     """
@@ -251,7 +251,7 @@ def meta_of_record(record: Record, sizes: Sizes, kwargs: Mapping[str, Any]) -> d
 
 
 def keeps_failing(stage: str, functions: Mapping[str, str], then: str, failure: str) -> StopRun:
-    """Why no more samples are tried on one of the user's functions, the last failure included."""
+    """Return why no more samples are tried on a user's function, with its last failure."""
     name = " ".join(filter(None, (f"the {stage} function", functions.get(stage))))
     what = f"{name} failed {FAILURES_IN_A_ROW} times in a row"
     last_line = failure.strip().rpartition("\n")[2]
@@ -265,7 +265,7 @@ def keeps_failing(stage: str, functions: Mapping[str, str], then: str, failure: 
 def reply_of(
     record: Record, postprocess: Callable[[str], str]
 ) -> tuple[str | None, UserFunctionError | None]:
-    """The text to parse; None if there is no answer, with the postprocess function's error.
+    """Return the text to parse; None if there is no answer, with the postprocess function's error.
 
     Of a whole episode it is what the benchmark's episode has returned.
     """
@@ -282,7 +282,7 @@ def reply_of(
 
 
 def shown_reply(record: Record, error: UserFunctionError | None) -> str:
-    """What the sheets show for want of a reply: the raw one where postprocessing failed."""
+    """Return what the sheets show for want of a reply: the raw one where postprocessing failed."""
     if (returned := record.get("returned")) is not None:  # by a whole episode
         return str(returned["shown"]) if "shown" in returned else json.dumps(returned)
     return str(record["raw"]) if error is not None else FAILED_TEXT

@@ -29,7 +29,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 
 
 def finite(value: Any) -> Any:
-    """A copy of plain data in which numbers that JSON does not have (NaN, infinity) are None."""
+    """Return a copy of plain data with None for numbers that JSON does not have (NaN, infinity)."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -40,7 +40,7 @@ def finite(value: Any) -> Any:
 
 
 def to_json(value: Any) -> str:
-    """ASCII JSON on one line; numbers that JSON does not have become null."""
+    """Return ASCII JSON on one line; numbers that JSON does not have become null."""
     try:
         return json.dumps(value, allow_nan=False, separators=(",", ":"))
     except ValueError:  # whatever a server, a spreadsheet or a user's function came up with
@@ -80,7 +80,7 @@ class Together:
 
     @contextmanager
     def file(self, path: Path) -> Iterator[Path]:
-        """Yields the temporary path beside `path` to write to."""
+        """Yield the temporary path beside `path` to write to."""
         temporary = _temporary_of(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ def _temporary_of(path: Path) -> Path:
 
 @contextmanager
 def _one_file(path: Path, together: Together | None) -> Iterator[Path]:
-    """Yields the temporary path of a file that appears with others, or as soon as it is whole."""
+    """Yield the temporary path of a file that appears with others, or as soon as it is whole."""
     if together is not None:
         with together.file(path) as temporary:
             yield temporary
@@ -120,13 +120,13 @@ def _one_file(path: Path, together: Together | None) -> Iterator[Path]:
 
 
 def write_json(path: Path, value: Mapping[str, Any], together: Together | None = None) -> None:
-    """A score file: indented, None as null; a `ValueError` for NaN and infinity (see `finite`)."""
+    """Write an indented JSON file, None as null; a `ValueError` for NaN and infinity (`finite`)."""
     text = json.dumps(value, indent=4, ensure_ascii=False, allow_nan=False) + "\n"
     write_text(path, text, together)
 
 
 def write_text(path: Path, text: str, together: Together | None = None) -> Path:
-    """A text file; half of a surrogate pair, which UTF-8 has no form for, as JSON's own escape."""
+    """Write a text file; half of a surrogate pair, which UTF-8 lacks, as JSON's own escape."""
     with _one_file(path, together) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     return path
@@ -134,7 +134,7 @@ def write_text(path: Path, text: str, together: Together | None = None) -> Path:
 
 @contextmanager
 def open_lines(path: Path, together: Together | None = None) -> Iterator[IO[str]]:
-    """A text file that is written line by line."""
+    """Open a text file that is written line by line."""
     with _one_file(path, together) as temporary, temporary.open("w", encoding="utf-8") as file:
         yield file
 
@@ -143,7 +143,7 @@ def open_lines(path: Path, together: Together | None = None) -> Iterator[IO[str]
 def open_sheet(
     path: Path, columns: Sequence[str], together: Together | None = None
 ) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """A spreadsheet that is written row by row; yields the function that takes a row.
+    """Open a spreadsheet that is written row by row; yields the function that takes a row.
 
     Every text stays text (no formulas, no links); rows go to disk as they come.
     """
@@ -188,7 +188,7 @@ def open_sheet(
 
 
 def _why_no_archive(error: Exception) -> OSError:
-    """What kept the library from writing, with its number; a new error, which holds no archive."""
+    """Return what kept the library from writing, as a new error, which holds no archive."""
     cause = error.args[0] if error.args else error
     if isinstance(cause, OSError):
         return OSError(cause.errno, cause.strerror)
@@ -196,7 +196,7 @@ def _why_no_archive(error: Exception) -> OSError:
 
 
 def cell_text(text: str) -> str:
-    """The text as a spreadsheet can hold it: unwritable characters as escapes, cut with a mark."""
+    """Return a text as a cell can hold it: unwritable characters as escapes, cut with a mark."""
     text = _UNWRITABLE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
     if len(text) <= CELL_LIMIT:
         return text
@@ -205,7 +205,7 @@ def cell_text(text: str) -> str:
 
 
 def safe_cell(value: Any) -> Any:
-    """Numbers as they are; a text so that no spreadsheet program takes it for a formula.
+    """Return numbers as they are, a text so that no spreadsheet program takes it for a formula.
 
     Those begin with a sign, maybe behind blanks; an apostrophe in front makes text of them, as
     typing one into a cell does. Characters that no cell can hold become escapes.

@@ -107,7 +107,7 @@ class Scored:
 
 
 def write_predictions(task: ScoringTask, view: LogView) -> bool:
-    """The predictions alone, for `--mode infer`; whether every sample has one."""
+    """Write the predictions alone (`--mode infer`); return whether every sample has one."""
     is_whole = view.missing == 0
     is_partial = view.is_part(task.data.mode, task.limit)
     path = task.folder.file(task.name, ".xlsx", partial=is_partial)
@@ -127,7 +127,7 @@ def write_predictions(task: ScoringTask, view: LogView) -> bool:
 
 
 def score_data_set(task: ScoringTask, view: LogView) -> Scored:
-    """Judges what a log holds of a data set, and writes every file derived from it.
+    """Judge what a log holds of a data set, and write every file derived from it.
 
     Raises:
         StopRun: a user's function failed ten times in a row, or the disk is full; files from
