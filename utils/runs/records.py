@@ -75,7 +75,7 @@ def new_record(
 ) -> Record:
     """Return a record as far as it is known before asking; `prepared` None: that failed, too."""
     image_sizes = prepared.image_sizes if prepared else ()
-    sizes = _size_fields(_sizes_of_own_image(prompt, image_sizes))
+    sizes, sizes_by_image = _image_fields(prompt, image_sizes)
     if sample.file_wh:
         sizes["file"] = list(sample.file_wh)
     record = {
@@ -96,26 +96,30 @@ def new_record(
         with suppress(OSError):  # without the image the request fails, and says so
             record["image_digest"] = image_digest(sample.image)
     if len(image_sizes) > 1:
-        record["image_sizes"] = [_size_fields(of_image) for of_image in image_sizes]
+        record["image_sizes"] = sizes_by_image
     return record
 
 
-def _sizes_of_own_image(prompt: Prompt | None, image_sizes: Sequence[Sizes]) -> Sizes:
-    """Return the sizes of the image that an answer is about, of those of all images of a prompt."""
-    if not image_sizes:
-        return Sizes()
+def _image_fields(
+    prompt: Prompt | None, image_sizes: Sequence[Sizes]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the sizes of the image that an answer is about, and of all images of its prompt."""
+    sizes_by_image = [
+        {
+            stage: list(wh) if wh else None
+            for stage, wh in zip(SIZES, (sizes.file_wh, sizes.sent_wh, sizes.seen_wh), strict=True)
+        }
+        for sizes in image_sizes or [Sizes()]
+    ]
+    own_sizes = sizes_by_image[-1]
     if prompt is not None and prompt.image is not None and len(image_sizes) > 1:
         images = [message["value"] for message in prompt.messages if message["type"] == "image"]
         own_image = os.path.realpath(prompt.image)
-        for image, sizes in zip(images, image_sizes, strict=False):
+        for image, sizes_of_image in zip(images, sizes_by_image, strict=False):
             if not image.startswith(_IS_URL) and os.path.realpath(image) == own_image:
-                return sizes
-    return image_sizes[-1]
-
-
-def _size_fields(sizes: Sizes) -> dict[str, list[int] | None]:
-    stages = zip(SIZES, (sizes.file_wh, sizes.sent_wh, sizes.seen_wh), strict=True)
-    return {stage: list(wh) if wh else None for stage, wh in stages}
+                own_sizes = sizes_of_image
+                break
+    return dict(own_sizes), sizes_by_image
 
 
 def sizes_of(record: Record) -> Sizes:
@@ -126,13 +130,10 @@ def sizes_of(record: Record) -> Sizes:
 
 def answer_fields(generation: Generation, prompt: Prompt, sizes: Mapping[str, Any]) -> Record:
     """Return what an answer to `prompt` adds to a record; `sizes` are those known before."""
-    own_image = _size_fields(_sizes_of_own_image(prompt, generation.image_sizes))
-    new_sizes = {stage: wh for stage, wh in own_image.items() if wh and stage != "file"}
-    image_sizes = []
-    if len(generation.image_sizes) > 1:
-        image_sizes = [_size_fields(of_image) for of_image in generation.image_sizes]
+    own_sizes, sizes_by_image = _image_fields(prompt, generation.image_sizes)
+    new_sizes = {stage: wh for stage, wh in own_sizes.items() if wh and stage != "file"}
     extras = {
-        "image_sizes": image_sizes,
+        "image_sizes": sizes_by_image if len(sizes_by_image) > 1 else [],
         "reasoning": generation.reasoning,
         "tool_calls": [dict(call) for call in generation.tool_calls],
         "runs_with": dict(generation.runs_with or {}),
