@@ -111,7 +111,9 @@ def figures_beside(
         value, text; those of the checkpoint also `own` {name, text}, difference, standard_errors
         and is_same_rule. `spread` is how far the sources are apart, in points.
     """
-    fitting = [f for f in figures if f.table == table and f.protocol == protocol]
+    fitting = [
+        figure for figure in figures if figure.table == table and figure.protocol == protocol
+    ]
     if not fitting:
         return None
     own_cells = _own_cells(analysis)

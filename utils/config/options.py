@@ -207,7 +207,11 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,  # --mod would silently mean --mode or --model
     )
-    flags = {_flag(o.name.removesuffix("_s")): o for o in fields(Options) if o.metadata}
+    flags = {
+        _flag(option.name.removesuffix("_s")): option
+        for option in fields(Options)
+        if option.metadata
+    }
     for flag, option in flags.items():
         parser.add_argument(flag, dest=option.name, **option.metadata)
     parser.add_argument(
@@ -228,7 +232,8 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
     values = vars(namespace)
     if names := [text.partition("=")[0] for text in unknown if text.startswith("-")]:
         # The others are likely their values, which may be secret.
-        parser.error("; ".join(f"unknown option {n}{did_you_mean(n, flags)}" for n in names))
+        problems = [f"unknown option {name}{did_you_mean(name, flags)}" for name in names]
+        parser.error("; ".join(problems))
     if unknown:
         parser.error(f"{unknown[0]}: belongs to no option; a config is named by --config")
     if "config" not in values and not values.get("runs"):
@@ -239,18 +244,27 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         values[key] = tuple(dict.fromkeys(values.get(key, ())))
     values["work_dir"] = expand_home(work_dir)
     values["arguments"] = tuple(typed)
-    o = Options(**values)
+    options = Options(**values)
     for is_wrong, why in (
-        (o.check and o.mode == "eval", "--check is about queries; --mode eval makes none"),
-        (o.ping and not o.check, "--ping needs --check"),
-        (o.parity and (o.check or o.mode != "all"), "--parity does not go with --check or --mode"),
-        (o.small_images and not o.report, "--small-images does not go with --no-report"),
-        (o.quiet and o.verbose, "--quiet and --verbose cannot be combined"),
-        (o.fresh and o.reuse, "--fresh and --reuse cannot be combined"),
+        (
+            options.check and options.mode == "eval",
+            "--check is about queries; --mode eval makes none",
+        ),
+        (options.ping and not options.check, "--ping needs --check"),
+        (
+            options.parity and (options.check or options.mode != "all"),
+            "--parity does not go with --check or --mode",
+        ),
+        (
+            options.small_images and not options.report,
+            "--small-images does not go with --no-report",
+        ),
+        (options.quiet and options.verbose, "--quiet and --verbose cannot be combined"),
+        (options.fresh and options.reuse, "--fresh and --reuse cannot be combined"),
     ):
         if is_wrong:
             parser.error(why)
-    return o
+    return options
 
 
 def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]]) -> tuple[str, ...]:

@@ -87,7 +87,9 @@ class FilledIn:
 def recipe_names() -> list[str]:
     """Return the names of the program's own recipes."""
     return sorted(
-        m.name for m in pkgutil.iter_modules(module_at(PACKAGE).__path__) if m.name not in SHARED
+        module.name
+        for module in pkgutil.iter_modules(module_at(PACKAGE).__path__)
+        if module.name not in SHARED
     )
 
 

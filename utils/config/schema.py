@@ -275,7 +275,7 @@ class RunConfig:
         """Return all of it, defaults included, as in JSON."""
         sections = {"model": self.model, "data": self.data}
         return {"path": str(self.path)} | {
-            key: {n: _without_secrets(e) for n, e in entries.items()}
+            key: {name: _without_secrets(entry) for name, entry in entries.items()}
             for key, entries in sections.items()
         }
 

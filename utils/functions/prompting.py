@@ -62,7 +62,10 @@ def _keywords(line: Line, settings: Mapping[str, Any] | None, image_root: Path) 
 
 def readable_messages(messages: Sequence[Message]) -> list[Message]:
     """Return the messages as people may read them later: an image is named by its place alone."""
-    return [{**m, "value": ""} if m["type"] == "image" else dict(m) for m in messages]
+    return [
+        {**message, "value": ""} if message["type"] == "image" else dict(message)
+        for message in messages
+    ]
 
 
 def checked_messages(messages: Any, image_root: Path, *, stage: str = "prompt") -> list[Message]:

@@ -387,8 +387,11 @@ def _payload_problem(payload: Any, key: str) -> str | None:
     """Return why a preprocess function's payload cannot be sent."""
     messages = payload.get(key) if isinstance(payload, dict) else None
     marks = {"role"} if key == "messages" else {"role", "type"}
-    is_list = isinstance(messages, list) and bool(messages)
-    if not is_list or not all(isinstance(m, Mapping) and marks & set(m) for m in messages or ()):
+    if (
+        not isinstance(messages, list)
+        or not messages
+        or not all(isinstance(message, Mapping) and marks & set(message) for message in messages)
+    ):
         return (
             f'{payload!r:.200}; expected a list of chat messages ({{"role", "content"}}), or a '
             f'dict with "{key}"'
