@@ -12,6 +12,7 @@ A module of your own is named by its path, "acme" for acme.py beside the config.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -203,17 +204,15 @@ class Recipe:
             return entry
         if imp_type == "transformers":
             return entry | self._of_checkpoint(generate_cfg)
-        extra_body = dict(generate_cfg.get("extra_body", {}))
+        settings = deepcopy(dict(generate_cfg))
         if self.chat_template:
+            extra_body = settings.setdefault("extra_body", {})
             extra_body["chat_template_kwargs"] = dict(self.chat_template)
-        generate_cfg = dict(generate_cfg)
-        if extra_body:
-            generate_cfg["extra_body"] = extra_body
         # The limits of a foreign server are not known; after this resizing they have no effect.
         resize = self.resize
         if not resize and imp_type == "openai" and self.limits and self.frame in GRID_FRAMES:
             resize = ({"factor": self.limits.factor},)
-        return entry | {"generate_cfg": generate_cfg, "kwargs": self._kwargs(resize)}
+        return entry | {"generate_cfg": settings, "kwargs": self._kwargs(resize)}
 
     def _check_messages(self, module: str) -> None:
         """Raise a UserError where a form makes something else than chat messages."""

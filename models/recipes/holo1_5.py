@@ -21,7 +21,6 @@ from models.recipes.sources import LEADERBOARD, SCREENSPOT_PRO, SCREENSPOT_V2
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
-SSP_LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=3686400)
 TEXT = """\
 Localize an element on the GUI image according to the provided target and output a click position.
      * You must output a valid JSON following the format: {'description': 'Click at absolute coordinates.', 'properties': {'action': {'const': 'click_absolute', 'default': 'click_absolute', 'title': 'Action', 'type': 'string'}, 'x': {'description': 'The x coordinate, number of pixels from the left edge.', 'title': 'X', 'type': 'integer'}, 'y': {'description': 'The y coordinate, number of pixels from the top edge.', 'title': 'Y', 'type': 'integer'}}, 'required': ['x', 'y'], 'title': 'ClickAbsoluteAction', 'type': 'object'}

@@ -37,7 +37,7 @@ def two_steps_wh(image_wh: WH) -> WH:
     return LIMITS.grid_wh(within_area(image_wh, FIRST_MAX_PIXELS))
 
 
-def _asked(system: str, instruction: str, named_wh: WH) -> list[ChatMessage]:
+def _messages(system: str, instruction: str, named_wh: WH) -> list[ChatMessage]:
     text = TEXT.replace("{width}", str(named_wh[0])).replace("{height}", str(named_wh[1]))
     return [
         {"role": "system", "content": system},
@@ -47,12 +47,12 @@ def _asked(system: str, instruction: str, named_wh: WH) -> list[ChatMessage]:
 
 def messages(instruction: str, named_wh: WH) -> list[ChatMessage]:
     """Return the authors' messages; "<image>" stands for the image's tokens."""
-    return _asked(SYSTEM, instruction, named_wh)
+    return _messages(SYSTEM, instruction, named_wh)
 
 
 def messages_no_think(instruction: str, named_wh: WH) -> list[ChatMessage]:
     """Return the messages without the demand to think first."""
-    return _asked(HELPFUL, instruction, named_wh)
+    return _messages(HELPFUL, instruction, named_wh)
 
 
 @numbers_or_none

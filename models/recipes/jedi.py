@@ -17,10 +17,15 @@ from models.recipes.base import (
     prompt_function,
     system_turn,
 )
-from models.recipes.reading import declined_by_tool, file_wh, from_pixels, numbers_or_none
+from models.recipes.reading import (
+    declined_by_tool,
+    file_wh,
+    from_pixels,
+    numbers_or_none,
+    seen_wh,
+)
 from models.recipes.sources import AUTHORS, OSWORLD_G, SCREENSPOT_V2, UI_VISION, UI_VISION_README
 from utils.contracts import WH
-from utils.coordinates import model_grid_wh
 from utils.targets import Answer
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=2116800)
@@ -58,7 +63,7 @@ For each function call, return a json object with function name and arguments wi
 {{"name": <function-name>, "arguments": <args-json-object>}}
 </tool_call>"""
 NOTHING_FOUND = (-1, -1)  # what the authors' code returns then
-LENS = "\N{ALEMBIC}"
+ALEMBIC = "\N{ALEMBIC}"
 """Stands for either tag in some of the authors' replies."""
 
 
@@ -71,8 +76,8 @@ def messages(instruction: str, grid_wh: WH) -> list[ChatMessage]:
 @numbers_or_none
 def read_call(response: str) -> Any:
     """Return the first two numbers of the first tool call."""
-    start = next(tag for tag in ("<tool_call>", LENS) if tag in response)
-    end = next(tag for tag in ("</tool_call>", LENS) if tag in response)
+    start = next(tag for tag in ("<tool_call>", ALEMBIC) if tag in response)
+    end = next(tag for tag in ("</tool_call>", ALEMBIC) if tag in response)
     call = json.loads(response.split(start)[1].split(end)[0].strip())
     coordinate = call["arguments"]["coordinate"]
     return coordinate[0], coordinate[1]
@@ -84,9 +89,7 @@ def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
     if numbers is None:
         return declined_by_tool(response)
     width, height = file_wh(meta)
-    grid_w, grid_h = model_grid_wh(
-        meta, factor=28, min_pixels=LIMITS.min_pixels, max_pixels=LIMITS.max_pixels
-    )
+    grid_w, grid_h = seen_wh(meta, LIMITS)
     point_px = (int(numbers[0] * width / grid_w), int(numbers[1] * height / grid_h))
     if point_px == NOTHING_FOUND:
         return None

@@ -19,7 +19,7 @@ from models.recipes.base import (
     text_part,
     user_turn,
 )
-from models.recipes.reading import up_to_last_brace, whole_parser
+from models.recipes.reading import read_bare_pair, whole_parser
 from models.recipes.sources import (
     AUTHORS,
     AUTHORS_MICRO,
@@ -53,7 +53,6 @@ Return a json object with a reasoning process in <grounding_think></grounding_th
 </answer>
 ## Input instruction
 """
-PAIR = re.compile(r"\[(\d+),(\d+)\]")
 ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 
 
@@ -62,21 +61,13 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     return [system_turn(SYSTEM), user_turn(text_part(f"{instruction}\n"), image_part())]
 
 
-def read_pair(response: str) -> Any:
-    """Return the first `[x,y]` without a blank, wherever it stands up to the last `}`."""
-    x, y = PAIR.findall(up_to_last_brace(response))[0]
-    return int(x), int(y)
-
-
 def read_answer(response: str) -> Any:
     """Return the coordinate of the JSON between the answer tags."""
     answer = ANSWER.findall(response.strip())[0].strip()
     return json.loads(answer).get("coordinate", [])
 
 
-parse_point = whole_parser(read_pair)
-
-
+parse_point = whole_parser(read_bare_pair)
 parse_point_of_999 = whole_parser(read_answer, 999)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)

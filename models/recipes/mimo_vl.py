@@ -17,9 +17,8 @@ from models.recipes.base import (
     image_and_text,
     prompt_function,
 )
-from models.recipes.reading import centre, from_whole, grid_parser, numbers_or_none
+from models.recipes.reading import centre, from_whole, grid_parser, numbers_or_none, seen_wh
 from utils.contracts import WH, Point
-from utils.coordinates import model_grid_wh
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
 TEXT = """\
@@ -94,9 +93,7 @@ def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
     numbers = read_action(response)
     if numbers is None:
         return None
-    width, height = model_grid_wh(
-        meta, factor=28, min_pixels=LIMITS.min_pixels, max_pixels=LIMITS.max_pixels
-    )
+    width, height = seen_wh(meta, LIMITS)
     return from_whole((int(numbers[0] / width * 1000), int(numbers[1] / height * 1000)), meta)
 
 

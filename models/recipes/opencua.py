@@ -61,7 +61,7 @@ def first_command(response: str) -> str:
         is_call = command.startswith(("pyautogui.", "computer.triple_click"))
         if pair is None or not is_call:
             continue
-        float(pair[1])
+        float(pair[1])  # raises, see above
         float(pair[2])
         is_click = command.startswith("computer.") or any(name in command for name in CLICKS)
         if is_click and not first:

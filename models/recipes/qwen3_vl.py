@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -20,9 +19,7 @@ from models.recipes.base import (
 from models.recipes.qwen2_5_vl import TOOLS
 from models.recipes.reading import (
     declined_by_tool,
-    file_wh,
-    from_pixels,
-    numbers_or_none,
+    file_pixel_parser,
     tool_call,
     whole_parser,
 )
@@ -37,7 +34,7 @@ from models.recipes.sources import (
     UI_VENUS_README,
     UI_VISION,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)
 
@@ -51,7 +48,6 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     return [system_turn(HELPFUL, tools), image_and_text(instruction)]
 
 
-@numbers_or_none
 def read_call(response: str) -> Any:
     """Return the first two numbers of the first tool call's coordinate."""
     coordinate = tool_call(response)["arguments"]["coordinate"]
@@ -59,18 +55,7 @@ def read_call(response: str) -> Any:
 
 
 parse_point = whole_parser(read_call, declined=declined_by_tool)
-
-
-def parse_point_mobile(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point as the mobile cookbook does: of 999, rounded to whole pixels of the file."""
-    numbers = read_call(response)
-    if numbers is None:
-        return None
-    width, height = file_wh(meta)
-    point_px = (round(numbers[0] / 999 * width), round(numbers[1] / 999 * height))
-    return from_pixels(point_px, (width, height), meta)
-
-
+parse_point_mobile = file_pixel_parser(read_call, 999, round)  # as the mobile cookbook does
 COOKBOOK = PromptForm(messages)
 build_prompt = prompt_function(COOKBOOK)
 

@@ -64,6 +64,13 @@ def file_wh(meta: Mapping[str, Any]) -> WH:
     return read_size(meta["image_size"] if size in UNKNOWN else size)
 
 
+def seen_wh(meta: Mapping[str, Any], limits: Limits) -> WH:
+    """Return width and height of the image as the model resized it."""
+    return model_grid_wh(
+        meta, factor=limits.factor, min_pixels=limits.min_pixels, max_pixels=limits.max_pixels
+    )
+
+
 def as_point(point_frac: Point | None, meta: Mapping[str, Any]) -> Point | None:
     """Return fractions of an image as a parse function returns them.
 
@@ -96,10 +103,7 @@ def from_grid(numbers: Numbers | None, meta: Mapping[str, Any], limits: Limits) 
     """Return the point of pixels of the image as the model resized it."""
     if numbers is None:
         return None
-    grid_wh = model_grid_wh(
-        meta, factor=limits.factor, min_pixels=limits.min_pixels, max_pixels=limits.max_pixels
-    )
-    return from_pixels(numbers, grid_wh, meta)
+    return from_pixels(numbers, seen_wh(meta, limits), meta)
 
 
 def whole_parser(
@@ -118,6 +122,30 @@ def whole_parser(
 
     def parse(response: str, meta: Mapping[str, Any]) -> Answer:
         return from_whole(numbers_of(response), meta, full_scale) or declined(response)
+
+    return parse
+
+
+def file_pixel_parser(
+    read: Callable[[str], Any], full_scale: float, as_whole: Callable[[float], int]
+) -> Callable[[str, Mapping[str, Any]], Point | None]:
+    """Return a parse function like that of `whole_parser`, for points in whole pixels of the file.
+
+    Args:
+        read: returns two numbers of a reply, or fails.
+        full_scale: the number at the right and the lower edge.
+        as_whole: `int` cuts the pixels, `round` rounds them.
+    """
+    numbers_of = numbers_or_none(read)
+
+    def parse(response: str, meta: Mapping[str, Any]) -> Point | None:
+        numbers = numbers_of(response)
+        if numbers is None:
+            return None
+        width, height = file_wh(meta)
+        x_px = as_whole(numbers[0] / full_scale * width)
+        y_px = as_whole(numbers[1] / full_scale * height)
+        return from_pixels((x_px, y_px), (width, height), meta)
 
     return parse
 
@@ -150,6 +178,12 @@ def up_to_last_brace(response: str) -> str:
     return response[:end] if end else response
 
 
+def read_bare_pair(response: str) -> Any:
+    """Return the first `[x,y]` without a blank, wherever it stands up to the last `}`."""
+    x, y = _BARE_PAIR.findall(up_to_last_brace(response))[0]
+    return int(x), int(y)
+
+
 def tool_call(response: str) -> Any:
     """Return the JSON of the first tool call, whose tags stand on lines of their own."""
     return json.loads(response.split("<tool_call>\n")[1].split("\n</tool_call>")[0])
@@ -165,6 +199,7 @@ def declined_by_tool(response: str) -> Declined | None:
     return DECLINED if is_failure else None
 
 
+_BARE_PAIR = re.compile(r"\[(\d+),(\d+)\]")
 _TOOL_CALL = re.compile(r"<tool_call>\s*(\{.*\})\s*</tool_call>", re.DOTALL)
 _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -209,7 +244,7 @@ def _number(node: ast.expr) -> float:
 
 
 def _first_deciding(node: ast.BoolOp) -> Any:
-    """The value of `a or b` and `a and b`, whose last part is read only where it decides."""
+    """Return the value of `a or b` and `a and b`; what does not decide it is not read."""
     is_or = isinstance(node.op, ast.Or)
     value: Any = None
     for part in node.values:

@@ -59,8 +59,6 @@ def read_first(response: str) -> Any:
 
 
 parse_point = whole_parser(read_last)
-
-
 parse_first_point = whole_parser(read_first)
 CLAWGUI = PromptForm(messages)
 build_prompt = prompt_function(CLAWGUI)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -18,7 +17,7 @@ from models.recipes.base import (
     prompt_function,
     system_turn,
 )
-from models.recipes.reading import file_wh, from_pixels, numbers_or_none, whole_parser
+from models.recipes.reading import file_pixel_parser, whole_parser
 from models.recipes.sources import (
     AUTHORS,
     CLAWGUI,
@@ -30,7 +29,7 @@ from models.recipes.sources import (
     UI_VENUS_README,
     UI_VISION,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)
 SUFFIX = """\
@@ -53,21 +52,13 @@ def messages_of_issue(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     return [image_and_text(f'{instruction}{SUFFIX}"')]
 
 
-@numbers_or_none
 def read_numbers(response: str) -> Any:
     """Return the first two numbers, wherever they stand."""
     numbers = NUMBER.findall(response)
     return float(numbers[0]), float(numbers[1])
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a grounding reply: of 999, cut to whole pixels of the file."""
-    numbers = read_numbers(response)
-    if numbers is None:
-        return None
-    width, height = file_wh(meta)
-    point_px = (int(numbers[0] / 999 * width), int(numbers[1] / 999 * height))
-    return from_pixels(point_px, (width, height), meta)
+parse_point = file_pixel_parser(read_numbers, 999, int)
 
 
 def behind_thoughts(response: str) -> str:

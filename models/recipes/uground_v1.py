@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.base import (
@@ -13,7 +12,7 @@ from models.recipes.base import (
     image_and_text,
     prompt_function,
 )
-from models.recipes.reading import file_wh, from_pixels, numbers_or_none, python_value
+from models.recipes.reading import file_pixel_parser, python_value
 from models.recipes.sources import (
     L2,
     LEADERBOARD,
@@ -22,7 +21,7 @@ from models.recipes.sources import (
     UI_VISION,
     UI_VISION_README,
 )
-from utils.contracts import WH, Point
+from utils.contracts import WH
 
 TEXT = """\
 
@@ -52,22 +51,12 @@ def short_messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     return [image_and_text(SHORT_TEXT.replace("{description}", instruction))]
 
 
-@numbers_or_none
 def read_pair(response: str) -> Any:
     """Return the two numbers of a reply that is a pair and nothing else."""
     return python_value(response.strip())
 
 
-def parse_point(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """Return the point of a reply, cut to whole pixels of the file."""
-    numbers = read_pair(response)
-    if numbers is None:
-        return None
-    width, height = file_wh(meta)
-    point_px = (int(numbers[0] / 1000 * width), int(numbers[1] / 1000 * height))
-    return from_pixels(point_px, (width, height), meta)
-
-
+parse_point = file_pixel_parser(read_pair, 1000, int)
 SERVED = PromptForm(messages)
 LOCAL = PromptForm(short_messages)
 build_prompt = prompt_function(SERVED)

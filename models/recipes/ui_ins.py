@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 from models.recipes.base import (
     GRID,
     HELPFUL,
@@ -17,7 +14,7 @@ from models.recipes.base import (
     prompt_function,
     system_turn,
 )
-from models.recipes.reading import grid_parser, up_to_last_brace
+from models.recipes.reading import grid_parser, read_bare_pair
 from models.recipes.sources import AUTHORS, L2
 from utils.contracts import WH
 
@@ -39,7 +36,6 @@ Return a json object with a reasoning process in <think></think> tags, a functio
 ## Action Space{"action": "click", "coordinate": [x, y]}
 Your task is to accurately locate a UI element based on the instruction. You should first analyze instruction in <think></think> tags and finally output the function in <tool_call></tool_call> tags.
 """
-PAIR = re.compile(r"\[(\d+),(\d+)\]")
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
@@ -47,13 +43,7 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     return [system_turn(HELPFUL, SYSTEM), image_and_text(instruction)]
 
 
-def read_pair(response: str) -> Any:
-    """Return the first `[x,y]` without a blank, wherever it stands up to the last `}`."""
-    x, y = PAIR.findall(up_to_last_brace(response))[0]
-    return int(x), int(y)
-
-
-parse_point = grid_parser(read_pair, LIMITS)
+parse_point = grid_parser(read_bare_pair, LIMITS)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 

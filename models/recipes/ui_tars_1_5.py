@@ -77,7 +77,7 @@ def read_action(response: str) -> Any:
 
 
 def _start_box(action: str) -> Numbers | None:
-    """The centre of an action's `start_box`; None: it has none.
+    """Return the centre of an action's `start_box`; None: it has none.
 
     Raises:
         ValueError: it cannot be read.
@@ -104,7 +104,7 @@ def _start_box(action: str) -> Numbers | None:
 
 
 def _arguments(action: str) -> dict[str, str]:
-    """The named arguments of a call, all of them texts; empty ones are left out."""
+    """Return the named arguments of a call, all of them texts; empty ones are left out."""
     call = ast.parse(action.replace("\n", "\\n").lstrip(), mode="eval").body
     if not isinstance(call, ast.Call):
         raise ValueError("not a call")

@@ -50,19 +50,19 @@ TWO_POINTS = rf"{POINT},\s*{POINT}"
 INFEASIBLE = [-1, -1]
 
 
-def _asked(text: str, instruction: str) -> list[ChatMessage]:
-    """The prompt; one full stop at the end of the instruction is cut."""
+def _messages(text: str, instruction: str) -> list[ChatMessage]:
+    """Return the prompt; one full stop at the end of the instruction is cut."""
     return [image_and_text(text.replace("{}", instruction.removesuffix(".")))]
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the prompt without the sentence about infeasible tasks."""
-    return _asked(TEXT, instruction)
+    return _messages(TEXT, instruction)
 
 
 def messages_with_refusal(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the prompt that lets the model say that a task is infeasible."""
-    return _asked(WITH_REFUSAL_TEXT, instruction)
+    return _messages(WITH_REFUSAL_TEXT, instruction)
 
 
 def read_list(response: str) -> list[float]:

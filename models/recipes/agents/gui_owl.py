@@ -94,7 +94,9 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
     """
     history = line["history"]
     older = history[:-EARLIER_IMAGES]
-    lines = [f"Step {number}: {_said(step['reply'])}" for number, step in enumerate(older, 1)]
+    lines = [
+        f"Step {number}: {_action_line(step['reply'])}" for number, step in enumerate(older, 1)
+    ]
     task = TASK.replace("{instruction}", line["instruction"])
     task = task.replace("{previous_actions}", "\n".join(lines) or "None")
     system = PHONE if is_phone(line) else COMPUTER
@@ -104,7 +106,7 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
     return [*messages, screen(line)]
 
 
-def _said(reply: str) -> str:
+def _action_line(reply: str) -> str:
     if "Action:" in reply and "<tool_call>" in reply:
         return reply.split("Action:")[1].split("<tool_call>")[0].strip()
     return reply

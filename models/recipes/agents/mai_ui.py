@@ -92,6 +92,6 @@ def _action(call: Mapping[str, Any]) -> dict[str, Any] | None:
         return {"kind": "done" if call["status"] == "success" else "fail"}
     if name == "open":
         return {"kind": "open_app", "app": call["text"]}
-    return (
-        {"kind": name, "text": call.get("text", "")} if name in ("type", "answer", "wait") else None
-    )
+    if name in ("type", "answer", "wait"):
+        return {"kind": name, "text": call.get("text", "")}
+    return None

@@ -122,8 +122,9 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
     prompt = PHONE if is_phone(line) else COMPUTER
     lines = []
     for number, step in enumerate(line["history"]):
-        think, action = (*PARTS.findall(step["reply"]), ("", step["reply"]))[0]
-        think, action = think.strip("\n"), action.strip("\n")
+        match = PARTS.search(step["reply"])
+        parts = match.groups() if match else ("", step["reply"])
+        think, action = (part.strip("\n") for part in parts)
         lines.append(f"Step {number}: <think>{think}</think><action>{action}</action>")
     prompt = prompt.replace("{user_task}", line["instruction"])
     return [screen(line), text(prompt.replace("{previous_actions}", "\n".join(lines)))]
@@ -143,10 +144,10 @@ def _call(action: str) -> tuple[str, dict[str, Any]] | None:
     """Return the name of a call and its values where it is one in Python too."""
     try:
         call = ast.parse(action, mode="eval").body
-        assert isinstance(call, ast.Call)
-        assert isinstance(call.func, ast.Name)
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            return None
         values = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    except (AssertionError, *NOT_READ):
+    except NOT_READ:
         return None
     is_text_of_point = any(isinstance(values.get(key), str) for key in POINTS)
     return None if is_text_of_point else (call.func.id, values)
