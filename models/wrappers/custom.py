@@ -125,7 +125,7 @@ class CustomModelWrapper(WrapperDefaults):
             model.announce(dataset, sample_count, index)
 
     def abandon(self) -> None:
-        """The run has stopped: an object that waits for somebody need not wait any more."""
+        """Tell an object that waits for somebody that the run has stopped."""
         if hasattr(self._model, "abandon"):
             self._model.abandon()
 

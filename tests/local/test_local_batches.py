@@ -544,7 +544,7 @@ def test_what_is_prepared_ahead_follows_the_size_of_the_batches_and_of_the_input
     def max_size():
         """Those under way, fewer where threads come late, and those ahead of them."""
         if nbytes == 1:
-            return len(model.batches[0]) + batches.most_ahead(size)
+            return len(model.batches[0]) + batches.max_ahead(size)
         return 1 + 2 * encoder_count()  # only those that were on their way when all was full
 
     def make(number):
@@ -560,7 +560,7 @@ def test_what_is_prepared_ahead_follows_the_size_of_the_batches_and_of_the_input
         assert [one_item.result(60) for one_item in messages] == [
             10 * n for n in range(len(messages))
         ]
-    assert of("no", batch_size=size).in_flight(4) == size + batches.most_ahead(size)
+    assert of("no", batch_size=size).in_flight(4) == size + batches.max_ahead(size)
 
 
 def test_whoever_waits_when_the_run_stops_is_let_go_and_nobody_comes_after_the_end():

@@ -13,11 +13,11 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
 
+from models.wrappers.local.inputs import CannotCollate, CannotSplit, Encoded
 from models.wrappers.local.room import Room
 from models.wrappers.local.settings import ranks_here
 from utils.contracts import GENERATING, Abandoned, CallError, Generation
@@ -33,73 +33,20 @@ PADDING_DOUBLES_AT = 65_536
 GRACE_S = 0.02  # for requests that are just on their way, before a batch starts that is not full
 
 
-class Item(Protocol):
-    """Inputs of one request."""
-
-    @property
-    def input_length(self) -> int:
-        """Tokens of the prompt."""
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the inputs."""
-
-    @property
-    def form(self) -> Hashable:
-        """Equal for items that can be put together."""
-
-
-ItemT = TypeVar("ItemT", bound=Item)
-
-
 class OutOfMemory(Exception):
     """The device had no room for this batch."""
 
 
-class CannotCollate(Exception):
-    """These inputs cannot be put together; says which and why. Others of the model may."""
-
-
-class CannotSplit(Exception):
-    """What the model returned for a batch cannot be told apart; no batch of it ever can."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Entry(Generic[ItemT]):
+class _Entry:
     """A request that waits for its batch."""
 
-    item: ItemT
+    item: Encoded
     tokens: int  # of the prompt and of the reply that it may have
     future: Future[Generation]
 
 
-@dataclass(slots=True)
-class _Statistics:
-    """How the time of the generating thread was spent."""
-
-    batches: int = 0
-    samples: int = 0
-    largest: int = 0
-    generating_s: float = 0.0
-    idle_s: float = 0.0
-
-    def add(self, samples: int, generating_s: float) -> None:
-        self.batches += 1
-        self.samples += samples
-        self.largest = max(self.largest, samples)
-        self.generating_s += generating_s
-
-    def lines(self) -> list[str]:
-        if not self.batches:
-            return []
-        return [
-            f"the model generated for {self.generating_s:.1f} s in {self.batches} batches of "
-            f"{self.samples / self.batches:.1f} (at most {self.largest}) and waited "
-            f"{self.idle_s:.1f} s for inputs"
-        ]
-
-
-def largest(size: int | str, *, on_cpu: bool) -> int:
+def max_batch_size(size: int | str, *, on_cpu: bool) -> int:
     """Return how many requests a batch may come to hold."""
     if isinstance(size, int):
         return size
@@ -112,7 +59,7 @@ def encoder_count() -> int:
     return max(1, min(4, (cores or 2) // ranks_here() - 1))
 
 
-def most_ahead(size: int) -> int:
+def max_ahead(size: int) -> int:
     """Return how many requests are prepared or ready while a batch of `size` is generated.
 
     A batch is chosen among them: from twice as many come batches whose members are alike. One at a
@@ -156,7 +103,7 @@ def choose_similar(
     return similar
 
 
-class Batcher(Generic[ItemT]):
+class Batcher:
     """Collects what many threads bring and generates for several at once.
 
     Args:
@@ -169,7 +116,7 @@ class Batcher(Generic[ItemT]):
 
     def __init__(
         self,
-        run: Callable[[Sequence[ItemT]], Sequence[Generation]],
+        run: Callable[[Sequence[Encoded]], Sequence[Generation]],
         size: int | str,
         *,
         on_cpu: bool,
@@ -179,22 +126,24 @@ class Batcher(Generic[ItemT]):
         self._run = run
         self._reply_tokens = reply_tokens
         self._prefers_equal = prefers_equal
-        self._size = largest(size, on_cpu=on_cpu)
+        self._size = max_batch_size(size, on_cpu=on_cpu)
         # By length, in padded tokens: one long prompt that finds no room must not make all later
         # batches small.
         self._room = Room(grows=size == "auto")
         self._warned: set[str] = set()
-        self._statistics = _Statistics()
+        self._batch_sizes: list[int] = []  # of all batches that were generated
+        self._generating_s = 0.0
+        self._idle_s = 0.0
         self._shortest = sys.maxsize  # tokens of the shortest request so far
         self._changed = threading.Condition()
         self._encoders = threading.Semaphore(encoder_count())
-        self._waiting: list[_Entry[ItemT]] = []
+        self._waiting: list[_Entry] = []
         self._preparing = 0
         self._abandonments = 0
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    def answer(self, make: Callable[[], ItemT]) -> Generation:
+    def answer(self, make: Callable[[], Encoded]) -> Generation:
         """Make inputs, as soon as there is room for them, and wait until they were generated for.
 
         Raises:
@@ -235,12 +184,12 @@ class Batcher(Generic[ItemT]):
                 self._thread.start()
 
     def _has_room(self) -> bool:
-        """Whether one more request may be prepared; what is ready takes up memory, too."""
+        """Return whether one more request may be prepared; what is ready takes up memory, too."""
         ahead = self._preparing + len(self._waiting)
         if ahead == 0:
             return True
         ready_bytes = sum(entry.item.nbytes for entry in self._waiting)
-        return ahead < most_ahead(self._count_for(self._shortest)) and ready_bytes < READY_BYTES
+        return ahead < max_ahead(self._count_for(self._shortest)) and ready_bytes < READY_BYTES
 
     def _count_for(self, tokens: int) -> int:
         """Return how many requests of that length may go together."""
@@ -270,14 +219,21 @@ class Batcher(Generic[ItemT]):
 
     def notes(self) -> list[str]:
         """Say how the time of the generating thread was spent, in one line."""
-        return self._statistics.lines()
+        sizes = self._batch_sizes
+        if not sizes:
+            return []
+        return [
+            f"the model generated for {self._generating_s:.1f} s in {len(sizes)} batches of "
+            f"{sum(sizes) / len(sizes):.1f} (at most {max(sizes)}) and waited "
+            f"{self._idle_s:.1f} s for inputs"
+        ]
 
     def _work(self) -> None:
         while (batch := self._next_batch()) is not None:
-            self._answer(batch)
+            self._generate_for(batch)
             del batch  # its tensors must not be held while the next one is waited for
 
-    def _next_batch(self) -> list[_Entry[ItemT]] | None:
+    def _next_batch(self) -> list[_Entry] | None:
         """Wait until there is a full batch, or nothing more is on its way; None: closed."""
         began_s = time.monotonic()
         with self._changed:
@@ -289,21 +245,21 @@ class Batcher(Generic[ItemT]):
             if self._closed:
                 self._let_go()  # of what came back from a batch that failed meanwhile
                 return None
-            if self._statistics.batches:  # before the first batch nobody could be quicker
-                self._statistics.idle_s += time.monotonic() - began_s
+            if self._batch_sizes:  # before the first batch nobody could be quicker
+                self._idle_s += time.monotonic() - began_s
             batch = self._choose_batch()
             self._waiting = [entry for entry in self._waiting if entry not in batch]
             self._changed.notify_all()  # there is room for others to prepare
             return batch
 
     def _is_ready(self) -> bool:
-        """Whether there is a full batch for the request that has waited longest."""
+        """Return whether there is a full batch for the request that has waited longest."""
         return bool(self._waiting) and len(self._waiting) >= self._count_for(
             self._waiting[0].tokens
         )
 
-    def _choose_batch(self) -> list[_Entry[ItemT]]:
-        """Of those that wait: the first one, and those whose inputs can be put together with it."""
+    def _choose_batch(self) -> list[_Entry]:
+        """Return the request that has waited longest, with others whose inputs go with its own."""
         form = self._waiting[0].item.form
         alike = [entry for entry in self._waiting if entry.item.form == form]
         lengths = [entry.tokens for entry in alike]
@@ -312,7 +268,7 @@ class Batcher(Generic[ItemT]):
         )
         return [alike[index] for index in indices]
 
-    def _answer(self, batch: list[_Entry[ItemT]], *, is_retry: bool = False) -> None:
+    def _generate_for(self, batch: list[_Entry], *, is_retry: bool = False) -> None:
         """Generate for a batch, and give everyone in it the answer or the reason for none."""
         began_s = time.monotonic()
         generations, failure = self._try(batch)
@@ -320,19 +276,19 @@ class Batcher(Generic[ItemT]):
             self._deliver(batch, generations, time.monotonic() - began_s)
         elif isinstance(failure, OutOfMemory):
             self._on_out_of_memory(batch, failure, is_retry=is_retry)
-        elif len(batch) == 1:
-            self._fail(batch, failure)
-        elif isinstance(failure, CannotCollate):
-            self._warn(f"{failure}; such samples are generated one at a time", kind="collate")
-            self._answer_one_by_one(batch)
-        elif isinstance(failure, CallError):
-            self._answer_one_by_one(batch)  # where one is to blame, the others have an answer
-        elif isinstance(failure, CannotSplit):
-            self._on_cannot_split(batch, failure)
+        elif len(batch) > 1 and isinstance(failure, CannotCollate | CallError):
+            if isinstance(failure, CannotCollate):
+                self._warn(f"{failure}; such samples are generated one at a time", kind="collate")
+            for entry in batch:  # where one is to blame, the others have an answer
+                self._generate_for([entry])
+        elif len(batch) > 1 and isinstance(failure, CannotSplit):
+            self._size = 1
+            self._warn(f"{failure}; continuing with one sample at a time", kind="split")
+            self._put_back(batch)
         else:
             self._fail(batch, failure)
 
-    def _try(self, batch: list[_Entry[ItemT]]) -> tuple[Sequence[Generation], BaseException | None]:
+    def _try(self, batch: list[_Entry]) -> tuple[Sequence[Generation], BaseException | None]:
         """Generate, and return what failed: nothing may hold its traceback while others run."""
         try:
             generations = self._run([entry.item for entry in batch])
@@ -348,34 +304,26 @@ class Batcher(Generic[ItemT]):
         return generations, None
 
     def _deliver(
-        self, batch: list[_Entry[ItemT]], generations: Sequence[Generation], generating_s: float
+        self, batch: list[_Entry], generations: Sequence[Generation], generating_s: float
     ) -> None:
-        self._statistics.add(len(batch), generating_s)
+        self._batch_sizes.append(len(batch))
+        self._generating_s += generating_s
         with self._changed:
-            self._room.has_fitted(len(batch), _longest(batch))
+            self._room.note_fit(len(batch), _longest(batch))
         for entry, generation in zip(batch, generations, strict=True):
             entry.future.set_result(generation)
 
-    def _fail(self, batch: list[_Entry[ItemT]], failure: BaseException) -> None:
+    def _fail(self, batch: list[_Entry], failure: BaseException) -> None:
         for entry in batch:
             entry.future.set_exception(failure)
 
-    def _answer_one_by_one(self, batch: list[_Entry[ItemT]]) -> None:
-        for entry in batch:
-            self._answer([entry])
-
-    def _on_cannot_split(self, batch: list[_Entry[ItemT]], failure: CannotSplit) -> None:
-        self._size = 1
-        self._warn(f"{failure}; continuing with one sample at a time", kind="split")
-        self._put_back(batch)
-
     def _on_out_of_memory(
-        self, batch: list[_Entry[ItemT]], failure: OutOfMemory, *, is_retry: bool
+        self, batch: list[_Entry], failure: OutOfMemory, *, is_retry: bool
     ) -> None:
         if len(batch) > 1:
             longest = _longest(batch)
             with self._changed:
-                limit = self._room.has_not_fitted(len(batch), longest)
+                limit = self._room.note_overflow(len(batch), longest)
             self._warn(
                 f"out of memory with {len(batch)} samples at once ({len(batch) * longest:,} "
                 f"tokens); continuing with at most {limit:,} tokens at once of samples as long as "
@@ -383,11 +331,11 @@ class Batcher(Generic[ItemT]):
             )
             self._put_back(batch)
         elif not is_retry:
-            self._answer(batch, is_retry=True)
+            self._generate_for(batch, is_retry=True)
         else:
             self._fail(batch, CallError("model", str(failure), trace=str(failure)))
 
-    def _put_back(self, batch: list[_Entry[ItemT]]) -> None:
+    def _put_back(self, batch: list[_Entry]) -> None:
         with self._changed:
             self._waiting = [*batch, *self._waiting]
 
@@ -401,5 +349,5 @@ class Batcher(Generic[ItemT]):
             print(f"warning: {warning}", file=sys.stderr)
 
 
-def _longest(batch: Sequence[_Entry[ItemT]]) -> int:
+def _longest(batch: Sequence[_Entry]) -> int:
     return max(entry.tokens for entry in batch)

@@ -29,7 +29,7 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
 def is_hub_id(model_path: str) -> bool:
-    """Whether a path means a repository on the Hugging Face hub: `org/name`, and no such folder."""
+    """Return whether a path means a repository on the hub: `org/name`, and no such folder."""
     return bool(_HUB_ID.fullmatch(model_path)) and not Path(model_path).exists()
 
 
@@ -47,8 +47,7 @@ def checkpoint_problems(model_path: str) -> list[str]:
     if not folder.is_dir():
         return [f"{model_path}: no such folder; expected a checkpoint with config.json and weights"]
     problems = []
-    config = _json_object(folder / "config.json")
-    if config is None:
+    if _json_object(folder / "config.json") is None:
         problems.append("no readable config.json in it")
     weights = sorted(f for f in folder.iterdir() if f.suffix in WEIGHT_SUFFIXES and f.is_file())
     if not weights:
@@ -116,10 +115,7 @@ def prompt_problems(model_path: str, *, needs_template: bool) -> list[str]:
 
 def code_problems(model_path: str, *, is_trusted: bool) -> list[str]:
     """Say that a checkpoint needs code of its own that the config does not allow, in one line."""
-    folder = settings_folder(model_path)
-    config = {}
-    if folder:
-        config = _json_object(folder / "config.json") or {}
+    config = _settings_file(model_path, "config.json")
     if is_trusted or not config.get("auto_map"):
         return []
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
@@ -153,19 +149,20 @@ def _json_object(file: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
+def _settings_file(model_path: str, name: str, revision: str | None = None) -> dict[str, Any]:
+    folder = settings_folder(model_path, revision)
+    return (_json_object(folder / name) or {}) if folder is not None else {}
+
+
 def read_generation_config(model_path: str, revision: str | None = None) -> dict[str, Any]:
     """Return the checkpoint's own generation settings; empty where there are none to be read."""
-    folder = settings_folder(model_path, revision)
-    if folder is None:
-        return {}
-    return _json_object(folder / "generation_config.json") or {}
+    return _settings_file(model_path, "generation_config.json", revision)
 
 
 def read_config(model_path: str, commit: str | None = None) -> dict[str, Any]:
     """Return a checkpoint's config.json, from the hub if need be; empty where it cannot be read."""
-    folder = settings_folder(model_path, commit)
-    if folder is not None:
-        return _json_object(folder / "config.json") or {}
+    if settings_folder(model_path, commit) is not None:
+        return _settings_file(model_path, "config.json", commit)
     with suppress(Exception):  # loading the checkpoint says what is wrong
         from huggingface_hub import hf_hub_download
 

@@ -179,7 +179,7 @@ def model_inputs(
 
 
 def resizes_by_area(image_processor: Any) -> bool:
-    """Whether images become multiples of two patches within area limits, as Qwen-VL has it."""
+    """Return whether images become multiples of two patches within areas, as with Qwen-VL."""
     edges = [_edge(image_processor, name) for name in ("shortest_edge", "longest_edge")]
     is_int = isinstance(getattr(image_processor, "patch_size", None), int)
     return getattr(image_processor, "merge_size", None) == 2 and is_int and all(edges)

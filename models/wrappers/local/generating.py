@@ -15,9 +15,10 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from models.wrappers.local.batches import CannotSplit, OutOfMemory
+from models.wrappers.local.batches import OutOfMemory
 from models.wrappers.local.defaults import default_postprocess_function, sequences_of
 from models.wrappers.local.inputs import (
+    CannotSplit,
     Encoded,
     ShrunkCopy,
     ShrunkImages,
@@ -299,7 +300,7 @@ def stop_if_lost(name: str, checkpoint: Checkpoint) -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception of torch, or of code that calls it, means that memory ran out."""
+    """Return whether an exception of torch, or of code that calls it, means lack of memory."""
     if isinstance(error, RuntimeError):
         message = str(error).lower()
         return any(words in message for words in _NO_ROOM)

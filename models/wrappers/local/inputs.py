@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from models.wrappers.defaults import aligned
-from models.wrappers.local.batches import CannotCollate, CannotSplit
 from models.wrappers.local.loading import Checkpoint
 from utils.contracts import WH, Message, Prepared, Sizes
 from utils.coordinates import seen_wh, thumbnail_wh
@@ -29,6 +28,14 @@ from utils.images import (
 from utils.resizing import Step, resized, resized_wh
 
 COPIES_BYTES = 512 * 1024**2  # of files that nobody is using
+
+
+class CannotCollate(Exception):
+    """These inputs cannot be put together; says which and why. Others of the model may."""
+
+
+class CannotSplit(Exception):
+    """What the model returned for a batch cannot be told apart; no batch of it ever can."""
 
 
 class ShrunkCopy:
@@ -234,7 +241,7 @@ def _common_value(name: str, values: list[Any]) -> Any:
 
 
 def starts_with(ids: Any, prompt: Any) -> bool:
-    """Whether outputs begin with the prompt; some generate methods leave it out."""
+    """Return whether outputs begin with the prompt; some generate methods leave it out."""
     if prompt is None or ids.shape[1] < prompt.shape[1]:
         return False
     return bool((ids[:, : prompt.shape[1]] == prompt.to(ids.device)).all())

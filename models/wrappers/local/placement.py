@@ -48,7 +48,7 @@ def _nvidia_driver() -> Any:
 
 
 def _is_for_rocm() -> bool:
-    """Whether torch was built for AMD devices; its version file says so without an import."""
+    """Return whether torch was built for AMD devices, by its version file: without an import."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         return False
@@ -171,8 +171,9 @@ def flash_problem(placement: Placement) -> str:
     """Say why the attention cannot be used there; empty if it can, or is no flash attention."""
     if "flash" not in placement.attention:
         return ""
-    is_new = placement.device == "cuda" and (not cuda_present() or is_ampere_or_newer())
-    if is_new and placement.dtype in HALF_PRECISION:
+    # Without a device here, another problem says so.
+    is_old = cuda_present() and not is_ampere_or_newer()
+    if placement.device == "cuda" and not is_old and placement.dtype in HALF_PRECISION:
         return ""
     needs = "needs half precision and a CUDA device, Ampere or newer"
     runs = f"the model would run on {placement.device} in {placement.dtype}"

@@ -42,7 +42,7 @@ class Room:
             return min(2 * self._fitted[number], self._limits[number])
         return self._limits[number]
 
-    def has_fitted(self, count: int, length: int) -> None:
+    def note_fit(self, count: int, length: int) -> None:
         """Learn from a batch of `count` samples, padded to `length`, that was generated."""
         padded = count * length
         number = length_class(length)
@@ -59,7 +59,7 @@ class Room:
             self._limits[number] = max(self._limits[number] * 3 // 2, padded + length)
             self._is_raised[number] = True
 
-    def has_not_fitted(self, count: int, length: int) -> int:
+    def note_overflow(self, count: int, length: int) -> int:
         """Learn from a batch that ran out of memory; return the new limit for such lengths."""
         padded = count * length
         number = length_class(length)

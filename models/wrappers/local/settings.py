@@ -184,18 +184,16 @@ def not_for_batches(settings: Mapping[str, Any]) -> list[str]:
 
     Their effect depends on the prompt's length, padding included, or on the time of all.
     """
-    names = []
-    if settings.get("max_time") is not None:
-        names.append("max_time")
-    if settings.get("max_new_tokens") is None and settings.get("max_length") is not None:
-        names.append("max_length")
-    if settings.get("min_new_tokens") is None and settings.get("min_length"):
-        names.append("min_length")
-    if settings.get("no_repeat_ngram_size"):  # padding repeats itself
-        names.append("no_repeat_ngram_size")
-    if settings.get("encoder_repetition_penalty") not in (None, 1):
-        names.append("encoder_repetition_penalty")
-    return names
+    has_new_limit = settings.get("max_new_tokens") is not None
+    has_new_minimum = settings.get("min_new_tokens") is not None
+    is_in_force = {
+        "max_time": settings.get("max_time") is not None,
+        "max_length": settings.get("max_length") is not None and not has_new_limit,
+        "min_length": bool(settings.get("min_length")) and not has_new_minimum,
+        "no_repeat_ngram_size": bool(settings.get("no_repeat_ngram_size")),  # padding repeats
+        "encoder_repetition_penalty": settings.get("encoder_repetition_penalty") not in (None, 1),
+    }
+    return [name for name, counts in is_in_force.items() if counts]
 
 
 _SET_BESIDE = "it stands beside kwargs, in the model's entry; move it there"

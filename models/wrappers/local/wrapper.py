@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local import checkpoint
-from models.wrappers.local.batches import Batcher, largest, most_ahead
+from models.wrappers.local.batches import Batcher, max_ahead, max_batch_size
 from models.wrappers.local.defaults import FINGERPRINT_VERSION, default_preprocess_function
 from models.wrappers.local.generating import LoadedModel, free_memory
-from models.wrappers.local.inputs import Encoded
 from models.wrappers.local.loading import Checkpoint, load
 from models.wrappers.local.placement import (
     Placement,
@@ -73,6 +72,9 @@ class LocalModelWrapper(WrapperDefaults):
     ) -> None:
         self.name = name
         self.entry = entry
+        load_kwargs = entry.kwargs.get("load") or {}
+        self._revision: str | None = load_kwargs.get("revision")  # branch, tag, commit on the hub
+        self._adapter: str | None = load_kwargs.get("adapter")
         self._functions = (preprocess_function, postprocess_function)
         # Two locks: the postprocessing of one answer must not wait until the next image is read.
         self._preprocess = one_at_a_time(
@@ -84,7 +86,7 @@ class LocalModelWrapper(WrapperDefaults):
         self._lock = threading.Lock()
         self._model: LoadedModel | None = None
         self._load_problems: list[str] = []
-        self._batcher: Batcher[Encoded] | None = None
+        self._batcher: Batcher | None = None
         self._settings_lock = threading.Lock()
         self._settings = ""
 
@@ -106,7 +108,7 @@ class LocalModelWrapper(WrapperDefaults):
         return problems
 
     def fixed_by(self) -> str:
-        """Greedy decoding gives equal prompts equal answers."""
+        """Say that decoding is greedy, where it is: equal prompts get equal answers."""
         entry = self.entry
         if entry.generate_function != "generate":
             return super().fixed_by()
@@ -132,11 +134,6 @@ class LocalModelWrapper(WrapperDefaults):
             notes.append(note)
         return notes
 
-    @property
-    def _revision(self) -> str | None:
-        """The branch, tag or commit on the hub that the config names."""
-        return (self.entry.kwargs.get("load") or {}).get("revision")
-
     @cached_property
     def _commit(self) -> str | None:
         """The commit of a checkpoint on the hub, asked once: what is hashed is what is loaded."""
@@ -147,10 +144,9 @@ class LocalModelWrapper(WrapperDefaults):
 
     @cached_property
     def _adapter_commit(self) -> str | None:
-        adapter = (self.entry.kwargs.get("load") or {}).get("adapter")
-        if adapter is None or not checkpoint.is_hub_id(adapter):
+        if self._adapter is None or not checkpoint.is_hub_id(self._adapter):
             return None
-        return checkpoint.hub_commit(adapter)
+        return checkpoint.hub_commit(self._adapter)
 
     def _placement(self) -> Placement:
         return placement_of(self.entry, checkpoint.read_config(self.entry.model_path, self._commit))
@@ -192,9 +188,8 @@ class LocalModelWrapper(WrapperDefaults):
             *map(code_digest, self._functions),
             FINGERPRINT_VERSION,
         ]
-        adapter = (entry.kwargs.get("load") or {}).get("adapter")
-        if adapter is not None:
-            settings.append(checkpoint.checkpoint_identity(adapter, self._adapter_commit))
+        if self._adapter is not None:
+            settings.append(checkpoint.checkpoint_identity(self._adapter, self._adapter_commit))
         return settings
 
     def _deciding_kwargs(self) -> dict[str, Any]:
@@ -224,8 +219,8 @@ class LocalModelWrapper(WrapperDefaults):
 
     def in_flight(self, requested: int | None) -> int:
         """Return the requests of one batch, and those that are prepared meanwhile."""
-        size = largest(self.entry.batch_size, on_cpu=not cuda_present())
-        return size + most_ahead(size)
+        size = max_batch_size(self.entry.batch_size, on_cpu=not cuda_present())
+        return size + max_ahead(size)
 
     def abandon(self) -> None:
         """Let go of requests that wait for the model."""
@@ -253,7 +248,7 @@ class LocalModelWrapper(WrapperDefaults):
                 raise StopRun(self._load_problems)
             return self._model
 
-    def _loaded(self) -> tuple[LoadedModel, Batcher[Encoded]]:
+    def _loaded(self) -> tuple[LoadedModel, Batcher]:
         loaded = self._load_checkpoint()
         model = LoadedModel(self.name, self.entry, loaded, self._preprocess, self._postprocess_ids)
         batcher = Batcher(

@@ -13,7 +13,7 @@ from typing import Any
 
 Option = tuple[str, tuple[str, ...]]  # name without dashes in front, and its values as texts
 
-_NOT_YOURS = {
+_RESERVED = {
     **dict.fromkeys(("model", "model-tag"), "the checkpoint is model_path; leave it out"),
     **dict.fromkeys(
         (
@@ -123,10 +123,10 @@ def serve_problems(serve_args: Any) -> Iterator[str]:
         )
     for name, _ in options:
         # vLLM's parser takes the beginning of a name for it; -O and -q are names of their own.
-        matches = [reserved for reserved in _NOT_YOURS if reserved.startswith(name)]
+        matches = [reserved for reserved in _RESERVED if reserved.startswith(name)]
         if matches and len(name) > 1:
             reserved = name if name in matches else matches[0]
-            yield f'"--{name}": {_NOT_YOURS[reserved]}'
+            yield f'"--{name}": {_RESERVED[reserved]}'
 
 
 def deciding_options(words: Sequence[str]) -> list[Option]:

@@ -80,12 +80,12 @@ def _interpreter_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 def server_environment(environ: Mapping[str, str], *, key: str) -> dict[str, str]:
     """Return what the server gets of this run's environment: no secret but hub tokens and key."""
-    environment = {"VLLM_NO_USAGE_STATS": "1"}
-    for name, value in _interpreter_environment(environ).items():
-        if name in _HUB_TOKENS or not (is_secret_name(name) or _OF_THIS_RUN.fullmatch(name)):
-            environment[name] = value
-    environment["VLLM_API_KEY"] = key
-    return environment
+    inherited = {
+        name: value
+        for name, value in _interpreter_environment(environ).items()
+        if name in _HUB_TOKENS or not (is_secret_name(name) or _OF_THIS_RUN.fullmatch(name))
+    }
+    return {"VLLM_NO_USAGE_STATS": "1", **inherited, "VLLM_API_KEY": key}
 
 
 class VllmServer:
@@ -128,7 +128,7 @@ class VllmServer:
         self._lock = threading.Lock()
 
     def has_ended(self, within_s: float = 0.0) -> bool:
-        """Whether the process is gone, or goes within so many seconds."""
+        """Return whether the process is gone, or goes within so many seconds."""
         with self._lock:
             output = self._keeper_output
             if self._exit_code is None and select.select([output], [], [], within_s)[0]:
@@ -165,7 +165,7 @@ class VllmServer:
                 show(f"the vLLM server is starting ({waited_s:.0f} s): {self._last_lines(1)[0]}")
 
     def _answers(self) -> bool:
-        """Whether this very server takes requests: it knows the key and the model's name."""
+        """Return whether this very server takes requests: it knows key and name of the model."""
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError, LookupError):
             status, body = self._get("/v1/models")
             if status == 200:
@@ -173,7 +173,7 @@ class VllmServer:
         return False
 
     def is_healthy(self) -> bool:
-        """Whether its health check passes, or does not answer while the process is there."""
+        """Return whether its health check passes, or the process is there and does not answer."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             return self._get("/health")[0] < 500
         return not self.has_ended()
@@ -197,12 +197,11 @@ class VllmServer:
 
     def _last_lines(self, count: int) -> list[str]:
         text = self._masked_log().decode("utf-8", "replace")
-        lines = []
-        for line in re.sub(r"\x1b\[[0-9;]*m", "", text).split("\n"):  # without colours
-            line = line.rstrip("\r").rpartition("\r")[2]
-            if line.strip():
-                lines.append(line[:LONGEST_TAIL_LINE])
-        return lines[-count:] or ["(empty)"]
+        without_colours = re.sub(r"\x1b\[[0-9;]*m", "", text)
+        # What a carriage return overwrote is gone.
+        lines = [line.rstrip("\r").rpartition("\r")[2] for line in without_colours.split("\n")]
+        tail = [line[:LONGEST_TAIL_LINE] for line in lines if line.strip()][-count:]
+        return tail or ["(empty)"]
 
     def _masked_log(self) -> bytes:
         log = self.log.read_bytes()

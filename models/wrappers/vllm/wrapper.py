@@ -189,7 +189,7 @@ def _with_content(value: str) -> str:
 
 
 def _is_gone(server: VllmServer, error: CallError) -> bool:
-    """Whether the server, and not this one request, is what failed."""
+    """Return whether the server failed, and not this one request."""
     if error.kind == "http" and (error.status_code or 0) >= 500:
         # The part that answers requests outlives the part that runs the model for a while.
         return not server.is_healthy()
