@@ -13,7 +13,7 @@ import webbrowser
 from collections.abc import Sequence
 
 from models.base import CallError, Generation, Message
-from models.human.desk import Desk, Position
+from models.human.desk import Desk
 from models.human.questions import question_of
 from models.human.server import PageServer
 
@@ -22,17 +22,15 @@ class Human:
     """Asks one person one question at a time, on a page that opens with the first one."""
 
     one_by_one = True  # one question, one task, one data set after the other
-    answers_version = (
-        "1"  # what people have said stays what they have said, however the page changes
-    )
+    answers_version = "1"  # what people have answered stays, however the page changes
 
     def __init__(self) -> None:
         self._desk = Desk()
         self._server: PageServer | None = None
 
     def announce(self, dataset_name: str, sample_count: int, index: int) -> None:
-        """The next question is of this sample of a data set."""
-        self._desk.announce(Position(dataset_name, index, sample_count))
+        """Note which sample of a data set the next question is of."""
+        self._desk.announce(dataset_name, index, sample_count)
 
     def generate(self, message: Sequence[Message], *, dataset_name: str) -> Generation:
         """Return what the person says, with the time from seeing the image to confirming it.
@@ -52,11 +50,11 @@ class Human:
         return Generation(reply, latency_s=seconds)
 
     def abandon(self) -> None:
-        """The run has stopped."""
+        """Wait no longer: the run has stopped."""
         self._desk.stop()
 
     def close(self) -> None:
-        """The run is over, and with it the page."""
+        """Close the page: the run is over."""
         if self._server is not None:
             self._server.close()
             self._server = None

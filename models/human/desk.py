@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from models.base import Abandoned, CallError
@@ -17,34 +16,18 @@ from models.human.questions import Question
 FAREWELL_S = 1.5  # for an open page to hear that the run is over
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Which sample of a data set comes."""
-
-    dataset: str
-    index: int
-    count: int
-
-
 class _Clock:
     """Counts seconds while it runs."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._seconds = 0.0
         self._since: float | None = None
-        self.has_run = False
+        self.seconds: float | None = None  # None: it never ran
 
     def set_running(self, is_running: bool) -> None:
         if self._since is not None:
-            self._seconds += self._now() - self._since
+            self.seconds = (self.seconds or 0.0) + self._now() - self._since
         self._since = self._now() if is_running else None
-        self.has_run = self.has_run or is_running
-
-    def stopped(self) -> float | None:
-        """Stop; return the seconds, None if it never ran."""
-        self.set_running(False)
-        return self._seconds if self.has_run else None
 
 
 class Desk:
@@ -56,19 +39,19 @@ class Desk:
         self._version = 1
         self._number = 0  # of the question, among all of this object's
         self._question: Question | None = None
-        self._position: Position | None = None
+        self._position: dict[str, Any] | None = None  # of the sample, in its data set
         self._clock = _Clock(now)
         self._outcome: tuple[str | None, float | None] | None = None  # reply (None: skipped), time
         self._is_over = False
         self._was_asking = False  # when the run stopped
-        self._heard_version = 0  # of the state that a page got last
+        self._page_version = 0  # of the state that a page got last
 
     # -- the run ----------------------------------------------------------------------------------
 
-    def announce(self, position: Position) -> None:
-        """The next question is of this sample."""
+    def announce(self, dataset: str, index: int, count: int) -> None:
+        """Note that the next question is of sample `index` of `count` in a data set."""
         with self._changed:
-            self._position = position
+            self._position = {"dataset": dataset, "index": index, "count": count}
 
     def ask(self, question: Question) -> tuple[str, float | None]:
         """Wait for the answer; return it with the seconds that the person has seen the image.
@@ -79,37 +62,34 @@ class Desk:
         """
         with self._changed:
             self._number += 1
-            self._question, self._outcome = question, None
+            self._question = question
+            self._outcome = None
             self._clock = _Clock(self._now)
-            self._tell()
-            while self._outcome is None and not self._is_over:
-                self._changed.wait()
+            self._publish()
+            self._changed.wait_for(lambda: self._outcome is not None or self._is_over)
             self._question = None
             if self._outcome is None:
                 raise Abandoned
-            self._tell()
+            self._publish()
             reply, seconds = self._outcome
         if reply is None:
             raise CallError("skipped", "skipped by the person")
         return reply, seconds
 
     def stop(self) -> None:
-        """The run has stopped: whoever waits for an answer does so no longer."""
+        """Note that the run has stopped: nobody waits for an answer any more."""
         with self._changed:
             if not self._is_over:
                 self._is_over = True
                 self._was_asking = self._question is not None
-                self._tell()
+                self._publish()
 
     def say_goodbye(self) -> None:
-        """Stop, and give an open page the time to hear of it."""
+        """Stop, and give an open page the time to note_version of it."""
         self.stop()
         with self._changed:
-            if self._heard_version:
-                self._changed.wait_for(self._is_heard, FAREWELL_S)
-
-    def _is_heard(self) -> bool:
-        return self._heard_version == self._version
+            if self._page_version:
+                self._changed.wait_for(lambda: self._page_version == self._version, FAREWELL_S)
 
     # -- the page ---------------------------------------------------------------------------------
 
@@ -121,20 +101,15 @@ class Desk:
             if self._is_over:
                 state["was_asking"] = self._was_asking
             if self._position is not None:
-                position = self._position
-                state["place"] = {
-                    "dataset": position.dataset,
-                    "index": position.index,
-                    "count": position.count,
-                }
+                state["place"] = self._position
             if self._question is not None and not self._is_over:
-                state["question"] = {"number": self._number, **_shown(self._question)}
+                state["question"] = {"number": self._number, **_as_json(self._question)}
             return state
 
-    def hear(self, version: int) -> None:
-        """A page has got the state of this version."""
+    def note_version(self, version: int) -> None:
+        """Note that a page has got the state of this version."""
         with self._changed:
-            self._heard_version = version
+            self._page_version = version
             self._changed.notify_all()
 
     def question(self, number: int) -> Question | None:
@@ -143,7 +118,7 @@ class Desk:
             return self._question if self._is_open(number) else None
 
     def set_clock(self, number: int, is_running: bool) -> None:
-        """The person sees the image of a question, or does not; if that is still open."""
+        """Count the time while the person sees the image of a question, if that is still open."""
         with self._changed:
             if self._is_open(number):
                 self._clock.set_running(is_running)
@@ -153,19 +128,20 @@ class Desk:
         with self._changed:
             is_open = self._is_open(number)
             if is_open:
-                self._outcome = reply, self._clock.stopped()
+                self._clock.set_running(False)
+                self._outcome = reply, self._clock.seconds
                 self._changed.notify_all()
             return is_open
 
     def _is_open(self, number: int) -> bool:
         return number == self._number and self._question is not None and self._outcome is None
 
-    def _tell(self) -> None:
+    def _publish(self) -> None:
         self._version += 1
         self._changed.notify_all()
 
 
-def _shown(question: Question) -> Mapping[str, Any]:
+def _as_json(question: Question) -> Mapping[str, Any]:
     """Return a question as the page gets it; its images are asked for by their number."""
     return {
         "kind": question.kind,

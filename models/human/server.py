@@ -12,7 +12,6 @@ import secrets
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -45,29 +44,9 @@ HEADERS = {
 }
 
 
-class PageServer:
+class PageServer(ThreadingHTTPServer):
     """Serves the page of one desk in threads of its own, until it is closed."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._server = _Server(desk)
-        serve = partial(self._server.serve_forever, poll_interval=0.1)
-        self._thread = threading.Thread(target=serve, daemon=True)
-        self._thread.start()
-
-    @property
-    def address(self) -> str:
-        """Where the page is, with the secret that opens it."""
-        return f"http://{self._server.hosts[0]}/{self._server.token}/"
-
-    def close(self) -> None:
-        """Tell an open page that the run is over, and serve no longer."""
-        self._desk.say_goodbye()
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
@@ -81,9 +60,21 @@ class _Server(ThreadingHTTPServer):
             for path in PAGES.iterdir()
             if path.suffix in MEDIA_TYPES
         }
+        threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        """Where the page is, with the secret that opens it."""
+        return f"http://{self.hosts[0]}/{self.token}/"
+
+    def close(self) -> None:
+        """Tell an open page that the run is over, and serve no longer."""
+        self.desk.say_goodbye()
+        self.shutdown()
+        self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that went away in the middle of a reply is nobody's fault."""
+        """Say nothing: the page went away in the middle of a reply."""
 
 
 class _Refused(Exception):
@@ -95,7 +86,7 @@ class _Refused(Exception):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+    server: PageServer
     server_version = "human"
     sys_version = ""
     protocol_version = "HTTP/1.1"
@@ -181,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
         known_state = query.removeprefix("known=")
         state = self.server.desk.state(int(known_state) if known_state.isdecimal() else 0, POLL_S)
         self._send(HTTPStatus.OK, "application/json", json.dumps(state).encode("ascii"))
-        self.server.desk.hear(state["version"])
+        self.server.desk.note_version(state["version"])
 
     def _send_image(self, name: str) -> None:
         """Serve an image of the present question: its number, and which of its images."""
