@@ -6,7 +6,7 @@ import json
 import sys
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -33,7 +33,7 @@ from utils.functions.calling import private_copy
 from utils.functions.fingerprints import digest
 from utils.images import data_root, image_root, read_header
 from utils.protocol import PLATFORMS
-from utils.text import printable
+from utils.text import counted, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,44 +70,41 @@ class Benchmark(contracts.Benchmark):
         """Take what the config says of the data set alone."""
 
     def problems(self) -> list[str]:
-        """What it misses on this machine, one line each."""
+        """Return what is missing on this machine, one line each."""
         return []
 
     def source(self) -> tuple[str, bytes]:
-        """What its samples are read from: a name and the content."""
+        """Return the name and the content of what its samples are read from."""
         return self.annotation_file.name, self.annotation_file.read_bytes()
 
     def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
-        """The samples of `mode` in file order, and bad ones; a `UserError` for a broken file."""
+        """Return the samples of `mode` in file order, and the bad ones.
+
+        Raises:
+            UserError: the file is broken.
+        """
         numbers: Counter[str] = Counter()
         rows: list[tuple[str, Line]] = []
-        for row in self.annotated_rows(mode):
+        for row in self.rows(mode):
             key = digest([self.name, *self.identity_of(row)])[:16]
             numbers[key] += 1  # of all rows: the second of equal ones gets "-2" in any mode
             if self.in_mode(row, mode):
                 rows.append((key if numbers[key] == 1 else f"{key}-{numbers[key]}", row))
         columns = dict.fromkeys(column for _, row in rows for column in row)
-        samples: list[Sample] = []
-        bad: list[BadSample] = []
-        for key, row in rows:
-            sample = self._measured(key, {column: row.get(column) for column in columns}, mode)
-            if isinstance(sample, Sample):
-                samples.append(sample)
-            else:
-                bad.append(sample)
-        return samples, bad
+        measured = [
+            self._measured(key, {column: row.get(column) for column in columns}, mode)
+            for key, row in rows
+        ]
+        samples = [sample for sample in measured if isinstance(sample, Sample)]
+        return samples, [sample for sample in measured if isinstance(sample, BadSample)]
 
     def identity_of(self, row: Line) -> list[Any]:
-        """What tells a row from others."""
+        """Return what tells a row from others."""
         return [row.get("image_path"), row.get(self.text_key)]
 
-    def annotated_rows(self, mode: str) -> Iterator[Line]:
-        """The rows of the annotation file."""
-        return self.rows(read_annotations(self.annotation_file), mode)
-
     def _measured(self, key: str, row: Line, mode: str) -> Sample | BadSample:
-        """The sample with the size of its image, or what is wrong with it."""
-        position = f"{self.annotation_file.name}, {self.place_of(row, mode)}"
+        """Return the sample with the size of its image, or what is wrong with it."""
+        position = f"{self.annotation_file.name}, {self.position_of(row, mode)}"
         if not isinstance(row.get("image_path"), (str, type(None))):
             return BadSample(position, "", f"image_path must be a text, not {row['image_path']!r}")
         if row["image_path"] is None:
@@ -126,20 +123,20 @@ class Benchmark(contracts.Benchmark):
             BadSample(position, picture, problem) if problem else Sample(key, row, image, file_wh)
         )
 
-    def place_of(self, row: Line, mode: str) -> str:
-        """Where a row stands in the annotation file, for people."""
+    def position_of(self, row: Line, mode: str) -> str:
+        """Say where a row stands in the annotation file."""
         return f"index {row.get('index')}"
 
     @abstractmethod
-    def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
-        """The annotation file flattened: all its questions, numbered as the mode has it."""
+    def rows(self, mode: str) -> Iterator[Line]:
+        """Yield the rows of its annotation files, numbered as the mode has it."""
 
     def in_mode(self, row: Line, mode: str) -> bool:
-        """Whether a row belongs to `mode`."""
+        """Return whether a row belongs to `mode`."""
         return mode in ("all", row.get(self.mode_column))
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
-        """What makes a row unusable, or None; each benchmark adds what it needs."""
+        """Say what makes a row unusable, if anything does; each benchmark adds what it needs."""
         if not isinstance(row.get(self.text_key), str):
             return f"the {self.text_key} is missing"
         for column, known_values in ((self.mode_column, self.modes[1:]), ("platform", PLATFORMS)):
@@ -149,14 +146,17 @@ class Benchmark(contracts.Benchmark):
 
     @abstractmethod
     def user_text(self, line: Line) -> str:
-        """The default prompt's text part."""
+        """Return the text of the default prompt."""
 
     def build_prompt(
         self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
     ) -> list[Message]:
-        """The default prompt: system text (unless it is "model_default"), image, question.
+        """Return the default prompt: system text, image, question.
 
-        A `custom_system_prompt` replaces the benchmark's own text; None or "" keeps it.
+        Args:
+            line: the sample.
+            use_system: False where the config's system prompt is "model_default".
+            custom_system_prompt: in place of the benchmark's own text; None or "" keeps that.
         """
         system = custom_system_prompt or self.system_prompt
         image = str(self.image_root / line["image_path"])
@@ -173,26 +173,30 @@ class Benchmark(contracts.Benchmark):
         world: World | None = None,
         reading: ReplyParsing | None = None,
     ) -> Episode:
-        """The questions that one sample asks, one after the other; here a single one."""
+        """Yield the prompts of a sample, one after the other; here a single one."""
         yield replace(prompt_of(sample.line), image=sample.image)
 
     @staticmethod
     @abstractmethod
     def default_parse(response: str, meta: Mapping[str, Any], /) -> Any:
-        """The protocol's own parser."""
+        """Read a reply as the protocol does."""
 
-    @abstractmethod
     def accept(self, parsed: Any) -> Any:
-        """A parse function's result in one form, None as it is; a `ValueError` for nonsense."""
+        """Return a parse function's result in one form, None as it is.
+
+        Raises:
+            ValueError: it is nonsense.
+        """
+        return parsed
 
     @abstractmethod
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
-        """The verdict on what the parse function found; no reply: there was no answer."""
+        """Judge what the parse function returned; `reply` is None where there was no answer."""
 
     def judge(
         self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
     ) -> Judgement:
-        """Parses and judges one reply, None if the request failed for good.
+        """Parse and judge one reply, which is None if the request failed for good.
 
         A parse function that raises, or returns something that is no answer, is a format error of
         this sample; it is handed on in `Judgement.error`. `meta_extra` has `sent_size`,
@@ -206,7 +210,7 @@ class Benchmark(contracts.Benchmark):
     def read(
         self, line: Line, sizes: Sizes, reply: str, parse: ParseFunction, meta_extra: Line
     ) -> tuple[Any, UserFunctionError | None]:
-        """What a parse function makes of a reply, and why that is nothing usable, if so."""
+        """Return what a parse function makes of a reply, and why that is not usable, if so."""
         meta = meta_of({**line, "file_size": sizes.file_wh, **meta_extra})
         try:
             return self.accept(parse(reply, meta)), None
@@ -216,51 +220,59 @@ class Benchmark(contracts.Benchmark):
             return None, UserFunctionError("parse", str(nonsense), str(nonsense))
 
     def unreadable(self, samples: Sequence[Sample]) -> list[str]:
-        """What the default parser cannot read of any reply to these samples, one line each."""
+        """Name samples whose replies the default parser cannot read, one line each."""
         return []
 
-    def annotation_doubts(self, samples: Sequence[Sample]) -> list[str]:
-        """Name samples that are scored as the reference scores them, but look like mistakes."""
-        return []
-
-    def row_notes(
-        self,
-        samples: Sequence[Sample],
-        bad: Sequence[BadSample],
-        mode: str,
-    ) -> list[str]:
-        """Say where there are other rows than the published ones."""
+    def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
+        """Name samples that look like mistakes, and say where rows are not the published ones."""
         return []
 
 
 def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
-    """Loads the samples of a data set; returns what a user should know, one line each.
+    """Load the samples of a data set; return what a user should know, one line each.
 
     Raises:
         UserError: the annotation file is broken, or not one of its samples can be used.
     """
-    (data.samples, bad), name = benchmark.load(data.mode), benchmark.name
+    data.samples, bad = benchmark.load(data.mode)
     data.bad = [str(sample) for sample in bad]
-    data.bad_grouped = [f"{name}: {line}" for line in grouped(bad)]
+    data.bad_grouped = [f"{benchmark.name}: {line}" for line in grouped(bad)]
     if not data.samples:
-        first = f"{name}: none of its samples can be used, for instance"
+        first = f"{benchmark.name}: none of its samples can be used, for instance"
         why = data.bad_grouped[:3] or [f"no sample has mode {data.mode}"]
         if any(sample.is_picture for sample in bad):
             why.append("Do LMUData and IMAGE_ROOT_DIR point to the data set?")
         raise UserError("\n  ".join([first, *why]))
-    notes = benchmark.row_notes(data.samples, bad, data.mode)
-    notes += benchmark.annotation_doubts(data.samples)
+    notes = benchmark.notes(data.samples, bad, data.mode)
     if data.parse == benchmark.default_parse:
         notes += benchmark.unreadable(data.samples)
     return notes
 
 
-def index_list(samples: Sequence[Sample], limit: int = 10) -> str:
-    """Return the indices of the first few samples, for people: `index 3, 7, ...`."""
-    indices = [str(sample.line.get("index")) for sample in samples[:limit]]
-    if len(samples) > limit:
-        indices.append("...")
-    return f"index {', '.join(indices)}"
+def index_list(indices: Sequence[Any], limit: int = 10) -> str:
+    """Return the first indices of samples for people: `index 3, 7 and 5 more`."""
+    text = f"index {', '.join(map(str, indices[:limit]))}"
+    more = len(indices) - limit
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def doubts(
+    samples_by_problem: Mapping[str, Sequence[Sample]], noun: str, plural: str = ""
+) -> list[str]:
+    """Name samples that look like mistakes and are scored as the reference scores them.
+
+    Args:
+        samples_by_problem: by what is odd about them.
+        noun: of what is odd, "question"; `plural` as for `counted`.
+        plural: of the noun.
+    """
+    return [
+        f"{counted(len(samples), noun, plural)} {problem} "
+        f"({index_list([sample.line.get('index') for sample in samples])}), "
+        "asked and scored all the same"
+        for problem, samples in samples_by_problem.items()
+        if samples
+    ]
 
 
 def read_annotations(
@@ -300,12 +312,12 @@ def read_annotations(
 
 
 def _interned(item: dict[str, Any]) -> dict[str, Any]:
-    """An object of which equal texts, of which there are many, are kept once."""
+    """Return an object of JSON whose texts, many of them equal, are kept once."""
     return {key: sys.intern(value) if type(value) is str else value for key, value in item.items()}
 
 
 def grouped(bad: Sequence[BadSample]) -> list[str]:
-    """One line for each bad sample; one for all samples on an image that is to blame."""
+    """Return a line for each bad sample, and one for all samples on an image that is to blame."""
     sharing = Counter((sample.picture, sample.problem) for sample in bad if sample.is_picture)
     lines: dict[str, None] = {}
     for sample in bad:
@@ -316,7 +328,7 @@ def grouped(bad: Sequence[BadSample]) -> list[str]:
 
 
 def platform_path(row: Mapping[str, Any]) -> str | None:
-    """`<platform>/<file>`, whether the annotation names the folder already or not."""
+    """Return `<platform>/<file>`, whether or not the annotation names the folder already."""
     path, platform = row.get("image_path"), row.get("platform")
     if not isinstance(path, str) or not isinstance(platform, str):
         return None
@@ -324,7 +336,7 @@ def platform_path(row: Mapping[str, Any]) -> str | None:
 
 
 def meta_of(fields: Line) -> dict[str, Any]:
-    """A line for a parse function; documented ones `literal_eval(meta["image_size"])`."""
+    """Return a line for a parse function: sizes are texts, since users `literal_eval` them."""
     meta: dict[str, Any] = private_copy(fields)
     for column in ("image_size", "options", "file_size", "sent_size", "seen_size"):
         if (value := meta.get(column)) is not None:

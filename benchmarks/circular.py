@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from benchmarks.base import index_list
 from benchmarks.matrics import in_order
 from utils.analysis.columns import Row, SampleColumns, in_percent, share
 from utils.analysis.intervals import numbered
@@ -29,7 +30,7 @@ from utils.misc import OPTION_LETTERS
 from utils.protocol import DIFFICULTIES
 from utils.text import format_percent
 
-MOST_NAMED = 20  # questions in a note
+MAX_NAMED = 20  # questions in a note
 TITLE = "L1 GUIContentUnderstanding circular"
 COLUMNS = {  # of the table, and the fields of a row that they show
     "plain": "plain",
@@ -64,12 +65,12 @@ _PLACES = (
 
 
 def listed_letters(options: Options) -> list[str]:
-    """The letters that a prompt shows, in its order."""
+    """Return the letters that a prompt shows, in its order."""
     return [letter for letter in string.ascii_uppercase if options.get(letter) is not None]
 
 
 def rotated(line: Line, rotation: int) -> Line:
-    """A copy of the line as it is asked in one rotation; the 0th one is equal to it."""
+    """Return a copy of the line as it is asked in one rotation; the 0th one is equal to it."""
     options: Options = line["options"]
     letters = listed_letters(options)
     shift = rotation % max(1, len(letters))
@@ -81,7 +82,7 @@ def rotated(line: Line, rotation: int) -> Line:
 
 
 def names_other_options(options: Options) -> list[str]:
-    """The texts that speak of letters or places among the options, so that rotating breaks them.
+    """Return the texts that name letters or places among the options: rotating breaks them.
 
     "A and B", "Only C", "Option D", "all of the above"; but not "Drive C" or "the folder above".
     """
@@ -135,7 +136,7 @@ class Circular:
     reads_all_letters: bool = False  # the parse function is another one
 
     def rotations_of(self, samples: Sequence[Sample]) -> list[Sample]:
-        """Each sample in all its rotations; they are samples of their own to whoever asks them."""
+        """Return each sample in all its rotations, which are samples of their own."""
         return [
             replace(sample, key=turn_key(sample.key, number), line=rotated(sample.line, number))
             for sample in samples
@@ -143,7 +144,7 @@ class Circular:
         ]
 
     def count(self, line: Mapping[str, Any]) -> int:
-        """How many rotations a line has, whichever of them it is."""
+        """Return how many rotations a line has, whichever of them it is."""
         letters = listed_letters(line["options"])
         return max(1, len(letters)) if self._can_rotate(letters) else 1
 
@@ -151,7 +152,7 @@ class Circular:
         return self.reads_all_letters or set(letters) <= set(OPTION_LETTERS)
 
     def section(self, columns: SampleColumns) -> dict[str, Any]:
-        """The section "circular" of an analysis, of the rotations of all questions in file order.
+        """Return the section "circular" of an analysis, of all rotations in file order.
 
         Each question counts once, weighted scores or not. Those of which a rotation has not been
         asked yet are left out of every figure, so that plain and circular accuracy are of the same
@@ -172,7 +173,7 @@ class Circular:
                 counts["incomplete"] += 1
             else:
                 questions.append(_question(columns, rotations, int(pictures[first])))
-                counts["not rotated"] += _has_equal_requests(columns, rotations)
+                counts["not_rotated"] += _has_equal_requests(columns, rotations)
         splits = in_order({question.split for question in questions}, DIFFICULTIES)
         rows = [
             _row(split, [question for question in questions if question.split == split])
@@ -208,11 +209,11 @@ def _question(columns: SampleColumns, rotations: Sequence[int], picture: int) ->
 
 def _has_equal_requests(columns: SampleColumns, rotations: Sequence[int]) -> bool:
     """Return whether two rotations were one and the same request, though their options differ."""
-    requests = set()
-    for rotation in rotations:
-        fingerprint = columns["fingerprint"][rotation]
-        if fingerprint:
-            requests.add((fingerprint, str(columns["options"][rotation])))
+    requests = {
+        (columns["fingerprint"][rotation], str(columns["options"][rotation]))
+        for rotation in rotations
+        if columns["fingerprint"][rotation]
+    }
     return len({fingerprint for fingerprint, _ in requests}) < len(requests)
 
 
@@ -223,15 +224,16 @@ def _notes(
     if unsupported:
         notes.append(
             "left out, because the protocol's parser knows only the options A to F: "
-            f"{len(unsupported)} questions, index {_index_list(unsupported)}"
+            f"{len(unsupported)} questions, {index_list(unsupported, MAX_NAMED)}"
         )
     flagged = [question.index for question in questions if question.is_flagged]
     if flagged:
         accuracy = rows[-1]["circular_unflagged"]["value"]
         notes.append(
             'rotating breaks options that refer to letters or places ("A and B", "all of the '
-            f'above"): {len(flagged)} of {len(questions)} questions, index '
-            f"{_index_list(flagged)}; circular accuracy without them: {format_percent(accuracy)} %"
+            f'above"): {len(flagged)} of {len(questions)} questions, '
+            f"{index_list(flagged, MAX_NAMED)}; circular accuracy without them: "
+            f"{format_percent(accuracy)} %"
         )
     return notes
 
@@ -245,7 +247,7 @@ def _repeats_note(columns: SampleColumns) -> list[str]:
 
 
 def _row(name: str, group: Sequence[_Question]) -> Row:
-    """Cells with intervals, but `questions` and `flagged` (numbers) and `blind_...` (percent)."""
+    """Return a row of cells with intervals; `questions`, `flagged`, `blind_...` are numbers."""
     unflagged = [question for question in group if not question.is_flagged]
     counts = [len(question.hits) for question in group]
 
@@ -270,7 +272,7 @@ def _row(name: str, group: Sequence[_Question]) -> Row:
 
 
 def _table(rows: Sequence[Row]) -> dict[str, Any]:
-    """The rows for people; "circular*" is without flagged questions, and there if there are any."""
+    """Return the rows for people; "circular*", without flagged questions, where there are any."""
     names = [name for name in COLUMNS if name != "circular*" or any(row["flagged"] for row in rows)]
 
     def cell(figure: Any) -> Any:  # a chance that was worked out has no interval
@@ -282,46 +284,29 @@ def _table(rows: Sequence[Row]) -> dict[str, Any]:
     return {"title": TITLE, "columns": names, "rows": table_rows}
 
 
-def _index_list(indices: Sequence[Any]) -> str:
-    text = ", ".join(map(str, indices[:MOST_NAMED]))
-    more = len(indices) - MOST_NAMED
-    return f"{text} and {more} more" if more > 0 else text
-
-
 def _findings(counts: Counter[str]) -> list[Finding]:
     besides = "not counting the questions themselves"
-    findings = []
-    if incomplete := counts["incomplete"]:
-        findings.append(
-            note(
-                "circular.incomplete",
-                f"questions with rotations not queried yet: {incomplete}",
-                detail="they are left out of the circular accuracy; the same command without "
-                "--mode queries them",
-            )
-        )
-    if failed := counts["failed"]:
-        findings.append(
-            note(
-                "circular.failed",
-                f"rotations failed, {besides}: {failed}",
-                detail="they count as wrong; the same command queries them again",
-            )
-        )
-    if refused := counts["refused"]:
-        findings.append(
-            note(
-                "circular.refused",
-                f"rotations refused, {besides}: {refused}",
-                detail="they count as wrong",
-            )
-        )
-    if not_rotated := counts["not rotated"]:
-        findings.append(
-            warning(
-                "circular.not_rotated",
-                f"questions queried in the same words in several rotations: {not_rotated}",
-                detail='a prompt function must take the options from line["options"]',
-            )
-        )
-    return findings
+    possible = [
+        note(
+            "circular.incomplete",
+            f"questions with rotations not queried yet: {counts['incomplete']}",
+            detail="they are left out of the circular accuracy; the same command without "
+            "--mode queries them",
+        ),
+        note(
+            "circular.failed",
+            f"rotations failed, {besides}: {counts['failed']}",
+            detail="they count as wrong; the same command queries them again",
+        ),
+        note(
+            "circular.refused",
+            f"rotations refused, {besides}: {counts['refused']}",
+            detail="they count as wrong",
+        ),
+        warning(
+            "circular.not_rotated",
+            f"questions queried in the same words in several rotations: {counts['not_rotated']}",
+            detail='a prompt function must take the options from line["options"]',
+        ),
+    ]
+    return [finding for finding in possible if counts[finding.code.removeprefix("circular.")]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from benchmarks.figures import Sections
@@ -44,12 +45,12 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
     figures = EpisodeFigures(columns)
     results = figures.results
     groups = episode_groups(results)
-    everything = list(range(len(results)))
+    everything = range(len(results))
     columns_of_table = {**groups["platform"], "Overall": everything}
     rows: list[Row] = []
     for budget in budgets:
         in_budget = [result.within(budget) for result in results]
-        areas = expected_areas_within(budget)
+        areas = partial(expected_areas, budget=budget)
         rows.append(figures.row(f"SR {budget}", successes, columns_of_table, in_budget))
         rows.append(figures.row(f"EQA* {budget}", areas, columns_of_table, in_budget))
     rows += _rows_by_task(figures, columns_of_table, groups["tier"])
@@ -101,11 +102,6 @@ def successes(results: Sequence[TaskResult]) -> list[float]:
     return [float(result.success) for result in results]
 
 
-def expected_areas_within(budget: int) -> Values:
-    """Return the function that gives what each episode adds to the area under a budget."""
-    return lambda results: expected_areas(results, budget)
-
-
 class EpisodeFigures:
     """Means of what episodes are worth, each with its interval."""
 
@@ -146,11 +142,14 @@ class EpisodeFigures:
             results: in place of its own, under a budget.
             only: the indices of the episodes that the row is of; None: all.
         """
-        cells: list[Row | None] = []
         selected = set(range(len(self.results)) if only is None else only)
-        for indices in columns.values():
-            selected_indices = [index for index in indices if index in selected]
-            cells.append(self.cell(values, selected_indices, results) if selected_indices else None)
+        indices_by_column = [
+            [index for index in indices if index in selected] for indices in columns.values()
+        ]
+        cells = [
+            self.cell(values, indices, results) if indices else None
+            for indices in indices_by_column
+        ]
         return {"name": name, "cells": cells}
 
 
@@ -200,20 +199,19 @@ def _result_of(facts: Mapping[str, Any]) -> TaskResult:
 
 def _endings(results: Sequence[TaskResult]) -> list[Row]:
     """Return a row for each way in which episodes end."""
-    by_ending: dict[str, list[TaskResult]] = {}
-    for result in results:
-        by_ending.setdefault(result.end_reason, []).append(result)
     rows: list[Row] = []
-    for ending in sorted(by_ending):
-        steps = [result.steps for result in by_ending[ending]]
-        row = {
-            "name": ending,
-            "episodes": len(steps),
-            "succeeded": sum(result.success for result in by_ending[ending]),
-            "mean steps": round(sum(steps) / len(steps), 1),
-            "most steps": max(steps),
-        }
-        rows.append(row)
+    for ending in sorted({result.end_reason for result in results}):
+        episodes = [result for result in results if result.end_reason == ending]
+        steps = [result.steps for result in episodes]
+        rows.append(
+            {
+                "name": ending,
+                "episodes": len(steps),
+                "succeeded": sum(result.success for result in episodes),
+                "mean steps": round(sum(steps) / len(steps), 1),
+                "most steps": max(steps),
+            }
+        )
     return rows
 
 

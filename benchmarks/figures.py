@@ -45,10 +45,10 @@ def option_sections(columns: SampleColumns, title: str, *, weighted: bool) -> Se
     averages["macro by difficulty"] = figures.mean([figures.mask_of(split) for split in splits])
     for split in splits:
         parts = [figures.mask_of(split, platform) for platform in platforms]
-        level = figures.one(figures.mask_of(split))
+        level = figures.mean([figures.mask_of(split)])
         if weighted:  # parity: platforms weigh by their number of samples, whatever questions weigh
             level = figures.mean(parts, [float(mask.sum()) for mask in parts])
-        rows.append({"name": split, "cells": [*map(figures.one, parts), level]})
+        rows.append({"name": split, "cells": [*(figures.mean([part]) for part in parts), level]})
         averages |= {split: level, f"{split}, macro by platform": figures.mean(parts)}
     chance = 1 / np.maximum(option_counts, 1)
     return {
@@ -68,19 +68,20 @@ def grounding_sections(columns: SampleColumns, title: str) -> Sections:
     figures = Figures(columns)
     platforms = list(figures.masks["platform"])
     splits = [split for split in GROUNDING_TYPES if split in figures.masks["split"]]
-    rows = []
-    for split in splits:
-        parts = [
-            *(figures.mask_of(split, platform) for platform in platforms),
-            figures.mask_of(split),
-        ]
-        rows.append({"name": split, "cells": [*map(figures.one, parts)]})
+    rows: list[Row] = [
+        {
+            "name": split,
+            "cells": [figures.mean([figures.mask_of(split, name)]) for name in (*platforms, None)],
+        }
+        for split in splits
+    ]
     means = [figures.mean([figures.mask_of(split, p) for split in splits]) for p in platforms]
     overall = figures.mean([figures.mask_of(split) for split in splits])
     rows.append({"name": "average", "cells": [*means, overall]})
-    averages = {**figures.of_all("micro"), "Average accuracy": overall}
-    for split in GROUNDING_TYPES:
-        averages[f"{split.capitalize()} accuracy"] = figures.one(figures.mask_of(split))
+    averages = {**figures.of_all("micro"), "Average accuracy": overall} | {
+        f"{split.capitalize()} accuracy": figures.mean([figures.mask_of(split)])
+        for split in GROUNDING_TYPES
+    }
     chance = areas(columns["box_frac"])
     return {
         "chance": {
@@ -128,7 +129,7 @@ class Figures:
         weights: Floats | None = None,
         groupings: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Takes weights within parts, and a benchmark's own groupings with their order."""
+        """Take weights within parts, and a benchmark's own groupings with their order."""
         import numpy as np
 
         self._columns = columns
@@ -144,7 +145,8 @@ class Figures:
             labels = np.array(texts, dtype=str)
             names = in_order(set(labels.tolist()), order)
             self.masks[grouping] = {name: labels == name for name in names}
-        self._own = set(groupings or ()) - {"platform", "kind"}  # no field of a sample names these
+        # A field of a sample names the labels of the others: pages filter samples by it.
+        self._without_field = {"target size", *(groupings or ())} - {"platform", "kind"}
         for grouping, own_order in (groupings or {}).items():
             labels_by_sample = [(groups or {}).get(grouping, ()) for groups in columns["groups"]]
             names = in_order({label for labels in labels_by_sample for label in labels}, own_order)
@@ -160,16 +162,12 @@ class Figures:
         mask = self.masks["split"].get(split, np.zeros(len(self._hits), dtype=np.bool_))
         return mask if platform is None else mask & self.masks["platform"][platform]
 
-    def one(self, mask: Mask) -> Row | None:
-        """Return the mean of some samples."""
-        return self.mean([mask])
-
     def group(self, grouping: str) -> dict[str, Row | None]:
         """Return the figure of each label."""
-        cells = {label: self.one(mask) for label, mask in self.masks[grouping].items()}
-        if grouping != "target size" and grouping not in self._own:
+        cells = {label: self.mean([mask]) for label, mask in self.masks[grouping].items()}
+        if grouping not in self._without_field:
             return cells
-        masks = self.masks[grouping]  # no field of a sample names these
+        masks = self.masks[grouping]
         return {
             label: cell and {**cell, "at": self._columns.spans(masks[label])}
             for label, cell in cells.items()
@@ -178,7 +176,7 @@ class Figures:
     def of_all(self, name: str) -> dict[str, Row | None]:
         """Return the figure of all samples under a name, and that of the means of the platforms."""
         parts = list(self.masks["platform"].values())
-        return {name: self.one(self.weights >= 0), "macro by platform": self.mean(parts)}
+        return {name: self.mean([self.weights >= 0]), "macro by platform": self.mean(parts)}
 
     def chance(self, values: Floats, parts: Sequence[Mask]) -> float | None:
         """Return what chance reaches, in percent: the average of the means of the parts."""
@@ -199,27 +197,24 @@ class Figures:
         """
         import numpy as np
 
-        indices_by_part = []
-        counted_shares = []
-        for mask, part_share in zip(parts, shares or [1.0] * len(parts), strict=True):
-            if self.weights[mask].sum() > 0:
-                indices_by_part.append(np.flatnonzero(mask))
-                counted_shares.append(part_share)
-        if not indices_by_part:
+        counted = [
+            (np.flatnonzero(mask), part_share)
+            for mask, part_share in zip(parts, shares or [1.0] * len(parts), strict=True)
+            if self.weights[mask].sum() > 0
+        ]
+        if not counted:
             return None
-        total_share = sum(counted_shares)
+        total_share = sum(part_share for _, part_share in counted)
         value = 0.0
         weights_by_part = []
-        for indices, part_share in zip(indices_by_part, counted_shares, strict=True):
+        for indices, part_share in counted:
             weights = self.weights[indices]
             hits = float(self._hits[indices] @ weights)
             value += part_share / total_share * hits / float(weights.sum())
             weights_by_part.append(part_share / total_share * weights / weights.sum())
-        indices = np.concatenate(indices_by_part)
-        groups = None
-        if len(indices_by_part) > 1:
-            sizes = [len(part) for part in indices_by_part]
-            groups = np.repeat(np.arange(len(sizes)), sizes)
+        indices = np.concatenate([part for part, _ in counted])
+        sizes = [len(part) for part, _ in counted]
+        groups = np.repeat(np.arange(len(sizes)), sizes) if len(sizes) > 1 else None
         cell = share(
             self._hits[indices], self._pictures[indices], np.concatenate(weights_by_part), groups
         )

@@ -60,6 +60,7 @@ from utils.targets import (
 
 __all__ = ["GroundingBenchmark", "PointBenchmark", "box_target"]
 
+# parity: L2's texts are those of the protocol, to the byte.
 SYSTEM_PROMPT = (
     "You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish "
     "this task following instructions from users."
@@ -73,7 +74,12 @@ REFUSAL_PROMPT = (
 )
 
 
-MOST_NAMED = 5  # rows that stand there twice
+MAX_NAMED = 5  # rows that stand there twice
+
+
+def finite_or_none(click_frac: Point | None) -> list[float] | None:
+    """Return a click as the analysis takes it: None unless both numbers are finite."""
+    return list(click_frac) if click_frac and all(map(math.isfinite, click_frac)) else None
 
 
 class PointBenchmark(Benchmark):
@@ -82,7 +88,7 @@ class PointBenchmark(Benchmark):
     is_grounding = True
 
     def accept(self, parsed: Any) -> Answer:
-        """Two numbers, `DECLINED`, or None."""
+        """Return two numbers, `DECLINED`, or None."""
         if parsed is None:
             return None
         if isinstance(parsed, Declined):
@@ -99,7 +105,7 @@ class PointBenchmark(Benchmark):
     def judge(
         self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
     ) -> Judgement:
-        """As for every benchmark; the coordinate audit also needs the grid that the model saw."""
+        """Judge as every benchmark does, and add the grid that the coordinate audit needs."""
         judged = super().judge(line, sizes, reply, parse, meta_extra)
         grid_wh = known_grid_wh({"image_size": sizes.file_wh or line["image_size"], **meta_extra})
         return replace(judged, facts={**judged.facts, "grid_wh": grid_wh})
@@ -128,8 +134,6 @@ class GroundingBenchmark(PointBenchmark):
 
     modes: ClassVar[tuple[str, ...]] = ("all",)
     mode_column, text_key = "", "instruction"
-    result_suffix = "result"
-    score_suffix = "score"
     result_columns = (
         "image_path",
         "instruction",
@@ -142,7 +146,6 @@ class GroundingBenchmark(PointBenchmark):
         "predicted_point",
         "index",
     )
-    result_has_line = False
     system_prompt = SYSTEM_PROMPT
     default_parse = staticmethod(parser_response_into_coordinates)
 
@@ -164,8 +167,10 @@ class GroundingBenchmark(PointBenchmark):
 
     def configure(self, settings: Mapping[str, Any]) -> None:
         """Take the benchmark's own keys and `declined`, words that say "not there"."""
-        chosen = {option: settings.get(option) for option in self.options}
-        self.settings = {**self.settings, **{key: value for key, value in chosen.items() if value}}
+        self.settings = {
+            option: settings.get(option) or known_values[0]
+            for option, known_values in self.options.items()
+        }
         self._mode = settings.get("mode") or "all"
         self._declining = [word.casefold() for word in settings.get("declined") or ()]
 
@@ -173,10 +178,10 @@ class GroundingBenchmark(PointBenchmark):
 
     @abstractmethod
     def read_rows(self) -> Iterator[Line]:
-        """The rows of all files, in their order."""
+        """Yield the rows of all files, in their order."""
 
     def files(self) -> Sequence[Path]:
-        """The annotation files that are read."""
+        """Return the annotation files that are read."""
         return sorted(self.root.rglob("*.json"))
 
     def read_file(self, path: str) -> list[dict[str, Any]]:
@@ -186,14 +191,16 @@ class GroundingBenchmark(PointBenchmark):
         return read_annotations(self.root / path, self.folder, fetch)
 
     def source(self) -> tuple[str, bytes]:
-        """The contents of all annotation files; the name tells other settings than the usual."""
-        usual = {option: known_values[0] for option, known_values in self.options.items()}
-        other = [f"{key} {value}" for key, value in self.settings.items() if value != usual[key]]
-        return ", ".join([self.folder, *other]), b"".join(
-            path.read_bytes() for path in self.files()
-        )
+        """Return all annotation files as one; the name has settings that are not the default."""
+        other = [
+            f"{option} {value}"
+            for option, value in self.settings.items()
+            if value != self.options[option][0]
+        ]
+        content = b"".join(path.read_bytes() for path in self.files())
+        return ", ".join([self.folder, *other]), content
 
-    def annotated_rows(self, mode: str) -> Iterator[Line]:
+    def rows(self, mode: str) -> Iterator[Line]:
         """Number the rows of all files.
 
         Raises:
@@ -219,16 +226,12 @@ class GroundingBenchmark(PointBenchmark):
                 raise UserError(f"{reader} yields {row!r:.100}; expected a dict for each row")
             yield {"index": number, **row}
 
-    def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
-        """Not used: rows come of several files."""
-        raise NotImplementedError
-
-    def place_of(self, row: Line, mode: str) -> str:
-        """By its number among all rows, and its id where it has one."""
+    def position_of(self, row: Line, mode: str) -> str:
+        """Name a row by its number among all rows, and its id where it has one."""
         return f"row {row['index']}" + (f" ({row['id']})" if row.get("id") is not None else "")
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
-        """A row needs an instruction, a target and an image of the size that it names."""
+        """Say whether instruction, target, labels or the size of the image are wrong."""
         if not isinstance(row.get("instruction"), str):
             return "the instruction is missing"
         if problem := row.get("problem"):
@@ -256,15 +259,13 @@ class GroundingBenchmark(PointBenchmark):
         return label_problem(self.layout, {**labels, "kind": row.get("kind")})
 
     def problems(self) -> list[str]:
-        """What the class declares and cannot be."""
+        """Return what the class declares and cannot be, one line each."""
         problems = layout_problems(self.layout)
         if len(self.modes) > 1 and not self.mode_column:
             problems.append('modes beside "all" need `mode_column`, the column that tells them')
         return problems
 
-    def row_notes(
-        self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str
-    ) -> list[str]:
+    def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
         """Say where rows are missing or stand twice, beside the published numbers."""
         counts = Counter(str(sample.line.get(self.mode_column)) for sample in samples)
         notes = []
@@ -280,44 +281,49 @@ class GroundingBenchmark(PointBenchmark):
                 and counts[part] != self.expected_rows.get(part, counts[part])
             ]
             notes.append(f"{note} ({', '.join(parts)})" if parts else note)
-        repeated = [self.place_of(sample.line, mode) for sample in samples if "-" in sample.key]
+        repeated = [self.position_of(sample.line, mode) for sample in samples if "-" in sample.key]
         if repeated:
-            places = [*repeated[:MOST_NAMED], "..."][: len(repeated)]
+            places = repeated[:MAX_NAMED]
+            if len(repeated) > MAX_NAMED:
+                places.append("...")
             rows = "1 row repeats" if len(repeated) == 1 else f"{len(repeated)} rows repeat"
             same = "image and instruction of an earlier one, and each counts"
             notes.append(f"{rows} {same}: {', '.join(places)}")
         return notes
 
     def identity_of(self, row: Line) -> list[Any]:
-        """Image and instruction, and the part of the table that it belongs to."""
+        """Return image and instruction, and the part of the table that the row belongs to."""
         return [row.get("image_path"), row.get("instruction"), row.get(self.mode_column)]
 
     # -- asking ----
 
     def user_text(self, line: Line) -> str:
-        """The default prompt; only `{instruction}` is replaced."""
+        """Return the text of the default prompt."""
         prompt = USER_PROMPT.replace("{instruction}", line["instruction"])
         return prompt + (REFUSAL_PROMPT if self.with_refusals else "")
 
     # -- judging ----
 
     def accept(self, parsed: Any) -> Answer:
-        """Two numbers, `DECLINED` (two negative numbers as well), or None."""
+        """Return two numbers, `DECLINED` (also for two negative numbers), or None."""
         answer = super().accept(parsed)
         if isinstance(answer, tuple) and means_declined(answer):
             return DECLINED
         return answer
 
     def labels_of(self, line: Line) -> Mapping[str, str | Sequence[str]]:
-        """The label, or several, of a row in each grouping."""
+        """Return the label, or several, of a row in each grouping."""
         return {grouping: str(line.get(grouping)) for grouping in self.layout.groupings}
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
-        """A hit if the point lies in the target, or the answer is rightly that there is none."""
-        if parsed is None and reply is not None and self._says_declined(reply):
-            parsed = DECLINED
+        """Return a hit if the point lies in the target, or rightly there is none."""
+        if parsed is None and reply is not None:
+            text = reply.casefold()
+            if any(word in text for word in self._declining):
+                parsed = DECLINED
         file_wh: WH = sizes.file_wh or tuple(line["image_size"])
-        target, target_frac = self._targets(line, file_wh)
+        target = Target.from_json(line["target"])
+        target_frac = target if self.target_unit == "fraction" else target.as_fractions(file_wh)
         is_declined = isinstance(parsed, Declined)
         click = None
         if parsed is None:
@@ -360,7 +366,7 @@ class GroundingBenchmark(PointBenchmark):
             "image": f"{self.folder}/{self.images}/{line['image_path']}",
             "hit": int(is_hit),
             "box_frac": None if bounds is None else list(bounds),
-            "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,
+            "point_frac": finite_or_none(click),
             "declined": is_declined,
             "groups": {
                 grouping: [value] if isinstance(value, str) else list(value)
@@ -373,35 +379,23 @@ class GroundingBenchmark(PointBenchmark):
             facts |= {"wording": line["wording"], "element_id": line.get("element_id")}
         return Judgement(final_verdict, result, columns, facts)
 
-    def _targets(self, line: Line, file_wh: WH) -> tuple[Target, Target]:
-        target = Target.from_json(line["target"])
-        if self.target_unit == "fraction":
-            return target, target
-        return target, target.as_fractions(file_wh)
-
     def _contains(
         self, target: Target, target_frac: Target, parsed: Point, click_frac: Point, file_wh: WH
     ) -> bool:
         if not self.compares_px:
             return target_frac.contains(click_frac)
-        is_in_pixels = click_frac != parsed
-        click_px = parsed
-        if not is_in_pixels:
-            click_px = (parsed[0] * file_wh[0], parsed[1] * file_wh[1])
-        return target.contains(click_px)
-
-    def _says_declined(self, reply: str) -> bool:
-        text = reply.casefold()
-        return any(word in text for word in self._declining)
+        if click_frac == parsed:  # the reply has fractions
+            return target.contains((parsed[0] * file_wh[0], parsed[1] * file_wh[1]))
+        return target.contains(parsed)
 
     # -- figures ----
 
     def summarise(self, results: Iterable[GroundingResult], settings: Mapping[str, str]) -> Scores:
-        """The official figure, averages by name, counts, and a block for each group."""
+        """Return the official figure, averages by name, counts, and a block for each group."""
         return grounding_scores(list(results), self.layout, self.expected_rows.get(self._mode))
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """Figures with intervals, whether points are read in the right frame, where misses are.
+        """Return figures with intervals, and audits of how points are read and where misses are.
 
         The audits look at the rows whose target is one box.
         """

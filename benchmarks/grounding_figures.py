@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from benchmarks.figures import Figures, Sections, areas
-from benchmarks.matrics import Scores, in_order
+from benchmarks.matrics import Scores, in_order, mean
 from utils.analysis.columns import Row, SampleColumns
 from utils.contracts import Verdict
 
@@ -44,7 +44,7 @@ class Layout:
     averages: Sequence[str] = field(default_factory=tuple)  # groupings whose macro mean is shown
 
     def field_of(self, grouping: str | None) -> str | None:
-        """The field of a sample by which pages filter a grouping; None: there is none."""
+        """Return the field of a sample by which pages filter a grouping; None: there is none."""
         if grouping in ("kind", "platform"):
             return grouping
         return "split" if grouping is not None and grouping == self.split else None
@@ -136,11 +136,6 @@ def _accuracy(results: Sequence[GroundingResult]) -> float | None:
     return 100 * sum(result.verdict is Verdict.HIT for result in results) / len(results)
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    present = [value for value in values if value is not None]
-    return sum(present) / len(present) if present else None
-
-
 def _averages(
     results: Sequence[GroundingResult],
     by_group: Mapping[str, Mapping[str, Sequence[GroundingResult]]],
@@ -154,11 +149,11 @@ def _averages(
             for column in columns
             for kind in layout.kinds
         ]
-        averages[layout.headline_name] = _mean(cells)
+        averages[layout.headline_name] = mean(cells)
     if layout.headline == "rows" and layout.rows:
-        averages[layout.headline_name] = _mean([*map(_accuracy, by_group[layout.rows].values())])
+        averages[layout.headline_name] = mean(map(_accuracy, by_group[layout.rows].values()))
     for grouping in layout.averages:
-        averages[f"macro by {grouping}"] = _mean([*map(_accuracy, by_group[grouping].values())])
+        averages[f"macro by {grouping}"] = mean(map(_accuracy, by_group[grouping].values()))
     if any(result.is_absent for result in results):
         averages["without refusals"] = _accuracy([r for r in results if not r.is_absent])
     return averages
@@ -176,22 +171,31 @@ def table_sections(columns: SampleColumns, title: str, layout: Layout) -> Sectio
     row_masks = {name: figures.masks[layout.rows][name] for name in row_names if layout.rows}
     rows: list[Row] = []
     for name, row_mask in row_masks.items():
-        cells = [figures.one(row_mask & mask) for mask in column_masks.values()]
-        rows.append({"name": name, "cells": [*cells, figures.one(row_mask)]})
-    rows.append(_last_row(figures, layout, list(row_masks.values()), column_masks))
-    parts = [everything]
+        cells = [figures.mean([row_mask & mask]) for mask in column_masks.values()]
+        rows.append({"name": name, "cells": [*cells, figures.mean([row_mask])]})
+    cells_by_column = [
+        [row & column for row in row_masks.values()] for column in column_masks.values()
+    ]
+    official_parts: dict[str, list[Mask]] = {  # what weighs the same in the official figure
+        "micro": [everything],
+        "rows": [*row_masks.values()],
+        "cells": [cell for column in cells_by_column for cell in column],
+    }
+    parts = official_parts[layout.headline]
     if layout.headline == "rows":
-        parts = [*row_masks.values()]
-    elif layout.headline == "cells":
-        parts = [row & column for row in row_masks.values() for column in column_masks.values()]
-    averages = {"micro over all rows": figures.one(everything)}
+        cells = [figures.mean(column) for column in cells_by_column]
+    else:
+        cells = [figures.mean([column]) for column in column_masks.values()]
+    name = "average" if row_masks else "accuracy"
+    rows.append({"name": name, "cells": [*cells, figures.mean(parts)]})
+    averages = {"micro over all rows": figures.mean([everything])}
     averages[layout.headline_name] = rows[-1]["cells"][-1]
     for grouping in layout.averages:
         groups = list(figures.masks[grouping].values())
         averages[f"macro by {grouping}"] = figures.mean(groups)
     absent = _absent(columns)
     if absent.any():
-        averages["without refusals"] = figures.one(everything & ~absent)
+        averages["without refusals"] = figures.mean([everything & ~absent])
     return {
         "chance": {
             "meaning": "a random click: the mean area of the targets",
@@ -221,23 +225,6 @@ def _row_names(figures: Figures, layout: Layout) -> list[str]:
         return []
     order = layout.kinds if layout.rows == "kind" else layout.groupings[layout.rows]
     return [name for name in in_order(figures.masks[layout.rows], order) if name != "none"]
-
-
-def _last_row(
-    figures: Figures, layout: Layout, row_masks: Sequence[Mask], column_masks: Mapping[str, Mask]
-) -> Row:
-    if layout.headline == "rows":
-        cells = [
-            figures.mean([row & column for row in row_masks]) for column in column_masks.values()
-        ]
-        return {"name": "average", "cells": [*cells, figures.mean(row_masks)]}
-    cells = [figures.one(column) for column in column_masks.values()]
-    overall = figures.one(figures.weights >= 0)
-    if layout.headline == "cells":
-        overall = figures.mean(
-            [row & column for column in column_masks.values() for row in row_masks]
-        )
-    return {"name": "average" if row_masks else "accuracy", "cells": [*cells, overall]}
 
 
 def _absent(columns: SampleColumns) -> Any:

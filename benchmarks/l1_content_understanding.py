@@ -6,7 +6,14 @@ import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.base import Benchmark, index_list, platform_path
+from benchmarks.base import (
+    BadSample,
+    Benchmark,
+    doubts,
+    index_list,
+    platform_path,
+    read_annotations,
+)
 from benchmarks.circular import listed_letters
 from benchmarks.figures import option_sections
 from benchmarks.matrics import OptionResult, Scores, score_content_understanding
@@ -17,7 +24,6 @@ from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.errors import UserError
 from utils.misc import OPTION_LETTERS, parser_answers_into_option
 from utils.protocol import DIFFICULTIES, is_weighted
-from utils.text import counted
 
 # parity: protocol text, to the byte.
 L1_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a screenshot of an application, a question and corresponding options. You need to choose one option as your answer for the question. Finally, you are ONLY allowed to return the single letter of your choice."""  # noqa: E501
@@ -37,14 +43,14 @@ class GUIContentUnderstanding(Benchmark):
     system_prompt = L1_SYSTEM_PROMPT_DEFAULT
     default_parse = staticmethod(parser_answers_into_option)
 
-    def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
-        """One row a question.
+    def rows(self, mode: str) -> Iterator[Line]:
+        """Yield a row for each question.
 
         parity: mode "all" numbers the questions through and the image's columns win over the
         question's; a single difficulty keeps the image's index and the question's columns win.
         """
         number = 0
-        for position, item in enumerate(annotations):
+        for position, item in enumerate(read_annotations(self.annotation_file)):
             image = {key: value for key, value in item.items() if key != "groups"}
             groups = item.get("groups")
             if not isinstance(groups, list) or not all(isinstance(g, dict) for g in groups):
@@ -57,12 +63,12 @@ class GUIContentUnderstanding(Benchmark):
                 number += 1
                 yield {**row, "image_path": platform_path(row)}
 
-    def place_of(self, row: Line, mode: str) -> str:
-        """By its number among all questions, or by the index of its image."""
+    def position_of(self, row: Line, mode: str) -> str:
+        """Name a row by its number among all questions, or by the index of its image."""
         return f"{'question' if mode == 'all' else 'index'} {row.get('index')}"
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
-        """A question needs options by letter, texts or null, and an answer among them."""
+        """Say what is wrong with the options, or that the answer is none of them."""
         if problem := super().problem_of(row, file_wh):
             return problem
         options, answer = row.get("options"), row.get("answer")
@@ -78,7 +84,7 @@ class GUIContentUnderstanding(Benchmark):
         return None
 
     def user_text(self, line: Line) -> str:
-        """Hint, question, options that have a text, and the request to choose."""
+        """Return hint, question, options that have a text, and the request to choose."""
         texts = line["options"]
         options = "".join(f"{letter}. {texts[letter]}\n" for letter in listed_letters(texts))
         text = f"Hint: {line['hint']}\n" if line.get("hint") is not None else ""
@@ -87,26 +93,28 @@ class GUIContentUnderstanding(Benchmark):
         return text + (f"Options:\n{options}{request}" if options else "")
 
     def accept(self, parsed: Any) -> str | None:
-        """A letter, or None."""
+        """Return a letter, or None."""
         if parsed is None or isinstance(parsed, str):
             return parsed
         raise ValueError(f"returned {parsed!r:.200}; expected a letter or None")
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
-        """A hit if the letter is the annotated one."""
-        split, options, answer = line["difficulty"], line["options"], line["answer"]
-        hit, word = (1, "and") if parsed == answer else (0, "while")
-        verdict = Verdict.HIT if hit else Verdict.UNPARSED if parsed is None else Verdict.MISS
-        counted = OptionResult(split, line["platform"], bool(hit), len(options))
-        log = f"Match Log: Parsed option is {parsed} {word} groundtruth option is {answer}."
+        """Return a hit if the letter is the annotated one."""
+        options = line["options"]
+        answer = line["answer"]
+        hit = int(parsed == answer)
+        verdict = Verdict.HIT if hit else Verdict.MISS
+        if parsed is None:
+            verdict = Verdict.UNPARSED
+        word = "and" if hit else "while"
         columns = {
             "hit": hit,
-            "log": log,
+            "log": f"Match Log: Parsed option is {parsed} {word} groundtruth option is {answer}.",
             "parsed_prediction": str(parsed),
             "options_num": len(options),
         }
         facts = {
-            "split": split,
+            "split": line["difficulty"],
             "kind": None,
             "text": line.get("question"),
             "hit": hit,
@@ -114,14 +122,15 @@ class GUIContentUnderstanding(Benchmark):
             "answer": answer,
             "chosen": parsed,
         }
+        counted = OptionResult(line["difficulty"], line["platform"], bool(hit), len(options))
         return Judgement(None if reply is None else verdict, counted, columns, facts)
 
     def summarise(self, counted: Iterable[OptionResult], settings: Mapping[str, str]) -> Scores:
-        """Accuracy by difficulty and platform; `L1_USE_WEIGHTED` weighs by number of options."""
+        """Return accuracy by difficulty and platform, weighted if `L1_USE_WEIGHTED` says so."""
         return score_content_understanding(counted, weighted=is_weighted(settings))
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """Figures with intervals, how letters were read, and which ones the model likes."""
+        """Return figures with intervals, how letters were read, which ones the model prefers."""
         return {
             **option_sections(columns, self.title, weighted=is_weighted(settings)),
             "parse_audit": parse_audit(columns),
@@ -130,20 +139,20 @@ class GUIContentUnderstanding(Benchmark):
 
     def unreadable(self, samples: Sequence[Sample]) -> list[str]:
         """Name the questions with options beyond those that the protocol's parser knows."""
-        beyond_f = [
-            sample
+        indices = [
+            sample.line.get("index")
             for sample in samples
             if set(listed_letters(sample.line["options"])) - set(OPTION_LETTERS)
         ]
-        if not beyond_f:
+        if not indices:
             return []
         return [
-            f"{len(beyond_f)} questions ({index_list(beyond_f)}) have options beyond F, which the "
+            f"{len(indices)} questions ({index_list(indices)}) have options beyond F, which the "
             "protocol's parser does not read; circular evaluation leaves them out. To read them, "
             'set data.GUIContentUnderstanding.parse_function: "utils.thinking.parse_option"'
         ]
 
-    def annotation_doubts(self, samples: Sequence[Sample]) -> list[str]:
+    def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
         """Name questions that nobody can answer wrongly, or that have two equal right answers."""
         single, equal, empty = [], [], []
         for sample in samples:
@@ -160,9 +169,4 @@ class GUIContentUnderstanding(Benchmark):
             "with two options of the same text": equal,
             "with an empty text as answer": empty,
         }
-        return [
-            f"{counted(len(questions), 'question')} {problem} ({index_list(questions)}), "
-            "asked and scored all the same"
-            for problem, questions in problems.items()
-            if questions
-        ]
+        return doubts(problems, "question")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.base import index_list, platform_path
+from benchmarks.base import BadSample, doubts, platform_path, read_annotations
 from benchmarks.figures import grounding_sections
-from benchmarks.grounding import PointBenchmark
+from benchmarks.grounding import SYSTEM_PROMPT, USER_PROMPT, PointBenchmark, finite_or_none
 from benchmarks.matrics import (
     Scores,
     box_as_fractions,
@@ -25,11 +24,6 @@ from utils.coordinates import point_as_fractions
 from utils.misc import parser_response_into_coordinates
 from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES
 from utils.targets import Declined, means_declined
-from utils.text import counted
-
-# parity: protocol texts, to the byte.
-L2_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a task and a screenshot of the screen. You need to finish this task following instructions from users."""  # noqa: E501
-L2_USER_PROMPT_DEFAULT = """Output only the coordinate (x,y) of one point in your response. What element matches the following task: {instruction}"""  # noqa: E501
 
 # Rows of these applications come from ScreenSpot-v2: 354 of the published 3,594.
 SCREENSPOT_V2, SCREENSPOT_V2_APPS = "ScreenSpot-v2", "screenspot_v2_"
@@ -44,8 +38,6 @@ class GUIElementGrounding(PointBenchmark):
     level = "L2"
     modes = ("all", *GROUNDING_TYPES)
     mode_column, text_key = "grounding_type", "instruction"
-    result_suffix = "result"
-    score_suffix = "score"
     result_columns = (
         "img_path",
         "instruction",
@@ -60,17 +52,16 @@ class GUIElementGrounding(PointBenchmark):
         "grounding_type",
         "index",
     )
-    result_has_line = False
-    system_prompt = L2_SYSTEM_PROMPT_DEFAULT
+    system_prompt = SYSTEM_PROMPT
     default_parse = staticmethod(parser_response_into_coordinates)
 
-    def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
-        """One row an instruction."""
-        for item in annotations:
+    def rows(self, mode: str) -> Iterator[Line]:
+        """Yield a row for each instruction."""
+        for item in read_annotations(self.annotation_file):
             yield {**item, "image_path": platform_path(item)}
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
-        """An instruction needs a box inside its image."""
+        """Say what is wrong with the box, or that it lies outside the image."""
         if problem := super().problem_of(row, file_wh):
             return problem
         if not isinstance(row.get("bbox"), list):
@@ -83,7 +74,7 @@ class GUIElementGrounding(PointBenchmark):
             return f"box: {error}"
         return None
 
-    def annotation_doubts(self, samples: Sequence[Sample]) -> list[str]:
+    def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
         """Name boxes that no click can hit, and boxes that mix fractions with pixels."""
         crossed, mixed = [], []
         for sample in samples:
@@ -96,23 +87,18 @@ class GUIElementGrounding(PointBenchmark):
             "with corners in the wrong order, which no click can hit": crossed,
             "with values of fractions beside a value above 1, which count as pixels": mixed,
         }
-        return [
-            f"{counted(len(boxes), 'box', 'boxes')} {problem} ({index_list(boxes)}), "
-            "asked and scored all the same"
-            for problem, boxes in problems.items()
-            if boxes
-        ]
+        return doubts(problems, "box", "boxes")
 
     def user_text(self, line: Line) -> str:
-        """`L2_USER_PROMPT` or the protocol's text; only `{instruction}` is replaced."""
-        template = os.environ.get("L2_USER_PROMPT") or L2_USER_PROMPT_DEFAULT
+        """Return `L2_USER_PROMPT` or the protocol's text; only `{instruction}` is replaced."""
+        template = os.environ.get("L2_USER_PROMPT") or USER_PROMPT
         return template.replace("{instruction}", line["instruction"])
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
-        """A hit if the point lies in the box, both as fractions of the image file.
+        """Return a hit if the point lies in the box, both as fractions of the image file.
 
-        All elements are there. That one is not is a miss; `DECLINED` is counted with the replies
-        without a point in the official score, two negative coordinates as the point they are.
+        All elements are there, so a reply that says otherwise is a miss. The official score counts
+        `DECLINED` with the replies without a point, and two negative coordinates as a point.
         """
         file_wh = sizes.file_wh or tuple(line["image_size"])
         box = box_as_fractions(line["bbox"], file_wh)
@@ -139,7 +125,7 @@ class GUIElementGrounding(PointBenchmark):
             "text": line.get("instruction"),
             "hit": is_hit * (kind in ELEMENT_KINDS),
             "box_frac": list(box),
-            "point_frac": list(click) if click and all(map(math.isfinite, click)) else None,
+            "point_frac": finite_or_none(click),
             "declined": is_declined,
         }
         if str(line.get("app_name")).startswith(SCREENSPOT_V2_APPS):
@@ -147,7 +133,7 @@ class GUIElementGrounding(PointBenchmark):
         return Judgement(None if reply is None else verdict, counted, columns, facts)
 
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> Scores:
-        """Accuracy by grounding type and platform; samples without a reply are format errors."""
+        """Return accuracy by grounding type and platform; no reply counts as a format error."""
         by_split: dict[str, dict[str, dict[str, list[int]]]] = {}
         for split, platform, kind, value in counted:
             kinds = by_split.setdefault(split, {}).setdefault(platform, {})
@@ -155,7 +141,7 @@ class GUIElementGrounding(PointBenchmark):
         return score_element_grounding(by_split)
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """Figures with intervals, whether points are read in the right frame, where misses are."""
+        """Return figures with intervals, and audits of how points are read and where misses are."""
         return {
             **grounding_sections(columns, self.title),
             "coordinate_audit": coordinate_audit(columns),

@@ -84,13 +84,13 @@ def score_content_understanding(rows: Iterable[OptionResult], *, weighted: bool)
     platforms = in_order({row.platform for row in rows}, PLATFORMS)
     scores: Scores = {}
     for difficulty in in_order({row.difficulty for row in rows}, DIFFICULTIES):
-        level = [row for row in rows if row.difficulty == difficulty]
+        group = [row for row in rows if row.difficulty == difficulty]
         block: Scores = {
-            platform: _option_block([row for row in level if row.platform == platform], weighted)
+            platform: _option_block([row for row in group if row.platform == platform], weighted)
             for platform in platforms
         }
         scores[difficulty] = block | {
-            "level_sample_num": len(level),
+            "level_sample_num": len(group),
             "level_score": _weighted_mean(
                 (part["score"], part["sample_num"]) for part in block.values()
             ),
@@ -101,8 +101,8 @@ def score_content_understanding(rows: Iterable[OptionResult], *, weighted: bool)
 
 def _option_block(group: Sequence[OptionResult], weighted: bool) -> Scores:
     weights = [(row.options_num - 1) / row.options_num if weighted else 1.0 for row in group]
-    base = _mean(weights)
-    earned = _mean([weight * row.hit for weight, row in zip(weights, group, strict=True)])
+    base = mean(weights)
+    earned = mean([weight * row.hit for weight, row in zip(weights, group, strict=True)])
     score = earned / base if earned is not None and base else None
     parts = {"score_weighted": earned, "score_base": base} if weighted else {}
     return {"score": score, **parts, "sample_num": len(group)}
@@ -117,19 +117,18 @@ def score_element_grounding(
         outcomes: grounding type → platform → kind of element ("icon", "text", other) → outcomes,
             each 1 (hit), 0 (miss) or -1 (no point in the reply, or no reply).
     """
-    blocks: dict[str, Scores] = {}
-    for split, platforms in outcomes.items():
-        blocks[split] = {
-            name: _grounding_block(platforms[name]) for name in in_order(platforms, PLATFORMS)
-        }
-    by_split = {}
-    for split in GROUNDING_TYPES:
-        parts = blocks.get(split, {}).values()
-        by_split[split] = _weighted_mean(
-            (part["Total accuracy"], part["Total num"]) for part in parts
+    blocks: dict[str, Scores] = {
+        split: {name: _grounding_block(platforms[name]) for name in in_order(platforms, PLATFORMS)}
+        for split, platforms in outcomes.items()
+    }
+    by_split = {
+        split: _weighted_mean(
+            (part["Total accuracy"], part["Total num"]) for part in blocks.get(split, {}).values()
         )
+        for split in GROUNDING_TYPES
+    }
     return {
-        "Average accuracy": _mean([value for value in by_split.values() if value is not None]),
+        "Average accuracy": mean(by_split.values()),
         "Basic accuracy": by_split["basic"],
         "Advanced accuracy": by_split["advanced"],
         **{split: blocks[split] for split in in_order(blocks, GROUNDING_TYPES)},
@@ -170,8 +169,10 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are there; None of none."""
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
 
 
 def _weighted_mean(pairs: Iterable[tuple[float | None, int]]) -> float | None:
@@ -227,7 +228,7 @@ class TaskResult(NamedTuple):
 
 def success_rate(results: Sequence[TaskResult]) -> float | None:
     """Return the share of episodes that succeeded, 0..1; None of none."""
-    return _mean([result.success for result in results])
+    return mean([result.success for result in results])
 
 
 def efficiency_area(results: Sequence[TaskResult], budget: int) -> float | None:
@@ -322,7 +323,7 @@ def score_episodes(results: Sequence[TaskResult], budgets: Sequence[int]) -> Sco
         **scores,
         "Feasible tasks": {
             "SR": _percent(success_rate(feasible)),
-            "False fail rate": _percent(_mean(given_up(feasible))),
+            "False fail rate": _percent(mean(given_up(feasible))),
             "False fail num": sum(given_up(feasible)),
             "Total num": len(feasible),
         },
@@ -330,7 +331,7 @@ def score_episodes(results: Sequence[TaskResult], budgets: Sequence[int]) -> Sco
             "Recall": _percent(success_rate(infeasible)),
             "Total num": len(infeasible),
         },
-        "Partial credit": _percent(_mean(partial_credits(results))),
+        "Partial credit": _percent(mean(partial_credits(results))),
         "Cost": {name: cost_of(results, per=name) for name in ("episode", "success")},
         "Environment failures": {  # with too many, no headline is shown
             "Num": failures,
@@ -366,19 +367,19 @@ def _per(values: Sequence[float], results: Sequence[TaskResult], per: str) -> fl
 
 def episode_groups(results: Sequence[TaskResult]) -> dict[str, dict[str, list[int]]]:
     """Return the indices of the episodes of each platform, category and application."""
-    labels = {
+    labels_by_grouping = {
         "platform": [{result.platform} for result in results],
         "category": [{result.category} for result in results],
         "tier": [{result.tier} if result.tier else set() for result in results],
         "app": [set(result.apps) for result in results],
     }
     groups: dict[str, dict[str, list[int]]] = {}
-    for grouping, names_by_episode in labels.items():
+    for grouping, names_by_episode in labels_by_grouping.items():
         names = in_order(set().union(*names_by_episode), (*PLATFORM_ORDER, *TIERS))
-        groups[grouping] = {name: [] for name in names}
-        for index, episode_names in enumerate(names_by_episode):
-            for name in episode_names:
-                groups[grouping][name].append(index)
+        groups[grouping] = {
+            name: [index for index, labels in enumerate(names_by_episode) if name in labels]
+            for name in names
+        }
     return groups
 
 
@@ -386,11 +387,11 @@ def _episode_block(results: Sequence[TaskResult], budget: int) -> Scores:
     shares = {
         "SR": success_rate(results),
         "EQA": efficiency_area(results, budget),
-        "EQA in any order": _mean(expected_areas(results, budget)),
+        "EQA in any order": mean(expected_areas(results, budget)),
     }
     return {
         **{name: _percent(value) for name, value in shares.items()},
-        "Mean steps": _mean([result.steps for result in results]),
+        "Mean steps": mean([result.steps for result in results]),
         "Correct num": sum(result.success for result in results),
         "Total num": len(results),
     }

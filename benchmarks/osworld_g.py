@@ -82,12 +82,12 @@ class OSWorldG(GroundingBenchmark):
     expected_rows: ClassVar = {"all": 564, "bbox": 470, "polygon": 40, REFUSAL: 54}
 
     def files(self) -> Sequence[Path]:
-        """The rows, and their categories where they are there."""
+        """Return the file of the rows, and that of their categories where it is there."""
         paths = [self.root / FILES[self.settings["instructions"]], self.root / CLASSIFICATION]
         return [path for path in paths if path.name != CLASSIFICATION or path.is_file()]
 
     def read_rows(self) -> Iterator[Line]:
-        """One row an instruction."""
+        """Yield a row for each instruction."""
         path = self.files()[0]
         items = self.read_file(path.name)
         boxes = [row.get("box_coordinates") for row in items if row.get("box_type") == "bbox"]
@@ -112,12 +112,12 @@ class OSWorldG(GroundingBenchmark):
             }
 
     def labels_of(self, line: Line) -> Mapping[str, str | Sequence[str]]:
-        """A row counts in every category it belongs to."""
+        """Return all categories of a row, which counts in each, and its type of box."""
         return {"category": line["category"], "box_type": str(line["box_type"])}
 
-    def row_notes(self, samples: Any, bad: Any, mode: str) -> list[str]:
-        """Also say where categories are not the published ones."""
-        notes = super().row_notes(samples, bad, mode)
+    def notes(self, samples: Any, bad: Any, mode: str) -> list[str]:
+        """Say also where categories are not the published ones."""
+        notes = super().notes(samples, bad, mode)
         if self._published_categories() is None:
             notes.append(
                 f"{self.root / CLASSIFICATION} is not there, so categories are an approximation by "

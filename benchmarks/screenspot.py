@@ -36,13 +36,13 @@ class ScreenSpot(GroundingBenchmark):
     expected_rows: ClassVar = {"all": 1272}
 
     def files(self) -> Sequence[Path]:
-        """One file for each platform."""
+        """Return a file for each platform."""
         return [
             self.root / f"screenspot_{platform}{self.file_ending}.json" for platform in PLATFORMS
         ]
 
     def read_rows(self) -> Iterator[Line]:
-        """One row an instruction."""
+        """Yield a row for each instruction."""
         for platform, path in zip(PLATFORMS, self.files(), strict=True):
             items = self.read_file(path.name)
             check_convention(path, [item.get("bbox") for item in items], "xywh")

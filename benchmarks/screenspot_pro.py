@@ -49,11 +49,11 @@ class ScreenSpotPro(GroundingBenchmark):
     }
 
     def files(self) -> Sequence[Path]:
-        """The files of all applications."""
+        """Return the files of all applications."""
         return sorted((self.root / "annotations").glob("*.json"))
 
     def read_rows(self) -> Iterator[Line]:
-        """One row an instruction."""
+        """Yield a row for each instruction."""
         column = "instruction" if self.settings["language"] == "en" else "instruction_cn"
         for path in self.files() or [self.root / "annotations" / "*.json"]:
             items = self.read_file(f"annotations/{path.name}")

@@ -142,12 +142,12 @@ class UIVision(GroundingBenchmark):
     expected_rows: ClassVar = {"all": 5479, "basic": 1772, "functional": 1772, "spatial": 1935}
 
     def files(self) -> Sequence[Path]:
-        """One file for each split."""
+        """Return a file for each split."""
         folder = self.root / "annotations" / "element_grounding"
         return [folder / f"element_grounding_{split}.json" for split in SPLITS]
 
     def read_rows(self) -> Iterator[Line]:
-        """One row an instruction."""
+        """Yield a row for each instruction."""
         for split, path in zip(SPLITS, self.files(), strict=True):
             items = self.read_file(str(path.relative_to(self.root)))
             check_convention(path, [item.get("bbox") for item in items], "xyxy")

@@ -257,10 +257,10 @@ class Benchmark(Protocol):
     level: ClassVar[str]  # "L1" to "L4"
     modes: ClassVar[tuple[str, ...]]  # "all" and the values of `mode_column`
     mode_column: ClassVar[str]  # of a line: its difficulty, its grounding type
-    result_suffix: ClassVar[str]  # of the per-sample file's name
-    score_suffix: ClassVar[str]
+    result_suffix: ClassVar[str] = "result"  # of the per-sample file's name
+    score_suffix: ClassVar[str] = "score"
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
-    result_has_line: ClassVar[bool]
+    result_has_line: ClassVar[bool] = False
     is_grounding: ClassVar[bool] = False  # asks for a point on an image: recipes answer it
     # Keys of the config that are its own, with their values; None: it is one of L1 to L4.
     options: ClassVar[Mapping[str, tuple[str, ...]] | None] = None

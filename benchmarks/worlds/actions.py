@@ -128,17 +128,17 @@ class Action:
     def __str__(self) -> str:
         """Write the action as the default prompt does: `click(0.412, 0.090)`."""
         numbers = [f"{value:.3f}" for point in (self.point, self.to_point) for value in point or ()]
-        values: list[str] = numbers if self.kind in POINTING else []
-        if self.kind == "scroll":
-            values = [*numbers[:2], f'"{self.direction}"', f"{self.amount:g}"]
-        elif self.kind in ("type", "answer") or (self.kind == "fail" and self.text):
-            values = [_quoted(self.text)]
-        elif self.kind == "key":
-            values = [_quoted("+".join(self.keys))]
-        elif self.kind == "wait":
-            values = [f"{self.seconds:g}"]
-        elif self.kind == "open_app":
-            values = [_quoted(self.app)]
+        values_by_kind = {
+            **dict.fromkeys(POINTING, numbers),
+            "scroll": [*numbers[:2], f'"{self.direction}"', f"{self.amount:g}"],
+            "type": [_quoted(self.text)],
+            "answer": [_quoted(self.text)],
+            "fail": [_quoted(self.text)] if self.text else [],
+            "key": [_quoted("+".join(self.keys))],
+            "wait": [f"{self.seconds:g}"],
+            "open_app": [_quoted(self.app)],
+        }
+        values = values_by_kind.get(self.kind, [])
         if self.modifiers:
             values = [*values, f"modifiers={_quoted('+'.join(self.modifiers))}"]
         return f"{CALLS[self.kind]}({', '.join(values)})"
@@ -202,7 +202,7 @@ def read_actions(parsed: Any, screen_wh: WH) -> tuple[Action, ...] | None:
         raise NoAction(f"{parsed!r:.200} is no action")
     if len(actions) > MOST_ACTIONS:
         raise NoAction(f"{len(actions)} actions in one reply; at most {MOST_ACTIONS} are allowed")
-    return tuple(_read(_fields_of(action), screen_wh) for action in actions) or None
+    return tuple(_action_of(_fields_of(action), screen_wh) for action in actions) or None
 
 
 def _fields_of(action: Any) -> dict[str, Any]:
@@ -226,7 +226,7 @@ def _fields_of(action: Any) -> dict[str, Any]:
     return {**fields, "kind": kind}
 
 
-def _read(fields: dict[str, Any], screen_wh: WH) -> Action:
+def _action_of(fields: dict[str, Any], screen_wh: WH) -> Action:
     kind = fields["kind"]
     direction = str(fields.get("direction", "down")).lower()
     if direction not in DIRECTIONS:
@@ -236,7 +236,7 @@ def _read(fields: dict[str, Any], screen_wh: WH) -> Action:
     if kind == "type" and line_count > MOST_LINES:
         raise NoAction(f"type: {line_count} lines; at most {MOST_LINES} are allowed")
     points = {
-        name: _point(fields[name], screen_wh, kind)
+        name: _point_on_screen(fields[name], screen_wh, kind)
         for name in ("point", "to_point")
         if name in fields
     }
@@ -265,7 +265,7 @@ def _number(value: Any, kind: str, limit: float) -> float:
     return min(max(number, 0.0), limit)
 
 
-def _point(value: Any, screen_wh: WH, kind: str) -> Point:
+def _point_on_screen(value: Any, screen_wh: WH, kind: str) -> Point:
     """Return fractions that lie on the screen."""
     try:
         x, y = map(float, () if isinstance(value, (str, bytes)) else value)

@@ -65,7 +65,7 @@ def _point(frame: Frame | None, meta: Mapping[str, Any], x: Any, y: Any) -> Poin
 
 # -- the default prompt's -------------------------------------------------------------------------
 
-_KIND_OF = {**{kind: kind for kind in CALLS}, **{name: kind for kind, name in CALLS.items()}}
+_DEFAULT_KINDS = {**{kind: kind for kind in CALLS}, **{name: kind for kind, name in CALLS.items()}}
 _LABEL = r"action\s*+\d*+[^\w:]*+:\W*+"  # possessive: nothing here is worth a second try
 _BEGIN = re.compile(
     rf"^[^\w\n]*+(?P<label>{_LABEL})?(?=(?P<name>\w++)\s*+\()", re.IGNORECASE | re.MULTILINE
@@ -74,7 +74,7 @@ _NEXT = re.compile(r"[ ,;]*(?=(?P<name>\w+)\s*\()")
 _REST_OF_LINE = re.compile(r"[ \t`*.;,]*(?:(?:#|//).*)?$", re.MULTILINE)
 _BETWEEN = re.compile(rf"\W*+(?:{_LABEL})*+", re.IGNORECASE)  # two lines of actions
 _SIGN = re.compile(r"[\\'\"()\n]")
-_QUIET = threading.Lock()  # two threads that put filters of warnings back would leave wrong ones
+_WARNINGS_LOCK = threading.Lock()  # two threads that put filters back would leave wrong ones
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "scroll": ("x", "y", "direction", "amount"),
     "drag": ("x1", "y1", "x2", "y2"),
@@ -113,7 +113,7 @@ def _read_default(reply: str, to_point: ToPoint) -> Actions:
 
 def _calls_of_line(reply: str, begin: re.Match[str]) -> tuple[list[str], int]:
     """Return the calls of a line that begins with `begin`, and where they end; or none."""
-    if not begin["label"] and begin["name"].lower() not in _KIND_OF:
+    if not begin["label"] and begin["name"].lower() not in _DEFAULT_KINDS:
         return [], begin.end()
     calls, end = _calls_from(reply, begin.end())
     if begin["label"] or _REST_OF_LINE.match(reply, end):
@@ -162,9 +162,9 @@ def _end_of_call(text: str, start: int) -> int | None:
 
 def _action_of_call(text: str, to_point: ToPoint) -> Action:
     name = text.partition("(")[0].strip().lower()
-    if name not in _KIND_OF:
-        raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _KIND_OF)}")
-    kind = _KIND_OF[name]
+    if name not in _DEFAULT_KINDS:
+        raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _DEFAULT_KINDS)}")
+    kind = _DEFAULT_KINDS[name]
     names = _ARGUMENTS.get(kind, ("x", "y"))
     values, keywords = _literals(name, text)
     if kind == "scroll" and values and isinstance(values[0], str):
@@ -188,12 +188,13 @@ def _action_of_call(text: str, to_point: ToPoint) -> Action:
 def _literals(name: str, text: str) -> tuple[list[Any], dict[str, Any]]:
     """Return the values of a call by position and by name; nothing of it is run."""
     try:
-        with _QUIET, warnings.catch_warnings(action="ignore"):  # "\d" in a text
+        with _WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):  # "\d" in a text
             call = ast.parse(text.replace("\n", "\\n"), mode="eval").body
-        assert isinstance(call, ast.Call)
+        if not isinstance(call, ast.Call):
+            raise TypeError("not a call")
         values = [ast.literal_eval(value) for value in call.args]
         keywords = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, AssertionError):
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         raise NoAction(f"{name}: its values must be numbers and texts in quotes") from None
     return values, keywords
 
@@ -275,24 +276,21 @@ def _action_of_uitars(name: str, values: Mapping[str, str], to_point: ToPoint) -
         raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _TARS_KINDS)}")
     kind = _TARS_KINDS[name]
     content = values.get("content", "")
-    fields: dict[str, Any] = {}
+    points: dict[str, Any] = {}
     for target, names in zip(("point", "to_point"), _TARS_POINTS, strict=True):
         texts = [values[name] for name in names if name in values]
         if texts:
-            fields[target] = _point_of_text(texts[0], to_point)
-    if kind == "scroll":
-        fields["direction"] = values.get("direction", "down")
-    elif kind == "type":
-        fields["text"] = content
-    elif kind == "key":
-        fields["keys"] = values.get("key", values.get("hotkey", ""))
-    elif kind == "wait":
-        fields["seconds"] = TARS_WAIT_S
-    elif kind == "open_app":
-        fields["app"] = values.get("app_name", "")
-    elif kind == "done" and content:
+            points[target] = _point_of_text(texts[0], to_point)
+    if kind == "done" and content:
         return Action("answer", text=content)
-    return Action(kind, **fields)
+    fields_by_kind: dict[str, dict[str, Any]] = {
+        "scroll": {"direction": values.get("direction", "down")},
+        "type": {"text": content},
+        "key": {"keys": values.get("key", values.get("hotkey", ""))},
+        "wait": {"seconds": TARS_WAIT_S},
+        "open_app": {"app": values.get("app_name", "")},
+    }
+    return Action(kind, **points, **fields_by_kind.get(kind, {}))
 
 
 def _point_of_text(text: str, to_point: ToPoint) -> Point:
@@ -421,21 +419,19 @@ def _action_of_json(call: Mapping[str, Any], to_point: ToPoint) -> Action:
     if kind in POINTING:
         fields["modifiers"] = _held_keys(call)
     if kind == "scroll":
-        fields |= _wheel(name, call)
-    elif kind in ("type", "answer"):
-        fields["text"] = text
-    elif kind == "key":
-        fields["keys"] = call.get("keys", text)
-    elif kind == "wait":
-        seconds = call.get("time", call.get("duration", 1))
-        fields["seconds"] = 0.0 if name == "screenshot" else seconds
-    elif kind == "open_app":
-        fields["app"] = call.get("app", call.get("name", text))
-    elif name == "terminate" and call.get("status") not in (None, "success"):
-        kind = "fail"
-    elif kind == "fail":
-        fields["text"] = call.get("reason", text)
-    return Action(kind, **fields)
+        fields |= _scroll_fields(name, call)
+    if name == "terminate" and call.get("status") not in (None, "success"):
+        return Action("fail")
+    seconds = call.get("time", call.get("duration", 1))
+    fields_by_kind = {
+        "type": {"text": text},
+        "answer": {"text": text},
+        "key": {"keys": call.get("keys", text)},
+        "wait": {"seconds": 0.0 if name == "screenshot" else seconds},
+        "open_app": {"app": call.get("app", call.get("name", text))},
+        "fail": {"text": call.get("reason", text)},
+    }
+    return Action(kind, **fields, **fields_by_kind.get(kind, {}))
 
 
 def _kind_of_button(name: str, call: Mapping[str, Any]) -> str:
@@ -505,28 +501,24 @@ def _point_of_pair(value: Any, to_point: ToPoint) -> Point:
     return to_point(value[0], value[1])
 
 
-def _wheel(name: str, call: Mapping[str, Any]) -> dict[str, Any]:
+def _scroll_fields(name: str, call: Mapping[str, Any]) -> dict[str, Any]:
     """Return which way and how far: Claude in notches, OpenAI in pixels, Qwen in either."""
     if "scroll_direction" in call:
         amount = call.get("scroll_amount", NOTCHES)
         return {"direction": str(call["scroll_direction"]), "amount": _number(amount)}
-    across_px, down_px, unit_px = 0.0, 0.0, PIXELS_PER_NOTCH
+    unit_px = PIXELS_PER_NOTCH
     if "pixels" in call:  # Qwen: positive is up, and to the right for hscroll
         pixels = _number(call["pixels"])
-        if name == "hscroll":
-            across_px = pixels
-        else:
-            down_px = -pixels
+        across_px, down_px = (pixels, 0.0) if name == "hscroll" else (0.0, -pixels)
         if abs(pixels) <= MOST_QWEN_NOTCHES:
             unit_px = 1
     else:
         across_px = _number(call.get("scroll_x") or 0)
         down_px = _number(call.get("scroll_y") or 0)
+    direction = "down" if down_px > 0 else "up"
     if abs(across_px) > abs(down_px):
         direction = "right" if across_px > 0 else "left"
-        return {"direction": direction, "amount": abs(across_px) / unit_px}
-    direction = "down" if down_px > 0 else "up"
-    return {"direction": direction, "amount": abs(down_px) / unit_px}
+    return {"direction": direction, "amount": max(abs(across_px), abs(down_px)) / unit_px}
 
 
 # -- the parse functions --------------------------------------------------------------------------
@@ -578,10 +570,9 @@ def tool_call_parser(frame: Frame | None = None) -> ParseFunction:
     """
     read_calls = parser("computer_use", frame)
 
-    def parse(response: str, meta: Mapping[str, Any]) -> Actions:
+    def parse(response: str, meta: Mapping[str, Any]) -> Any:
         if meta.get("tool_calls"):
-            actions: Actions = read_calls(response, meta)
-            return actions
+            return read_calls(response, meta)
         text = after_thinking(response).strip()
         if not text:
             return None

@@ -124,13 +124,12 @@ class Trajectory:
     error: UserFunctionError | None = None  # why replies could not be read
 
     def __str__(self) -> str:
-        """A line a step; a reply without an action is quoted."""
-        lines = []
-        for number, step in enumerate(self.steps, 1):
-            calls = "; ".join(step.calls)
-            if not calls:
-                calls = f"(no action in: {cut(step.reply, LONGEST_QUOTE)})"
-            lines.append(f"{number}. {calls}")
+        """Write a line for each step; a reply without an action is quoted."""
+        texts = [
+            "; ".join(step.calls) or f"(no action in: {cut(step.reply, LONGEST_QUOTE)})"
+            for step in self.steps
+        ]
+        lines = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
         return "\n".join([*lines, f"ended: {self.end_reason}"])
 
 

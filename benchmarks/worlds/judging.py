@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.matrics import Cost, TaskResult
 from benchmarks.worlds.dialects import better_parser
-from benchmarks.worlds.episode import TOKENS, EpisodeResult
+from benchmarks.worlds.episode import EpisodeResult
 from benchmarks.worlds.suites import has_layouts
 from utils.contracts import Judgement, Line, Verdict
 from utils.protocol import LAYOUTS
@@ -94,11 +94,10 @@ def _cost_of(fields: Mapping[str, Any]) -> Cost | None:
     if "requests" not in fields:
         return None
     usage = fields.get("usage") or {}
-    prompt_tokens, completion_tokens = (usage.get(kind) for kind in TOKENS)
     return Cost(
         requests=fields["requests"],
-        prompt_tokens=prompt_tokens,
-        completion_tokens=completion_tokens,
+        prompt_tokens=usage.get("prompt_tokens"),
+        completion_tokens=usage.get("completion_tokens"),
         seconds=fields["wall_s"],
         model_seconds=fields["latency_s"],
     )

@@ -106,7 +106,6 @@ class LiveBenchmark(Benchmark):
 
     modes = ("all",)
     mode_column, text_key = "category", "instruction"
-    result_suffix, score_suffix = "result", "score"
     result_columns = (
         "task_id",
         "seed",
@@ -125,7 +124,6 @@ class LiveBenchmark(Benchmark):
         "actions",
         "index",
     )
-    result_has_line = False
     system_prompt = SYSTEM_PROMPT
     acts = True
     default_parse = staticmethod(parse_actions)
@@ -206,7 +204,7 @@ class LiveBenchmark(Benchmark):
                 raise UserError(f'data.{self.name}.tasks: there is no task "{pattern}"{hint}')
         samples = [
             Sample(self._key_of(line), line, None, None)
-            for line in self.rows([], mode)
+            for line in self.rows(mode)
             if self.in_mode(line, mode)
         ]
         if not samples:
@@ -216,7 +214,7 @@ class LiveBenchmark(Benchmark):
     def _key_of(self, line: Line) -> str:
         return digest([self.name, line["task_id"], line["seed"]])[:16]
 
-    def rows(self, annotations: Iterable[Mapping[str, Any]], mode: str) -> Iterator[Line]:
+    def rows(self, mode: str) -> Iterator[Line]:
         """Yield what models are told of each task; the rest stays with its world."""
         platforms = self.settings.platforms
         for index, task in enumerate(self._tasks.values()):
@@ -242,17 +240,14 @@ class LiveBenchmark(Benchmark):
 
     def source(self) -> tuple[str, bytes]:
         """Return the requested tasks, in place of an annotation file."""
-        lines = [json.dumps(line, sort_keys=True) for line in self.rows([], "all")]
+        lines = [json.dumps(line, sort_keys=True) for line in self.rows("all")]
         return f"{self.level}_tasks", "\n".join(lines).encode("ascii")
 
     def problems(self) -> list[str]:
         """Return what the worlds of its tasks lack on this machine."""
-        used = {line["task_id"].partition("/")[0] for line in self.rows([], "all")}
-        problems: dict[str, None] = {}
-        for name, suite in self.suites.items():
-            if name in used:
-                problems |= dict.fromkeys(problems_of(suite))
-        return list(problems)
+        used = {line["task_id"].partition("/")[0] for line in self.rows("all")}
+        suites = [suite for name, suite in self.suites.items() if name in used]
+        return list(dict.fromkeys(problem for suite in suites for problem in problems_of(suite)))
 
     def user_text(self, line: Line) -> str:
         """Return the task."""
@@ -336,10 +331,6 @@ class LiveBenchmark(Benchmark):
         return ReadReply(problem=problem, better_parser=better_parser([text]))
 
     # -- judging ----------------------------------------------------------------------------------
-
-    def accept(self, parsed: Any) -> Any:
-        """Return the argument: actions are read while the episode goes on."""
-        return parsed
 
     def judge(
         self, line: Line, sizes: Sizes, reply: Any, parse: ParseFunction, meta_extra: Line

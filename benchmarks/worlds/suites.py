@@ -57,9 +57,9 @@ OPTIONAL = frozenset({"jupyterlab"})
 """Suites that are played only where the config's `tasks` name them: their packages are optional."""
 LAYOUTS_ONLY = frozenset({"office", "jupyterlab"})
 """Suites of web pages in the layout of their platforms, which are not those platforms."""
-TEXTS = ("id", "goal", "platform", "category")
-NUMBER = "world_number"  # what a constructor calls the number of its world, if it takes one
-NOT_PLAYED = ("tasks", "problems")  # methods of an environment; what `tasks` returns counts itself
+REQUIRED_TEXTS = ("id", "goal", "platform", "category")
+WORLD_NUMBER = "world_number"  # what a constructor calls the number of its world, if it takes one
+BESIDE_EPISODES = ("tasks", "problems")  # methods that do not count: what `tasks` returns does
 Task = dict[str, Any]
 
 
@@ -67,13 +67,13 @@ class Suite(Protocol):
     """What a suite offers."""
 
     def names(self, level: str) -> Sequence[str]:
-        """The ids of the tasks of a level."""
+        """Return the ids of the tasks of a level."""
 
     def tasks(self, level: str, seeds: Sequence[int], names: Sequence[str]) -> Sequence[Task]:
-        """The named tasks of a level, each in a variant for every seed."""
+        """Return the named tasks of a level, each in a variant for every seed."""
 
     def open_world(self, shots: Path, **arguments: Any) -> World:
-        """A new world; screenshots are saved in the folder `shots`."""
+        """Return a new world; screenshots are saved in the folder `shots`."""
 
 
 def no_applications(level: str) -> Sequence[str]:  # noqa: ARG001 - in the form of a suite's
@@ -122,7 +122,7 @@ def world_digest(suite: Suite) -> str:
 
 @functools.cache  # before anything was played: worlds may keep what they have in globals
 def _code_of(open_world: Callable[[Path], World]) -> str:
-    return code_digest(open_world, without=NOT_PLAYED)
+    return code_digest(open_world, without=BESIDE_EPISODES)
 
 
 def problems_of(suite: Suite) -> list[str]:
@@ -158,12 +158,12 @@ def tasks_of(
     suite: Suite,
     level: str,
     seeds: Sequence[int],
-    is_requested: Callable[[str], bool] = lambda task_id: True,
+    is_chosen: Callable[[str], bool] = lambda task_id: True,
 ) -> list[Task]:
     """Return the tasks of a suite, under ids that begin with its name.
 
     Args:
-        is_requested: by id. No other task is made, unless the suite cannot name its tasks: then all
+        is_chosen: by id. No other task is made, unless the suite cannot name its tasks: then all
             are returned.
 
     Raises:
@@ -173,7 +173,7 @@ def tasks_of(
     if ids is None:
         variants = cast(Any, suite).tasks(level, seeds)
     else:
-        names = [task_id.removeprefix(f"{name}/") for task_id in ids if is_requested(task_id)]
+        names = [task_id.removeprefix(f"{name}/") for task_id in ids if is_chosen(task_id)]
         variants = suite.tasks(level, seeds, names) if names else []
     tasks = [dict(task) for task in variants]
     if not tasks and not ids:
@@ -188,7 +188,7 @@ def tasks_of(
 
 
 def _check_task(task: Task, name: str) -> None:
-    for key in TEXTS:
+    for key in REQUIRED_TEXTS:
         if not isinstance(task.get(key), str):
             raise UserError(f"{name}: {key} must be a string, not {task.get(key)!r}")
     if task["platform"] not in PLATFORMS:
@@ -218,8 +218,8 @@ class AnyWorld:
         if name not in self._worlds:
             suite = self._suites[name]
             arguments = dict(getattr(suite, "arguments", {}))
-            if takes(suite.open_world, NUMBER):
-                arguments[NUMBER] = self._number
+            if takes(suite.open_world, WORLD_NUMBER):
+                arguments[WORLD_NUMBER] = self._number
             self._worlds[name] = suite.open_world(self._shots, **arguments)
         self._current = self._worlds[name]
         return self._current.reset(task)

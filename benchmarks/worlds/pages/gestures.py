@@ -21,6 +21,7 @@ NOTCH_PX = 100.0  # scrolled by a notch of the wheel
 DRAG_MOVES = 10
 MAX_TYPED_PART = 40  # characters; longer parts are inserted at once, not key by key
 MAX_TYPED_TEXT = 200  # characters; all parts of longer texts are inserted at once
+TYPED_KEYS = {"\n": "Enter", "\t": "Tab"}
 KEY_NAMES = {
     "ctrl": "Control",
     "alt": "Alt",
@@ -70,10 +71,10 @@ def perform(page: Page, action: Action, viewport_wh: WH, settle: Settle) -> None
             page.wait_for_timeout(1000 * action.seconds)
         case _:
             with _keys_down(page.keyboard, _with_control(action.modifiers)):
-                _point(page.mouse, action, viewport_wh)
+                _use_mouse(page.mouse, action, viewport_wh)
 
 
-def _point(mouse: Mouse, action: Action, viewport_wh: WH) -> None:
+def _use_mouse(mouse: Mouse, action: Action, viewport_wh: WH) -> None:
     x, y = _point_px(action.point, viewport_wh)
     match action.kind:
         case "click" | "double" | "triple":
@@ -92,9 +93,9 @@ def _point(mouse: Mouse, action: Action, viewport_wh: WH) -> None:
             mouse.up()
         case "scroll":
             mouse.move(x, y)
-            right, down = DIRECTIONS_XY[action.direction]
+            x_sign, y_sign = DIRECTIONS_XY[action.direction]
             length_px = action.amount * NOTCH_PX
-            mouse.wheel(right * length_px, down * length_px)
+            mouse.wheel(x_sign * length_px, y_sign * length_px)
         case kind:
             raise ValueError(f"no gesture does {kind}")
 
@@ -112,44 +113,34 @@ def _type(page: Page, text: str, settle: Settle) -> None:
     After every Enter, and after any key at which the page sends a request, it waits until the page
     is quiet: else the outcome would depend on how fast page and machine are.
     """
+    keyboard = page.keyboard
     typist = _Typist(page, settle)
     max_typed = MAX_TYPED_PART if len(text) <= MAX_TYPED_TEXT else 0
     for part in re.split(r"([\n\t])", text.replace("\r\n", "\n")):
-        if part == "\n":
-            typist.press("Enter")
-        elif part == "\t":
-            typist.press("Tab")
+        if part in TYPED_KEYS:
+            typist.send(keyboard.press, TYPED_KEYS[part], waits=part == "\n")
         elif len(part) > max_typed:
-            typist.insert(part)
+            typist.send(keyboard.insert_text, part)
         else:
             for character in part:
-                typist.type(character)
+                typist.send(keyboard.type, character)
 
 
 class _Typist:
-    """Presses the keys of one text, and waits for the page where needed."""
+    """Sends the parts of one text, and waits for the page where needed."""
 
     def __init__(self, page: Page, settle: Settle) -> None:
-        self._page, self._settle = page, settle
+        self._page = page
+        self._settle = settle
         self._gets_quiet = True  # after a page did not, it is not waited for again
         self._request_count = requests_started(page)
 
-    def press(self, key: str) -> None:
-        self._page.keyboard.press(key)
-        self._wait(always=key == "Enter")
-
-    def insert(self, text: str) -> None:
-        self._page.keyboard.insert_text(text)
-        self._wait()
-
-    def type(self, character: str) -> None:
-        self._page.keyboard.type(character)
-        self._wait()
-
-    def _wait(self, *, always: bool = False) -> None:
+    def send(self, do: Callable[[str], None], part: str, *, waits: bool = False) -> None:
+        """Do something with a part; wait where it `waits`, or the page sends a request."""
+        do(part)
         if not self._gets_quiet:
             return
-        if always or requests_started(self._page) != self._request_count:
+        if waits or requests_started(self._page) != self._request_count:
             self._gets_quiet = self._settle()
             self._request_count = requests_started(self._page)
 

@@ -92,7 +92,7 @@ def world_data() -> list[str]:
 
 
 def problems() -> list[str]:
-    """What is missing on this machine, one line each."""
+    """Return what is missing on this machine, one line each."""
     missing = [] if pages_folder() else ["miniwob is not installed; pip install miniwob"]
     return missing + browser_problems()
 
@@ -139,9 +139,7 @@ class MiniWoB(PageWorld):
     def judge(self, tab: Tab, end: Action | None) -> Outcome:
         """Judge by the page's own reward."""
         state = tab.page.evaluate(STATE)
-        reward = 0.0
-        if state["ended"]:
-            reward = float(state["reward"])
+        reward = float(state["reward"]) if state["ended"] else 0.0
         text = f"reward {reward:g}"
         if not state["ended"]:
             text += ", the page has not ended"
