@@ -21,6 +21,14 @@ from benchmarks.worlds.actions import ENDS, Action, Observation, Outcome
 from benchmarks.worlds.environment import Task, in_pixels, not_typed, save_pixels, scored
 
 SWIPE_MS = 500
+TAPS = {"click": "click", "double": "double_tap", "long": "long_press"}
+WITHOUT_ARGUMENTS = {
+    "back": {"action_type": "navigate_back"},
+    "home": {"action_type": "navigate_home"},
+    "wait": {"action_type": "wait"},
+    "done": {"action_type": "status", "goal_status": "complete"},
+    "fail": {"action_type": "status", "goal_status": "infeasible"},
+}
 RANDOM_LOCK = threading.Lock()  # tasks draw from the generator of `random` itself, which is one
 
 
@@ -47,6 +55,7 @@ class AndroidWorld:
 
     @classmethod
     def tasks(cls, level: str, seeds: Sequence[int]) -> list[Task]:
+        """Return the tasks of a level: those of several applications are L4, the others L3."""
         tasks = []
         for seed in seeds:
             for name, task_class in _task_classes().items():
@@ -64,6 +73,7 @@ class AndroidWorld:
         return tasks
 
     def reset(self, task: Task) -> Observation:
+        """Set a task up on the emulator and return what is on its screen."""
         self._tear_down()
         name = task["id"].rpartition("/")[2]
         self._task = _new_task(name, task["seed"])
@@ -74,6 +84,7 @@ class AndroidWorld:
         return self._observation()
 
     def step(self, action: Action) -> Observation:
+        """Do an action; what cannot be done is said in the note."""
         from android_world.env.json_action import JSONAction
 
         if action.kind in ("type", "drag") and not action.modifiers:
@@ -92,6 +103,7 @@ class AndroidWorld:
         return scored(float(self._task.is_successful(self._env)))
 
     def close(self) -> None:
+        """Undo the last task and leave the emulator."""
         self._tear_down()
         self._env.close()
 
@@ -111,31 +123,19 @@ class AndroidWorld:
 
     def _json_arguments(self, action: Action) -> dict[str, Any] | None:
         """Return the arguments of a `JSONAction`, or None where there is no such action."""
-        x, y, *_ = in_pixels(action, self._env.logical_screen_size)
+        if action.kind in TAPS:
+            x, y, *_ = in_pixels(action, self._env.logical_screen_size)
+            return {"action_type": TAPS[action.kind], "x": x, "y": y}
         match action.kind:
-            case "click":
-                return {"action_type": "click", "x": x, "y": y}
-            case "double":
-                return {"action_type": "double_tap", "x": x, "y": y}
-            case "long":
-                return {"action_type": "long_press", "x": x, "y": y}
             case "scroll":
                 return {"action_type": "scroll", "direction": action.direction}
             case "key" if action.keys == ("enter",):
                 return {"action_type": "keyboard_enter"}
-            case "back" | "home":
-                return {"action_type": f"navigate_{action.kind}"}
             case "open_app":
                 return {"action_type": "open_app", "app_name": action.app}
-            case "wait":
-                return {"action_type": "wait"}
             case "answer":
                 return {"action_type": "answer", "text": action.text}
-            case "done":
-                return {"action_type": "status", "goal_status": "complete"}
-            case "fail":
-                return {"action_type": "status", "goal_status": "infeasible"}
-        return None
+        return WITHOUT_ARGUMENTS.get(action.kind)
 
     def _tear_down(self) -> None:
         if self._task is not None:

@@ -59,6 +59,7 @@ class OSWorld:
 
     @classmethod
     def tasks(cls, level: str, seeds: Sequence[int], examples: str = EXAMPLES) -> list[Task]:
+        """Return the tasks of a level: those of the domain `multi_apps` are L4, the others L3."""
         folder = Path(examples)
         names_by_domain = json.loads((folder / "test_all.json").read_text())
         tasks: list[Task] = []
@@ -82,11 +83,13 @@ class OSWorld:
         return tasks
 
     def reset(self, task: Task) -> Observation:
+        """Set the machine up for a task and return what is on its screen."""
         self._env.reset(task_config=task["config"])
         time.sleep(self.ready_s)
         return Observation(save_screenshot(self._shots, self._env.controller.get_screenshot()))
 
     def step(self, action: Action) -> Observation:
+        """Do an action; what cannot be done is said in the note."""
         note = not_typed(action.text) if action.kind == "type" else ""
         if action.kind in MISSING:
             note = f"{action} cannot be done here."
@@ -98,9 +101,11 @@ class OSWorld:
         return Observation(save_screenshot(self._shots, state["screenshot"]), has_ended=has_ended)
 
     def evaluate(self) -> Outcome:
+        """Judge as OSWorld does: its score, 0 to 1, is a success at 1."""
         return scored(float(self._env.evaluate()))
 
     def close(self) -> None:
+        """Stop the machine."""
         self._env.close()
 
     def _code(self, action: Action) -> str:

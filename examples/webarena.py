@@ -21,6 +21,17 @@ from benchmarks.worlds.environment import Task, in_pixels, save_pixels, scored
 from benchmarks.worlds.pages.gestures import DIRECTIONS_XY, KEY_NAMES, NOTCH_PX
 
 MISSING = ("long", "triple", "home", "open_app")
+CALLS = {
+    "click": "mouse_click({x}, {y})",
+    "double": "mouse_dblclick({x}, {y})",
+    "right": "mouse_click({x}, {y}, 'right')",
+    "middle": "mouse_click({x}, {y}, 'middle')",
+    "move": "mouse_move({x}, {y})",
+    "drag": "mouse_drag_and_drop({x}, {y}, {to_x}, {to_y})",
+    "back": "go_back()",
+    "done": "send_msg_to_user('Done.')",
+    "fail": "report_infeasible('This cannot be done.')",
+}
 
 
 class WebArena:
@@ -43,6 +54,7 @@ class WebArena:
 
     @classmethod
     def tasks(cls, level: str, seeds: Sequence[int]) -> list[Task]:
+        """Return the tasks of a level: those on several sites are L4, the others L3."""
         listed = json.loads(files("webarena").joinpath("test.raw.json").read_text())
         return [
             {
@@ -59,6 +71,7 @@ class WebArena:
         ]
 
     def reset(self, task: Task) -> Observation:
+        """Open the page of a task in a new browser and return what it shows."""
         import gymnasium
 
         self.close()
@@ -69,6 +82,7 @@ class WebArena:
         return self._observation(state)
 
     def step(self, action: Action) -> Observation:
+        """Do an action; what cannot be done is said in the note."""
         note = ""
         call = self._call(action)
         if action.modifiers or action.kind in MISSING:  # its functions hold no keys
@@ -79,9 +93,11 @@ class WebArena:
         return self._observation(state, has_ended or is_truncated, note)
 
     def evaluate(self) -> Outcome:
+        """Judge by the highest reward of an action since `reset`."""
         return scored(self._reward)
 
     def close(self) -> None:
+        """Close the browser, if there is one."""
         if self._env is not None:
             self._env.close()
             self._env = None
@@ -96,25 +112,15 @@ class WebArena:
     def _call(self, action: Action) -> str:
         """Return a call of one of BrowserGym's functions."""
         x, y, to_x, to_y = in_pixels(action, self._screen_wh)
+        if action.kind in CALLS:
+            return CALLS[action.kind].format(x=x, y=y, to_x=to_x, to_y=to_y)
         match action.kind:
-            case "click":
-                return f"mouse_click({x}, {y})"
-            case "double":
-                return f"mouse_dblclick({x}, {y})"
-            case "right" | "middle":
-                return f"mouse_click({x}, {y}, {action.kind!r})"
-            case "move":
-                return f"mouse_move({x}, {y})"
-            case "drag":
-                return f"mouse_drag_and_drop({x}, {y}, {to_x}, {to_y})"
             case "scroll":
                 across, down = DIRECTIONS_XY[action.direction]
                 length_px = action.amount * NOTCH_PX
                 return (
                     f"scroll_at({x}, {y}, {round(across * length_px)}, {round(down * length_px)})"
                 )
-            case "back":
-                return "go_back()"
             case "type":
                 return f"keyboard_type({action.text!r})"
             case "key":
@@ -122,8 +128,4 @@ class WebArena:
                 return f"keyboard_press({keys!r})"
             case "answer":
                 return f"send_msg_to_user({action.text!r})"
-            case "done":
-                return "send_msg_to_user('Done.')"
-            case "fail":
-                return "report_infeasible('This cannot be done.')"
         return f"noop({round(1000 * action.seconds)})"

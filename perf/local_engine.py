@@ -21,10 +21,21 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from perf.api_engine import DATASET, PROJECT
+
+
+@dataclass(frozen=True)
+class Work:
+    """What both loops have to do."""
+
+    model_path: str
+    data: Path
+    max_pixels: int
+    tokens: int  # new ones of a reply
 
 
 def make_data(root: Path, samples: int, wh: tuple[int, int]) -> Path:
@@ -56,7 +67,7 @@ def make_data(root: Path, samples: int, wh: tuple[int, int]) -> Path:
     return root
 
 
-def bare_loop(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict[str, float]:
+def bare_loop(work: Work) -> dict[str, float]:
     """The loop without any engine; times in seconds."""
     import torch
     import transformers
@@ -65,11 +76,11 @@ def bare_loop(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict
     if not torch.cuda.is_available():
         torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    processor = transformers.AutoProcessor.from_pretrained(model_path)
+    processor = transformers.AutoProcessor.from_pretrained(work.model_path)
     dtype = "auto" if device == "cuda" else torch.float32
-    model = transformers.AutoModelForImageTextToText.from_pretrained(model_path, dtype=dtype)
+    model = transformers.AutoModelForImageTextToText.from_pretrained(work.model_path, dtype=dtype)
     model = model.to(device).eval()
-    home = data / "MMBench-GUI"
+    home = work.data / "MMBench-GUI"
     rows = json.loads((home / "L2_annotations.json").read_text())
     preparing_s = generating_s = 0.0
     began_s = time.monotonic()
@@ -78,7 +89,7 @@ def bare_loop(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict
         picture = {
             "type": "image",
             "image": str(home / "offline_images" / "os_web" / row["image_path"]),
-            "max_pixels": max_pixels,
+            "max_pixels": work.max_pixels,
             "min_pixels": 3136,
         }
         text = {"type": "text", "text": row["instruction"]}
@@ -94,7 +105,7 @@ def bare_loop(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict
         inputs = inputs.to(device)
         ready_s = time.monotonic()
         with torch.inference_mode():
-            ids = model.generate(**inputs, max_new_tokens=tokens, do_sample=False)
+            ids = model.generate(**inputs, max_new_tokens=work.tokens, do_sample=False)
         processor.batch_decode(ids[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
         preparing_s += ready_s - started_s
         generating_s += time.monotonic() - ready_s
@@ -128,23 +139,16 @@ def evaluate_in_turn(arguments: list[str]) -> int:
 
 
 def run_ours(
-    model_path: str,
-    data: Path,
-    max_pixels: int,
-    tokens: int,
-    batch_size: int | str,
-    folder: Path,
-    *,
-    in_turn: bool = False,
+    work: Work, batch_size: int | str, folder: Path, *, in_turn: bool = False
 ) -> dict[str, float]:
     """`evaluate.py` as a user runs it; its log's end record has the inference part's cost."""
     config = folder / "config.json"
     entry = {
-        "model_path": model_path,
+        "model_path": work.model_path,
         "imp_type": "transformers",
         "batch_size": batch_size,
-        "generate_cfg": {"max_new_tokens": tokens, "do_sample": False},
-        "kwargs": {"min_pixels": 3136, "max_pixels": max_pixels},
+        "generate_cfg": {"max_new_tokens": work.tokens, "do_sample": False},
+        "kwargs": {"min_pixels": 3136, "max_pixels": work.max_pixels},
     }
     config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
     work_dir = tempfile.mkdtemp(dir=folder)
@@ -159,24 +163,24 @@ def run_ours(
         "--mode",
         "infer",
     ]
-    env = {**os.environ, "LMUData": str(data)}
+    env = {**os.environ, "LMUData": str(work.data)}
     subprocess.run(command, cwd=PROJECT, env=env, check=True, capture_output=True)
     [log] = Path(work_dir).glob(f"m/T*/m_{DATASET}.jsonl")
     end = json.loads(log.read_text().splitlines()[-1])
     return {"wall_s": end["wall_s"]}
 
 
-def measure_bare(model_path: str, data: Path, max_pixels: int, tokens: int) -> dict[str, float]:
+def measure_bare(work: Work) -> dict[str, float]:
     """The bare loop in a process of its own."""
     command = [
         sys.executable,
         "-m",
         "perf.local_engine",
         "--bare",
-        model_path,
-        str(data),
-        str(max_pixels),
-        str(tokens),
+        work.model_path,
+        str(work.data),
+        str(work.max_pixels),
+        str(work.tokens),
     ]
     result = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
     measured: dict[str, float] = json.loads(result.stdout.splitlines()[-1])
@@ -203,7 +207,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.bare:
         path, data, pixels, tokens = options.bare
-        print(json.dumps(bare_loop(path, Path(data), int(pixels), int(tokens))))
+        print(json.dumps(bare_loop(Work(path, Path(data), int(pixels), int(tokens)))))
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with tempfile.TemporaryDirectory() as name:
@@ -214,17 +218,16 @@ def main() -> None:
 
             model = str(tiny_checkpoint.build("qwen2_5_vl", folder / "tiny", dtype="float32"))
         data = make_data(folder / "data", options.samples, (options.width, options.height))
+        work = Work(model, data, options.max_pixels, options.tokens)
         runs_by_kind: dict[str, list[dict[str, float]]] = {}
         for _ in range(options.rounds):
-            bare = measure_bare(model, data, options.max_pixels, options.tokens)
+            bare = measure_bare(work)
             runs_by_kind.setdefault("bare", []).append(bare)
-            serial = run_ours(
-                model, data, options.max_pixels, options.tokens, 1, folder, in_turn=True
-            )
+            serial = run_ours(work, 1, folder, in_turn=True)
             runs_by_kind.setdefault("in turn", []).append(serial)
             for size in options.batches:
                 number = size if size == "auto" else int(size)
-                own_run = run_ours(model, data, options.max_pixels, options.tokens, number, folder)
+                own_run = run_ours(work, number, folder)
                 runs_by_kind.setdefault(f"batch {size}", []).append(own_run)
     report(runs_by_kind, options)
 

@@ -89,7 +89,8 @@ def mutants_of(source: str, path: str = "") -> Iterator[Mutant]:
             yield Mutant(path, target.lineno, start, end, content[start:end].decode(), after)
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
+# One case for each kind of change.
+def _changes(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:  # noqa: C901
     """Yield a node or a part of it, and what may stand in its place."""
     match node:
         case ast.Compare(left, [operator], [right]):

@@ -225,6 +225,7 @@ def inventory(home: Path) -> tuple[list[str], int]:
 
 
 def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line; None: that of the process."""
     parser = argparse.ArgumentParser(
         prog="python utils/download.py",
         description=f"Fetch the data set {REPO_ID} from the Hugging Face hub, check it and unpack"
@@ -267,6 +268,7 @@ def fetch(options: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; 1: images are missing."""
     options = read_options(argv)
     try:
         load_dotenv_files()

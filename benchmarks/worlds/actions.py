@@ -279,9 +279,9 @@ def _point_on_screen(value: Any, screen_wh: WH, kind: str) -> Point:
 
 
 def read_keys(keys: Any) -> tuple[str, ...]:
-    """Return the names of keys held together, of a list or of a text like `ctrl+a` or `ctrl a`.
+    r"""Return the names of keys held together, of a list or of a text like `ctrl+a` or `ctrl a`.
 
-    A control character is the key that makes it: "\\b" is backspace.
+    A control character is the key that makes it: "\b" is backspace.
 
     Raises:
         NoAction: there is no such key, none at all, or too many.

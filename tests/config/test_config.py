@@ -8,7 +8,7 @@ import pytest
 
 from models import argument_findings
 from tests.support.runs import PROJECT
-from utils.config.read import read_config
+from utils.config.read import Catalogue, ConfigSource, read_config
 from utils.config.schema import Kwargs, token_limit_key
 from utils.config.text import key_path, read_plain, substitute
 from utils.contracts import KWARGS_READ
@@ -29,9 +29,9 @@ MODES = f'{L2} has the modes "all", "basic", "advanced"'
 SECRET = "sk-very-secret-0123456789"
 
 
-def read_file(file, environ=None, **more):
-    known_names = {"datasets": DATASETS, "arguments": argument_findings}
-    return read_config(file, environ=environ or {}, **known_names, **more)
+def read_file(file, environ=None, datasets=DATASETS, **more):
+    catalogue = Catalogue(datasets=datasets, arguments=argument_findings)
+    return read_config(ConfigSource(file, environ or {}, **more), catalogue)
 
 
 def read(tmp_path, config, environ=None, **more):
@@ -73,8 +73,7 @@ def test_the_shipped_configs_have_no_problems(name):
 def test_the_shipped_configs_of_agents_have_no_problems(name):
     environ = {"OPENAI_API_KEY": "sk-test-01234"}
     levels = {"GUITaskAutomation": "L3", "GUITaskCollaboration": "L4"}
-    file = PROJECT / f"configs/config_{name}.json"
-    reading = read_config(file, environ=environ, datasets=levels, arguments=argument_findings)
+    reading = read_file(PROJECT / f"configs/config_{name}.json", environ, levels)
     assert (reading.problems, reading.warnings) == ([], [])
 
 

@@ -20,7 +20,7 @@ from models.wrappers.api.wire import ImageSlot, ImageStyle, encode_body
 from tests.conformance.prompts import DATASETS, MODES, set_template
 from tests.conformance.support import Case, Departs, Replay, World, equal
 from tests.support.runs import write_config
-from utils.config.read import read_config
+from utils.config.read import Catalogue, ConfigSource, read_config
 from utils.functions.prompting import prompt_builder
 from utils.images import encode, shrink
 from utils.import_utils import resolve
@@ -54,9 +54,8 @@ def _request(case: Case, world: World) -> Any:
     root.mkdir()
     set_template(case_input, world)
     _draw_plain(root / case_input["row"]["image_path"], case_input["picture"])
-    reading = read_config(
-        _config(world.folder / "config.json", case_input), datasets=MODES, environ={}
-    )
+    config = _config(world.folder / "config.json", case_input)
+    reading = read_config(ConfigSource(config, {}), Catalogue(datasets=MODES))
     assert not reading.problems, reading.problems
     assert reading.config is not None
     entry = reading.config.model["m"]

@@ -102,11 +102,6 @@ def test_every_gesture_is_its_action(ask, stage):
         mouse.wheel(0, down / 2)
         mouse.wheel(across, down / 2)
 
-    def choose_drag():
-        gesture("drag")
-        page.click_pixel(30, 40)
-        page.click_pixel(200, 100)
-
     def type_and_click():
         keyboard.type('a "b')
         page.click_pixel(30, 40)
@@ -124,7 +119,10 @@ def test_every_gesture_is_its_action(ask, stage):
         (lambda: turn(-100, 0), 'scroll(30, 40, "left", 1)'),
         (lambda: (gesture("move"), page.click_pixel(30, 40)), "move(30, 40)"),
         (lambda: (gesture("scroll up"), page.click_pixel(30, 40)), 'scroll(30, 40, "up", 5)'),
-        (choose_drag, "drag(30, 40, 200, 100)"),
+        (
+            lambda: (gesture("drag"), page.click_pixel(30, 40), page.click_pixel(200, 100)),
+            "drag(30, 40, 200, 100)",
+        ),
         (lambda: (keyboard.type("Hello, Wörld"), page.press("Enter")), 'type("Hello, Wörld\\n")'),
         (lambda: (keyboard.type("a"), page.click("#type-only")), 'type("a")'),
         (lambda: (keyboard.type("a"), page.press("Escape", "Delete")), 'press("delete")'),

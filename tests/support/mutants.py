@@ -177,8 +177,11 @@ def _values(name: str, value: Any) -> list[Any]:
             for index, item in enumerate(value)
             for spoiled in _values("", item)
         ]
-    if isinstance(value, int):
-        return [value + 1]
+    return [value + 1] if isinstance(value, int) else _other_texts(value)
+
+
+def _other_texts(value: str) -> list[Any]:
+    """Return texts beside a text, a date or a time of day."""
     if not value:
         return ["7"]
     if re.fullmatch(r"\d{4}-\d\d-\d\d", value):

@@ -1,4 +1,4 @@
-"""Does a model point at the same place whatever it is asked? (L2)"""
+"""L2: does a model point at the same place whatever it is asked?"""
 
 from __future__ import annotations
 

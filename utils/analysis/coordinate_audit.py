@@ -1,4 +1,4 @@
-"""Do the numbers of a model's replies mean what the parse function takes them for? (L2)
+"""L2: do the numbers of a model's replies mean what the parse function takes them for?
 
 Models answer in fractions, in pixels of some rendering of the image, per mille; a parse function
 for the wrong one, or one that takes a thought for the answer, gives a low score and no error. So
@@ -96,6 +96,7 @@ class Interpretation(NamedTuple):
 
     @property
     def name(self) -> str:
+        """The name for people, such as "per mille, y before x"."""
         label = LABELS[self.frame]
         return f"{label}, y before x" if self.y_first else label
 

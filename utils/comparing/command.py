@@ -121,14 +121,7 @@ def _write_files(comparison: Comparison, options: argparse.Namespace, output: Pa
             f"\n{output} held a comparison of {' and '.join(replaced_runs)}, which this one "
             "replaces; --output DIR keeps several"
         )
-    files: list[Path] = []
-    if "csv" in options.format:
-        for name, make in TABLES.items():
-            files.append(write_text(output / name, make(comparison)))
-    for name, (file, make_table) in PAPER.items():
-        if name in options.format:
-            text = make_table(comparison, intervals=options.intervals)
-            files.append(write_text(output / file, text))
+    files = _write_tables(comparison, options, output)
     if options.why:
         for a, b in combinations(runs, 2):
             if options.all_pairs or a is runs[0]:
@@ -141,6 +134,19 @@ def _write_files(comparison: Comparison, options: argparse.Namespace, output: Pa
             archive = output / ZIP
             print(f"To send around: {archive} ({archive.stat().st_size / 1e6:.1f} MB)")
         print(f"Comparison: {page.absolute().as_uri()}")
+
+
+def _write_tables(comparison: Comparison, options: argparse.Namespace, output: Path) -> list[Path]:
+    """Write the tables that were asked for, and return their files."""
+    files: list[Path] = []
+    if "csv" in options.format:
+        for name, make in TABLES.items():
+            files.append(write_text(output / name, make(comparison)))
+    for name, (file, make_table) in PAPER.items():
+        if name in options.format:
+            text = make_table(comparison, intervals=options.intervals)
+            files.append(write_text(output / file, text))
+    return files
 
 
 def compare_after_run(folders: Sequence[Path], work_dir: Path, *, has_page: bool) -> None:

@@ -405,6 +405,24 @@ def _differences(
 
     if not common:
         return []
+    headline = [
+        *_with_judge(common, weight),
+        *_official_differences(common, weight, is_acting, parts_of_average, labels),
+    ]
+    differences = [replace(difference, is_headline=True) for difference in headline]
+    if has_groups:
+        differences += _group_differences(common, weight, is_acting, labels)
+    return differences
+
+
+def _official_differences(
+    common: Sequence[SamplePair],
+    weight: Callable[[SamplePair], float],
+    is_acting: bool,
+    parts_of_average: Sequence[str],
+    labels: Mapping[str, Sequence[str]],
+) -> list[Difference]:
+    """Return the differences in the figures of each split, then that in their average."""
     splits: Mapping[str, Sequence[SamplePair]] = {}
     if not is_acting:
         splits = _groups(common, "split", (*OFFICIAL, *labels.get("split", ())))
@@ -423,10 +441,17 @@ def _differences(
         headline.append(average)
     elif is_acting or len(splits) != 1:  # none: the parts of a benchmark of the user's own
         headline.append(_difference(OVERALL, common, weight))
-    headline = [*_with_judge(common, weight), *headline]
-    differences = [replace(difference, is_headline=True) for difference in headline]
-    if not has_groups:
-        return differences
+    return headline
+
+
+def _group_differences(
+    common: Sequence[SamplePair],
+    weight: Callable[[SamplePair], float],
+    is_acting: bool,
+    labels: Mapping[str, Sequence[str]],
+) -> list[Difference]:
+    """Return the differences on each platform, kind of element, split or tier of tasks."""
+    differences: list[Difference] = []
     group_columns = {"platform": PLATFORM_ORDER}
     if is_acting:
         group_columns["split"] = ()

@@ -140,9 +140,11 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, without the usage text, and never ends the process."""
 
     def error(self, message: str) -> NoReturn:
+        """Raise the error for the caller to print."""
         raise UserError(f"{self.prog}: {message}")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """End reading after `--help` was printed."""
         raise HelpShown
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from utils.config import schema
@@ -20,7 +19,7 @@ from utils.config.recipes import FilledIn, fill_in
 from utils.config.schema import DataEntry, GroundingEntry, LiveEntry, ModelEntry, RunConfig
 from utils.config.secret_filter import is_common
 from utils.config.seeds import seeds_from
-from utils.config.text import Finding, KeyPath, key_path, read_plain, shown
+from utils.config.text import Finding, KeyPath, PlainConfig, key_path, read_plain, shown
 from utils.errors import UserError
 from utils.functions.signatures import FunctionRef, Kind
 from utils.images import is_url
@@ -56,28 +55,47 @@ class ConfigReading:
     recipes: dict[str, FilledIn] = field(default_factory=dict, repr=False)  # by model
 
 
-def read_config(
-    path: Path,
-    *,
-    datasets: Mapping[str, Sequence[str]],  # the known ones and their modes
-    tables: Mapping[str, Choices] = MappingProxyType({}),  # those beside L1 to L4: keys, values
-    environ: Mapping[str, str],  # with `.env`; replaces `${NAME}`
-    unset: str | None = None,  # stands for a variable that is not set; None: that is a problem
-    arguments: Arguments = lambda *_: (),  # what is wrong with those of a model, by its imp_type
-    content: str | None = None,  # stands for the file's
-    changes: Iterable[str] = (),  # of `--set`
-    announced: str | None = None,  # of `--seeds-from`
-) -> ConfigReading:
-    """Read a config file and find everything that is wrong with it."""
-    try:
+@dataclass(frozen=True, kw_only=True)
+class Catalogue:
+    """What the program knows that a config can name."""
+
+    datasets: Mapping[str, Sequence[str]]  # their modes, by name
+    tables: Mapping[str, Choices] = field(default_factory=dict)  # keys, values; not L1 to L4
+    arguments: Arguments = lambda *_: ()  # what is wrong with those of a model, by its imp_type
+
+
+@dataclass(frozen=True)
+class ConfigSource:
+    """A config file, and what replaces parts of it before it is read."""
+
+    path: Path
+    environ: Mapping[str, str]  # with `.env`; replaces `${NAME}`
+    unset: str | None = None  # stands for a variable that is not set; None: that is a problem
+    content: str | None = None  # stands for the file's
+    changes: Iterable[str] = ()  # of `--set`
+    seeds_text: str | None = None  # of `--seeds-from`
+
+    def read(self) -> PlainConfig:
+        """Return the plain object of the config.
+
+        Raises:
+            OSError, ValueError, UserError: it cannot be read.
+        """
+        path = self.path
         if path.suffix == ".py" and (twin := path.with_suffix(".json")).is_file():
             raise ValueError(f"config files are JSON, and there is {twin}: use --config {twin}")
-        text = read_text(path) if content is None else content
+        text = read_text(path) if self.content is None else self.content
+        return read_plain(text, self.environ, self.unset, self._change)
 
-        def change(value: Any) -> list[str]:
-            return [*apply_changes(value, changes), *_announce_seeds(value, announced)]
+    def _change(self, config: Any) -> list[str]:
+        return [*apply_changes(config, self.changes), *_announce_seeds(config, self.seeds_text)]
 
-        plain = read_plain(text, environ, unset, change)
+
+def read_config(source: ConfigSource, catalogue: Catalogue) -> ConfigReading:
+    """Read a config file and find everything that is wrong with it."""
+    path = source.path
+    try:
+        plain = source.read()
     except FileNotFoundError:
         files = {file.stem: file.name for file in sorted(path.parent.glob("*.json"))}
         best = nearest(path.stem, files)  # what all names end in makes none of them near
@@ -89,7 +107,7 @@ def read_config(
         return ConfigReading(problems=[f"{path}: {error}"])
     problems = [f"{path}: {problem}" for problem in plain.problems]
     reading = ConfigReading(texts=plain.texts, problems=problems)
-    _Reader(path, plain.unset, datasets, tables, arguments, reading).read(plain.value)
+    _Reader(path, plain.unset, catalogue, reading).read(plain.value)
     return reading
 
 
@@ -109,9 +127,7 @@ class _Reader:
 
     path: Path
     unset: set[str]
-    datasets: Mapping[str, Sequence[str]]
-    tables: Mapping[str, Choices]
-    arguments: Arguments
+    catalogue: Catalogue
     out: ConfigReading
     for_recipes: dict[str, str] = field(default_factory=dict)  # benchmark by data set
     circular: list[str] = field(default_factory=list)  # data sets in all rotations
@@ -135,7 +151,7 @@ class _Reader:
         else:
             self._problem(("secrets",), f"must be {schema.SECRETS}")
         data = _object(content, "data")
-        self.known_names = {*self.datasets, *data}
+        self.known_names = {*self.catalogue.datasets, *data}
         self.circular = [name for name in data if _object(data, name).get("circular")]
         self.for_recipes = self._benchmarks(data)
         self.out.models = self._entries(content.get("model"), "model", self._model)
@@ -151,7 +167,11 @@ class _Reader:
         for name in data:
             kind = _object(data, name).get("benchmark")
             benchmark = kind if isinstance(kind, str) else name
-            if benchmark in self.datasets or benchmark in self.tables or "." in benchmark:
+            if (
+                benchmark in self.catalogue.datasets
+                or benchmark in self.catalogue.tables
+                or "." in benchmark
+            ):
                 benchmarks[name] = benchmark
         return benchmarks
 
@@ -202,17 +222,11 @@ class _Reader:
         findings += recipe_findings
         path, arguments = raw.get("model_path"), list[Finding]()
         if imp_type is not None and (path or raw.get("imp_type")):
-            arguments += self.arguments(imp_type, raw)
+            arguments += self.catalogue.arguments(imp_type, raw)
         if imp_type is not None and isinstance(path, str):
             problem = self._path_problem(("model", name), path, imp_type)
             findings += [(("model_path",), problem)] if problem else []
-        for key in schema.PER_DATA_SET:
-            for dataset in _object(raw, key):
-                if dataset not in self.known_names:
-                    findings.append(((key, dataset), self._unknown_data_set(dataset)))
-                elif key == "follow_up" and dataset in (*LIVE_NAMES, *self.circular):
-                    what = "not for L3 and L4, and not in circular evaluation; leave it out"
-                    findings.append(((key, dataset), what))
+        findings += self._data_set_findings(raw)
         secrets = raw.get("secrets", [])
         if _is_list_of_texts(secrets):
             self._check_secrets(("model", name), secrets)
@@ -223,6 +237,18 @@ class _Reader:
             is_local = imp_type in CHECKPOINTS
             entry = entry.model_copy(update={"generate_cfg": {}}) if is_local else None
         return entry, findings + arguments
+
+    def _data_set_findings(self, raw: Mapping[str, Any]) -> list[Finding]:
+        """Return what is wrong with the data sets for which a model has functions of its own."""
+        findings: list[Finding] = []
+        for key in schema.PER_DATA_SET:
+            for dataset in _object(raw, key):
+                if dataset not in self.known_names:
+                    findings.append(((key, dataset), self._unknown_data_set(dataset)))
+                elif key == "follow_up" and dataset in (*LIVE_NAMES, *self.circular):
+                    what = "not for L3 and L4, and not in circular evaluation; leave it out"
+                    findings.append(((key, dataset), what))
+        return findings
 
     def _with_recipe(
         self, name: str, raw: Mapping[str, Any], imp_type: str
@@ -323,11 +349,11 @@ class _Reader:
         entry = schema.without_defaults(raw)
         benchmark = entry.get("benchmark")
         kind = benchmark if isinstance(benchmark, str) else name
-        if benchmark is not None or kind in self.tables:
+        if benchmark is not None or kind in self.catalogue.tables:
             typed, findings = self._table(name, kind, entry)
         else:
             typed, findings = self._level(name, entry)
-        modes = self.datasets.get(kind)
+        modes = self.catalogue.datasets.get(kind)
         if modes is not None:
             findings += _mode_findings(kind, entry.get("mode"), modes)
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
@@ -342,7 +368,7 @@ class _Reader:
     def _level(self, name: str, entry: dict[str, Any]) -> Read:
         """Return the entry of one of L1 to L4."""
         findings: list[Finding] = []
-        if name not in self.datasets:
+        if name not in self.catalogue.datasets:
             findings.append(((), self._unknown_data_set(name)))
         for key in L1_KEYS:
             if name != L1_NAME and entry.pop(key, None) is not None:
@@ -382,7 +408,7 @@ class _Reader:
         model, wrong = schema.model_entry(imp_type, settings)
         findings += wrong
         if imp_type is not None:
-            findings += self.arguments(imp_type, settings)
+            findings += self.catalogue.arguments(imp_type, settings)
         if imp_type is not None and isinstance(path, str):
             problem = self._path_problem(path_in_file, path, imp_type)
             findings += [(("model_path",), problem)] if problem else []
@@ -403,25 +429,26 @@ class _Reader:
         """Return the entry of a table of grounding: a known one, or a class of the user's."""
         findings: list[Finding] = []
         is_own = "." in kind
-        if kind != name and name in self.datasets:
+        if kind != name and name in self.catalogue.datasets:
             what = f'"{name}" is a data set of the program; give this one another name'
             findings.append(((), what))
         elif is_own:
             self._ref(("data", name, "benchmark"), kind, "benchmark")
-        elif kind not in self.tables:
-            what = f"{shown(kind)} is neither a dotted path nor one of {listed([*self.tables], 20)}"
-            findings.append((("benchmark",), what + did_you_mean(kind, [*self.tables])))
+        elif kind not in self.catalogue.tables:
+            tables = [*self.catalogue.tables]
+            what = f"{shown(kind)} is neither a dotted path nor one of {listed(tables, 20)}"
+            findings.append((("benchmark",), what + did_you_mean(kind, tables)))
         for key in L1_KEYS:
             if entry.pop(key, None) is not None:
                 findings.append(((key,), f"only for {L1_NAME}; leave it out"))
         typed, wrong = schema.section(GroundingEntry, entry)
-        choices = self.tables.get(kind)
+        choices = self.catalogue.tables.get(kind)
         if choices is not None:
             findings += _choice_findings(entry, choices)
         return typed, findings + wrong
 
     def _unknown_data_set(self, name: str) -> str:
-        names = list(self.datasets)
+        names = list(self.catalogue.datasets)
         if full := LEVELS.get(name.upper()):
             return f'unknown data set; {name} is "{full}"'
         return "unknown data set" + (did_you_mean(name, names) or f"; known are {listed(names)}")

@@ -340,6 +340,7 @@ def without_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Finding]]:
+    """Return the typed form of a section, None with what is wrong with it."""
     try:
         return kind.model_validate(entry), []
     except ValidationError as error:

@@ -131,6 +131,7 @@ class OutputStream:
         self._secrets |= secrets
 
     def write(self, text: str) -> int:
+        """Write a text without secrets; return its length as it was given."""
         visible = _CONTROL.sub(lambda char: repr(char[0])[1:-1], self._secrets.clean(text))
         if self.prefix:
             *lines, self._rest = (self._rest + visible).split("\n")
@@ -149,14 +150,17 @@ class OutputStream:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
+        """Write lines without secrets."""
         for line in lines:
             self.write(line)
 
     def flush(self) -> None:
+        """Flush the stream; one that is closed or gone is no error."""
         with suppress(OSError, ValueError):
             self._stream.flush()
 
     def isatty(self) -> bool:
+        """Return whether a person reads this; lines with a prefix are one process of several."""
         return not self.prefix and self._stream.isatty()
 
     def __getattr__(self, name: str) -> Any:
@@ -269,6 +273,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret_place(value_path: str) -> bool:
+    """Return whether the value at a key path is secret by its name, or as an unusual header."""
     name = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", value_path))[-1].strip('"')
     if re.search(r"(\A|\.)generate_cfg\.extra_(headers|query)\.", value_path):
         return name.lower().replace("_", "-") not in _ORDINARY_HEADERS

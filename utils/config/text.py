@@ -79,6 +79,7 @@ def substitute(
 
 
 def names_in(text: str) -> list[str]:
+    """Return the names of all `${NAME}` in a text."""
     return _NAME.findall(text)
 
 

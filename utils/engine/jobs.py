@@ -18,7 +18,8 @@ from utils.scoring.scorer import Scorer
 class Progress(Protocol):
     """Shows every finished sample."""
 
-    def advance(self, status: str, *, reused: bool) -> None: ...
+    def advance(self, status: str, *, reused: bool) -> None:
+        """Count a sample that has ended with a status."""
 
 
 @dataclass(kw_only=True)

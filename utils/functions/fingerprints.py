@@ -139,6 +139,10 @@ class _CodeWalk:
             return f"module {value.__name__}"
         if hasattr(value, "__qualname__"):
             return _name_of(value)
+        return self._described_data(label, value, describe)
+
+    def _described_data(self, label: str, value: Any, describe: Callable[[Any], Any]) -> Any:
+        """What stands for an object that is not code itself."""
         if isinstance(value, (dict, list, tuple)) and _value_text(value) is None:
             items = value.items() if isinstance(value, dict) else value
             return [describe(item) for item in items]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from utils.analysis.judge_reading import ReadingStatus
@@ -47,6 +48,21 @@ class Judge:
     warning: str = ""  # what speaks against this judge
 
 
+@dataclass(frozen=True)
+class _JudgeRun:
+    """What stays the same while a judge reads the replies to one data set."""
+
+    judge: Judge
+    home: RunFolder
+    dataset: str
+    options: Options
+
+    @property
+    def log(self) -> Path:
+        """Of the judge's answers."""
+        return self.home.log(self.dataset)
+
+
 def readings_of(
     judge: Judge,
     replies: Sequence[ReplyToRead],
@@ -66,20 +82,20 @@ def readings_of(
         clean: removes secrets from a record.
     """
     home = RunFolder(folder.model, folder.path / FOLDER)
-    logs = sorted(folder.path.parent.glob(f"*/{FOLDER}/{home.log(dataset).name}"))
-    stored = AnswerIndex(logs, own_log=home.log(dataset))
+    run = _JudgeRun(judge, home, dataset, options)
+    logs = sorted(folder.path.parent.glob(f"*/{FOLDER}/{run.log.name}"))
+    stored = AnswerIndex(logs, own_log=run.log)
     unique = list({reply.key: reply for reply in replies}.values())
-    new = [reply for reply in unique if not _is_stored(judge, reply, dataset, stored, options)]
+    new = [reply for reply in unique if not _is_stored(run, reply, stored)]
     beyond = {reply.key for reply in new[judge.max_requests :]}
     why_stopped = ""
     if new and options.mode != "eval":
         within = [reply for reply in unique if reply.key not in beyond]
-        why_stopped = _ask(judge, within, home, dataset, options, stored, clean)
-        all_logs = dict.fromkeys([*logs, home.log(dataset)])
-        stored = AnswerIndex(all_logs, own_log=home.log(dataset))
+        why_stopped = _ask(run, within, stored, clean)
+        stored = AnswerIndex(dict.fromkeys([*logs, run.log]), own_log=run.log)
     readings: dict[str, Reading] = {}
     for reply in unique:
-        reading = _reading(judge, reply, dataset, stored, options)
+        reading = _reading(run, reply, stored)
         if reading is None:
             is_beyond = reply.key in beyond and options.mode != "eval"
             status = ReadingStatus.OVER_BUDGET if is_beyond else ReadingStatus.NOT_ASKED
@@ -88,20 +104,16 @@ def readings_of(
     return readings, why_stopped
 
 
-def _is_stored(
-    judge: Judge, reply: ReplyToRead, dataset: str, stored: AnswerIndex, options: Options
-) -> bool:
-    request = judge.model.request(reply.messages(), dataset)
-    answer = stored.look_up(reply.key, request.fingerprint, request.parts, options)
+def _is_stored(run: _JudgeRun, reply: ReplyToRead, stored: AnswerIndex) -> bool:
+    request = run.judge.model.request(reply.messages(), run.dataset)
+    answer = stored.look_up(reply.key, request.fingerprint, request.parts, run.options)
     return isinstance(answer, StoredAnswer)
 
 
-def _reading(
-    judge: Judge, reply: ReplyToRead, dataset: str, stored: AnswerIndex, options: Options
-) -> Reading | None:
+def _reading(run: _JudgeRun, reply: ReplyToRead, stored: AnswerIndex) -> Reading | None:
     """Return what is stored of the judge's answer to exactly this request, a failure too."""
-    request = judge.model.request(reply.messages(), dataset)
-    as_stored = replace(options, fresh=False, ignore=True, retry_refused=False)
+    request = run.judge.model.request(reply.messages(), run.dataset)
+    as_stored = replace(run.options, fresh=False, ignore=True, retry_refused=False)
     answer = stored.look_up(reply.key, request.fingerprint, request.parts, as_stored)
     if not isinstance(answer, StoredAnswer):
         return None
@@ -119,28 +131,26 @@ def _reading(
 
 
 def _ask(
-    judge: Judge,
+    run: _JudgeRun,
     replies: Sequence[ReplyToRead],
-    home: RunFolder,
-    dataset: str,
-    options: Options,
     stored: AnswerIndex,
     clean: Callable[[Any], Any],
 ) -> str:
     """Ask about all replies that have no stored answer; return why that stopped early, or ""."""
-    home.path.mkdir(parents=True, exist_ok=True)
+    model = run.judge.model
+    run.home.path.mkdir(parents=True, exist_ok=True)
     samples = {reply.key: _sample(reply) for reply in replies}
     messages = {reply.key: reply.messages() for reply in replies}
 
     def episode(sample: Sample) -> Episode:
         yield Prompt(messages[sample.key])
 
-    log = RunLog(home.log(dataset), clean=clean)
+    log = RunLog(run.log, clean=clean)
     with closing(log):
-        record = _run_record(judge, home, dataset, list(samples), 1 + stored.newest)
+        record = _run_record(run, list(samples), 1 + stored.newest)
         log.append(record)
         job = Job(
-            dataset=dataset,
+            dataset=run.dataset,
             samples=list(samples.values()),
             episode=episode,
             answers=stored,
@@ -148,11 +158,11 @@ def _ask(
             run=LoggedRun(record, {}),
         )
         began_s, began_cpu_s = time.monotonic(), time.process_time()
-        bar = ConsoleProgress(len(samples), f"{judge.model.name} (judge)")
+        bar = ConsoleProgress(len(samples), f"{model.name} (judge)")
         why_stopped = ""
         try:
-            judge.model.warm_up()
-            Engine(judge.model, options, bar, clean).run([job])
+            model.warm_up()
+            Engine(model, run.options, bar, clean).run([job])
         except StopRun as stop:
             why_stopped = str(stop)
         finally:
@@ -169,18 +179,17 @@ def _sample(reply: ReplyToRead) -> Sample:
     return Sample(reply.key, line, image=None, file_wh=None)
 
 
-def _run_record(
-    judge: Judge, home: RunFolder, dataset: str, keys: Sequence[str], seq: int
-) -> dict[str, Any]:
+def _run_record(run: _JudgeRun, keys: Sequence[str], seq: int) -> dict[str, Any]:
+    model = run.judge.model
     return run_record(
         seq=seq,
-        model=home.model,
-        dataset=dataset,
+        model=run.home.model,
+        dataset=run.dataset,
         mode="all",
         limit=None,
         samples=keys,
         turns=list(range(len(keys))),
         bad=[],
-        asking={"settings": judge.model.settings_digest()[:16], "prompt": PROMPT_DIGEST[:16]},
-        made_with={"judge": judge.model.name, "prompt_version": PROMPT_VERSION},
+        asking={"settings": model.settings_digest()[:16], "prompt": PROMPT_DIGEST[:16]},
+        made_with={"judge": model.name, "prompt_version": PROMPT_VERSION},
     )

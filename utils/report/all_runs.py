@@ -372,25 +372,12 @@ def _report_link(run: ListedRun, text: str) -> str:
 
 def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> str:
     """Return the cells of one data set: its figures, or why it has none."""
-    entry = run.datasets.get(dataset, {})
     noun = noun_of(level)
     lead = f'data-of="{_text(level or dataset)}"'
     if not run.figures(dataset):
         return _cell_without_figures(run, dataset, f'{lead} colspan="{len(figures)}"')
-    reason = ""
-    if dataset in run.unscored:
-        reason = "its log has grown since then"
-    if dataset in run.stopped and not entry.get("missing"):  # else it may be what was answered
-        reason = f"the last one stopped: {run.stopped[dataset].get('why')}"
-    signs = ""
-    if entry.get("partial"):
-        signs += "‡"
-    if reason:
-        signs += "§"
-    if entry.get("protocol"):
-        signs += f" {_text(entry['protocol'])}"
-    if entry.get("repeats"):
-        signs += f" ×{entry['repeats']}"
+    reason = _why_earlier(run, dataset)
+    signs = _signs(run.datasets.get(dataset, {}), is_earlier=bool(reason))
     mark = f"<i>{signs}</i>" if signs else ""
     cells: list[str] = []
     for figure in figures:
@@ -408,6 +395,26 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
         score = "" if cell["value"] is None else f' data-score="{cell["value"]}"'
         cells.append(f'<td{attributes}{score} title="{_text(title)}">{value}{mark}{bounds}</td>')
     return "".join(cells)
+
+
+def _why_earlier(run: ListedRun, dataset: str) -> str:
+    """Return why figures are from an earlier scoring; "": they are of all that was answered."""
+    is_missing = run.datasets.get(dataset, {}).get("missing")
+    if dataset in run.stopped and not is_missing:  # else it may be what was answered
+        return f"the last one stopped: {run.stopped[dataset].get('why')}"
+    return "its log has grown since then" if dataset in run.unscored else ""
+
+
+def _signs(entry: Mapping[str, Any], *, is_earlier: bool) -> str:
+    """Return what stands behind each figure of a data set, as the page's legend explains it."""
+    signs = "‡" if entry.get("partial") else ""
+    if is_earlier:
+        signs += "§"
+    if entry.get("protocol"):
+        signs += f" {_text(entry['protocol'])}"
+    if entry.get("repeats"):
+        signs += f" ×{entry['repeats']}"
+    return signs
 
 
 def _cell_without_figures(run: ListedRun, dataset: str, attributes: str) -> str:

@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 
 from utils.config.environment import odd_settings
 from utils.config.options import Options, names_of_levels, unknown_names
-from utils.config.read import Arguments, ConfigReading, own_findings, read_config
+from utils.config.read import (
+    Arguments,
+    Catalogue,
+    ConfigReading,
+    ConfigSource,
+    own_findings,
+    read_config,
+)
 from utils.config.schema import DataEntry, GroundingEntry, ModelEntry
 from utils.config.secret_filter import SecretFilter, mask_config, protect_output, secrets_in
 from utils.config.text import key_path
@@ -110,21 +117,25 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
 
 def read(options: Options, registry: Registry) -> ConfigReading:
     """Read the config of some options, with all that is wrong with it."""
-    return read_config(
-        options.config,
-        datasets={name: benchmark.modes for name, benchmark in registry.benchmarks.items()},
+    benchmarks = registry.benchmarks
+    catalogue = Catalogue(
+        datasets={name: benchmark.modes for name, benchmark in benchmarks.items()},
         tables={
             name: benchmark.options
-            for name, benchmark in registry.benchmarks.items()
+            for name, benchmark in benchmarks.items()
             if benchmark.options is not None
         },
-        environ=os.environ,
-        unset="not-set" if options.mode == "eval" else None,  # scoring sends no key anywhere
         arguments=registry.argument_findings,
+    )
+    source = ConfigSource(
+        options.config,
+        os.environ,
+        unset="not-set" if options.mode == "eval" else None,  # scoring sends no key anywhere
         content=options.content,
         changes=options.set,
-        announced=options.seeds_from,
+        seeds_text=options.seeds_from,
     )
+    return read_config(source, catalogue)
 
 
 def _select(options: Options, reading: ConfigReading, rank: Rank | None) -> SelectedEntries:

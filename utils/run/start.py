@@ -39,24 +39,16 @@ hold stays. Then list again:
 def run_command(arguments: Sequence[str], registry: Registry) -> int:
     """Run the command line of `evaluate.py` and return its exit code."""
     protect_output()
-    compared = [text.removeprefix("--compare=") for text in arguments if text != "--compare"]
-    if compared != [*arguments]:
-        return _compare(compared)
-    if "--recipes" in arguments:
-        return _list_recipes(registry)
-    if "--version" in arguments:
-        print(version_text())
-        return DONE
+    code = _run_nothing(arguments, registry)
+    if code is not None:
+        return code
     rank: Rank | None = None
     try:
         load_dotenv_files()
         options = parse_arguments(arguments)
         if options.runs:
             return _list_runs(options.work_dir)
-        if options.quiet:
-            quieten()
-        end_like_ctrl_c()
-        rank = rank_of(os.environ)
+        rank = _begin(options)
         if rank is not None and not rank.leads:
             if options.check or options.mode == "eval":
                 return DONE
@@ -76,10 +68,26 @@ def run_command(arguments: Sequence[str], registry: Registry) -> int:
     return _run(options, plans, rank)
 
 
-def _list_recipes(registry: Registry) -> int:
-    for line in registry.recipe_lines():
-        print(line)
-    return DONE
+def _run_nothing(arguments: Sequence[str], registry: Registry) -> int | None:
+    """Do what needs no config and return the exit code; None: it is something else."""
+    compared = [text.removeprefix("--compare=") for text in arguments if text != "--compare"]
+    if compared != [*arguments]:
+        return _compare(compared)
+    if "--recipes" in arguments:
+        print("\n".join(registry.recipe_lines()))
+        return DONE
+    if "--version" in arguments:
+        print(version_text())
+        return DONE
+    return None
+
+
+def _begin(options: Options) -> Rank | None:
+    """Set up what this process prints and how it is interrupted; return its rank, if it has one."""
+    if options.quiet:
+        quieten()
+    end_like_ctrl_c()
+    return rank_of(os.environ)
 
 
 def _list_runs(work_dir: Path) -> int:

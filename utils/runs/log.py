@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from utils.config.options import Options
 from utils.contracts import Record, Status
@@ -398,9 +398,9 @@ class Reason(StrEnum):
     REFUSED_BEFORE = "refused last time"
 
 
-_Place = tuple[int, bool, int, int]
-"""Of an answer among those of its sample, the newest has the highest: seq, whether it lies in our
-own log, which log it is in, which line of it."""
+_Age = tuple[int, bool, int, int]
+"""How new an answer is among those of its sample, the newest having the highest: seq, whether it
+lies in our own log, which log it is in, which line of it."""
 
 
 class AnswerIndex:
@@ -417,7 +417,7 @@ class AnswerIndex:
         self.newest = 0  # the highest `seq` of a run
         self.notes: list[str] = []  # of damaged lines
         self.has_any = False  # whether there is an answer of any sample
-        self._by_key: dict[str, dict[str, tuple[_Place, StoredAnswer]]] = {}  # then by fingerprint
+        self._by_key: dict[str, dict[str, tuple[_Age, StoredAnswer]]] = {}  # then by fingerprint
         # By key and what its run asks: the record that a view of our own log comes upon.
         self._in_own: dict[tuple[str, str], StoredAnswer] = {}
         # The last one first: its name has the newest date, and what is older is passed over.
@@ -427,40 +427,35 @@ class AnswerIndex:
     def _read(self, path: Path, log_number: int, *, is_own: bool) -> None:
         hashes: dict[int, str] = {}
         damaged: list[int] = []
-        by_key = self._by_key
         for order, (offset, line) in enumerate(_sound_lines(path, damaged, _ANY)):
-            if head := _HEAD_OF_ANSWER.match(line):
-                seq_text, key_text, fingerprint_text, parts, status_text = head.groups()
-                seq, status = int(seq_text), _STATUSES[status_text]
-                key, fingerprint = key_text.decode(), fingerprint_text.decode()
+            match = _HEAD_OF_ANSWER.match(line)
+            if match is not None:
+                head = _head_of_match(match)
             else:
                 record = json.loads(line)
-                seq = record["seq"]
                 if record["kind"] == "run":
-                    hashes[seq] = _canonical(record["asking"])
-                self.newest = max(self.newest, seq)
+                    hashes[record["seq"]] = _canonical(record["asking"])
                 if record["kind"] not in OF_A_SAMPLE:
+                    self.newest = max(self.newest, record["seq"])
                     continue
-                key, fingerprint = record["key"], record["fingerprint"]
-                parts, status = _canonical(record["parts"]).encode(), Status(record["status"])
+                head = _head_of_record(record)
+            seq, key, fingerprint, parts, status = head
             self.newest = max(self.newest, seq)
             self.has_any = self.has_any or status is Status.OK
-            of_key = by_key.get(key)
-            if of_key is None:
-                of_key = by_key[key] = {}
-            position = (seq, is_own, log_number, order)
-            earlier = of_key.get(fingerprint)
-            is_newer = earlier is None or position > earlier[0]
-            if not is_newer and not is_own:
-                continue
             answer = StoredAnswer(path, offset, fingerprint, status, parts, seq)
-            if is_newer:
-                of_key[fingerprint] = (position, answer)
+            self._keep_newest(key, (seq, is_own, log_number, order), answer)
             if is_own and seq in hashes:
                 in_own = self._in_own.get((key, hashes[seq]))
                 if in_own is None or seq >= in_own.seq:
                     self._in_own[key, hashes[seq]] = answer
         self.notes += damage_notes(path, damaged)
+
+    def _keep_newest(self, key: str, age: _Age, answer: StoredAnswer) -> None:
+        """Keep an answer, unless there is a newer one of the same sample and fingerprint."""
+        of_key = self._by_key.setdefault(key, {})
+        earlier = of_key.get(answer.fingerprint)
+        if earlier is None or age > earlier[0]:
+            of_key[answer.fingerprint] = (age, answer)
 
     def look_up(
         self, key: str, fingerprint: str, parts: Mapping[str, str], options: Options
@@ -505,6 +500,28 @@ class AnswerIndex:
     def knows(self, key: str) -> bool:
         """Return whether there is any record of this sample."""
         return key in self._by_key
+
+
+class _Head(NamedTuple):
+    """What the index needs of an answer's record."""
+
+    seq: int
+    key: str
+    fingerprint: str
+    parts_json: bytes
+    status: Status
+
+
+def _head_of_match(match: re.Match[bytes]) -> _Head:
+    """Return the head of a line as this program writes it, without parsing the rest."""
+    seq, key, fingerprint, parts_json, status = match.groups()
+    return _Head(int(seq), key.decode(), fingerprint.decode(), parts_json, _STATUSES[status])
+
+
+def _head_of_record(record: Record) -> _Head:
+    parts_json = _canonical(record["parts"]).encode()
+    status = Status(record["status"])
+    return _Head(record["seq"], record["key"], record["fingerprint"], parts_json, status)
 
 
 def _canonical(value: Mapping[str, str]) -> str:

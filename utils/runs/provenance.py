@@ -173,9 +173,9 @@ def _short(value: Any) -> str:
 
 
 def pictures_digest(pictures: Mapping[str, Path]) -> dict[str, Any]:
-    """Return one checksum of many images.
+    r"""Return one checksum of many images.
 
-    It is the SHA-256 over the lines "<BLAKE3>  <path>\\n", sorted by path.
+    It is the SHA-256 over the lines "<BLAKE3>  <path>\n", sorted by path.
 
     Args:
         pictures: file by path relative to the image root.

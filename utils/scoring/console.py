@@ -218,20 +218,13 @@ def _short(value: float) -> str:
 
 def show_scored(scored: Scored, model: str, options: Options) -> None:
     """Print what came of scoring one data set."""
-    analysis, counts = scored.analysis, scored.scorer.counts
-    head = analysis["head"]
-    note = "" if head["mode"] == "all" else f" · {head['mode']} only"
-    note += " (partial)" if head["partial"] else ""
-    if "protocol" in head:
-        note += f" · {head['protocol']}"
-    total = counts["samples"]
-    repeats = analysis.get("repeats")
-    if repeats:
-        note = f" ({_repeats_text(repeats, head['level'])}){note}"
+    analysis = scored.analysis
+    total = scored.scorer.counts["samples"]
+    unit = unit_of(analysis["head"]["level"])
+    note = _what_was_scored(analysis)
     if scored.no_score:
         print(f"\n{analysis['table']['title']} · {model} · no score: {scored.no_score}{note}")
     else:
-        unit = unit_of(head["level"])
         print("\n" + render_table(analysis["table"], model, total, note=note, unit=unit))
         if unit == "image":  # of episodes the table has it
             print(render_averages(analysis["averages"]))
@@ -240,6 +233,7 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
         if headline := analysis["table"].get("headline"):
             print(f"official figure: {headline}")
     print("\n".join([*_summary(scored, options), *scored.notes]))
+    repeats = analysis.get("repeats")
     if repeats and not scored.no_score:
         print("\n" + render_table(repeats["table"], model, repeats["questions"], unit=unit))
         print("\n".join(repeats["notes"]))
@@ -253,6 +247,19 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
         print("\n".join([", ".join(counts_of_judge), *judged["notes"]]))
     for finding in scored.findings:
         print(f"{finding.severity}: {finding}")
+
+
+def _what_was_scored(analysis: Mapping[str, Any]) -> str:
+    """Return what a title adds to the model: how often it was asked, the mode, the protocol."""
+    head, repeats = analysis["head"], analysis.get("repeats")
+    note = f" ({_repeats_text(repeats, head['level'])})" if repeats else ""
+    if head["mode"] != "all":
+        note += f" · {head['mode']} only"
+    if head["partial"]:
+        note += " (partial)"
+    if "protocol" in head:
+        note += f" · {head['protocol']}"
+    return note
 
 
 def _repeats_text(section: Mapping[str, Any], level: str) -> str:

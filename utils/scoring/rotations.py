@@ -14,42 +14,39 @@ alone, and the official score, spreadsheets and samples file do not depend on it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from utils.analysis.columns import SampleColumns
 from utils.contracts import Circular, Facts, turn_key
 from utils.runs.view import LogView
-from utils.scoring.samples import REPEAT, Clean, facts_of
+from utils.scoring.samples import REPEAT, SamplesFile, facts_of
 from utils.scoring.scorer import Scorer, reply_of
-from utils.scoring.sheets import Together, open_lines, to_json
 
 ROTATIONS_SUFFIX = "_rotations.jsonl"
 SECTION = "circular"
 
 
 def write_rotations(
-    path: Path,
-    head: Facts,
+    file: SamplesFile,
     questions: Iterable[Facts],
     circular: Circular,
     view: LogView,
     scorer: Scorer,
-    clean: Clean,
-    together: Together,
 ) -> tuple[SampleColumns, int]:
     """Write the rotations file; return what stands in it, and how many were not queried yet.
 
     Args:
+        file: the rotations file.
         questions: the facts of the samples, which are the 0th rotations.
+        circular: the rotations of a question.
+        view: of the log, with the records of all rotations.
         scorer: one of its own, so that the official counts stay those of the questions.
-        together: the file appears with it.
 
     Raises:
         StopRun: a user's function failed ten times in a row, or the disk is full.
     """
-    columns, missing = SampleColumns(), 0
-    with open_lines(path, together) as lines:
-        lines.write(to_json(head) + "\n")
+    columns = SampleColumns()
+    missing = 0
+    with file.opened() as add_line:
         for question in questions:
             key, count = question["key"], circular.count(question)
             for number in range(count):
@@ -60,9 +57,9 @@ def write_rotations(
                 facts = question
                 if number:
                     scored = scorer.judge(record)
-                    facts = clean(facts_of(record, scored, has_repeats=REPEAT in question))
+                    facts = file.clean(facts_of(record, scored, has_repeats=REPEAT in question))
                 facts = {**facts, "question": key, "rotations": count, "rotation": number}
-                lines.write(to_json(facts) + "\n")
+                add_line(facts)
                 columns.add(facts)
     return columns, missing
 

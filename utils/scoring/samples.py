@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -90,15 +91,30 @@ def facts_of(record: Record, scored: ScoredSample, *, has_repeats: bool = False)
     return facts
 
 
+@dataclass(frozen=True)
+class SamplesFile:
+    """A file with a head and a line for each sample; it appears when all files of a scoring do."""
+
+    path: Path
+    head: Facts
+    clean: Clean
+    together: Together
+
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[Facts], object]]:
+        """Yield the function that writes the line of a sample, which has to be clean."""
+        with open_lines(self.path, self.together) as lines:
+            lines.write(to_json(self.head) + "\n")
+            yield lambda facts: lines.write(to_json(facts) + "\n")
+
+
 @contextmanager
 def result_files(
+    file: SamplesFile,
+    sheets: Sequence[Path],
     benchmark: Benchmark,
     columns: Iterable[str],
-    sheets: Sequence[Path],
-    samples: Path,
-    head: Facts,
-    clean: Clean,
-    together: Together,
+    *,
     has_repeats: bool,
 ) -> Iterator[Callable[[Record, ScoredSample], Facts]]:
     """Open predictions, per-sample results and the samples file, written sample by sample.
@@ -106,9 +122,10 @@ def result_files(
     Yields the function that takes a judged sample and returns its line of the samples file.
 
     Args:
-        columns: of the data set's lines.
+        file: the samples file, which appears first.
         sheets: the spreadsheets of predictions and of results.
-        together: all files appear with it, the samples file first.
+        benchmark: that has judged the samples.
+        columns: of the data set's lines.
         has_repeats: each question has several answers, with a row for each.
     """
     last_columns = [REPEAT] if has_repeats else []
@@ -116,19 +133,18 @@ def result_files(
     line_columns = with_line if benchmark.result_has_line else []
     result_columns = [*line_columns, *benchmark.result_columns, *last_columns]
     with (
-        open_sheet(sheets[0], [*with_line, *last_columns], together) as add_prediction,
-        open_sheet(sheets[1], result_columns, together) as add_result,
-        open_lines(samples, together) as lines,  # whole before the others
+        open_sheet(sheets[0], [*with_line, *last_columns], file.together) as add_prediction,
+        open_sheet(sheets[1], result_columns, file.together) as add_result,
+        file.opened() as add_line,  # whole before the others
     ):
-        lines.write(to_json(head) + "\n")
 
         def add(record: Record, scored: ScoredSample) -> Facts:
             row = {**scored.line, "prediction": scored.prediction}
             of_sample = facts_of(record, scored, has_repeats=has_repeats)
-            facts, row, judged = clean([of_sample, row, dict(scored.judgement.columns)])
+            facts, row, judged = file.clean([of_sample, row, dict(scored.judgement.columns)])
             for columns_of_row in (row, judged) if has_repeats else ():
                 columns_of_row[REPEAT] = facts[REPEAT]
-            lines.write(to_json(facts) + "\n")
+            add_line(facts)
             add_prediction(row)
             add_result({**row, **judged} if benchmark.result_has_line else judged)
             return dict(facts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,7 +27,7 @@ from utils.runs.folder import RunFolder
 from utils.runs.seals import checksums_of
 from utils.runs.view import COVERAGE, LogView, Selection
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, are_all_answered, write_rotations
-from utils.scoring.samples import REPEAT, Clean, result_files
+from utils.scoring.samples import REPEAT, Clean, SamplesFile, result_files
 from utils.scoring.scorer import ScoredSample, Scorer, reply_of, shown_reply
 from utils.scoring.sheets import Together, finite, open_sheet, write_json
 from utils.text import format_interval, format_percent
@@ -134,72 +134,82 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             before stay as they were.
         UserError: there is nothing to score.
     """
-    data, folder, benchmark = task.data, task.folder, task.data.benchmark
+    data, benchmark = task.data, task.data.benchmark
     is_partial = view.is_part(data.mode, task.limit)
     records = Selection(view, benchmark.in_mode, data.mode, task.limit, task.notes)
     if next(iter(records), None) is None:
         raise UserError(f"{task.name}: nothing to score: {records.why_empty()}")
-    name = partial(folder.file, task.name, partial=is_partial)
-    scorer, columns = task.scorer(), SampleColumns()
-    questions: list[Facts] = []  # of circular evaluation, or for a second reader
+    file = partial(task.folder.file, task.name, partial=is_partial)
+    sheets = [file(".xlsx"), file(f"_{benchmark.result_suffix}.xlsx")]
+    score_file, samples = file(f"_{benchmark.score_suffix}.json"), file(SAMPLES_SUFFIX)
+    rotations, analysis_file = file(ROTATIONS_SUFFIX), file(ANALYSIS_SUFFIX)
     head = _head(task, view, is_partial=is_partial)
-    sheets = [name(".xlsx"), name(f"_{benchmark.result_suffix}.xlsx")]
-    score_file, samples = name(f"_{benchmark.score_suffix}.json"), name(SAMPLES_SUFFIX)
-    rotations = name(ROTATIONS_SUFFIX)
     # --mode eval with a config that says otherwise
     circular = data.rotations if view.is_circular and data.circular is None else data.circular
+    scorer = task.scorer()
+    rotation_scorer: Scorer | None = None
     with Together() as together:
+        samples_file = SamplesFile(samples, head, task.clean, together)
         with result_files(
-            benchmark,
-            view.columns,
-            sheets,
-            samples,
-            head,
-            task.clean,
-            together,
-            has_repeats=view.repeats > 1,
+            samples_file, sheets, benchmark, view.columns, has_repeats=view.repeats > 1
         ) as add:
-            for record in records:
-                scored = scorer.judge(record)
-                if task.second_reader is not None:
-                    scored = task.second_reader.beside(record, scored)
-                facts = add(record, scored)
-                columns.add(facts)
-                if circular is not None or task.second_reader is not None:
-                    questions.append(facts)
+            columns, questions = _judged(
+                task, records, scorer, add, keeps_facts=circular is not None
+            )
         analysis = _analysis(benchmark, columns, head, scorer.findings(), view.repeats)
         is_whole = records.is_all(data.repeats) and not scorer.has_failures
         if task.second_reader is not None:
             analysis[SECOND_READING] = _second_reading(task, columns, questions)
             is_whole = is_whole and task.second_reader.is_whole
-        rotation_errors: Mapping[str, tuple[int, str]] = {}
         if circular is not None:
-            turns = task.scorer()
-            columns, missing = write_rotations(
-                rotations, head, questions, circular, view, turns, task.clean, together
+            rotation_scorer = task.scorer()
+            turns, missing = write_rotations(
+                replace(samples_file, path=rotations), questions, circular, view, rotation_scorer
             )
-            analysis[SECTION] = finite(as_json(circular.section(columns)))
-            is_whole = is_whole and not (missing or turns.has_failures)
-            rotation_errors = turns.errors
+            analysis[SECTION] = finite(as_json(circular.section(turns)))
+            is_whole = is_whole and not (missing or rotation_scorer.has_failures)
         analysis |= {name: as_json(section) for name, section in records.section().items()}
         write_json(score_file, _scores(scorer, analysis), together)
-        write_json(name(ANALYSIS_SUFFIX), analysis, together)
+        write_json(analysis_file, analysis, together)
     if circular is None:  # those of an earlier version are out of date beside the new samples
         rotations.unlink(missing_ok=True)
-    _show_as_newest(
-        task,
-        [*sheets, score_file, samples, rotations, name(ANALYSIS_SUFFIX)],
-        is_partial=is_partial,
-    )
+    derived = [*sheets, score_file, samples, rotations, analysis_file]
+    _show_as_newest(task, derived, is_partial=is_partial)
     return Scored(
         analysis=analysis,
         scorer=scorer,
         missing=records.missing,
         notes=[f"{task.name}: {finding}" for finding in records.findings()],
         is_whole=is_whole,
-        rotation_errors=rotation_errors,
-        checksums=checksums_of([samples, rotations, score_file, name(ANALYSIS_SUFFIX)]),
+        rotation_errors={} if rotation_scorer is None else rotation_scorer.errors,
+        checksums=checksums_of([samples, rotations, score_file, analysis_file]),
     )
+
+
+def _judged(
+    task: ScoringTask,
+    records: Iterable[Record],
+    scorer: Scorer,
+    add: Callable[[Record, ScoredSample], Facts],
+    *,
+    keeps_facts: bool,
+) -> tuple[SampleColumns, list[Facts]]:
+    """Judge samples and add them to the files of results.
+
+    Returns:
+        The columns of all samples, and their facts if rotations or a second reader need them.
+    """
+    columns = SampleColumns()
+    all_facts: list[Facts] = []
+    for record in records:
+        scored = scorer.judge(record)
+        if task.second_reader is not None:
+            scored = task.second_reader.beside(record, scored)
+        facts = add(record, scored)
+        columns.add(facts)
+        if keeps_facts or task.second_reader is not None:
+            all_facts.append(facts)
+    return columns, all_facts
 
 
 def _head(task: ScoringTask, view: LogView, *, is_partial: bool) -> dict[str, Any]:

@@ -36,13 +36,14 @@ class NoGroup(StopRun):
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """One process of `count` on all machines; rank 0 `leads`: opens, merges, scores, prints."""
+    """One process of `count` on all machines; rank 0 opens, merges, scores, prints."""
 
     number: int
     count: int
 
     @property
     def leads(self) -> bool:
+        """Whether this is rank 0."""
         return self.number == 0
 
 
