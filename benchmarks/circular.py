@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 from benchmarks.base import index_list
 from benchmarks.matrics import in_order
 from utils.analysis.columns import Row, SampleColumns, in_percent, share
-from utils.analysis.intervals import numbered
 from utils.contracts import Line, Sample, turn_key
 from utils.findings import Finding, note, warning
 from utils.misc import OPTION_LETTERS
@@ -252,7 +251,7 @@ def _row(name: str, group: Sequence[_Question]) -> Row:
     counts = [len(question.hits) for question in group]
 
     def cell(questions: Sequence[_Question], right: Callable[[_Question], int]) -> Row:
-        pictures = numbered([question.picture for question in questions])
+        pictures = [question.picture for question in questions]
         return share([right(question) for question in questions], pictures)
 
     row = {

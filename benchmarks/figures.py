@@ -14,8 +14,7 @@ from utils.analysis.columns import Row, SampleColumns, share, table
 from utils.protocol import DIFFICULTIES, ELEMENT_KINDS, GROUNDING_TYPES, PLATFORMS
 
 if TYPE_CHECKING:
-    from utils.analysis.columns import Mask
-    from utils.analysis.intervals import Floats
+    from utils.analysis.intervals import Floats, Mask
 
 SIZE_CLASSES = ((0.015, "under 1.5 %"), (0.03, "1.5 to 3 %"), (0.06, "3 to 6 %"))
 LARGEST_SIZES = "6 % and more"

@@ -28,10 +28,8 @@ from benchmarks.grounding_rows import (
     layout_problems,
 )
 from benchmarks.matrics import Scores
-from utils.analysis.anatomy import anatomy
 from utils.analysis.columns import SampleColumns
 from utils.analysis.constant_answer import constant_answer
-from utils.analysis.coordinate_audit import coordinate_audit
 from utils.contracts import (
     WH,
     Judgement,
@@ -399,6 +397,9 @@ class GroundingBenchmark(PointBenchmark):
 
         The audits look at the rows whose target is one box.
         """
+        from utils.analysis.anatomy import anatomy  # loads numpy, as the next one
+        from utils.analysis.coordinate_audit import coordinate_audit
+
         boxed = columns.where(
             [
                 target is None and box is not None

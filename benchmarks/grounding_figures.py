@@ -12,7 +12,7 @@ from utils.analysis.columns import Row, SampleColumns
 from utils.contracts import Verdict
 
 if TYPE_CHECKING:
-    from utils.analysis.columns import Mask
+    from utils.analysis.intervals import Mask
 
 Labels = Mapping[str, Sequence[str]]
 

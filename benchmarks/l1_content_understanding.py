@@ -18,8 +18,6 @@ from benchmarks.circular import listed_letters
 from benchmarks.figures import option_sections
 from benchmarks.matrics import OptionResult, Scores, score_content_understanding
 from utils.analysis.columns import SampleColumns
-from utils.analysis.letter_bias import letter_bias
-from utils.analysis.parse_audit import parse_audit
 from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.errors import UserError
 from utils.misc import OPTION_LETTERS, parser_answers_into_option
@@ -131,6 +129,9 @@ class GUIContentUnderstanding(Benchmark):
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
         """Return figures with intervals, how letters were read, which ones the model prefers."""
+        from utils.analysis.letter_bias import letter_bias  # loads numpy, as the next one
+        from utils.analysis.parse_audit import parse_audit
+
         return {
             **option_sections(columns, self.title, weighted=is_weighted(settings)),
             "parse_audit": parse_audit(columns),

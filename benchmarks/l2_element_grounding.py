@@ -15,10 +15,8 @@ from benchmarks.matrics import (
     score_click,
     score_element_grounding,
 )
-from utils.analysis.anatomy import anatomy
 from utils.analysis.columns import SampleColumns
 from utils.analysis.constant_answer import constant_answer
-from utils.analysis.coordinate_audit import coordinate_audit
 from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.coordinates import point_as_fractions
 from utils.misc import parser_response_into_coordinates
@@ -142,6 +140,9 @@ class GUIElementGrounding(PointBenchmark):
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
         """Return figures with intervals, and audits of how points are read and where misses are."""
+        from utils.analysis.anatomy import anatomy  # loads numpy, as the next one
+        from utils.analysis.coordinate_audit import coordinate_audit
+
         return {
             **grounding_sections(columns, self.title),
             "coordinate_audit": coordinate_audit(columns),

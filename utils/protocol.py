@@ -19,6 +19,7 @@ PLATFORM_LABELS = {
 """Platforms as the data names them (folders of pictures, too) and as people read them."""
 
 PLATFORMS = tuple(PLATFORM_LABELS)
+FEWEST_PICTURES = 10  # on fewer a figure has no interval: they say nothing about their spread
 DIFFICULTIES = ("easy", "medium", "hard")
 GROUNDING_TYPES = ("basic", "advanced")
 

@@ -76,6 +76,14 @@ def format_share(count: float, total: float) -> str:
     return format_number(100 * count / total, 1)
 
 
+def format_difference(points: float, low: float | None, high: float | None) -> str:
+    """Return `+7.2 [2.3, 11.9]`, in percentage points; without an interval where there is none."""
+    text = format_number(points, 1, signed=True)
+    if low is None or high is None:
+        return text
+    return f"{text} [{format_number(low, 1)}, {format_number(high, 1)}]"
+
+
 def format_interval(cell: Mapping[str, Any] | None) -> str:
     """Return the interval of a cell of an analysis, `20.1–62.0`; "" where it has none."""
     if cell is None or cell.get("low") is None or cell.get("high") is None:

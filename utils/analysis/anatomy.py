@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from utils.analysis import intervals
 from utils.analysis.columns import Row, SampleColumns, Section, in_percent, percent, share
-from utils.analysis.intervals import FEWEST_PICTURES, Interval
-
-if TYPE_CHECKING:
-    from utils.analysis.columns import Mask
-    from utils.analysis.intervals import Floats, Ints
+from utils.analysis.intervals import Floats, Interval, Ints, Mask
+from utils.protocol import FEWEST_PICTURES
 
 OUTSIDE = "outside"
 TITLE = "Error anatomy: where the misses are"
@@ -30,8 +29,6 @@ NOTES = [
 
 def anatomy(columns: SampleColumns) -> Section:
     """Return the section: distances of the misses, and the direction of all points."""
-    import numpy as np
-
     columns = columns.answered()
     if not len(columns):
         return {"title": TITLE, "rows": [], "notes": ["No replies to look at."]}
@@ -88,8 +85,6 @@ def _distances(
     columns: SampleColumns,
     spans: dict[str, str],
 ) -> Iterator[Row]:
-    import numpy as np
-
     outside = np.maximum(np.maximum(boxes[:, :2] - points, points - boxes[:, 2:]), 0.0)
     distance_px = np.hypot(*(outside * file_wh).T)
     in_sizes = distance_px / np.maximum(np.hypot(*((boxes[:, 2:] - boxes[:, :2]) * file_wh).T), 1.0)
@@ -112,8 +107,6 @@ def _distances(
 
 def _directions(away: Floats, pictures: Ints) -> Iterator[Row]:
     """Means with their 95 % interval, by image, and medians."""
-    import numpy as np
-
     if not len(away):
         return
     layout = intervals.lay_out(None, pictures)

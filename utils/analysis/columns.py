@@ -7,20 +7,13 @@ from array import array
 from collections.abc import Iterator, Sequence
 from itertools import compress, count, groupby
 from operator import itemgetter, sub
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from utils.analysis.intervals import Interval, interval, numbered
-from utils.analysis.paired import compare_paired
 from utils.contracts import Facts
 from utils.findings import Finding
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from utils.analysis.intervals import Floats, Ints
-
-    Mask = NDArray[np.bool_]
+    from utils.analysis.intervals import Floats, Interval, Ints, Labels, Mask
 
 FIELDS = (
     "index",
@@ -60,10 +53,6 @@ FIELDS = (
 )
 """Of a sample's facts, what a figure or an audit looks at; see `utils/scoring/samples.py`."""
 NUMBER = "number"  # of a sample in file order
-# What it takes to warn that another way to read the same replies is better.
-LARGEST_P = 0.05
-LEAST_LEAD = 0.05  # of the accuracy
-FEWEST_DISCORDANT = 10  # images on which the two ways differ
 
 Row = dict[str, Any]
 """One line of a section's table: a name and plain numbers or texts, None where there is none."""
@@ -131,6 +120,8 @@ class SampleColumns:
 
     def pictures(self) -> Ints:
         """The number of each sample's image."""
+        from utils.analysis.intervals import numbered
+
         return numbered([str(image) for image in self["image"]])
 
     def spans(self, keep: Sequence[bool] | Mask) -> str:
@@ -162,14 +153,17 @@ def table(rows: Sequence[Sequence[float] | None], width: int) -> Floats:
 
 def share(
     hits: Mask | Floats | Sequence[float],
-    pictures: Ints,
+    pictures: Labels,
     weights: Floats | None = None,
     groups: Ints | None = None,
 ) -> Row:
-    """The share of hits in percent with its interval (None under 10 images), and what it counts."""
+    """Return the share of hits in percent, its interval (None under 10 images), what it counts."""
     import numpy as np
 
+    from utils.analysis.intervals import interval, numbered
+
     values = np.asarray(hits, dtype=np.float64)
+    pictures = numbered(pictures)
     value = percent(np.average(values, weights=weights)) if len(values) else None
     return {
         "value": value,
@@ -178,29 +172,6 @@ def share(
         # np.unique would import numpy.ma, which costs more than the figures of a small run.
         "pictures": len(set((pictures if weights is None else pictures[weights > 0]).tolist())),
     }
-
-
-class Lead(NamedTuple):
-    """How much better one way to read the same replies is than another."""
-
-    accuracy: float  # difference of the accuracies, -1..1
-    discordant: int  # images on which the two differ
-    p_value: float | None  # None: lead or images are too few for a warning, whatever it is
-
-
-def lead_over(first: Mask | Floats, second: Mask | Floats, pictures: Ints) -> Lead:
-    """Return the lead of the hits of `first` over those of `second`, by sample 0 or 1."""
-    import numpy as np
-
-    first_hits = first.astype(np.float64)
-    second_hits = second.astype(np.float64)
-    differences = first_hits - second_hits
-    accuracy = float(differences.mean())
-    discordant = int(np.count_nonzero(np.bincount(pictures, weights=differences)))
-    if accuracy < LEAST_LEAD or discordant < FEWEST_DISCORDANT:
-        return Lead(accuracy, discordant, None)
-    p_value = compare_paired(first_hits, second_hits, pictures).p_value
-    return Lead(accuracy, discordant, p_value)
 
 
 def percent(fraction: float) -> float:

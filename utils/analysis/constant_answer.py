@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from utils.analysis.columns import Row, SampleColumns, Section, percent
-from utils.analysis.intervals import FEWEST_PICTURES
-from utils.contracts import Point
 from utils.findings import Finding, warning
+from utils.protocol import FEWEST_PICTURES
 
 TITLE = "Constant answer: the same point again and again"
 LARGEST_SHARE = 0.5
@@ -39,12 +38,20 @@ def constant_answer(columns: SampleColumns) -> Section:
         "point": f"{100 * x:.1f}, {100 * y:.1f} %",
         "share": percent(count / total),
     }
-    findings = []
+    findings: list[Finding] = []
     samples = columns.where(is_frequent)
     images = len(set(samples["image"]))
     is_mostly_wrong = 2 * samples["verdict"].count("hit") < count
     if count >= LARGEST_SHARE * total and images >= FEWEST_PICTURES and is_mostly_wrong:
-        findings.append(_finding(frequent_point, count, total, images))
+        finding = warning(
+            "constant_answer",
+            f"{count} of {total} points are ({x:g}, {y:g}) of the image, on {images} images",
+            fix="look at some replies: the model may not see the images, or the parse function may "
+            "read numbers that are no answer",
+            topic="constant answer",
+            row=ROW,
+        )
+        findings.append(finding)
     notes = [f"Of {total} points; two are the same if they agree in {DIGITS} digits of a fraction."]
     spans = {ROW: columns.spans(is_frequent)}
     section: Section = {
@@ -57,15 +64,3 @@ def constant_answer(columns: SampleColumns) -> Section:
     if len(set(columns["image"])) < FEWEST_PICTURES:
         section["clear"] = f"fewer than {FEWEST_PICTURES} images, too few to tell"
     return section
-
-
-def _finding(point: Point, count: int, total: int, images: int) -> Finding:
-    x, y = point
-    return warning(
-        "constant_answer",
-        f"{count} of {total} points are ({x:g}, {y:g}) of the image, on {images} images",
-        fix="look at some replies: the model may not see the images, or the parse function may "
-        "read numbers that are no answer",
-        topic="constant answer",
-        row=ROW,
-    )

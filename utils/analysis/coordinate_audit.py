@@ -11,20 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import compress
+from typing import NamedTuple
 
-from utils.analysis.columns import (
-    LARGEST_P,
-    Row,
-    SampleColumns,
-    Section,
-    lead_over,
-    percent,
-    share,
-    table,
-)
-from utils.analysis.paired import holm
+import numpy as np
+
+from utils.analysis.columns import Row, SampleColumns, Section, percent, share, table
+from utils.analysis.intervals import Floats, Mask
+from utils.analysis.paired import LARGEST_P, holm, lead_over
 from utils.contracts import Facts
 from utils.coordinates import (
     OF_THE_IMAGE_SENT,
@@ -37,10 +31,6 @@ from utils.findings import Finding, warning
 from utils.protocol import ELEMENT_KINDS
 from utils.text import format_number, format_percent
 from utils.thinking import after_thinking
-
-if TYPE_CHECKING:
-    from utils.analysis.columns import Mask
-    from utils.analysis.intervals import Floats
 
 TITLE = "Coordinate audit: the same replies read in every frame"
 TOPIC = "coordinate audit"
@@ -115,16 +105,21 @@ INTERPRETATIONS = tuple(
 class _Replies:
     """The replies that can be compared, as arrays of one row a sample; NaN: not known."""
 
-    def __init__(self, columns: SampleColumns, numbers: Sequence[Sequence[float] | None]) -> None:
-        import numpy as np
-
+    def __init__(
+        self,
+        columns: SampleColumns,
+        numbers: Sequence[Sequence[float] | None],
+        *,
+        all_kinds: bool = False,
+    ) -> None:
+        self.columns = columns
         self.numbers = table(numbers, 4)  # of each reply two or four
         self.parsed_frac = table(columns["point_frac"], 2)  # what the parse function returned
         self.boxes_frac = table(columns["box_frac"], 4)  # x1, y1, x2, y2 of the targets
         self.hits = columns.hits() > 0
         self.pictures = columns.pictures()
-        # Of a kind that the score counts hits of.
-        self.is_scored = np.array([kind in ELEMENT_KINDS for kind in columns["kind"]], dtype=bool)
+        counts = [all_kinds or kind in ELEMENT_KINDS for kind in columns["kind"]]
+        self.is_scored = np.array(counts, dtype=bool)  # of a kind that the score counts hits of
         file_wh = [wh or (1, 1) for wh in columns["file_wh"]]
         sent_wh = [sent or file for sent, file in zip(columns["sent_wh"], file_wh, strict=True)]
         self.file_wh = table(file_wh, 2)
@@ -133,8 +128,6 @@ class _Replies:
 
     def points_frac(self, interpretation: Interpretation) -> Floats:
         """Return fractions of the image, shape (samples, 2); NaN where the frame is not known."""
-        import numpy as np
-
         frame = interpretation.frame
         pairs = self.numbers[:, :2]
         centres = (pairs + self.numbers[:, 2:]) / 2
@@ -161,8 +154,6 @@ class _Replies:
             reach: how many box sizes beside a box still count.
             stretch: factors of x and y by which the points are moved before.
         """
-        import numpy as np
-
         low = self.boxes_frac[:, :2]
         high = self.boxes_frac[:, 2:]
         points = self.points_frac(interpretation) * stretch
@@ -171,23 +162,25 @@ class _Replies:
         mask: Mask = is_inside & self.is_scored
         return mask
 
-    def on_target_if_resized(self, interpretation: Interpretation, is_near: Mask) -> int:
-        """Count the hits after rescaling: what a wrong image size would explain.
+    def fits(self, interpretation: Interpretation) -> bool:
+        """Return whether a reading is what the model means.
 
-        Points are rescaled by the median ratio of target to point over the samples `is_near`.
+        Most points around the targets must be on them; and no other image size, by which all
+        points would be rescaled, may explain many more hits.
         """
-        import numpy as np
-
+        count = self.on_target(interpretation).sum()
+        is_near = self.on_target(interpretation, REACH)
+        if not count or count < LEAST_FIT * is_near.sum():
+            return False
         boxes = self.boxes_frac[is_near]
         centres = (boxes[:, :2] + boxes[:, 2:]) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
             stretch = np.median(centres / self.points_frac(interpretation)[is_near], axis=0)
-            return int(self.on_target(interpretation, stretch=stretch).sum())
+            count_if_resized = self.on_target(interpretation, stretch=stretch).sum()
+        return bool(count >= LEAST_SHARE_IF_RESIZED * count_if_resized)
 
     def agrees_with_parser(self, points_frac: Floats) -> Mask:
         """Return where points are the parsed ones, to a pixel; a parsed one may be clipped."""
-        import numpy as np
-
         # A parse function may return infinity, or numbers near the largest there are.
         with np.errstate(invalid="ignore", over="ignore"):
             candidates = np.stack([points_frac, points_frac.clip(0, 1)])
@@ -223,31 +216,24 @@ def coordinate_audit(
     """Return the section: what the replies score in every frame, and whether another one fits.
 
     Args:
+        columns: the scored samples.
         setting: the key path of the parse function.
         all_kinds: hits of all kinds of elements count, not only those of L2.
     """
-    import numpy as np
-
     answered = columns.answered()  # points of a crop say nothing about frames of the image
     answered = answered.where([looks is None for looks in answered["zoom"]])
     all_numbers = [numbers_of_reply(reply) for reply in answered["prediction"]]
-    has_point_or_numbers = [
+    is_compared = [
         point is not None or numbers is not None
         for point, numbers in zip(answered["point_frac"], all_numbers, strict=True)
     ]
-    columns = answered.where(has_point_or_numbers)
-    numbers = [
-        numbers for numbers, stays in zip(all_numbers, has_point_or_numbers, strict=True) if stays
-    ]
-    replies = _Replies(columns, numbers)
-    if all_kinds:
-        replies.is_scored[:] = True
+    columns = answered.where(is_compared)
+    replies = _Replies(columns, [*compress(all_numbers, is_compared)], all_kinds=all_kinds)
     has_numbers = ~np.isnan(replies.numbers[:, 0])
     knows_grid = not np.isnan(replies.grid_wh).any()
-    candidates = _candidates(knows_grid=knows_grid)
     agreement = {
         candidate: replies.agrees_with_parser(replies.points_frac(candidate))
-        for candidate in candidates
+        for candidate in _candidates(knows_grid=knows_grid)
     }
     is_audited = np.any(list(agreement.values()), axis=0)
     is_other = has_numbers & ~np.isnan(replies.parsed_frac[:, 0]) & ~is_audited
@@ -269,9 +255,6 @@ def coordinate_audit(
         candidate: float(mask[is_audited].mean()) if is_audited.any() else 0.0
         for candidate, mask in agreement.items()
     }
-    configured = [
-        candidate.name for candidate, agreed in agreed_share.items() if agreed >= NEARLY_ALL
-    ]
     section: Section = {
         "title": TITLE,
         "rows": [],
@@ -279,62 +262,43 @@ def coordinate_audit(
         "findings": [],
         "counts": counts,
         "best": [],
-        "configured": configured,
+        "configured": [
+            candidate.name for candidate, agreed in agreed_share.items() if agreed >= NEARLY_ALL
+        ],
         "at": spans,
     }
-    if not has_numbers.any():
-        return section
-    comparison = _compare(
-        replies, columns, candidates, _configured_name(configured, agreed_share, counts)
-    )
-    section["rows"] = comparison.rows
-    section["best"] = comparison.best
-    spans |= comparison.spans
-    section["notes"] = _notes(comparison.rows, counts, knows_grid=knows_grid)
-    findings = [] if comparison.finding is None else [comparison.finding]
-    if not findings or not comparison.best:
-        findings += _json_findings(columns, comparison.leader)
-    section["findings"] = [
-        replace(finding, fix=finding.fix.replace(SETTING, setting), setting=setting)
-        for finding in findings
-    ]
+    if has_numbers.any():
+        _compare(section, replies, _configured_text(section, agreed_share, counts), setting)
+        section["notes"] = _notes(section, knows_grid=knows_grid)
     return section
 
 
-def _notes(rows: Sequence[Row], counts: Mapping[str, int], *, knows_grid: bool) -> list[str]:
+def _notes(section: Section, *, knows_grid: bool) -> list[str]:
     notes = [NOTE]
     if not knows_grid:
         notes.append(NO_GRID)
-    if counts[OTHER]:
+    if section["counts"][OTHER]:
         notes.append(OTHER_NUMBERS)
-    if any(row["p (Holm)"] is not None for row in rows):
+    if any(row["p (Holm)"] is not None for row in section["rows"]):
         notes.append(P_NOTE)
     return notes
 
 
-class _Comparison(NamedTuple):
-    """What the replies score in every frame."""
+def _compare(section: Section, replies: _Replies, configured: str, setting: str) -> None:
+    """Add to a section what the same replies score in every frame, and what to make of it.
 
-    rows: list[Row]  # as configured first, then by points on target
-    spans: dict[str, str]  # of the samples on target, by name of the row
-    best: list[str]  # names of the ways to read them that fit; none: not even the leader does
-    leader: Interpretation  # has most points on their targets
-    finding: Finding | None  # the configured one loses to others
-
-
-def _compare(
-    replies: _Replies,
-    columns: SampleColumns,
-    candidates: Sequence[Interpretation],
-    configured: str,
-) -> _Comparison:
-    """Score every candidate on the same replies and compare it with what is configured."""
+    Args:
+        section: gets rows, as configured first, then by points on target; and findings.
+        replies: some have numbers.
+        configured: how the parse function of the config reads them.
+        setting: the key path of that parse function.
+    """
     by_verdicts: dict[bytes, tuple[Mask, list[Interpretation]]] = {}
-    for candidate in candidates:
+    for candidate in _candidates(knows_grid=not np.isnan(replies.grid_wh).any()):
         hits = replies.on_target(candidate)
         by_verdicts.setdefault(hits.tobytes(), (hits, []))[1].append(candidate)
-    ranked = sorted(by_verdicts.values(), key=lambda hits_and_names: -int(hits_and_names[0].sum()))
-    leads = [lead_over(hits, replies.hits, replies.pictures) for hits, _ in ranked]
+    readings = sorted(by_verdicts.values(), key=lambda reading: -int(reading[0].sum()))
+    leads = [lead_over(hits, replies.hits, replies.pictures) for hits, _ in readings]
     corrected = holm([1.0 if lead.p_value is None else lead.p_value for lead in leads])
     configured_row: Row = {
         "name": f"as configured ({configured})",
@@ -346,45 +310,45 @@ def _compare(
         "parse function": "",
     }
     rows = [configured_row]
+    section["at"][configured_row["name"]] = replies.columns.spans(replies.hits)
     winners: list[tuple[Interpretation, Row]] = []
-    spans = {configured_row["name"]: columns.spans(replies.hits)}
-    for (hits, same), lead, holm_p in zip(ranked, leads, corrected, strict=True):
+    for (hits, same), lead, p in zip(readings, leads, corrected, strict=True):
         row: Row = {
             "name": _joint_name(same),
             **share(hits, replies.pictures),
             "on target": int(hits.sum()),
             "lead": percent(lead.accuracy),
             "discordant pictures": lead.discordant,
-            "p (Holm)": None,
+            "p (Holm)": None if lead.p_value is None or p is None else float(f"{p:.3g}"),
             "parse function": same[0].parse_function if hits.any() else "",
         }
-        if lead.p_value is not None and holm_p is not None:
-            row["p (Holm)"] = float(f"{holm_p:.3g}")
-            if row["p (Holm)"] < LARGEST_P:
-                winners.append((same[0], row))
-        spans[row["name"]] = columns.spans(hits)
+        if row["p (Holm)"] is not None and row["p (Holm)"] < LARGEST_P:
+            winners.append((same[0], row))
+        section["at"][row["name"]] = replies.columns.spans(hits)
         rows.append(row)
-    hits, leaders = ranked[0]
-    leader = leaders[0]
-    is_near = replies.on_target(leader, REACH)
-    count = int(hits.sum())
-    beside = int(is_near.sum()) - count
-    best: list[str] = []
-    finding = None
-    fits = count > 0 and count >= LEAST_FIT * (count + beside)
-    if fits and count >= LEAST_SHARE_IF_RESIZED * replies.on_target_if_resized(leader, is_near):
-        best = [candidate.name for candidate in leaders]
+    section["rows"] = rows
+    leaders = readings[0][1]
+    count = rows[1]["on target"]
+    if replies.fits(leaders[0]):
+        section["best"] = [leader.name for leader in leaders]
         if winners:
-            thinking = sum(after_thinking(reply) != reply for reply in columns["prediction"])
-            finding = _other_frame(*winners[0], configured_row, configured, thinking)
-    elif count and winners:
-        finding = _no_frame(
-            f"as configured ({configured}) they score "
+            section["findings"] = [_other_frame(*winners[0], configured_row, replies, setting)]
+    elif winners and count:
+        beside = int(replies.on_target(leaders[0], REACH).sum()) - count
+        finding = warning(
+            "coordinate_audit.no_frame",
+            "no known reading fits these replies",
+            detail=f"{configured_row['name']} they score "
             f"{format_percent(configured_row['value'])} %; the best known reading, "
-            f"{leader.name}, has {count} points on their targets and {beside} beside them",
+            f"{leaders[0].name}, has {count} points on their targets and {beside} beside them",
+            fix="look at some replies and write a parse function",
+            topic=TOPIC,
+            setting=setting,
             row=rows[1]["name"],
         )
-    return _Comparison(rows, spans, best, leader, finding)
+        section["findings"] = [finding]
+    if not section["findings"] or not section["best"]:
+        section["findings"] += _json_findings(replies.columns, leaders[0], setting)
 
 
 def _joint_name(same: Sequence[Interpretation]) -> str:
@@ -393,21 +357,23 @@ def _joint_name(same: Sequence[Interpretation]) -> str:
     return f"{name} = {len(same) - 3} more" if len(same) > 3 else name
 
 
-def _configured_name(
-    configured: Sequence[str],
-    agreed_share: Mapping[Interpretation, float],
-    counts: Mapping[str, int],
+def _configured_text(
+    section: Section, agreed_share: Mapping[Interpretation, float], counts: Mapping[str, int]
 ) -> str:
-    """Return how the parse function of the config reads replies, as far as is known."""
-    parts = []
-    if configured:
-        parts.append(configured[0])
-    elif counts[AUDITED]:
-        agreeing = [candidate for candidate, agreed in agreed_share.items() if agreed > 0]
-        agreeing.sort(key=lambda candidate: -agreed_share[candidate])
+    """Return how the parse function of the config reads replies, as far as is known.
+
+    Args:
+        section: has the names of the frames that the function implements.
+        agreed_share: of the audited replies, how many it reads as each interpretation does.
+        counts: of the section.
+    """
+    parts = section["configured"][:1]
+    if not parts and counts[AUDITED]:
+        ranked = sorted(agreed_share, key=lambda candidate: -agreed_share[candidate])
         shares = [
             f"{format_number(100 * agreed_share[candidate], 0)} % {candidate.name}"
-            for candidate in agreeing[:2]
+            for candidate in ranked[:2]
+            if agreed_share[candidate]
         ]
         parts.append(f"a mix: {', '.join(shares)}" if shares else "a frame of its own")
     if counts[OTHER]:
@@ -417,7 +383,7 @@ def _configured_name(
     return "; ".join(parts)
 
 
-def _json_findings(columns: SampleColumns, leader: Interpretation) -> list[Finding]:
+def _json_findings(columns: SampleColumns, leader: Interpretation, setting: str) -> list[Finding]:
     """Return a finding on replies that are JSON with x and y, but have no parsed point."""
     replies = zip(columns["prediction"], columns["point_frac"], strict=True)
     unread = [reply for reply, point in replies if point is None and _JSON_POINT.search(reply)]
@@ -428,28 +394,32 @@ def _json_findings(columns: SampleColumns, leader: Interpretation) -> list[Findi
         "coordinate_audit.json",
         f"{len(unread)} replies are JSON such as {example}, in which the parse function found no "
         "point",
-        fix=f"to read them as {leader.name}, {_fix(leader.parse_function)}",
+        fix=f"to read them as {leader.name}, {_fix(leader, setting)}",
         topic=TOPIC,
-        setting=SETTING,
+        setting=setting,
         row=NO_POINT,
     )
     return [finding]
 
 
-def _fix(parse_function: str) -> str:
-    return f'set {SETTING}: "{parse_function}" and run --mode eval; no request is made'
+def _fix(reading: Interpretation, setting: str) -> str:
+    return f'set {setting}: "{reading.parse_function}" and run --mode eval; no request is made'
 
 
 def _other_frame(
-    winner: Interpretation, row: Row, configured_row: Row, configured: str, thinking: int
+    winner: Interpretation, row: Row, configured_row: Row, replies: _Replies, setting: str
 ) -> Finding:
     """Return that read otherwise the replies score better than chance allows.
 
     Args:
-        row: of the winner, the plainest way to read them that does so well.
-        thinking: how many replies think before they answer.
+        winner: the plainest way to read them that does so well.
+        row: of the winner.
+        configured_row: of the parse function of the config.
+        replies: that both read.
+        setting: the key path of that parse function.
     """
-    fix = f"if that is what the model means, {_fix(winner.parse_function)}"
+    fix = f"if that is what the model means, {_fix(winner, setting)}"
+    thinking = sum(after_thinking(reply) != reply for reply in replies.columns["prediction"])
     if thinking:
         fix += (
             f". {thinking} of these replies think first; this function reads what follows the "
@@ -458,23 +428,11 @@ def _other_frame(
     return warning(
         "coordinate_audit.other_frame",
         f"read as {winner.name}, these replies score {format_percent(row['value'])} %",
-        detail=f"as configured ({configured}) {format_percent(configured_row['value'])} % "
+        detail=f"{configured_row['name']} {format_percent(configured_row['value'])} % "
         f"({row['samples']} replies, {row['discordant pictures']} discordant images, "
         f"p {row['p (Holm)']:.2g})",
         fix=fix,
         topic=TOPIC,
-        setting=SETTING,
+        setting=setting,
         row=row["name"],
-    )
-
-
-def _no_frame(detail: str, row: str) -> Finding:
-    return warning(
-        "coordinate_audit.no_frame",
-        "no known reading fits these replies",
-        detail=detail,
-        fix="look at some replies and write a parse function",
-        topic=TOPIC,
-        setting=SETTING,
-        row=row,
     )

@@ -11,17 +11,18 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.intp]
-    Labels = Sequence[Hashable] | Ints
+from utils.protocol import FEWEST_PICTURES
 
-FEWEST_PICTURES = 10  # fewer say nothing about the spread between images
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+Labels = Sequence[Hashable] | Ints
+
 ASSUMED_CORRELATION = 0.5  # between two answers on an image, as long as little is known of it
 ASSUMED_PICTURES = 4.0  # on so few informative images, the estimate counts as much
 LEAST_EFFECT = 0.9  # questions of differing difficulty on each image can bring it below 1
@@ -49,8 +50,6 @@ def interval(
     have `groups` where the figure is an average of the groups' means (macro averages; basic and
     advanced): what lies between groups is then no noise. None under `FEWEST_PICTURES` images.
     """
-    import numpy as np
-
     layout = lay_out(weights, pictures, groups) if len(hits) else None
     if layout is None or layout.pictures < FEWEST_PICTURES:
         return None
@@ -78,14 +77,10 @@ class Layout:
 
     def cells(self, values: Floats) -> Floats:
         """Weighted sums of the cells, (rows, cells), of values of shape (rows, samples)."""
-        import numpy as np
-
         return np.add.reduceat(values[:, self.order] * self.weights, self.cell_starts, axis=1)
 
     def squared(self, cells: Floats) -> Floats:
         """Each image's cells summed, squared and added up, shape (rows,)."""
-        import numpy as np
-
         total: Floats = np.square(np.add.reduceat(cells, self.picture_starts, axis=1)).sum(axis=1)
         return total
 
@@ -97,14 +92,10 @@ class Layout:
 
     def informative(self, cells: Floats) -> Floats:
         """On how many images these parts of the weight in cells rest, or the others if fewer."""
-        import numpy as np
-
         return np.minimum(self.effective(cells), self.effective(self.cell_weights - cells))
 
     def means(self, cells: Floats) -> Floats:
         """Mean of each group, shape (rows, groups)."""
-        import numpy as np
-
         return (cells @ np.eye(len(self.group_weights))[self.cell_group]) / self.group_weights
 
 
@@ -112,8 +103,6 @@ def lay_out(
     weights: Sequence[float] | Floats | None, pictures: Labels, groups: Labels | None = None
 ) -> Layout:
     """Sorts samples by image and group; weights are finite, not negative and not all 0."""
-    import numpy as np
-
     count = len(pictures)
     all_weights = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
     picture, group = numbered(pictures), numbered([0] * count if groups is None else groups)
@@ -138,10 +127,8 @@ def lay_out(
 
 def numbered(labels: Labels) -> Ints:
     """Labels as numbers from 0."""
-    import numpy as np
-
     if isinstance(labels, np.ndarray):
-        return labels.astype(np.intp)
+        return labels.astype(np.intp, copy=False)
     numbers: dict[Hashable, int] = {}
     label_numbers = (numbers.setdefault(label, len(numbers)) for label in labels)
     return np.fromiter(label_numbers, np.intp, len(labels))
@@ -153,8 +140,6 @@ def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
     Source: Wilson (1927), JASA 22; Korn & Graubard (1998), Survey Methodology 24; Dean & Pagano
     (2015), Journal of Survey Statistics and Methodology 3.
     """
-    import numpy as np
-
     mean = np.clip(cells.sum(axis=1), 0.0, 1.0)
     binomial = np.maximum(mean * (1 - mean), TINY)
     spread = _spread_of_groups(cells, mean, binomial, layout)
@@ -171,8 +156,6 @@ def _spread_of_groups(cells: Floats, mean: Floats, binomial: Floats, layout: Lay
     Group rates are shrunk towards the overall rate by a prior worth one hit and one miss; a group
     with few hits or none would else pass as certain.
     """
-    import numpy as np
-
     if len(layout.squares) == 1:
         return binomial[:, None]
     squares = np.bincount(layout.cell_group, np.square(layout.cell_weights))
@@ -198,8 +181,6 @@ def design_effect(
 
     Source: Kish (1965), Survey Sampling; Satterthwaite (1946), Biometrics Bulletin 2.
     """
-    import numpy as np
-
     apart = spread @ layout.squares
     deviations = np.sqrt(spread)[:, layout.cell_group] * layout.cell_weights
     largest = np.maximum(layout.squared(deviations) / apart, 1.0)
@@ -222,8 +203,6 @@ def clustered_variance(cells: Floats, layout: Layout) -> Floats:
 
     Source: Bell & McCaffrey (2002), Survey Methodology 28 (the estimator known as CR2, for means).
     """
-    import numpy as np
-
     residuals = cells - layout.cell_weights * layout.means(cells)[:, layout.cell_group]
     share = layout.cell_weights / layout.group_weights[layout.cell_group]
     return layout.squared(residuals / np.sqrt(1 - np.minimum(share, LARGEST_SHARE)))
@@ -234,8 +213,6 @@ def t_quantile(df: Floats) -> Floats:
 
     Source: Wallace (1959), Annals of Mathematical Statistics 30.
     """
-    import numpy as np
-
     z = NormalDist().inv_cdf(0.975) * (8 * df + 3) / (8 * df + 1)
     quantile: Floats = np.sqrt(df * np.expm1(np.square(z) / df))
     return quantile

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from utils.analysis.columns import LARGEST_P, Row, SampleColumns, Section, in_percent, percent
-from utils.analysis.paired import compare_paired, holm
+from utils.analysis.columns import Row, SampleColumns, Section, in_percent, percent
+from utils.analysis.paired import LARGEST_P, compare_paired, holm
 from utils.findings import Finding, warning
 from utils.text import format_percent
 

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from utils.analysis import intervals
-from utils.analysis.intervals import FEWEST_PICTURES, TINY, Interval, Layout, design_effect, lay_out
+from utils.analysis.intervals import (
+    TINY,
+    Floats,
+    Interval,
+    Ints,
+    Labels,
+    Layout,
+    Mask,
+    design_effect,
+    lay_out,
+)
+from utils.protocol import FEWEST_PICTURES
 
-if TYPE_CHECKING:
-    from utils.analysis.intervals import Floats, Labels
-
+# What it takes to warn that another way to read the same replies is better.
+LARGEST_P = 0.05
+LEAST_LEAD = 0.05  # of the accuracy
+FEWEST_DISCORDANT = 10  # images on which the two ways differ
 WIDEST_GRID = 100_000  # steps between the smallest and the largest sum
 STEPS = 1000  # of the largest sum, where sums are no multiples of the smallest
 EQUAL = 1e-7  # sums this close, in units of the largest image's, are one
@@ -29,6 +43,16 @@ class PairedResult(NamedTuple):
     pictures: int  # with a weight
     samples: int
 
+    @property
+    def points(self) -> tuple[float, float | None, float | None]:
+        """The difference in percentage points, low and high of its 95 % interval."""
+        low, high = self.interval or (None, None)
+        return (
+            100 * self.difference,
+            None if low is None else 100 * low,
+            None if high is None else 100 * high,
+        )
+
 
 def compare_paired(
     first: Sequence[float] | Floats,
@@ -45,8 +69,6 @@ def compare_paired(
     `pictures` has one label a sample, of which there is one at least; `weights` are not negative,
     None: all equal.
     """
-    import numpy as np
-
     layout = lay_out(weights, pictures)
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     counted = differences[layout.order]
@@ -71,6 +93,27 @@ def compare_paired(
     )
 
 
+class Lead(NamedTuple):
+    """How much better one way to read the same replies is than another."""
+
+    accuracy: float  # difference of the accuracies, -1..1
+    discordant: int  # images on which the two differ
+    p_value: float | None  # None: lead or images are too few for a warning, whatever it is
+
+
+def lead_over(first: Mask | Floats, second: Mask | Floats, pictures: Ints) -> Lead:
+    """Return the lead of the hits of `first` over those of `second`, by sample 0 or 1."""
+    first_hits = first.astype(np.float64)
+    second_hits = second.astype(np.float64)
+    differences = first_hits - second_hits
+    accuracy = float(differences.mean())
+    discordant = int(np.count_nonzero(np.bincount(pictures, weights=differences)))
+    if accuracy < LEAST_LEAD or discordant < FEWEST_DISCORDANT:
+        return Lead(accuracy, discordant, None)
+    p_value = compare_paired(first_hits, second_hits, pictures).p_value
+    return Lead(accuracy, discordant, p_value)
+
+
 def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]:
     """Return bounds of mean differences, (rows, samples), their t and its degrees of freedom.
 
@@ -82,8 +125,6 @@ def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]
 
     Source: Agresti & Min (2005), Statistics in Medicine 24.
     """
-    import numpy as np
-
     cells = layout.cells(differences)
     mean = cells.sum(axis=1)
     share = layout.cells(np.square(differences)).sum(axis=1)
@@ -110,8 +151,6 @@ def sign_flip_p(sums: Floats) -> float:
 
     Source: Fisher (1935), The Design of Experiments.
     """
-    import numpy as np
-
     sizes = np.abs(sums)[sums != 0]
     if not len(sizes):
         return 1.0
@@ -140,8 +179,6 @@ def mcnemar_p(only_first: int, only_second: int) -> float:
 @lru_cache(maxsize=4096)
 def binomial_half(count: int) -> Floats:
     """Chances of 0, 1, ..., `count` heads in so many throws of a coin; not to be written to."""
-    import numpy as np
-
     logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, count + 1)))))
     chances: Floats = np.exp(logs[-1] - logs - logs[::-1] - count * np.log(2.0))
     return chances

@@ -10,18 +10,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from utils.analysis.columns import (
-    LARGEST_P,
-    Lead,
-    Row,
-    SampleColumns,
-    Section,
-    lead_over,
-    percent,
-    share,
-)
+import numpy as np
+
+from utils.analysis.columns import Row, SampleColumns, Section, percent, share
+from utils.analysis.intervals import Floats
+from utils.analysis.paired import LARGEST_P, Lead, lead_over
 from utils.findings import Finding, warning
 from utils.misc import option_match
 from utils.text import format_interval, format_percent
@@ -33,9 +28,6 @@ from utils.thinking import (
     option_after_thinking,
     strict_option,
 )
-
-if TYPE_CHECKING:
-    from utils.analysis.intervals import Floats, Ints
 
 TITLE = "Parse audit: how letters were read"
 LARGEST_DOUBTFUL_SHARE = 0.05
@@ -126,14 +118,12 @@ class _Table:
 
     def __init__(self, columns: SampleColumns) -> None:
         self._columns = columns
-        self.hits: Floats = columns.hits()
-        self.pictures: Ints = columns.pictures()
+        self.hits = columns.hits()
+        self.pictures = columns.pictures()
         self.spans: dict[str, str] = {}
 
     def row(self, name: str, is_in_row: Sequence[bool], right: Floats | None = None) -> Row:
         """Return a row over some questions; `right`: what counts, 0 or 1; None: the score."""
-        import numpy as np
-
         mask = np.array(is_in_row, dtype=np.bool_)
         values = self.hits if right is None else right
         self.spans[name] = self._columns.spans(mask)
@@ -142,8 +132,6 @@ class _Table:
 
     def right_with(self, letters: Sequence[str | None]) -> Floats:
         """Return 1 for each question whose answer is the given letter, else 0."""
-        import numpy as np
-
         answers = self._columns["answer"]
         is_right = [letter == answer for letter, answer in zip(letters, answers, strict=True)]
         return np.array(is_right, dtype=np.float64)
@@ -180,7 +168,7 @@ def parse_audit(columns: SampleColumns) -> Section:
     doubtful = table.row(DOUBTFUL, [bool(parsing.doubts) for parsing in parsings])
     rows.append(doubtful)
     finding = _finding(
-        _Scores(score, strict, ready_made),
+        rows[:3],
         doubtful["samples"],
         Counter(doubt for parsing in parsings for doubt in parsing.doubts),
         lead_over(right_after_thinking, table.hits, table.pictures),
@@ -217,18 +205,20 @@ def _notes(
     return notes
 
 
-class _Scores(NamedTuple):
-    """Rows over all questions: the score, and what two other parsers would score."""
+def _finding(
+    scores: Sequence[Row], doubtful: int, doubts: Counter[str], lead: Lead
+) -> Finding | None:
+    """Return what is doubtful, if it is much, and what to do about it.
 
-    score: Row
-    strict: Row
-    ready_made: Row
-
-
-def _finding(scores: _Scores, doubtful: int, doubts: Counter[str], lead: Lead) -> Finding | None:
-    """Return what is doubtful, if it is much, and what to do about it."""
-    total = scores.score["samples"]
-    better = _better_text(scores, lead)
+    Args:
+        scores: rows over all questions: the score, the strict and the ready-made parser.
+        doubtful: how many letters are doubtful.
+        doubts: how many for each of `DOUBTS`.
+        lead: of the ready-made parser over the score.
+    """
+    score, strict, ready_made = scores
+    total = score["samples"]
+    better = _better_text(score, ready_made, lead)
     is_much = doubtful >= MOST_DOUBTFUL and doubtful > LARGEST_DOUBTFUL_SHARE * total
     if not is_much:
         return _better_finding(better, "") if better else None
@@ -236,9 +226,9 @@ def _finding(scores: _Scores, doubtful: int, doubts: Counter[str], lead: Lead) -
     summary = f"{doubtful} of {total} letters are doubtful ({kinds})"
     if better:
         return _better_finding(summary, better)
-    strict_text = format_percent(scores.strict["value"])
-    score_text = format_percent(scores.score["value"])
-    ready_made_text = format_percent(scores.ready_made["value"])
+    strict_text = format_percent(strict["value"])
+    score_text = format_percent(score["value"])
+    ready_made_text = format_percent(ready_made["value"])
     fix = f"ask for the letter alone, or set {SETTING} for these replies"
     if score_text != ready_made_text:
         fix = (
@@ -256,14 +246,14 @@ def _finding(scores: _Scores, doubtful: int, doubts: Counter[str], lead: Lead) -
     )
 
 
-def _better_text(scores: _Scores, lead: Lead) -> str:
+def _better_text(score: Row, ready_made: Row, lead: Lead) -> str:
     """Return what the ready-made parse function scores, if it is better than chance allows."""
     if lead.p_value is None or lead.p_value >= LARGEST_P:
         return ""
     return (
         "read as the answer that follows any thinking, these replies score "
-        f"{_score_text(scores.ready_made)} instead of {_score_text(scores.score)} "
-        f"({scores.score['samples']} replies, {lead.discordant} discordant images, "
+        f"{_score_text(ready_made)} instead of {_score_text(score)} "
+        f"({score['samples']} replies, {lead.discordant} discordant images, "
         f"p {lead.p_value:.2g})"
     )
 

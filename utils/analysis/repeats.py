@@ -120,9 +120,7 @@ def repeats_section(
 
 def _row(name: str, columns: SampleColumns, answers: int, keep: Sequence[bool]) -> Row:
     """Return the cells of the questions that are kept; `samples` in them are questions."""
-    import numpy as np
-
-    selected = columns.where(np.repeat(keep, answers))
+    selected = columns.where([is_kept for is_kept in keep for _ in range(answers)])
     hits = selected.hits().reshape(-1, answers)
     pictures = selected.pictures()
     # The plain accuracy is a mean over answers; an interval by image takes none as independent.

@@ -11,9 +11,8 @@ from contextlib import suppress
 from itertools import zip_longest
 from typing import Any, TextIO
 
-from utils.analysis.intervals import FEWEST_PICTURES
 from utils.config.options import Options
-from utils.protocol import PLATFORM_LABELS, noun_of, unit_of
+from utils.protocol import FEWEST_PICTURES, PLATFORM_LABELS, noun_of, unit_of
 from utils.scoring.write import Scored
 from utils.text import counted, cut, format_interval, format_percent, format_share
 
