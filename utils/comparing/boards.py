@@ -29,6 +29,11 @@ class Row(NamedTuple):
     mark: str  # "", "‡", "† published", or that, the protocol and "not comparable"
     is_published: bool = False
 
+    def score(self, column: str) -> float | None:
+        """Return the score in a column; None where there is none."""
+        value: float | None = (self.cells.get(column) or {}).get("value")
+        return value
+
 
 class Board(NamedTuple):
     """One table."""
@@ -45,14 +50,19 @@ class Board(NamedTuple):
         rates = [name for name in self.columns if name.startswith("SR ")]
         return (rates or [*self.columns] or [""])[-1]
 
+    @property
+    def others(self) -> list[str]:
+        """The other columns."""
+        return [name for name in self.columns if name != self.main]
+
     def sorted_by_score(self) -> Board:
         """Return it with the best run first; published models follow the runs."""
 
-        def score(row: Row) -> tuple[bool, float]:
-            value = row.cells.get(self.main, {}).get("value")
-            return row.is_published, float("inf") if value is None else -value
+        def order(row: Row) -> tuple[bool, bool, float]:
+            score = row.score(self.main)
+            return row.is_published, score is None, -(score or 0.0)
 
-        return self._replace(rows=sorted(self.rows, key=score))
+        return self._replace(rows=sorted(self.rows, key=order))
 
 
 def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -> list[Board]:
@@ -175,8 +185,6 @@ def _in_order(names: Iterable[str]) -> list[str]:
 
 def _with_mean_last(names: Iterable[str]) -> list[str]:
     """Return platforms in their order, other columns as they come, and the one of a mean."""
-    order = (*PLATFORM_ORDER, OVERALL)
-    before_last = len(order) - 1.5
-    return sorted(
-        dict.fromkeys(names), key=lambda name: order.index(name) if name in order else before_last
-    )
+    unique = dict.fromkeys(names)
+    others = [name for name in unique if name not in (*PLATFORM_ORDER, OVERALL)]
+    return [name for name in (*PLATFORM_ORDER, *others, OVERALL) if name in unique]

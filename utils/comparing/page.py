@@ -31,12 +31,25 @@ from utils.images import image_root
 from utils.protocol import unit_of
 from utils.report.build import ASSETS as REPORT_ASSETS
 from utils.report.build import pictures_of_report
-from utils.report.data_files import Chunks, Facets, ToJson, columns, replaced_folder, write_script
+from utils.report.data_files import (
+    Chunks,
+    SampleFiles,
+    ToJson,
+    columns,
+    replaced_folder,
+    write_script,
+)
 from utils.report.pictures import Pictures
 from utils.report.privacy import path_hider, shown_name
 from utils.report.run_facts import REPORT_FOLDER
 from utils.scoring.sheets import write_text
-from utils.text import format_interval, format_number, format_percent, format_share
+from utils.text import (
+    format_difference,
+    format_interval,
+    format_number,
+    format_percent,
+    format_share,
+)
 
 PAGE, FILES_FOLDER, RUNS_FILE = "comparison.html", "comparison_files", "runs.json"
 ASSETS = Path(__file__).parent / "assets"
@@ -127,16 +140,23 @@ def _write_matches(
     runs = {run.label: run for run in comparison.runs}
     pairs_by_runs: dict[tuple[str, str], list[PairOfRuns]] = {}
     for pair in comparison.pairs:
-        if not pair.is_in_full:
-            continue
-        pairs_by_runs.setdefault((pair.baseline, pair.run), []).append(pair)
+        if pair.is_in_full:
+            pairs_by_runs.setdefault((pair.baseline, pair.run), []).append(pair)
     matches: list[dict[str, Any]] = []
     for number, ((a, b), pairs) in enumerate(pairs_by_runs.items()):
-        files = _SampleFiles(folder, str(number), to_json, images)
+        files = SampleFiles(
+            FACETS,
+            Chunks(folder, f"rows{number}", to_json, columns, ROWS_PER_FILE),
+            Chunks(folder, f"details{number}", to_json, list, DETAILS_PER_FILE),
+        )
+        for outcome in Outcome:  # in their own order, also those that no sample has
+            files.number("outcome", outcome)
         ids = [report_ids(runs[label]) for label in (a, b)]
         for pair in pairs:
             for sample in pair.samples:
-                files.add(pair.dataset, sample, ids)
+                _add_sample(files, pair.dataset, sample, ids, images)
+        rows, details = files.close()
+        facets = files.facets()
         settings = different_settings(runs[a], runs[b])
         functions = different_functions(runs[a], runs[b])
         matches.append(
@@ -144,7 +164,11 @@ def _write_matches(
                 "a": a,
                 "b": b,
                 "sets": [_set(pair) for pair in pairs],
-                **files.close(),
+                "rows": rows,
+                "details": details,
+                "count": files.count,
+                "facets": facets,
+                "labels": {name: words.group_text(name) for name in facets["platform"]},
                 "settings": [*settings, *functions],
             }
         )
@@ -238,7 +262,7 @@ def _figure(difference: Difference) -> dict[str, Any]:
         "images": paired.pictures,
         "a": format_number(difference.baseline_pct),
         "b": format_number(difference.run_pct),
-        "text": words.difference_text(difference),
+        "text": format_difference(points, low, high),
         "points": points,
         "low": low,
         "high": high,
@@ -251,22 +275,17 @@ def _figure(difference: Difference) -> dict[str, Any]:
 
 def _ranking(ranking: Ranking) -> dict[str, Any]:
     board = ranking.board
-    others = [column for column in board.columns if column != board.main]
     rows: list[dict[str, Any]] = []
     for run in ranking.runs:
-        figures = run.row.cells
-        cell = figures.get(board.main)
         rows.append(
             {
                 "name": run.row.name,
                 "mark": run.row.mark,
                 "is_published": run.row.is_published,
                 "is_baseline": run.row.name == ranking.baseline,
-                "others": [
-                    format_percent((figures.get(name) or {}).get("value")) for name in others
-                ],
-                "value": format_percent((cell or {}).get("value")),
-                "interval": format_interval(cell),
+                "others": [format_percent(run.row.score(name)) for name in board.others],
+                "value": format_percent(run.row.score(board.main)),
+                "interval": format_interval(run.row.cells.get(board.main)),
                 "difference": None if run.difference is None else _figure(run.difference),
                 "better_than": run.better_than,
                 "worse_than": run.worse_than,
@@ -276,7 +295,7 @@ def _ranking(ranking: Ranking) -> dict[str, Any]:
         "title": board.title,
         "level": ranking.level,
         "main": words.group_text(board.main),
-        "others": [words.group_text(name) for name in others],
+        "others": [words.group_text(name) for name in board.others],
         "has_all_pairs": ranking.has_all_pairs,
         "notes": ranking.notes,
         "rows": rows,
@@ -299,62 +318,46 @@ def _board(board: Board) -> dict[str, Any]:
     return {"dataset": board.dataset, "title": board.title, "columns": columns, "rows": rows}
 
 
-class _SampleFiles:
-    """Writes the data files with the samples of two runs."""
+def _add_sample(
+    files: SampleFiles,
+    dataset: str,
+    pair: SamplePair,
+    ids: Sequence[Mapping[Any, str]],
+    images: Pictures,
+) -> None:
+    """Write a sample of two runs.
 
-    def __init__(self, folder: Path, number: str, to_json: ToJson, images: Pictures) -> None:
-        self._rows = Chunks(folder, f"rows{number}", to_json, columns, ROWS_PER_FILE)
-        self._details = Chunks(folder, f"details{number}", to_json, list, DETAILS_PER_FILE)
-        self._facets = Facets(FACETS)
-        for outcome in Outcome:  # in their own order, also those that no sample has
-            self._facets.number("outcome", outcome)
-        self._images = images
-        self._count = 0
-
-    def add(self, dataset: str, pair: SamplePair, ids: Sequence[Mapping[Any, str]]) -> None:
-        """Add a sample; `ids`: names of samples in the report of A and of B, by set and key."""
-        facts = pair.run
-        sides = (pair.baseline, pair.run)
-        image, screen = _image_of(pair)
-        is_needed = pair.outcome in DIFFERING
-        row = self._facets.row({**facts, "dataset": dataset, "outcome": pair.outcome})
-        row |= {
-            "text": pair.text,
-            "index": facts.get("index"),
-            "picture": self._images.number(image, is_needed=is_needed),
-            "box": facts.get("box_frac"),
-            "target": facts.get("target"),
-            "declined": [bool(side.get("declined")) for side in sides],
-            "points": [side.get("point_frac") for side in sides],
-            "image_digests": [side.get("image_digest") for side in sides],
-            "verdicts": [_verdict(side) for side in sides],
-            "ids": [ids_of_run.get((dataset, facts["key"])) for ids_of_run in ids],
-        }
-        self._rows.add(row)
-        details = {
-            "options": facts.get("options"),
-            "answer": facts.get("answer"),
-            "wh": facts.get("file_wh"),
-            "screen": screen,
-        }
-        for name, field in FIELDS_OF_SIDES.items():
-            details[name] = [side.get(field) for side in sides]
-        self._details.add(details)
-        self._count += 1
-
-    def close(self) -> dict[str, Any]:
-        """Write what is left; return what the summary says of it."""
-        for chunks in (self._rows, self._details):
-            chunks.close()
-        facets = self._facets.values()
-        labels = {platform: words.group_text(platform) for platform in facets["platform"]}
-        return {
-            "rows": self._rows.firsts,
-            "details": self._details.firsts,
-            "count": self._count,
-            "facets": facets,
-            "labels": labels,
-        }
+    Args:
+        files: of the page.
+        dataset: that it is of.
+        pair: the sample in both runs.
+        ids: names of samples in the report of A and of B, by data set and key.
+        images: of the page.
+    """
+    facts = pair.run
+    sides = (pair.baseline, pair.run)
+    image, screen = _image_of(pair)
+    row = {
+        "text": pair.text,
+        "index": facts.get("index"),
+        "picture": images.number(image, is_needed=pair.outcome in DIFFERING),
+        "box": facts.get("box_frac"),
+        "target": facts.get("target"),
+        "declined": [bool(side.get("declined")) for side in sides],
+        "points": [side.get("point_frac") for side in sides],
+        "image_digests": [side.get("image_digest") for side in sides],
+        "verdicts": [_verdict(side) for side in sides],
+        "ids": [ids_of_run.get((dataset, facts["key"])) for ids_of_run in ids],
+    }
+    details = {
+        "options": facts.get("options"),
+        "answer": facts.get("answer"),
+        "wh": facts.get("file_wh"),
+        "screen": screen,
+    }
+    for name, field in FIELDS_OF_SIDES.items():
+        details[name] = [side.get(field) for side in sides]
+    files.add({**facts, "dataset": dataset, "outcome": pair.outcome}, row, details)
 
 
 def _image_of(pair: SamplePair) -> tuple[str | None, str | None]:

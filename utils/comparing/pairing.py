@@ -117,7 +117,7 @@ class SamplePair(NamedTuple):
         return hypot(*between_px) > hypot(*target_px)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Difference:
     """Two runs on one group of common samples: accuracies in percent, compared by image."""
 
@@ -145,11 +145,7 @@ class Difference:
     @property
     def points(self) -> tuple[float, float | None, float | None]:
         """The difference in percentage points, low and high of its 95 % interval."""
-        points = 100 * self.paired.difference
-        interval = self.paired.interval
-        if interval is None:
-            return points, None, None
-        return points, 100 * interval.low, 100 * interval.high
+        return self.paired.points
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +163,14 @@ class PairOfRuns:
     level: str
     doubts: Sequence[tuple[ComparedRun, str]]  # what the audits of either run say against its score
     is_in_full: bool = True  # False: with official figures alone
+
+    @property
+    def doubt_texts(self) -> list[str]:
+        """What the audits say, each with the run that it is about."""
+        return [
+            f"{run.label}: {doubt}{'; see its report' if run.report else ''}"
+            for run, doubt in self.doubts
+        ]
 
     @property
     def headline(self) -> list[Difference]:
@@ -238,7 +242,8 @@ def compare(
             for baseline, run in combinations(scored_runs, 2)
             if all_pairs or baseline is first
         ]
-        pairs += _corrected(pairs_of_set)
+        _correct_tests(pairs_of_set)
+        pairs += pairs_of_set
     if len(runs) > 1 and not any(pair.samples for pair in pairs):
         raise UserError(_nothing_in_common(runs, pairs))
     notes = [note for run in runs for note in run.notes()]
@@ -253,8 +258,8 @@ def compare(
     return Comparison(runs, boards, pairs, notes)
 
 
-def _corrected(pairs: Sequence[PairOfRuns]) -> list[PairOfRuns]:
-    """Return pairs of runs on one data set with their tests corrected (Holm).
+def _correct_tests(pairs: Sequence[PairOfRuns]) -> None:
+    """Correct the tests of pairs of runs on one data set (Holm).
 
     Of several pairs each official figure for all pairs; groups for all groups of all pairs.
     """
@@ -265,20 +270,10 @@ def _corrected(pairs: Sequence[PairOfRuns]) -> list[PairOfRuns]:
                 families.setdefault("", []).append(difference)
             elif len(pairs) > 1:
                 families.setdefault(difference.group, []).append(difference)
-    corrected: dict[int, float | None] = {}
     for family in families.values():
         p_values = [test.paired.p_value if test.paired.interval else None for test in family]
-        corrected |= zip(map(id, family), holm(p_values), strict=True)
-    return [
-        replace(
-            pair,
-            differences=[
-                replace(difference, p_holm=corrected.get(id(difference)))
-                for difference in pair.differences
-            ],
-        )
-        for pair in pairs
-    ]
+        for difference, p_holm in zip(family, holm(p_values), strict=True):
+            difference.p_holm = p_holm
 
 
 def _nothing_in_common(runs: Sequence[ComparedRun], pairs: Sequence[PairOfRuns]) -> str:
@@ -292,7 +287,7 @@ def _compared(
     run: ComparedRun, baseline: ComparedRun, dataset: str, *, in_full: bool
 ) -> PairOfRuns:
     run_set, baseline_set = run.sets[dataset], baseline.sets[dataset]
-    pairs = _pairs_of_samples(run_set, baseline_set)
+    pairs = pairs_of_samples(run_set, baseline_set)
     common = [pair for pair in pairs if pair.has_same_truth]
     differences: list[Difference] = []
     if run_set.has_score and baseline_set.has_score:
@@ -321,7 +316,7 @@ def _compared(
     )
 
 
-def _pairs_of_samples(run_set: ScoredSet, baseline_set: ScoredSet) -> list[SamplePair]:
+def pairs_of_samples(run_set: ScoredSet, baseline_set: ScoredSet) -> list[SamplePair]:
     """Return the samples that both have; those of other wordings by the element they ask for."""
     run_samples, baseline_samples = run_set.samples, baseline_set.samples
     if run_set.wordings and baseline_set.wordings and run_set.wordings != baseline_set.wordings:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 from utils.report.pictures import view_image
+from utils.scoring.sheets import whole_file
 
 ZIP = "comparison.zip"
 NOT_SENT = "runs.json"  # leads to folders of this machine
@@ -48,12 +49,10 @@ def with_small_copies(
 def write_zip(page: Path, files: Path) -> Path:
     """Put a page and its files into a zip beside it; return the zip."""
     target = page.with_name(ZIP)
-    temporary = target.with_name(f".{ZIP}.part")
-    with ZipFile(temporary, "w", ZIP_DEFLATED) as archive:
+    with whole_file(target) as temporary, ZipFile(temporary, "w", ZIP_DEFLATED) as archive:
         for file in [page, *sorted(files.rglob("*"))]:
             if file.is_file() and file.name != NOT_SENT:
                 name = Path(page.stem) / file.relative_to(page.parent)
                 is_image = file.parent.name == "pictures"
                 archive.write(file, name, ZIP_STORED if is_image else ZIP_DEFLATED)
-    temporary.replace(target)
     return target

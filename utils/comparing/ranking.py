@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -35,21 +36,16 @@ class Ranking(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """What is to be known about the pairs, then what audits say against runs; once each."""
-        by_note: dict[str, list[str]] = {}
-        doubts: dict[str, None] = {}
-        for run in self.runs:
-            if run.pair is None:
-                continue
-            for note in run.pair.notes:
-                by_note.setdefault(note, []).append(run.row.name)
-            for doubted, doubt in run.pair.doubts:
-                see_also = "; see its report" if doubted.report else ""
-                doubts[f"{doubted.label}: {doubt}{see_also}"] = None
-        pairs = sum(run.pair is not None for run in self.runs)
+        pairs = [run.pair for run in self.runs if run.pair is not None]
+        names_by_note: dict[str, list[str]] = {}
+        for pair in pairs:
+            for note in pair.notes:
+                names_by_note.setdefault(note, []).append(pair.run)
         notes = [
-            note if len(names) == pairs else f"{', '.join(names)}: {note}"
-            for note, names in by_note.items()
+            note if len(names) == len(pairs) else f"{', '.join(names)}: {note}"
+            for note, names in names_by_note.items()
         ]
+        doubts = dict.fromkeys(doubt for pair in pairs for doubt in pair.doubt_texts)
         return [*notes, *doubts]
 
 
@@ -63,22 +59,16 @@ def _ranking(board: Board, comparison: Comparison) -> Ranking:
     baseline = scored_runs[0].label
     pairs = [pair for pair in comparison.pairs if pair.dataset == board.dataset]
     with_baseline = {pair.run: pair for pair in pairs if pair.baseline == baseline}
-    better: dict[str, int] = {}
-    worse: dict[str, int] = {}
+    better: Counter[str] = Counter()
+    worse: Counter[str] = Counter()
     for pair in pairs:
-        if pair.main is None or not pair.main.is_clear:
-            continue
-        sides = [pair.run, pair.baseline]
-        winner, loser = sides if pair.main.points[0] > 0 else reversed(sides)
-        better[winner] = better.get(winner, 0) + 1
-        worse[loser] = worse.get(loser, 0) + 1
-    runs = [
-        RankedRun(row)
-        if row.is_published
-        else RankedRun(
-            row, with_baseline.get(row.name), better.get(row.name, 0), worse.get(row.name, 0)
-        )
-        for row in board.rows
-    ]
+        if pair.main is not None and pair.main.is_clear:
+            is_better = pair.main.points[0] > 0
+            better[pair.run if is_better else pair.baseline] += 1
+            worse[pair.baseline if is_better else pair.run] += 1
+    runs: list[RankedRun] = []
+    for row in board.rows:
+        name = "" if row.is_published else row.name  # which may be that of a run
+        runs.append(RankedRun(row, with_baseline.get(name), better[name], worse[name]))
     has_all_pairs = len(pairs) > len(with_baseline)
     return Ranking(board, scored_runs[0].sets[board.dataset].level, baseline, runs, has_all_pairs)

@@ -66,17 +66,6 @@ class ScoredSet:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherRun:
-    """Another run of a model than the one that is compared."""
-
-    name: str  # of its folder
-    is_newer: bool  # and so incomplete
-
-    def __str__(self) -> str:
-        return f"{self.name} (newer, incomplete)" if self.is_newer else self.name
-
-
-@dataclass(frozen=True, slots=True)
 class ComparedRun:
     """One run under the name that it has in the comparison."""
 
@@ -86,7 +75,8 @@ class ComparedRun:
     folder: str  # as it may be shown: below the current folder, or its last two parts
     sets: Mapping[str, ScoredSet]  # by name of the data set
     manifest: Mapping[str, Any]
-    others: Sequence[OtherRun]  # the model's other runs, where it was not named itself
+    newer_runs: Sequence[str]  # the model's, which are incomplete; where it was not named itself
+    older_runs: Sequence[str]  # likewise
     report: Path | None  # its page
 
     def entry(self, dataset: str) -> Mapping[str, Any]:
@@ -96,12 +86,12 @@ class ComparedRun:
     def notes(self) -> list[str]:
         """Return what a reader must know about it."""
         notes: list[str] = []
-        if self.others:
-            which = "the newest run"
-            if any(other.is_newer for other in self.others):
-                which += " with all samples"
-            names = ", ".join(map(str, self.others))
-            notes.append(f"{self.label}: {self.folder}, {which}; there are also {names}")
+        others = [*(f"{name} (newer, incomplete)" for name in self.newer_runs), *self.older_runs]
+        if others:
+            which = "the newest run with all samples" if self.newer_runs else "the newest run"
+            notes.append(
+                f"{self.label}: {self.folder}, {which}; there are also {', '.join(others)}"
+            )
         for name, scored in self.sets.items():
             notes += [f"{self.label}, {name}: {note}" for note in scored.notes()]
         for name in self.sets:
@@ -206,11 +196,8 @@ def _requested_runs(arguments: Sequence[str]) -> list[_RequestedRun]:
 def _compared_run(
     run: _RequestedRun, label: str, model: str, files: Mapping[str, ScoredFiles]
 ) -> ComparedRun:
-    scored = scored_runs(run.path)  # the newest first
-    others: list[OtherRun] = []
-    for position, other in enumerate(scored):
-        if other != run.folder:
-            others.append(OtherRun(other.name, is_newer=run.folder in scored[position:]))
+    scored = scored_runs(run.path)  # the newest first; of a run's own folder none
+    position = scored.index(run.folder) if scored else 0
     page = run.folder / REPORT_FOLDER / "index.html"
     return ComparedRun(
         label=label,
@@ -219,7 +206,8 @@ def _compared_run(
         folder=_folder_text(run.folder),
         sets={name: _scored_set(files_of_set) for name, files_of_set in files.items()},
         manifest=read_json(run.folder / MANIFEST_NAME),
-        others=others,
+        newer_runs=[folder.name for folder in scored[:position]],
+        older_runs=[folder.name for folder in scored[position + 1 :]],
         report=page if page.is_file() else None,
     )
 

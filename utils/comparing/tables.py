@@ -103,11 +103,10 @@ def _rows(
     for row in board.rows:
         cells = [escaped(f"{one_line(row.name)} {row.mark[:1]}".rstrip())]
         for column in board.columns:
-            cell = row.cells.get(column)
-            score = format_percent((cell or {}).get("value"))
+            score = format_percent(row.score(column))
             is_best = score == best[column] and NOT_COMPARABLE not in row.mark
             text = bold(score) if is_best else score
-            bounds = format_interval(cell)
+            bounds = format_interval(row.cells.get(column))
             cells.append(text + interval.format(escaped(bounds)) if bounds else text)
         rows.append(cells)
     return rows
@@ -115,8 +114,7 @@ def _rows(
 
 def _best(rows: Sequence[Row], column: str) -> str | None:
     """Return the highest score of a column as it is printed; None of fewer than two."""
-    comparable = [row for row in rows if NOT_COMPARABLE not in row.mark]
-    values = [(row.cells.get(column) or {}).get("value") for row in comparable]
+    values = [row.score(column) for row in rows if NOT_COMPARABLE not in row.mark]
     scores = [value for value in values if value is not None]
     return format_percent(max(scores)) if len(scores) > 1 else None
 

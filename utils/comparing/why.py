@@ -13,7 +13,7 @@ from typing import Any
 
 from utils.comparing import words
 from utils.comparing.files import SAMPLE_COLUMNS, as_csv, sample_row
-from utils.comparing.pairing import SamplePair
+from utils.comparing.pairing import SamplePair, pairs_of_samples
 from utils.comparing.runs import ComparedRun
 from utils.config.endpoint import parse_endpoint
 from utils.contracts import Facts
@@ -68,12 +68,7 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
         if dataset not in a.sets or dataset not in b.sets:
             print(f"\nparity: {dataset} is in one run only; left out")
             continue
-        samples = b.sets[dataset].samples
-        pairs = [
-            SamplePair(samples[key], facts)
-            for key, facts in a.sets[dataset].samples.items()
-            if key in samples
-        ]
+        pairs = pairs_of_samples(b.sets[dataset], a.sets[dataset])
         causes = [first_difference(pair, a.label, b.label, settings) for pair in pairs]
         count = counted(len(pairs), noun_of(a.sets[dataset].level))
         title = f"parity on {dataset}: {a.label} and {b.label}, {count}"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from utils.analysis.paired import compare_paired
 from utils.comparing.runs import ComparedRun
 from utils.contracts import Facts
-from utils.text import counted, format_number
+from utils.text import counted, format_difference, format_number
 
 
 class _Wording(NamedTuple):
@@ -68,10 +68,6 @@ def _difference(first: _Wording, second: _Wording) -> list[str]:
     ]
     images = [str(first.samples[element]["image"]) for element in elements]
     paired = compare_paired(hits[0], hits[1], images)
-    text = format_number(100 * paired.difference, 1, signed=True)
-    if paired.interval is not None:
-        low, high = (100 * value for value in (paired.interval.low, paired.interval.high))
-        text += f" [{format_number(low, 1)}, {format_number(high, 1)}]"
     sides = " to ".join(
         f"{format_number(100 * sum(hits_of_wording) / len(elements))} %"
         for hits_of_wording in reversed(hits)
@@ -83,6 +79,7 @@ def _difference(first: _Wording, second: _Wording) -> list[str]:
     if second.run is not first.run:
         label += f" and {second.run.label}"
     return [
-        f"{label}, {first.dataset}: {names[0]} − {names[1]} = {text} ({sides}), "
+        f"{label}, {first.dataset}: {names[0]} − {names[1]} = "
+        f"{format_difference(*paired.points)} ({sides}), "
         f"{counted(len(elements), 'element')} asked for in both wordings, interval by image"
     ]

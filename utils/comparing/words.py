@@ -16,7 +16,15 @@ from utils.contracts import Facts
 from utils.coordinates import format_size
 from utils.protocol import PLATFORM_LABELS, noun_of, title_of, unit_of
 from utils.scoring.console import grid
-from utils.text import counted, cut, format_interval, format_number, format_percent, printable
+from utils.text import (
+    counted,
+    cut,
+    format_difference,
+    format_interval,
+    format_number,
+    format_percent,
+    printable,
+)
 
 WIDTH = 100  # of the console's text, in columns
 _LONGEST_NAME = 40  # of a run in a table; in a headline half of it
@@ -48,15 +56,6 @@ def cell_text(cell: Mapping[str, Any] | None) -> str:
     """Return the accuracy as papers print it, and the 95 % interval, if any, on a second line."""
     value = None if cell is None else cell["value"]
     return "\n".join(filter(None, [format_percent(value), format_interval(cell)]))
-
-
-def difference_text(difference: Difference) -> str:
-    """Return `+7.2 [2.3, 11.9]`, without an interval where there are too few images."""
-    points, low, high = difference.points
-    text = format_number(points, 1, signed=True)
-    if low is None or high is None:
-        return text
-    return f"{text} [{format_number(low, 1)}, {format_number(high, 1)}]"
 
 
 def p_text(p: float | None) -> str:
@@ -188,8 +187,7 @@ def _ranking(ranking: Ranking) -> Iterator[str]:
         f"{board.title} · {measure_of(board)} in %, sorted by {group_text(board.main)}; A is "
         f"{_brief(ranking.baseline, _LONGEST_NAME)}"
     )
-    others = [name for name in board.columns if name != board.main]
-    rows = _ranked_cells(ranking, others)
+    rows = _ranked_cells(ranking, board.others)
     if _room_for_names(rows) < _SHORTEST_RANKED:  # the other figures are in the files
         rows = _ranked_cells(ranking, [])
     room = min(_room_for_names(rows), _LONGEST_NAME)
@@ -210,12 +208,11 @@ def _ranked_cells(ranking: Ranking, others: Sequence[str]) -> list[list[str]]:
         heads.append("better/worse than")
     rows = [heads]
     for run in ranking.runs:
-        figures = run.row.cells
-        cells = [format_percent((figures.get(name) or {}).get("value")) for name in [*others, main]]
-        cells.append(format_interval(figures.get(main)))
+        cells = [format_percent(run.row.score(name)) for name in [*others, main]]
+        cells.append(format_interval(run.row.cells.get(main)))
         difference = run.difference
         if difference is not None:
-            cells += [difference_text(difference), p_text(difference.p_value)]
+            cells += [format_difference(*difference.points), p_text(difference.p_value)]
         else:
             cells += ["A" if run.row.name == ranking.baseline else "", ""]
         if ranking.has_all_pairs:
@@ -281,16 +278,15 @@ def _head(pair: PairOfRuns) -> Iterator[str]:
     title = title_of(pair.level, pair.dataset)
     if pair.headline:
         main = pair.headline[-1]
-        yield f"{title} · {main.group}: {run} − {baseline} = {difference_text(main)}"
+        yield f"{title} · {main.group}: {run} − {baseline} = {format_difference(*main.points)}"
     else:
         yield f"{title}: {run} − {baseline}"
     sides = f"A: {pair.baseline} (baseline), B: {pair.run}"
     yield from wrapped("; ".join([sides, *pair.notes]), 2)
     if pair.headline:
         yield from _table(pair.headline, pair.level)
-    for doubted, doubt in pair.doubts:
-        see_also = "; see its report" if doubted.report else ""
-        yield from wrapped(f"{doubted.label}: {doubt}{see_also}", 2)
+    for doubt in pair.doubt_texts:
+        yield from wrapped(doubt, 2)
 
 
 def _table(differences: Sequence[Difference], level: str) -> list[str]:
@@ -305,7 +301,7 @@ def _table(differences: Sequence[Difference], level: str) -> list[str]:
                 str(paired.pictures),
                 format_number(difference.baseline_pct),
                 format_number(difference.run_pct),
-                difference_text(difference),
+                format_difference(*difference.points),
                 p_text(difference.p_value),
                 f"{paired.only_second} / {paired.only_first}",
             ]

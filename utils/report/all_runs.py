@@ -14,7 +14,7 @@ import os
 import re
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 from utils.errors import StopRun
 from utils.protocol import AVERAGE, OVERALL, noun_of, official_order
-from utils.report.run_facts import SAMPLE, data_kind
+from utils.report.run_facts import REPORT_FOLDER, SAMPLE, data_kind
 from utils.runs.derived import MANIFEST_NAME, no_score_text, read_json
 from utils.runs.log import is_locked
 from utils.runs.seals import STAMP, has_unfinished_scoring, stamp_of
@@ -84,20 +84,14 @@ def write_index(work_dir: Path) -> Path:
     Raises:
         StopRun: the folder cannot be written.
     """
-    with _one_at_a_time(work_dir):  # the last one to look must be the last one to write
-        return write_text(work_dir / INDEX, render_index(listed_runs(work_dir)))
-
-
-@contextmanager
-def _one_at_a_time(work_dir: Path) -> Iterator[None]:
-    """Wait for another run to finish; without locks the page may lack a run until the next."""
     from filelock import FileLock, Timeout
 
+    # The last one to look must be the last one to write; without, a run may be missing for now.
     lock = FileLock(work_dir / f".{INDEX}.lock", timeout=LOCK_WAIT_S)
     with suppress(Timeout, OSError):
         lock.acquire()
     try:
-        yield
+        return write_text(work_dir / INDEX, render_index(listed_runs(work_dir)))
     finally:
         lock.release()
 
@@ -108,51 +102,39 @@ def _one_at_a_time(work_dir: Path) -> Iterator[None]:
 def listed_runs(work_dir: Path) -> list[ListedRun]:
     """Return all runs below a work-dir, the newest first."""
     runs: dict[str, ListedRun] = {}
-    for model in [*_entries(work_dir), *_linked_folders(work_dir)]:
-        for folder in _entries(model.path):
-            if not _RUN_FOLDER.fullmatch(folder.name):
-                continue
-            run = _listed(Path(folder.path))
-            if run is not None:
-                runs[run.folder] = run
-    for comparison in _entries(work_dir / COMPARISONS):
-        for name in runs_compared(Path(comparison.path), work_dir):
+    for folder in _run_folders(work_dir):
+        run = _listed(folder)
+        if run is not None:
+            runs[run.folder] = run
+    for comparison in (work_dir / COMPARISONS).glob("*"):
+        for name in runs_compared(comparison, work_dir):
             if name in runs:
                 runs[name].comparisons.append(f"{COMPARISONS}/{comparison.name}")
     return sorted(runs.values(), key=lambda run: (-run.last_active_s, run.folder))
 
 
-def _linked_folders(work_dir: Path) -> list[os.DirEntry[str]]:
-    """Return the links of a work-dir that lead out of it: folders of models on another disk."""
-    with os.scandir(work_dir) as entries:
-        links = [entry for entry in entries if entry.is_symlink() and entry.is_dir()]
+def _run_folders(work_dir: Path) -> Iterator[Path]:
+    """Yield the folders of all runs below a work-dir; a model's folder may be on another disk."""
     home = work_dir.resolve()
-    return [link for link in links if not Path(link.path).resolve().is_relative_to(home)]
-
-
-def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
-    """Return the contents of a folder without links; empty where it is none."""
-    try:
-        with os.scandir(folder) as entries:
-            return [entry for entry in entries if not entry.is_symlink()]
-    except OSError:
-        return []
+    for model in work_dir.iterdir():
+        if model.is_symlink() and model.resolve().is_relative_to(home):
+            continue  # a second name
+        for folder in model.glob("T*"):
+            if _RUN_FOLDER.fullmatch(folder.name) and not folder.is_symlink():
+                yield folder
 
 
 def _listed(folder: Path) -> ListedRun | None:
     """Return the run of a folder; None where it holds neither a log nor a manifest."""
-    files = {entry.name: entry for entry in _entries(folder)}
-    written_at = _modified_at(files.get(MANIFEST_NAME))
+    written_at = _modified_at(folder / MANIFEST_NAME)
     log_times: dict[str, float] = {}
-    for name, entry in files.items():
-        modified_at = _modified_at(entry) if _LOG.fullmatch(name) else None
+    for log in folder.glob("*.jsonl"):
+        modified_at = _modified_at(log) if _LOG.fullmatch(log.name) else None
         if modified_at is not None:
-            log_times[name] = modified_at
+            log_times[log.name] = modified_at
     if written_at is None and not log_times:
         return None
-    manifest: Mapping[str, Any] = {}
-    if written_at:
-        manifest = read_json(folder / MANIFEST_NAME, must_be_whole=False)
+    manifest = read_json(folder / MANIFEST_NAME, must_be_whole=False)
     datasets = _section(manifest, "datasets")
     stopped = _section(manifest, "stopped")
     dataset_of_log = {
@@ -166,8 +148,7 @@ def _listed(folder: Path) -> ListedRun | None:
         _is_being_written(folder / log, modified_at) for log, modified_at in log_times.items()
     )
     reasons = dict.fromkeys(sorted({*dataset_of_log.values()} - datasets.keys()), "aborted")
-    for name, entry_of_stop in stopped.items():
-        reasons[name] = str(entry_of_stop.get("why"))
+    reasons |= {name: str(entry.get("why")) for name, entry in stopped.items()}
     if not is_open and written_at and _is_torn(folder, manifest):
         reasons["scores"] = "a scoring was interrupted; --mode eval does it again"
     state, reason = _state(datasets, reasons, is_open=is_open, is_running=is_running)
@@ -180,16 +161,14 @@ def _listed(folder: Path) -> ListedRun | None:
         datasets=datasets,
         stopped=stopped,
         unscored=[name for log, name in dataset_of_log.items() if log_times[log] > scored_at],
-        has_report="report" in files and _is_of_this_scoring(folder / "report", manifest),
+        has_report=_has_report(folder, manifest),
     )
 
 
-def _modified_at(entry: os.DirEntry[str] | None) -> float | None:
+def _modified_at(file: Path) -> float | None:
     """Return when a file was last written; None where it is missing."""
-    if entry is None:
-        return None
     try:
-        return entry.stat().st_mtime
+        return file.stat().st_mtime
     except OSError:
         return None
 
@@ -209,11 +188,12 @@ def _is_torn(folder: Path, manifest: Mapping[str, Any]) -> bool:
     return has_unfinished_scoring(folder, written_ns, manifest)
 
 
-def _is_of_this_scoring(report: Path, manifest: Mapping[str, Any]) -> bool:
-    """Return whether a report is of the manifest's scoring; older versions do not say."""
+def _has_report(folder: Path, manifest: Mapping[str, Any]) -> bool:
+    """Return whether a run has a report of the manifest's scoring; older versions do not say."""
+    report = folder / REPORT_FOLDER
     expected = stamp_of(manifest)
     try:
-        return not expected or (report / STAMP).read_text("ascii") == expected
+        return report.is_dir() and (not expected or (report / STAMP).read_text("ascii") == expected)
     except (OSError, ValueError):
         return False
 
@@ -221,10 +201,9 @@ def _is_of_this_scoring(report: Path, manifest: Mapping[str, Any]) -> bool:
 def _section(manifest: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
     """Return a section of a manifest by data set; empty where it is not as it should be."""
     section = manifest.get(name)
-    if not isinstance(section, dict):
-        return {}
-    is_valid = all(isinstance(entry, dict) for entry in section.values())
-    return section if is_valid else {}
+    if isinstance(section, dict) and all(isinstance(entry, dict) for entry in section.values()):
+        return section
+    return {}
 
 
 def _ended_at(manifest: Mapping[str, Any]) -> float | None:

@@ -10,7 +10,6 @@ import shutil
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,7 @@ from utils.protocol import title_of, unit_of
 from utils.report.checks import checks_of, notices_of, tables_of, tags_by_sample
 from utils.report.data_files import (
     Chunks,
-    Facets,
-    ToJson,
+    SampleFiles,
     columns,
     replaced_folder,
     value_of,
@@ -42,6 +40,7 @@ from utils.runs.folder import RunFolder
 from utils.runs.provenance import pictures_digest
 from utils.runs.seals import STAMP, stamp_of
 from utils.scoring.samples import REPEAT
+from utils.text import counted
 
 ASSETS = Path(__file__).parent / "assets"
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
@@ -85,7 +84,7 @@ def report_after_run(
     if not scored and not (run.path / REPORT_FOLDER).exists():
         return
     try:
-        files_before = _consistent_files(run.path)
+        files, problems = _shown_files(run.path)
         page = build_report(
             run.path,
             image_root=image_root(),
@@ -101,15 +100,13 @@ def report_after_run(
     if not scored:  # the page from before is none of this run's, but says now why not
         return
     run.link_newest([page.parent], scored)
-    earlier = [name for name in files_before if name not in scored]
+    earlier = [name for name in files if name not in scored]
     if earlier:
         print(f"The report shows an earlier scoring of {', '.join(earlier)}, not scored this time")
-    for problem in _left_out(run.path):
+    for problem in problems:
         print(f"warning: not in the report: {problem}")
     written = scored_files(run.path, newest=True)
-    full = [
-        name for name, files in files_before.items() if name in scored and files != written[name]
-    ]
+    full = [name for name in files if name in scored and files[name] != written[name]]
     if full:
         print(f"The report shows the full results of {', '.join(full)}, which this run left alone")
     print(f"Report: {page.absolute().as_uri()}")
@@ -135,12 +132,20 @@ def build_report(
         for asset in sorted(ASSETS.iterdir()):
             shutil.copyfile(asset, fresh / asset.name)
         to_json = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
+        data = fresh / "data"
+        files = SampleFiles(
+            FACETS,
+            Chunks(data, "rows", to_json, columns, ROWS_PER_FILE),
+            Chunks(data, "details", to_json, _with_text_table, DETAILS_PER_FILE),
+            Chunks(data, "replies", to_json, columns, REPLIES_PER_FILE),
+        )
+        manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
         with closing(Pictures(image_root, cache, fresh, small=small_images)) as pictures:
-            manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
-            entries = (manifest.get("datasets") or {}).values()
-            has_repeats = any("repeats" in entry for entry in entries)
-            files = DataFiles(fresh / "data", to_json, has_repeats=has_repeats)
-            _ReportData(run_folder, image_root, files, pictures).write()
+            report = _ReportData(run_folder, image_root, manifest, files, pictures)
+            summary = report.summary()
+        rows, details, replies = files.close()
+        summary |= {"rows": rows, "details": details, "replies": replies, "facets": files.facets()}
+        write_script(data, "summary", 0, to_json(summary))
         (fresh / STAMP).write_text(stamp_of(manifest), "ascii")
     return target / "index.html"
 
@@ -154,67 +159,13 @@ def pictures_of_report(report: Path) -> dict[str, dict[str, Any]]:
         return {}
 
 
-def _left_out(run_folder: Path) -> list[str]:
-    """Return why the report does not show some data sets that were scored."""
-    manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
-    problems = [files.problem(manifest) for files in scored_files(run_folder).values()]
-    return [problem for problem in problems if problem is not None]
-
-
-def _consistent_files(run_folder: Path) -> dict[str, ScoredFiles]:
-    """Return the data sets that a report shows: those whose files are of one scoring."""
+def _shown_files(run_folder: Path) -> tuple[dict[str, ScoredFiles], list[str]]:
+    """Return the data sets whose files are of one scoring, and why others are not shown."""
     manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
     files = scored_files(run_folder)
-    return {name: files[name] for name in files if files[name].problem(manifest) is None}
-
-
-class DataFiles:
-    """Writes the data files of a report."""
-
-    def __init__(self, folder: Path, to_json: ToJson, *, has_repeats: bool = False) -> None:
-        self._row_fields = (*ROW_FIELDS, REPEAT) if has_repeats else ROW_FIELDS
-        self._folder = folder
-        self._to_json = to_json
-        self._facets = Facets(FACETS)
-        self._rows = Chunks(folder, "rows", to_json, columns, ROWS_PER_FILE)
-        self._details = Chunks(folder, "details", to_json, _with_text_table, DETAILS_PER_FILE)
-        self._replies = Chunks(folder, "replies", to_json, columns, REPLIES_PER_FILE)
-
-    def add(self, facts: Facts, dataset: str, picture: int | None, checks: Collection[str]) -> None:
-        """Add a sample.
-
-        Args:
-            facts: as the samples file has them.
-            dataset: that it is of.
-            picture: number of its image; None without one.
-            checks: those that name it.
-        """
-        facets = {
-            **facts,
-            "dataset": dataset,
-            "verdict": facts.get("verdict") or NO_ANSWER,
-            "finish": facts.get("finish_reason"),
-            "error": (facts.get("error") or {}).get("class"),
-            "check": None,
-        }
-        row = self._facets.row(facets)
-        for name in self._row_fields:
-            row[name] = facts.get(name)
-        row["check"] = [self._facets.number("check", name) for name in checks]
-        row["picture"] = picture
-        self._rows.add(row)
-        self._replies.add({name: facts.get(name) for name in REPLY_FIELDS})
-        self._details.add(
-            {name: value for name, value in facts.items() if name not in NOT_IN_DETAILS}
-        )
-
-    def close(self, summary: dict[str, Any]) -> None:
-        """Write what is left, and the summary with the first item of each file."""
-        for chunks in (self._rows, self._details, self._replies):
-            chunks.close()
-            summary[chunks.name] = chunks.firsts
-        summary["facets"] = self._facets.values()
-        write_script(self._folder, "summary", 0, self._to_json(summary))
+    problems = {name: files[name].problem(manifest) for name in files}
+    shown = {name: files[name] for name in files if problems[name] is None}
+    return shown, [problem for problem in problems.values() if problem is not None]
 
 
 def _with_text_table(items: list[Facts]) -> dict[str, Any]:
@@ -230,23 +181,21 @@ def _with_text_table(items: list[Facts]) -> dict[str, Any]:
     return {"texts": list(texts), "samples": samples}
 
 
-@dataclass
-class _SampleTotals:
-    """What the samples of one data set add up to."""
-
-    tally: Tally
-    units: set[Any]  # numbers of images, or names of tasks
-    digests: dict[str, set[str]]  # of each image, as the model was asked about it
-
-
 class _ReportData:
-    """Reads the results of a run, one data set after another, and writes the report's data."""
+    """Reads the results of a run, one data set after another, and writes its samples."""
 
     def __init__(
-        self, run_folder: Path, image_root: Path | None, files: DataFiles, pictures: Pictures
+        self,
+        run_folder: Path,
+        image_root: Path | None,
+        manifest: Mapping[str, Any],
+        files: SampleFiles,
+        pictures: Pictures,
     ) -> None:
-        manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
         self._manifest = without_absolute_paths(manifest)
+        self._entries: Mapping[str, Any] = self._manifest.get("datasets") or {}
+        has_repeats = any("repeats" in entry for entry in self._entries.values())
+        self._row_fields = (*ROW_FIELDS, REPEAT) if has_repeats else ROW_FIELDS
         self._run_folder = run_folder
         self._image_root = image_root
         self._files = files
@@ -256,12 +205,12 @@ class _ReportData:
         self._levels: dict[str, str] = {}
         self._tallies: list[Tally] = []
 
-    def write(self) -> None:
-        """Write all data files."""
+    def summary(self) -> dict[str, Any]:
+        """Write all samples; return what the report says of the run."""
         model = None
         datasets: list[dict[str, Any]] = []
         checks: list[dict[str, Any]] = []
-        for scored in _consistent_files(self._run_folder).values():
+        for scored in _shown_files(self._run_folder)[0].values():
             analysis_file = scored.beside("analysis")
             analysis = without_absolute_paths(read_json(analysis_file, must_be_whole=False))
             datasets.append(self._add_dataset(scored, analysis))
@@ -277,8 +226,7 @@ class _ReportData:
             f"{title_of(str(self._manifest['stopped'][name].get('level')), name)}: {reason}"
             for name, reason in stops(self._manifest, self._levels).items()
         ]
-        summary = {
-            "format": 2,
+        return {
             "run": self._run_folder.name,
             "folder": self._run_folder.absolute().parent.name,
             "model": model,
@@ -290,24 +238,22 @@ class _ReportData:
             "stopped": stopped,
             "manifest": self._manifest or None,
         }
-        self._files.close(summary)
 
     def _add_dataset(self, scored: ScoredFiles, analysis: dict[str, Any]) -> dict[str, Any]:
         """Write the samples of a data set; return what the overview shows of it."""
         name, level = scored.dataset, scored.level
-        entry = (self._manifest.get("datasets") or {}).get(name) or {}
+        entry = self._entries.get(name) or {}
         first = self._totals["samples"]
-        samples = self._add_samples(scored, analysis)
-        tally = samples.tally
-        replaced = self._replaced_images(samples.digests, entry)
+        tally = self._add_samples(scored, analysis)
+        replaced = self._replaced_images(tally.digests, entry)
         for line in replaced:
             print(f"warning: {name}: {line}")
         self._tallies.append(tally)
         self._totals.update(tally.counts)
         if unit_of(level) == "image":
-            self._images |= samples.units
+            self._images |= tally.units
         else:
-            self._totals.update(episodes=tally.counts["samples"], tasks=len(samples.units))
+            self._totals.update(episodes=tally.counts["samples"], tasks=len(tally.units))
         self._levels[name] = level
         is_comparable = compares_with_published(entry, is_partial=scored.is_partial)
         return {
@@ -317,7 +263,7 @@ class _ReportData:
             "protocol": entry.get("protocol"),
             "first": first,
             "samples": tally.counts["samples"],
-            "pictures": len(samples.units),
+            "pictures": len(tally.units),
             "problems": [] if tally.why_no_score(level) else tally.problems(level),
             "notices": notices_of(analysis) + replaced,
             "details": tables_of(name, level, analysis),
@@ -325,9 +271,9 @@ class _ReportData:
             **scores_of(tally, analysis, level, is_comparable=is_comparable),
         }
 
-    def _add_samples(self, scored: ScoredFiles, analysis: dict[str, Any]) -> _SampleTotals:
-        """Write the samples of a data set, one at a time."""
-        totals = _SampleTotals(Tally(scored.dataset), set(), {})
+    def _add_samples(self, scored: ScoredFiles, analysis: dict[str, Any]) -> Tally:
+        """Write the samples of a data set, one at a time; return what they add up to."""
+        tally = Tally(scored.dataset)
         tags = tags_by_sample(analysis)
         first = self._totals["samples"]
         rotations = scored.rotations()
@@ -335,20 +281,38 @@ class _ReportData:
             turns = next(rotations, [])
             if len(turns) > 1 and turns[0]["question"] == facts["key"]:
                 facts["turns"] = [{name: turn.get(name) for name in TURN_FIELDS} for turn in turns]
-            image = facts.get("image")
             if facts.get("trajectory") is not None:
                 picture = self._pictures.of_episode(facts, self._run_folder)
             else:
-                picture = self._pictures.number(image)
-                if image:
-                    digests = totals.digests.setdefault(image, set())
-                    if facts.get("image_digest"):
-                        digests.add(facts["image_digest"])
-            checks = [*totals.tally.add(facts, first + number), *tags.get(number, ())]
-            self._files.add(facts, scored.dataset, picture, checks)
-            totals.units.add(facts.get("task") or picture)
-        totals.units.discard(None)
-        return totals
+                picture = self._pictures.number(facts.get("image"))
+            checks = [*tally.add(facts, first + number), *tags.get(number, ())]
+            self._add_sample(facts, scored.dataset, picture, checks)
+        return tally
+
+    def _add_sample(
+        self, facts: Facts, dataset: str, picture: int | None, checks: Collection[str]
+    ) -> None:
+        """Write a sample.
+
+        Args:
+            facts: as the samples file has them.
+            dataset: that it is of.
+            picture: number of its image; None without one.
+            checks: those that name it.
+        """
+        facets = {
+            **facts,
+            "dataset": dataset,
+            "verdict": facts.get("verdict") or NO_ANSWER,
+            "finish": facts.get("finish_reason"),
+            "error": (facts.get("error") or {}).get("class"),
+        }
+        row = {name: facts.get(name) for name in self._row_fields}
+        row["check"] = [self._files.number("check", name) for name in checks]
+        row["picture"] = picture
+        replies = {name: facts.get(name) for name in REPLY_FIELDS}
+        details = {name: value for name, value in facts.items() if name not in NOT_IN_DETAILS}
+        self._files.add(facets, row, details, replies)
 
     def _replaced_images(
         self, digests: Mapping[str, set[str]], entry: Mapping[str, Any]
@@ -359,20 +323,17 @@ class _ReportData:
             digests: of each image; empty where its samples, of older logs, have none.
             entry: what the manifest says of the data set, with a checksum of all images together.
         """
-        replaced: list[str] = []
+        replaced = 0
         for image, digests_asked in digests.items():
             current = self._pictures.digest(image)
-            if current and digests_asked - {current}:
-                replaced.append(image)
-        if len(replaced) == 1:
-            since = "1 image of this data set was replaced since the model was asked about it"
-        else:
-            since = (
-                f"{len(replaced)} images of this data set were replaced since the model was asked "
-                "about them"
-            )
+            replaced += bool(current and digests_asked - {current})
         if replaced:
-            return [f"{since}: target and click are not drawn on the new one"]
+            were = "was" if replaced == 1 else "were"
+            them = "it" if replaced == 1 else "them"
+            return [
+                f"{counted(replaced, 'image')} of this data set {were} replaced since the model "
+                f"was asked about {them}: target and click are not drawn on the new one"
+            ]
         expected = entry.get("pictures") or {}
         root = self._image_root
         if root is None or all(digests.values()) or expected.get("count") != len(digests):
@@ -381,5 +342,7 @@ class _ReportData:
         are_there = all(path.is_file() for path in files.values())  # else the page says so
         if not are_there or pictures_digest(files) == expected:
             return []
-        since = "images of this data set were replaced since the model was asked about them"
-        return [f"{since}: boxes and clicks are drawn on what is there now"]
+        return [
+            "images of this data set were replaced since the model was asked about them: boxes and "
+            "clicks are drawn on what is there now"
+        ]

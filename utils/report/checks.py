@@ -11,7 +11,7 @@ from typing import Any
 
 from utils.analysis.columns import in_spans
 from utils.analysis.repeats import SECTION as REPEATS
-from utils.findings import Severity, capitalised, findings_of, is_check, is_warning
+from utils.findings import Severity, capitalised, findings_in, findings_of, is_check, is_warning
 from utils.runs.view import COVERAGE
 from utils.text import format_interval, format_number, format_percent
 
@@ -53,11 +53,7 @@ def tables_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Jso
 def notices_of(analysis: Mapping[str, Any]) -> list[str]:
     """Return what a reader of the scores should know, one line each."""
     return [
-        finding.text
-        for name, section in analysis.items()
-        if isinstance(section, Mapping)
-        for finding in findings_of(name, section)
-        if finding.severity is Severity.NOTE
+        finding.text for _, finding in findings_in(analysis) if finding.severity is Severity.NOTE
     ]
 
 

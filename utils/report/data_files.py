@@ -49,26 +49,6 @@ def value_of(script: str) -> Any:
     return json.loads(re.sub(r"\\(.)", r"\1", quoted))
 
 
-class Facets:
-    """Columns in which few values occur: samples have their numbers, the page the values."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._numbers: dict[str, dict[str, int]] = {name: {} for name in names}
-
-    def number(self, name: str, value: Any) -> int | None:
-        """Return the number of a value; None has none."""
-        numbers = self._numbers[name]
-        return None if value is None else numbers.setdefault(str(value), len(numbers))
-
-    def row(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the numbers of a sample's values in all columns."""
-        return {name: self.number(name, facts.get(name)) for name in self._numbers}
-
-    def values(self) -> dict[str, list[str]]:
-        """Return for each column the values in the order of their numbers."""
-        return {name: list(numbers) for name, numbers in self._numbers.items()}
-
-
 def columns(items: list[dict[str, Any]]) -> dict[str, list[Any]]:
     """Return items with the same fields as one list for each field."""
     return {name: [item[name] for item in items] for name in items[0]}
@@ -105,3 +85,43 @@ class Chunks:
         self.firsts.append(self._count - len(self._items))
         self._items = []
         self._chars = 0
+
+
+class SampleFiles:
+    """Writes the samples of a page: rows for its list first, then what one sample's view needs.
+
+    Columns in which few values occur are facets: rows have their numbers, the page the values.
+    """
+
+    def __init__(self, facets: Sequence[str], *chunks: Chunks) -> None:
+        self.count = 0
+        self._numbers: dict[str, dict[str, int]] = {name: {} for name in facets}
+        self._chunks = chunks
+
+    def number(self, facet: str, value: Any) -> int | None:
+        """Return the number of a facet's value; None has none."""
+        numbers = self._numbers[facet]
+        return None if value is None else numbers.setdefault(str(value), len(numbers))
+
+    def add(self, facts: Mapping[str, Any], row: Mapping[str, Any], *others: Any) -> None:
+        """Add a sample.
+
+        Args:
+            facts: have the values of its facets.
+            row: what else the list has of it.
+            others: an item for each of the other chunks.
+        """
+        numbers = {name: self.number(name, facts.get(name)) for name in self._numbers}
+        for chunks, item in zip(self._chunks, ({**numbers, **row}, *others), strict=True):
+            chunks.add(item)
+        self.count += 1
+
+    def close(self) -> list[list[int]]:
+        """Write what is left; return the number of the first item of each file, by chunks."""
+        for chunks in self._chunks:
+            chunks.close()
+        return [chunks.firsts for chunks in self._chunks]
+
+    def facets(self) -> dict[str, list[str]]:
+        """Return for each facet the values in the order of their numbers."""
+        return {name: list(numbers) for name, numbers in self._numbers.items()}

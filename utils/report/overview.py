@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from utils.analysis.repeats import SECTION as REPEATS
@@ -65,47 +64,6 @@ WITHOUT_ANSWER = "without an answer"
 ENVIRONMENT_FAILURES = "environment failures"
 
 
-@dataclass(frozen=True, slots=True)
-class RunCheck:
-    """A check of the run as a whole."""
-
-    title: str
-    clear: str  # what is said where it found nothing
-    counter: str  # of the samples that it found, in a tally
-    link: Mapping[str, str]  # a filter that lists them
-    finding: str  # stands behind their count
-
-
-def run_checks_for(entry: Mapping[str, Any]) -> list[RunCheck]:
-    """Return the checks of a run; `entry`: of the model, in the config."""
-    resized = "; pixel coordinates in replies are divided by the size of the file"
-    if (entry.get("kwargs") or {}).get("resize"):
-        resized = ", as kwargs.resize asks for it"
-    return [
-        RunCheck(
-            "Answers",
-            "every question has an answer",
-            WITHOUT_ANSWER,
-            {"verdict": NO_ANSWER},
-            "questions have no answer: failed, refused, or lost in the postprocess function",
-        ),
-        RunCheck(
-            "Token limit",
-            "no reply was cut off",
-            CUT_OFF,
-            {"finish": "length"},
-            f"replies were cut off at the token limit ({token_limit_key(entry)})",
-        ),
-        RunCheck(
-            "Image size",
-            "all images were sent as they are",
-            RESIZED,
-            {"check": RESIZED},
-            f"samples had their image resized before sending{resized}",
-        ),
-    ]
-
-
 class Tally:
     """Counts the samples of a data set one by one, and keeps examples of what went wrong."""
 
@@ -116,6 +74,8 @@ class Tally:
         self.apps: dict[str, set[str]] = {}  # as the list filters by them, of each application
         self.folders: set[str] = set()  # that its images lie in, by name
         self.taken_from: Counter[str] = Counter()  # samples by the folder of another table
+        self.units: set[str] = set()  # the images or tasks that the samples are of
+        self.digests: dict[str, set[str]] = {}  # of each image, as the model was asked about it
         self._examples: dict[str, tuple[list[Json], list[Json]]] = {}
 
     def add(self, facts: Facts, row: int) -> list[str]:
@@ -134,7 +94,13 @@ class Tally:
             tags.append(DECLINED)
         for name in facts.get("apps") or ():
             self.apps.setdefault(str(name), set()).add(str(facts.get("app")))
-        self.folders.add(str(facts.get("image")).partition("/")[0])
+        image = facts.get("image")
+        self.folders.add(str(image).partition("/")[0])
+        unit = facts.get("task") or image
+        if unit:
+            self.units.add(unit)
+        if image and facts.get("trajectory") is None:
+            self.digests.setdefault(image, set()).update(filter(None, [facts.get("image_digest")]))
         if facts.get("taken_from"):
             self.taken_from[facts["taken_from"]] += 1
         self.outcomes[outcome] += 1
@@ -164,14 +130,9 @@ class Tally:
         return why_no_score(
             level,
             self.counts["samples"],
-            without_answer=self.without_answer,
+            without_answer=self.counts[WITHOUT_ANSWER],
             environment_failures=self.counts[ENVIRONMENT_FAILURES],
         )
-
-    @property
-    def without_answer(self) -> int:
-        """Count of samples that failed, were refused, or lost their reply in postprocessing."""
-        return sum(self.outcomes[name] for name in (NO_ANSWER, "refused", "failed"))
 
     def problems(self, level: str) -> list[Json]:
         """Return what failed or could not be read, with examples."""
@@ -248,23 +209,53 @@ def run_checks(counts: Mapping[str, int], entry: Mapping[str, Any]) -> list[Json
     total = counts["samples"] - counts["episodes"]  # of their turns nothing is known here
     if not total:
         return []
-    checks: list[Json] = []
-    for check in run_checks_for(entry):
-        findings: list[Json] = []
-        count = counts[check.counter]
-        if count:
-            findings.append({"text": f"{count:,} of {total:,} {check.finding}", "link": check.link})
-        checks.append(
-            {
-                "level": "",
-                "title": check.title,
-                "clear": check.clear,
-                "tables": [],
-                "notes": [],
-                "findings": findings,
-            }
-        )
-    return checks
+    resized = "; pixel coordinates in replies are divided by the size of the file"
+    if (entry.get("kwargs") or {}).get("resize"):
+        resized = ", as kwargs.resize asks for it"
+    return [
+        _run_check(
+            "Answers",
+            "every question has an answer",
+            {"verdict": NO_ANSWER},
+            counts[WITHOUT_ANSWER],
+            f"of {total:,} questions have no answer: failed, refused, or lost in the postprocess "
+            "function",
+        ),
+        _run_check(
+            "Token limit",
+            "no reply was cut off",
+            {"finish": "length"},
+            counts[CUT_OFF],
+            f"of {total:,} replies were cut off at the token limit ({token_limit_key(entry)})",
+        ),
+        _run_check(
+            "Image size",
+            "all images were sent as they are",
+            {"check": RESIZED},
+            counts[RESIZED],
+            f"of {total:,} samples had their image resized before sending{resized}",
+        ),
+    ]
+
+
+def _run_check(title: str, clear: str, link: Json, count: int, finding: str) -> Json:
+    """Return a check of the run as a whole.
+
+    Args:
+        title: of the check.
+        clear: what is said where it found nothing.
+        link: a filter that lists the samples that it found.
+        count: of these samples.
+        finding: what is said behind their count.
+    """
+    return {
+        "level": "",
+        "title": title,
+        "clear": clear,
+        "tables": [],
+        "notes": [],
+        "findings": [{"text": f"{count:,} {finding}", "link": link}] if count else [],
+    }
 
 
 def scores_of(
@@ -282,24 +273,10 @@ def scores_of(
     unit = unit_of(level)
     no_score = tally.why_no_score(level)
     figures = [] if no_score else _figures(tally, analysis)
-    circular = analysis.get("circular") or {}
-    circular_table = None
-    if circular.get("table"):
-        circular_table = {**_table(None, circular["table"], unit), "notes": circular["notes"]}
-    judged = analysis.get("judge") or {}
-    judge_table = None
-    if judged.get("table") and figures:
-        judge_table = {**_table(None, judged["table"], unit), "notes": judged["notes"]}
-    repeats = analysis.get(REPEATS) or {}
-    more: Json = {}
-    if repeats and figures:
-        more[REPEATS] = {
-            **_table(None, repeats["table"], unit),
-            "columns": repeats["table"]["columns"],  # "pass@1" has no capital
-            "notes": repeats["notes"],
-        }
+    repeats = _own_table(analysis, REPEATS, unit) if figures else None
+    if repeats:
+        repeats["columns"] = analysis[REPEATS]["table"]["columns"]  # "pass@1" has no capital
     return {
-        **more,
         "unit": unit,
         "figures": figures,
         "no_score": _no_score(tally, level, no_score) if no_score else None,
@@ -309,11 +286,20 @@ def scores_of(
         "outcomes": tally.outcome_list(),
         "declined": tally.declined(),
         "table": _table(dataset, analysis["table"], unit) if figures else None,
-        "circular": circular_table,
-        "judge": judge_table,
+        "circular": _own_table(analysis, "circular", unit),
+        "judge": _own_table(analysis, "judge", unit) if figures else None,
+        REPEATS: repeats,
         "groups": _groups(tally, analysis) if figures else [],
         "averages": _averages(analysis) if figures else [],
     }
+
+
+def _own_table(analysis: Mapping[str, Any], name: str, unit: str) -> Json | None:
+    """Return the table of a section with its notes; None where it has none."""
+    section = analysis.get(name) or {}
+    if not section.get("table"):
+        return None
+    return {**_table(None, section["table"], unit), "notes": section["notes"]}
 
 
 def _figures(tally: Tally, analysis: Mapping[str, Any]) -> list[Json]:
@@ -385,15 +371,16 @@ def _no_score(tally: Tally, level: str, why: str) -> Json:
     """Return what stands in the place of the score: why there is none, with its samples."""
     text = why
     total = tally.counts["samples"]
+    without_answer = tally.counts[WITHOUT_ANSWER]
     if level not in ACTING and not tally.outcomes[NO_ANSWER]:
-        text = f"{tally.without_answer:,} of {total:,} requests failed"
+        text = f"{without_answer:,} of {total:,} requests failed"
     examples: list[Json] = []
     for problem in tally.problems(level):
         if problem["link"].get("verdict") != "unparsed":
             examples += problem["examples"]
     return {
         "text": text,
-        "note": TOO_FEW_ANSWERS if 2 * tally.without_answer > total else FAILED_ENVIRONMENT,
+        "note": TOO_FEW_ANSWERS if 2 * without_answer > total else FAILED_ENVIRONMENT,
         "link": {"dataset": tally.dataset, "verdict": NO_ANSWER},
         "examples": examples[:MOST_EXAMPLES],
     }

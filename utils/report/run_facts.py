@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, TypedDict
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from utils.images import is_url
@@ -28,18 +28,12 @@ PUBLISHED, SAMPLE, LIVE, OTHER = "published", "sample", "live", "other"
 TASK_FILES = ("L3_tasks", "L4_tasks")  # what the manifest calls the tasks of live levels
 
 
-class RunFact(TypedDict):
-    """One line of the head of a report."""
-
-    name: str
-    text: str
-    link: dict[str, Any] | None  # a filter of the list of samples
-
-
 def run_facts(
     manifest: Mapping[str, Any], levels: Mapping[str, str], totals: Mapping[str, int]
-) -> list[RunFact]:
-    """Return the facts about a run as the report shows them, without those that are not known.
+) -> list[dict[str, Any]]:
+    """Return name, text and link of the facts about a run, without those that are not known.
+
+    A link is a filter of the list of samples, or None.
 
     Args:
         manifest: of the run's folder; may be empty.
@@ -68,7 +62,9 @@ def run_facts(
     if totals[REPEATED]:
         links["Requests"] = {"check": REPEATED}
     return [
-        RunFact(name=name, text=text, link=links.get(name)) for name, text in texts.items() if text
+        {"name": name, "text": text, "link": links.get(name)}
+        for name, text in texts.items()
+        if text
     ]
 
 
@@ -106,12 +102,7 @@ def compares_with_published(entry: Mapping[str, Any], *, is_partial: bool) -> bo
     """Return whether the tables of published results are of the same rows, asked as often."""
     file = (entry.get("annotations") or {}).get("file")
     is_same_table = file not in OTHER_INSTRUCTIONS and is_whole(entry, is_partial=is_partial)
-    return is_same_table and is_single(entry)
-
-
-def is_single(entry: Mapping[str, Any]) -> bool:
-    """Return whether each sample was asked once; a second look is another experiment."""
-    return "protocol" not in entry
+    return is_same_table and "protocol" not in entry  # a second look is another experiment
 
 
 def stops(manifest: Mapping[str, Any], scored: Collection[str]) -> dict[str, str]:
@@ -186,18 +177,16 @@ def _data(entries: Mapping[str, Any]) -> str:
             tables.append(f"{file}: {rows}")
         else:
             kinds.add(data_kind(entry))
-    file_kinds = kinds - {LIVE}
     limit = max((entry.get("limit") or 0 for entry in entries.values()), default=0)
-    parts: list[str] = []
-    if file_kinds == {SAMPLE}:
-        parts.append("sample data of the program: drawn screens, not a benchmark result")
-    elif file_kinds == {PUBLISHED}:
-        limited = f", {limit} samples of each level" if limit else ""
-        parts.append(f"MMBench-GUI as published{limited}")
-    elif file_kinds == {OTHER}:
-        parts.append("different from the published files")
-    elif file_kinds:
-        parts.append("in part different from the published files")
+    limited = f", {limit} samples of each level" if limit else ""
+    texts = {
+        SAMPLE: "sample data of the program: drawn screens, not a benchmark result",
+        PUBLISHED: f"MMBench-GUI as published{limited}",
+        OTHER: "different from the published files",
+    }
+    parts = [texts[kind] for kind in kinds - {LIVE}]
+    if len(parts) > 1:
+        parts = ["in part different from the published files"]
     if LIVE in kinds:
         parts.append("tasks in live worlds")
     return "; ".join(parts + tables)
@@ -219,14 +208,12 @@ def _samples(totals: Mapping[str, int]) -> str:
 def _repeats(entries: Mapping[str, Any], levels: Mapping[str, str]) -> str:
     """Say which data sets asked each question several times; "" if none did."""
     counts = {levels[name]: entry.get("repeats", 1) for name, entry in entries.items()}
-    levels_by_count: dict[int, list[str]] = {}
-    for level, count in counts.items():
-        if count > 1:
-            levels_by_count.setdefault(count, []).append(level)
     text = ""
-    for count, names in levels_by_count.items():
-        of_levels = f" ({', '.join(names)})" if len(names) < len(counts) else ""
-        text += f", each asked {count} times{of_levels}"
+    for count in dict.fromkeys(counts.values()):
+        if count > 1:
+            names = [level for level in counts if counts[level] == count]
+            of_levels = f" ({', '.join(names)})" if len(names) < len(counts) else ""
+            text += f", each asked {count} times{of_levels}"
     return text
 
 

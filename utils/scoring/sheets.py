@@ -109,7 +109,7 @@ def _temporary_of(path: Path) -> Path:
 
 
 @contextmanager
-def _one_file(path: Path, together: Together | None) -> Iterator[Path]:
+def whole_file(path: Path, together: Together | None = None) -> Iterator[Path]:
     """Yield the temporary path of a file that appears with others, or as soon as it is whole."""
     if together is not None:
         with together.file(path) as temporary:
@@ -127,7 +127,7 @@ def write_json(path: Path, value: Mapping[str, Any], together: Together | None =
 
 def write_text(path: Path, text: str, together: Together | None = None) -> Path:
     """Write a text file; half of a surrogate pair, which UTF-8 lacks, as JSON's own escape."""
-    with _one_file(path, together) as temporary:
+    with whole_file(path, together) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     return path
 
@@ -135,7 +135,7 @@ def write_text(path: Path, text: str, together: Together | None = None) -> Path:
 @contextmanager
 def open_lines(path: Path, together: Together | None = None) -> Iterator[IO[str]]:
     """Open a text file that is written line by line."""
-    with _one_file(path, together) as temporary, temporary.open("w", encoding="utf-8") as file:
+    with whole_file(path, together) as temporary, temporary.open("w", encoding="utf-8") as file:
         yield file
 
 
@@ -149,7 +149,7 @@ def open_sheet(
     """
     import xlsxwriter
 
-    with _one_file(path, together) as temporary:
+    with whole_file(path, together) as temporary:
         try:
             tempfile.gettempdir()  # where rows wait
         except FileNotFoundError as error:  # all are full: that is what it has tried
