@@ -3,12 +3,12 @@
 import pytest
 
 from utils.comparing import command
-from utils.comparing.denominators import KNOWN, fitting
+from utils.comparing.denominators import KNOWN, fitting_row_counts
 from utils.errors import UserError
 
 
 def rows_that_fit(figure, dataset):
-    lines = fitting(figure, dataset).splitlines()[1:]
+    lines = fitting_row_counts(figure, dataset).splitlines()[1:]
     return [int(line.split()[0]) for line in lines if "fits:" in line]
 
 
@@ -40,10 +40,10 @@ def test_the_command_prints_them(capsys):
 @pytest.mark.parametrize("figure", ["many", "101", "-1"])
 def test_what_is_no_percentage_is_refused(figure):
     with pytest.raises(UserError):
-        fitting(figure, "OSWorldG")
+        fitting_row_counts(figure, "OSWorldG")
 
 
 def test_an_unknown_data_set_is_refused():
     with pytest.raises(UserError, match="row counts are known of"):
-        fitting("50.0", "Nothing")
+        fitting_row_counts("50.0", "Nothing")
     assert "OSWorldG" in KNOWN

@@ -78,12 +78,6 @@ def test_a_part_never_replaces_the_comparison_of_the_whole(stage):
     assert {path: path.read_bytes() for path in full_folder.rglob("*") if path.is_file()} == before
 
 
-def test_models_whose_names_join_to_the_same_have_a_comparison_each(stage):
-    for names in (("a_vs_b", "c"), ("a", "b_vs_c"), ("a", "b", "c"), ("a_vs", "b"), ("a", "vs_b")):
-        assert stage.evaluate(named(*names), data={L2: {"mode": "all"}}).code == 0
-    assert len([*(stage.work_dir / "comparisons").iterdir()]) == 5
-
-
 def test_a_work_dir_and_all_that_lies_in_it_are_compared_as_its_models(stage, monkeypatch, capsys):
     assert stage.evaluate(named("base", "good"), data={L2: {"mode": "all"}}).code == 0
     (stage.work_dir / "started" / "T20260101_Gaa").mkdir(parents=True)

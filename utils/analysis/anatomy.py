@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from utils.analysis import intervals
-from utils.analysis.columns import Row, SampleColumns, Section, in_percent, percent, share
+from utils.analysis.columns import Row, SampleColumns, Section, in_percent, percent, share, table
 from utils.analysis.intervals import Floats, Interval, Ints, Mask
 from utils.protocol import FEWEST_PICTURES
 
@@ -42,7 +42,6 @@ def anatomy(columns: SampleColumns) -> Section:
     )
     corners = np.array(columns["box_frac"], dtype=np.float64).reshape(-1, 2, 2)
     boxes = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
-    file_wh = np.array([wh or (1, 1) for wh in columns["file_wh"]], dtype=np.float64)
     pictures = columns.pictures()
     has_point: Any = np.isfinite(points).all(axis=1)
     # Not `hit`: a click inside the box of an element of another kind counts as no hit in the score.
@@ -56,9 +55,9 @@ def anatomy(columns: SampleColumns) -> Section:
         "points outside the image": columns.spans(has_point),
         "direction of points": columns.spans(has_point),
     }
-    far = columns.where(missed)
+    misses = columns.where(missed)
     rows = [
-        *_distances(points[missed], boxes[missed], file_wh[missed], pictures[missed], far, spans),
+        *_distances(misses, points[missed], boxes[missed], spans),
         _row(
             "points outside the image",
             OUTSIDE,
@@ -72,19 +71,17 @@ def anatomy(columns: SampleColumns) -> Section:
 
 
 def _row(group: str, name: str, unit: str, **numbers: Any) -> Row:
-    """All rows have the same columns."""
+    """Return a row with the columns that all rows have."""
     empty = dict.fromkeys(("count", "value", "low", "high", "samples", "pictures"))
     return {"name": name, "group": group, "unit": unit, **empty, **numbers}
 
 
 def _distances(
-    points: Floats,
-    boxes: Floats,
-    file_wh: Floats,
-    pictures: Ints,
-    columns: SampleColumns,
-    spans: dict[str, str],
+    misses: SampleColumns, points: Floats, boxes: Floats, spans: dict[str, str]
 ) -> Iterator[Row]:
+    """Yield how far misses lie from their targets; `spans` get the samples behind the rows."""
+    file_wh = table([wh or (1, 1) for wh in misses["file_wh"]], 2)
+    pictures = misses.pictures()
     outside = np.maximum(np.maximum(boxes[:, :2] - points, points - boxes[:, 2:]), 0.0)
     distance_px = np.hypot(*(outside * file_wh).T)
     in_sizes = distance_px / np.maximum(np.hypot(*((boxes[:, 2:] - boxes[:, :2]) * file_wh).T), 1.0)
@@ -101,17 +98,18 @@ def _distances(
         else:
             name = f"{low:g} to {high:g} target sizes"
         within = (low <= in_sizes) & (in_sizes < high)
-        spans[name] = columns.spans(within)
+        spans[name] = misses.spans(within)
         yield _row(group, name, "% of misses", count=int(within.sum()), **share(within, pictures))
 
 
 def _directions(away: Floats, pictures: Ints) -> Iterator[Row]:
-    """Means with their 95 % interval, by image, and medians."""
+    """Yield rows of means with their 95 % interval, by image, and of medians."""
     if not len(away):
         return
     layout = intervals.lay_out(None, pictures)
     counts = {"samples": len(away), "pictures": layout.pictures}
-    group, has_bounds = "direction of points", layout.pictures >= FEWEST_PICTURES
+    group = "direction of points"
+    has_bounds = layout.pictures >= FEWEST_PICTURES
     if has_bounds:
         errors = np.sqrt(intervals.clustered_variance(layout.cells(away.T), layout))
         reach = errors * intervals.t_quantile(np.array([layout.pictures - 1.0]))

@@ -81,7 +81,7 @@ class SampleColumns:
         self._sizes: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def add(self, facts: Facts) -> None:
-        """One more sample; of equal texts and sizes, of which there are many, one is kept."""
+        """Add a sample; of equal texts and sizes, of which there are many, one is kept."""
         facts = {**facts, NUMBER: len(self._columns[NUMBER])}
         for field, column in self._columns.items():
             value = facts.get(field)
@@ -113,13 +113,13 @@ class SampleColumns:
         return self.where([verdict is not None for verdict in self["verdict"]])
 
     def hits(self) -> Floats:
-        """1 or 0 for each sample, as the score counts it."""
+        """Return 1 or 0 for each sample, as the score counts it."""
         import numpy as np
 
         return np.array(self["hit"], dtype=np.float64)
 
     def pictures(self) -> Ints:
-        """The number of each sample's image."""
+        """Return the number of each sample's image."""
         from utils.analysis.intervals import numbered
 
         return numbered([str(image) for image in self["image"]])
@@ -136,14 +136,14 @@ class SampleColumns:
 
 
 def in_spans(spans: str) -> Iterator[int]:
-    """The numbers of samples that `SampleColumns.spans` has written."""
+    """Yield the numbers of samples that `SampleColumns.spans` has written."""
     for span in spans.split():
         first, _, last = span.partition("-")
         yield from range(int(first), int(last or first) + 1)
 
 
 def table(rows: Sequence[Sequence[float] | None], width: int) -> Floats:
-    """Rows of so many numbers, NaN where there are fewer or none; shape (rows, width)."""
+    """Return rows of numbers as an array of shape (rows, width), NaN where there are fewer."""
     import numpy as np
 
     unknown = [float("nan")] * width
@@ -175,11 +175,11 @@ def share(
 
 
 def percent(fraction: float) -> float:
-    """A fraction in percent, without the noise of sums."""
+    """Return a fraction in percent, without the noise of sums."""
     return round(100 * float(fraction), 6)
 
 
 def in_percent(bounds: Interval | None) -> Row:
-    """The cells of an interval, empty where there is none."""
+    """Return the cells of an interval, empty where there is none."""
     low, high = (percent(bounds.low), percent(bounds.high)) if bounds else (None, None)
     return {"low": low, "high": high}

@@ -44,11 +44,17 @@ def interval(
     pictures: Labels,
     groups: Labels | None = None,
 ) -> Interval | None:
-    """95 % interval of a weighted mean of hits (0..1), clustered by image; never of length 0.
+    """Return the 95 % interval of a weighted mean of hits, clustered by image; never of length 0.
 
-    Weights are scaled to a sum of 1 (None: all equal); `pictures` has one label a sample, and so
-    have `groups` where the figure is an average of the groups' means (macro averages; basic and
-    advanced): what lies between groups is then no noise. None under `FEWEST_PICTURES` images.
+    Args:
+        hits: 0..1.
+        weights: scaled to a sum of 1 here; None: all equal.
+        pictures: one label a sample.
+        groups: likewise, where the figure is an average of the means of groups (macro averages;
+            basic and advanced): differences between groups are then no noise.
+
+    Returns:
+        None under `FEWEST_PICTURES` images.
     """
     layout = lay_out(weights, pictures, groups) if len(hits) else None
     if layout is None or layout.pictures < FEWEST_PICTURES:
@@ -76,33 +82,33 @@ class Layout:
         return len(self.picture_starts)
 
     def cells(self, values: Floats) -> Floats:
-        """Weighted sums of the cells, (rows, cells), of values of shape (rows, samples)."""
+        """Return weighted sums, shape (rows, cells), of values of shape (rows, samples)."""
         return np.add.reduceat(values[:, self.order] * self.weights, self.cell_starts, axis=1)
 
     def squared(self, cells: Floats) -> Floats:
-        """Each image's cells summed, squared and added up, shape (rows,)."""
+        """Return the sum over images of their squared sums of cells, shape (rows,)."""
         total: Floats = np.square(np.add.reduceat(cells, self.picture_starts, axis=1)).sum(axis=1)
         return total
 
     def effective(self, cells: Floats) -> Floats:
-        """On how many images the (not negative) weight in cells rests: Kish's number, (rows,)."""
+        """Return how many images carry the (not negative) weight in cells, (rows,): Kish's."""
         squares = self.squared(cells)
         number: Floats = cells.sum(axis=1) ** 2 / (squares + (squares == 0))
         return number
 
     def informative(self, cells: Floats) -> Floats:
-        """On how many images these parts of the weight in cells rest, or the others if fewer."""
+        """Return how many images carry these parts of the weights, or the other parts if fewer."""
         return np.minimum(self.effective(cells), self.effective(self.cell_weights - cells))
 
     def means(self, cells: Floats) -> Floats:
-        """Mean of each group, shape (rows, groups)."""
+        """Return the mean of each group, shape (rows, groups)."""
         return (cells @ np.eye(len(self.group_weights))[self.cell_group]) / self.group_weights
 
 
 def lay_out(
     weights: Sequence[float] | Floats | None, pictures: Labels, groups: Labels | None = None
 ) -> Layout:
-    """Sorts samples by image and group; weights are finite, not negative and not all 0."""
+    """Return samples sorted by image and group; weights are finite, not negative, not all 0."""
     count = len(pictures)
     all_weights = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
     picture, group = numbered(pictures), numbered([0] * count if groups is None else groups)
@@ -126,7 +132,7 @@ def lay_out(
 
 
 def numbered(labels: Labels) -> Ints:
-    """Labels as numbers from 0."""
+    """Return labels as numbers from 0."""
     if isinstance(labels, np.ndarray):
         return labels.astype(np.intp, copy=False)
     numbers: dict[Hashable, int] = {}
@@ -135,7 +141,7 @@ def numbered(labels: Labels) -> Ints:
 
 
 def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
-    """Bounds, (rows,) each, of hits summed in cells, (rows, cells): Wilson's, with Student's t.
+    """Return the bounds, (rows,) each, of hits summed in cells: Wilson's, with Student's t.
 
     Source: Wilson (1927), JASA 22; Korn & Graubard (1998), Survey Methodology 24; Dean & Pagano
     (2015), Journal of Survey Statistics and Methodology 3.
@@ -144,14 +150,15 @@ def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
     binomial = np.maximum(mean * (1 - mean), TINY)
     spread = _spread_of_groups(cells, mean, binomial, layout)
     effect, df = design_effect(cells, spread, layout.informative(cells), layout)
-    size, t = binomial / (spread @ layout.squares) / effect, t_quantile(df)
+    size = binomial / (spread @ layout.squares) / effect
+    t = t_quantile(df)
     middle = (mean + t**2 / (2 * size)) / (1 + t**2 / size)
     reach = t / (1 + t**2 / size) * np.sqrt(mean * (1 - mean) / size + t**2 / (4 * size**2))
     return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
 
 
 def _spread_of_groups(cells: Floats, mean: Floats, binomial: Floats, layout: Layout) -> Floats:
-    """Variance of one sample in each group, shape (rows, groups).
+    """Return the variance of one sample in each group, shape (rows, groups).
 
     Group rates are shrunk towards the overall rate by a prior worth one hit and one miss; a group
     with few hits or none would else pass as certain.
@@ -159,16 +166,17 @@ def _spread_of_groups(cells: Floats, mean: Floats, binomial: Floats, layout: Lay
     if len(layout.squares) == 1:
         return binomial[:, None]
     squares = np.bincount(layout.cell_group, np.square(layout.cell_weights))
-    pictures, lent = np.square(layout.group_weights) / squares, 1 / binomial[:, None]
+    pictures = np.square(layout.group_weights) / squares
+    prior = 1 / binomial[:, None]
     rates = np.clip(layout.means(cells), 0.0, 1.0)
-    rates = (pictures * rates + lent * mean[:, None]) / (pictures + lent)
+    rates = (pictures * rates + prior * mean[:, None]) / (pictures + prior)
     return np.where(binomial[:, None] > TINY, np.maximum(rates * (1 - rates), TINY), TINY)
 
 
 def design_effect(
     cells: Floats, spread: Floats, informative: Floats, layout: Layout
 ) -> tuple[Floats, Floats]:
-    """How many times larger images make the variance, and the degrees of freedom of that.
+    """Return how many times images enlarge the variance, and the degrees of freedom of that.
 
     The estimated variance is noisy where few images decide. So it is read as a correlation within
     images (1: all answers on an image agree), and drawn towards a usual value the more, the fewer
@@ -196,7 +204,7 @@ def design_effect(
 
 
 def clustered_variance(cells: Floats, layout: Layout) -> Floats:
-    """Variance of the weighted mean with images as units, shape (rows,).
+    """Return the variance of the weighted mean with images as units, shape (rows,).
 
     An image's residuals about the means of its groups are summed and squared; each is enlarged for
     the image's share in that mean, so that there is no bias where answers are independent.
@@ -209,7 +217,7 @@ def clustered_variance(cells: Floats, layout: Layout) -> Floats:
 
 
 def t_quantile(df: Floats) -> Floats:
-    """The 97.5 % quantile of Student's t, at most 1.2 % too large for 3 degrees of freedom.
+    """Return the 97.5 % quantile of Student's t, at 3 degrees of freedom up to 1.2 % too large.
 
     Source: Wallace (1959), Annals of Mathematical Statistics 30.
     """
@@ -219,6 +227,6 @@ def t_quantile(df: Floats) -> Floats:
 
 
 def t_tails(t: float, df: float) -> float:
-    """Chance that Student's t is as far from 0 as this; 5 % at `t_quantile`."""
+    """Return the chance that Student's t is as far from 0 as this; 5 % at `t_quantile`."""
     z = (8 * df + 1) / (8 * df + 3) * math.sqrt(df * math.log1p(t * t / df))
     return math.erfc(z / math.sqrt(2))

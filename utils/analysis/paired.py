@@ -41,7 +41,6 @@ class PairedResult(NamedTuple):
     only_first: int  # samples that the first alone got right
     only_second: int
     pictures: int  # with a weight
-    samples: int
 
     @property
     def points(self) -> tuple[float, float | None, float | None]:
@@ -89,7 +88,6 @@ def compare_paired(
         only_first,
         only_second,
         layout.pictures,
-        len(counted),
     )
 
 
@@ -118,9 +116,9 @@ def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]
     """Return bounds of mean differences, (rows, samples), their t and its degrees of freedom.
 
     The interval of Agresti and Min, who count one more sample for each system, on the effective
-    sample size: systems that never differ get no interval of length 0. How much images add is
-    known as well as the rarer direction of the differences lets one know it; or, where nearly all
-    have one direction, as a third of the images with such ones does. (A half would be too sure of
+    sample size: systems that never differ get no interval of length 0. What images add to the
+    variance is estimated from as many images as have the rarer direction of the differences, twice;
+    or, where nearly all have one direction, from a third of those. (A half would be too sure of
     few: see `tests/analysis/test_statistics_simulation.py`.)
 
     Source: Agresti & Min (2005), Statistics in Medicine 24.
@@ -135,7 +133,8 @@ def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]
     usual = np.maximum(layout.informative(gains), layout.informative(losses))
     informative = np.maximum(2 * rarer, usual / 3)
     effect, df = design_effect(cells, spread[:, None], informative, layout)
-    effective, enlarged = size / effect, size / effect + 2
+    effective = size / effect
+    enlarged = effective + 2
     middle = mean * effective / enlarged
     error = np.sqrt(((share * effective + 2) / enlarged - middle**2) / enlarged)
     reach = intervals.t_quantile(df) * error

@@ -162,9 +162,10 @@ def parse_audit(columns: SampleColumns) -> Section:
         if kind in PATTERN_NAMES or decided[kind]:
             is_kind = [parsing.decided_by == kind for parsing in parsings]
             rows.append(table.row(f"decided by: {kind}", is_kind))
-    for doubt in DOUBTS:
-        is_doubt = [doubt in parsing.doubts for parsing in parsings]
-        rows.append(table.row(f"doubtful: {doubt}", is_doubt))
+    rows += [
+        table.row(f"doubtful: {doubt}", [doubt in parsing.doubts for parsing in parsings])
+        for doubt in DOUBTS
+    ]
     doubtful = table.row(DOUBTFUL, [bool(parsing.doubts) for parsing in parsings])
     rows.append(doubtful)
     finding = _finding(

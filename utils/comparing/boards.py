@@ -104,10 +104,14 @@ def _boards_of_set(
     ]
     boards: list[Board] = []
     for split in ["", *(name for name in splits if name)]:
-        rows: list[Row] = []
-        for run, table in zip(scored_runs, tables, strict=True):
-            partial_mark = PARTIAL_MARK if run.sets[dataset].is_partial else ""
-            rows.append(Row(run.label, table.get(split, {}), partial_mark))
+        rows = [
+            Row(
+                run.label,
+                table.get(split, {}),
+                PARTIAL_MARK if run.sets[dataset].is_partial else "",
+            )
+            for run, table in zip(scored_runs, tables, strict=True)
+        ]
         for model, figures in published_rows.get(split, {}).items():
             cells = {column: {"value": percent} for column, percent in figures.items()}
             mark = f"{PUBLISHED_MARK} published"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import sys
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from utils.comparing.denominators import fitting
+from utils.comparing.denominators import fitting_row_counts
 from utils.comparing.files import figures_csv, flips_csv, wide_csv
 from utils.comparing.page import write_page
 from utils.comparing.pairing import Comparison, compare
 from utils.comparing.portable import ZIP
-from utils.comparing.runs import ComparedRun, read_runs, runs_meant
+from utils.comparing.runs import ComparedRun, read_runs, without_work_dirs
 from utils.comparing.tables import as_latex, as_markdown
 from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
@@ -65,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = _parsed(arguments)
         if options.denominators:
-            print(fitting(options.denominators, options.data))
+            print(fitting_row_counts(options.denominators, options.data))
             return DONE
         if not options.runs:
             raise UserError("compare.py: name the folders of two runs or more")
@@ -100,7 +98,7 @@ def _compared(options: argparse.Namespace, output: Path) -> tuple[Comparison, li
         raise UserError(f"{problems[0]}, or none with --format text")
     if options.small_images and "html" not in options.format:
         raise UserError("--small-images is about the page: leave --format out, or name html, too")
-    paths, notes = runs_meant(options.runs)
+    paths, notes = without_work_dirs(options.runs)
     if len(paths) < 2 and not options.published:
         raise UserError(["only one run; name another one, or use --published", *notes])
     runs = read_runs(paths)
@@ -170,12 +168,8 @@ def compare_after_run(folders: Sequence[Path], work_dir: Path, *, has_page: bool
 
 
 def _folder_name(runs: Sequence[ComparedRun]) -> str:
-    """Return the folder's name: no two lists of models share one, nor whole and partial runs."""
-    models = [run.model for run in runs]
-    joined = "_vs_".join(models)
-    name = safe_name(joined)
-    if joined.split("_vs_") != models or joined.endswith(PARTIAL):
-        name += f"-{hashlib.sha256(json.dumps(models).encode()).hexdigest()[:8]}"
+    """Return the name of the comparison's folder; partial runs never replace whole ones."""
+    name = safe_name("_vs_".join(run.model for run in runs))
     is_partial = any(scored.is_partial for run in runs for scored in run.sets.values())
     return name + PARTIAL if is_partial else name
 

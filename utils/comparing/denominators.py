@@ -33,7 +33,7 @@ KNOWN = {
 """Row counts that papers use, by data set."""
 
 
-def fitting(text: str, dataset: str) -> str:
+def fitting_row_counts(text: str, dataset: str) -> str:
     """Return which known row counts of a data set a printed percentage can be of.
 
     Args:

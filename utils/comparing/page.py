@@ -21,7 +21,7 @@ from urllib.parse import quote
 from utils.comparing import words
 from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, Outcome, PairOfRuns, SamplePair
-from utils.comparing.portable import ZIP, with_small_copies, write_zip
+from utils.comparing.portable import ZIP, write_zip
 from utils.comparing.ranking import Ranking, rankings_of
 from utils.comparing.runs import ComparedRun, answers_to
 from utils.comparing.why import different_functions, different_settings
@@ -40,7 +40,7 @@ from utils.report.data_files import (
     write_script,
 )
 from utils.report.pictures import Pictures
-from utils.report.privacy import path_hider, shown_name
+from utils.report.privacy import path_hider
 from utils.report.run_facts import REPORT_FOLDER
 from utils.scoring.sheets import write_text
 from utils.text import (
@@ -94,17 +94,15 @@ def write_page(comparison: Comparison, output: Path, *, small_images: bool = Fal
 def _write_data(comparison: Comparison, output: Path, fresh: Path, *, small_images: bool) -> None:
     root = _image_root()
     to_json = path_hider([*(run.path for run in comparison.runs), root, Path.cwd()])
-    ready = _images_of_reports(comparison.runs, output)
-    below = f"{FILES_FOLDER}/"
+    ready = _images_of_reports(comparison.runs)
+    prefix = f"{FILES_FOLDER}/"
     with closing(
-        Pictures(root, fresh / "pictures", fresh, small=small_images, ready=ready, below=below)
+        Pictures(root, fresh / "pictures", fresh, small=small_images, ready=ready, prefix=prefix)
     ) as images:
         matches = _write_matches(comparison, fresh / "data", to_json, images)
-        pictures = images.all()
+        pictures = [_linked(picture, output, small_images=small_images) for picture in images.all()]
     runs = [_run(run, output) for run in comparison.runs]
     if small_images:
-        names = _shown_in(comparison)
-        pictures = with_small_copies(pictures, names, output / PAGE, fresh / "pictures")
         runs = [{**run, "report": None} for run in runs]
     summary = {
         "runs": runs,
@@ -120,17 +118,6 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path, *, small_imag
         summary["rankings"] = [_ranking(ranking) for ranking in rankings_of(comparison)]
         summary["how"] = words.HOW_TO_READ_MANY
     write_script(fresh / "data", "summary", 0, to_json(summary))
-
-
-def _shown_in(comparison: Comparison) -> set[str]:
-    """Return the names of the images of samples in which runs differ."""
-    images = {
-        _image_of(sample)[0]
-        for pair in comparison.pairs
-        for sample in pair.samples
-        if sample.outcome in DIFFERING
-    }
-    return {shown_name(image) for image in images if image}
 
 
 def _write_matches(
@@ -175,24 +162,27 @@ def _write_matches(
     return matches
 
 
-def _images_of_reports(runs: Sequence[ComparedRun], output: Path) -> dict[str, dict[str, Any]]:
-    """Return the images that the runs' reports hold, by name.
-
-    The later run's copy is the one that is shown; "others" are copies to fall back on, since a
-    report may be moved or deleted after the page was written.
-    """
+def _images_of_reports(runs: Sequence[ComparedRun]) -> dict[str, dict[str, Any]]:
+    """Return the images that the runs' reports hold, by name; the files of the later run first."""
     images: dict[str, dict[str, Any]] = {}
     for run in runs:
         report = run.path / REPORT_FOLDER
         for name, image in pictures_of_report(report).items():
-            earlier = images.get(name)
-            copies = [] if earlier is None else [earlier["view"], *earlier["others"]]
-            images[name] = {
-                **image,
-                "view": _href(report / image["view"], output),
-                "others": copies,
-            }
+            files = [report / image.pop("view"), *images.get(name, {}).get("files", [])]
+            images[name] = {**image, "files": files}
     return images
+
+
+def _linked(picture: Mapping[str, Any], output: Path, *, small_images: bool) -> dict[str, Any]:
+    """Return an image with links to its files in reports, unless the page is sent around.
+
+    "others" are there to fall back on: a report may be moved or deleted after the page was written.
+    """
+    linked = dict(picture)
+    links = [_href(file, output) for file in linked.pop("files", ())]
+    if links and not small_images:
+        linked |= {"view": links[0], "others": links[1:]}
+    return linked
 
 
 def _image_root() -> Path | None:
@@ -275,22 +265,21 @@ def _figure(difference: Difference) -> dict[str, Any]:
 
 def _ranking(ranking: Ranking) -> dict[str, Any]:
     board = ranking.board
-    rows: list[dict[str, Any]] = []
-    for run in ranking.runs:
-        rows.append(
-            {
-                "name": run.row.name,
-                "mark": run.row.mark,
-                "is_published": run.row.is_published,
-                "is_baseline": run.row.name == ranking.baseline,
-                "others": [format_percent(run.row.score(name)) for name in board.others],
-                "value": format_percent(run.row.score(board.main)),
-                "interval": format_interval(run.row.cells.get(board.main)),
-                "difference": None if run.difference is None else _figure(run.difference),
-                "better_than": run.better_than,
-                "worse_than": run.worse_than,
-            }
-        )
+    rows = [
+        {
+            "name": run.row.name,
+            "mark": run.row.mark,
+            "is_published": run.row.is_published,
+            "is_baseline": run.row.name == ranking.baseline,
+            "others": [format_percent(run.row.score(name)) for name in board.others],
+            "value": format_percent(run.row.score(board.main)),
+            "interval": format_interval(run.row.cells.get(board.main)),
+            "difference": None if run.difference is None else _figure(run.difference),
+            "better_than": run.better_than,
+            "worse_than": run.worse_than,
+        }
+        for run in ranking.runs
+    ]
     return {
         "title": board.title,
         "level": ranking.level,

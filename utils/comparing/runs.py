@@ -13,7 +13,7 @@ from utils.errors import UserError
 from utils.findings import warnings_in
 from utils.protocol import is_environment_failure, noun_of, official_figures, why_no_score
 from utils.report.all_runs import COMPARISONS, INDEX
-from utils.report.run_facts import REPORT_FOLDER, stops
+from utils.report.run_facts import REPORT_FOLDER, why_stopped
 from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
 from utils.runs.find import find_run, scored_runs
 from utils.text import counted, printable
@@ -94,19 +94,18 @@ class ComparedRun:
             )
         for name, scored in self.sets.items():
             notes += [f"{self.label}, {name}: {note}" for note in scored.notes()]
-        for name in self.sets:
             protocol = self.entry(name).get("protocol")
             if protocol:
                 notes.append(f"{self.label}, {name}: {protocol}, more than one request a sample")
-        for name, text in stops(self.manifest, self.sets).items():
+        for name, text in why_stopped(self.manifest, self.sets).items():
             notes.append(f"{self.label}, {name}: {text}")
         return notes
 
 
-def runs_meant(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the runs that a command line names, and a note on each thing that is left out.
+def without_work_dirs(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return runs with each work-dir replaced by its models, and a note on what is left out.
 
-    A work-dir stands for the models in it. What the program itself has written beside them, as in
+    What the program itself has written beside them, as in
     `outputs/*`, is passed over.
     """
     runs: list[str] = []

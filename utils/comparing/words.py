@@ -228,13 +228,16 @@ def _room_for_names(rows: Sequence[Sequence[str]]) -> int:
     return WIDTH - 5 - sum(max(map(len, column)) + 2 for column in columns)
 
 
-def _brief(name: str, room: int) -> str:
-    """Return a name in one line, of a long one both ends, which tell two alike apart."""
-    name = one_line(name)
-    if len(name) <= room:
-        return name
-    end = room // 2
-    return f"{name[: room - end - 1]}…{name[-end:]}"
+def _brief(text: str, width: int) -> str:
+    """Return a text in one line, of a long one both ends.
+
+    They tell two names apart, and a reply has its answer at its end.
+    """
+    text = one_line(text)
+    if len(text) <= width:
+        return text
+    end = width // 2
+    return f"{text[: width - end - 1]}…{text[-end:]}"
 
 
 def _board(board: Board) -> Iterator[str]:
@@ -291,22 +294,20 @@ def _head(pair: PairOfRuns) -> Iterator[str]:
 
 def _table(differences: Sequence[Difference], level: str) -> list[str]:
     heads = ["", "n", f"{unit_of(level)}s", "A", "B", "B − A [95 %]", "p", "only A / only B right"]
-    rows = [heads]
-    for difference in differences:
-        paired = difference.paired
-        rows.append(
-            [
-                group_text(one_line(difference.group, 20)),
-                str(difference.samples),
-                str(paired.pictures),
-                format_number(difference.baseline_pct),
-                format_number(difference.run_pct),
-                format_difference(*difference.points),
-                p_text(difference.p_value),
-                f"{paired.only_second} / {paired.only_first}",
-            ]
-        )
-    return grid(rows)
+    rows = [
+        [
+            group_text(one_line(difference.group, 20)),
+            str(difference.samples),
+            str(difference.paired.pictures),
+            format_number(difference.baseline_pct),
+            format_number(difference.run_pct),
+            format_difference(*difference.points),
+            p_text(difference.p_value),
+            f"{difference.paired.only_second} / {difference.paired.only_first}",
+        ]
+        for difference in differences
+    ]
+    return grid([heads, *rows])
 
 
 def _flip(flip: SamplePair) -> Iterator[str]:
@@ -319,10 +320,7 @@ def _flip(flip: SamplePair) -> Iterator[str]:
     yield f"      {one_line(f'right: {truth_of(flip)}', WIDTH - 6)}"
     for side, facts_of_side in (("A", flip.baseline), ("B", flip.run)):
         parsed = f"  → {one_line(parsed_text(facts_of_side), 40)}"
-        reply = one_line(reply_text(facts_of_side))
-        room = WIDTH - 9 - len(parsed)
-        if len(reply) > room:  # replies have their answer at their end
-            reply = f"{reply[: room * 2 // 5 - 3]} … {reply[-(room * 3 // 5) :]}"
+        reply = _brief(reply_text(facts_of_side), WIDTH - 9 - len(parsed))
         yield f"      {side}: {reply}{parsed}"
 
 

@@ -174,7 +174,7 @@ def _modified_at(file: Path) -> float | None:
 
 
 def _is_being_written(log: Path, written_at: float) -> bool:
-    """Return whether a process holds a log; a guess by its age where its lock cannot be tried."""
+    """Return whether a process holds a log; a guess by its age where no lock can be tried."""
     if not log.with_name(f"{log.name}.lock").exists():
         return False
     try:

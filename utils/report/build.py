@@ -25,7 +25,14 @@ from utils.report.data_files import (
     value_of,
     write_script,
 )
-from utils.report.overview import NO_ANSWER, Tally, beside, run_checks, scores_of, shared_rows
+from utils.report.overview import (
+    NO_ANSWER,
+    Tally,
+    published_of_checkpoint,
+    run_checks,
+    scores_of,
+    shared_rows,
+)
 from utils.report.pictures import CACHE_FOLDER, Pictures
 from utils.report.privacy import path_hider, without_absolute_paths
 from utils.report.run_facts import (
@@ -33,7 +40,7 @@ from utils.report.run_facts import (
     compares_with_published,
     model_entry,
     run_facts,
-    stops,
+    why_stopped,
 )
 from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, scored_files
 from utils.runs.folder import RunFolder
@@ -224,7 +231,7 @@ class _ReportData:
         checks.sort(key=lambda check: bool(check.pop("is_last", False)))
         stopped = [
             f"{title_of(str(self._manifest['stopped'][name].get('level')), name)}: {reason}"
-            for name, reason in stops(self._manifest, self._levels).items()
+            for name, reason in why_stopped(self._manifest, self._levels).items()
         ]
         return {
             "run": self._run_folder.name,
@@ -267,7 +274,7 @@ class _ReportData:
             "problems": [] if tally.why_no_score(level) else tally.problems(level),
             "notices": notices_of(analysis) + replaced,
             "details": tables_of(name, level, analysis),
-            "beside": beside(entry.get("published")),
+            "beside": published_of_checkpoint(entry.get("published")),
             **scores_of(tally, analysis, level, is_comparable=is_comparable),
         }
 

@@ -140,11 +140,15 @@ def details(dataset: str, level: str, section: Section) -> Json:
 
 def _findings(name: str, dataset: str, section: Section) -> list[Json]:
     """Return the warnings of a section, each with the link to the samples that it is about."""
-    findings: list[Json] = []
-    for finding in filter(is_warning, findings_of(name, section)):
-        link = _link(dataset, section, finding.row)
-        findings.append({"text": capitalised(finding.text), "link": link, "is_warning": True})
-    return findings
+    return [
+        {
+            "text": capitalised(finding.text),
+            "link": _link(dataset, section, finding.row),
+            "is_warning": True,
+        }
+        for finding in findings_of(name, section)
+        if is_warning(finding)
+    ]
 
 
 def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]) -> Json:

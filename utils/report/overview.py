@@ -305,10 +305,8 @@ def _own_table(analysis: Mapping[str, Any], name: str, unit: str) -> Json | None
 def _figures(tally: Tally, analysis: Mapping[str, Any]) -> list[Json]:
     """Return the official figures; "is_main" marks those that stand large."""
     official = official_figures(analysis)
-    main = {OVERALL, AVERAGE}
     success_rates = [name for name in official if name.startswith("SR ")]
-    if success_rates:
-        main.add(success_rates[-1])
+    main = {OVERALL, AVERAGE, *success_rates[-1:]}
     if len(official) == 1:  # of a single mode
         main.update(official)
     return [
@@ -374,10 +372,12 @@ def _no_score(tally: Tally, level: str, why: str) -> Json:
     without_answer = tally.counts[WITHOUT_ANSWER]
     if level not in ACTING and not tally.outcomes[NO_ANSWER]:
         text = f"{without_answer:,} of {total:,} requests failed"
-    examples: list[Json] = []
-    for problem in tally.problems(level):
-        if problem["link"].get("verdict") != "unparsed":
-            examples += problem["examples"]
+    examples = [
+        example
+        for problem in tally.problems(level)
+        if problem["link"].get("verdict") != "unparsed"
+        for example in problem["examples"]
+    ]
     return {
         "text": text,
         "note": TOO_FEW_ANSWERS if 2 * without_answer > total else FAILED_ENVIRONMENT,
@@ -407,7 +407,7 @@ def _published(dataset: str, figures: Sequence[Json], *, is_comparable: bool) ->
     return {"figures": published_figures, "source": source, "is_comparable": is_comparable}
 
 
-def beside(section: Mapping[str, Any] | None) -> Json | None:
+def published_of_checkpoint(section: Mapping[str, Any] | None) -> Json | None:
     """Return the published figures of the run's checkpoint, with their distance in words."""
     if not section:
         return None

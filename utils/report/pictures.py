@@ -98,8 +98,9 @@ class Pictures:
         cache: folder of what the pages show, for all runs of a work-dir.
         files: the folder of the page's files, gets links to it.
         small: WebP of at most 1600 pixels instead of the files as they are.
-        ready: what is known of images that need not be made, by name.
-        below: `files` as the page has to write it.
+        ready: what is known of images of finished reports, by name, with their "files" there. They
+            are shown from there; only where `small` they are copied, as what is made is.
+        prefix: of links from the page to `files`.
     """
 
     def __init__(
@@ -110,14 +111,14 @@ class Pictures:
         *,
         small: bool = False,
         ready: Mapping[str, dict[str, Any]] | None = None,
-        below: str = "",
+        prefix: str = "",
     ) -> None:
         for folder in (cache, files / "pictures"):
             folder.mkdir(parents=True, exist_ok=True)
         self._root = root
         self._cache = cache
         self._files = files
-        self._below = below
+        self._prefix = prefix
         self._small = small
         self._ready = ready or {}
         self._pool = ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1), "view-image")
@@ -137,7 +138,8 @@ class Pictures:
         """
         if not image:
             return None
-        if is_needed and image not in self._made and shown_name(image) not in self._ready:
+        is_ready = shown_name(image) in self._ready and not self._small
+        if is_needed and image not in self._made and not is_ready:
             self._made[image] = self._pool.submit(self._make, image)
         return self._numbers.setdefault(image, len(self._numbers))
 
@@ -158,7 +160,7 @@ class Pictures:
                 link_or_copy(source, self._files / "pictures" / name)
         if last not in self._made:
             self._made[last] = Future()
-            view = f"{self._below}pictures/{last}"
+            view = f"{self._prefix}pictures/{last}"
             self._made[last].set_result({"name": last, "wh": sizes[last], "view": view})
         return self._numbers.setdefault(last, len(self._numbers))
 
@@ -180,18 +182,16 @@ class Pictures:
 
     def _make(self, image: str) -> dict[str, Any]:
         name = shown_name(image)
-        file = find_image(self._root, image)
-        try:
-            view, wh = view_image(file, self._cache, small=self._small)
-        except OSError:  # scored on a machine without the images: the page says so
-            return {"name": name}
-        link_or_copy(view, self._files / "pictures" / view.name)
-        return {
-            "name": name,
-            "wh": wh,
-            "view": f"{self._below}pictures/{view.name}",
-            "digest": image_digest(file),
-        }
+        known = {"name": name, **self._ready.get(name, {})}
+        for file in (*known.pop("files", ()), find_image(self._root, image)):
+            try:
+                view, wh = view_image(file, self._cache, small=self._small)
+            except OSError:  # the report is gone, or the images are on another machine
+                continue
+            link_or_copy(view, self._files / "pictures" / view.name)
+            made = {"wh": wh, "digest": image_digest(file), **known}
+            return {**made, "view": f"{self._prefix}pictures/{view.name}"}
+        return known
 
 
 def _screenshot(run_folder: Path, name: str) -> Path | None:

@@ -105,7 +105,7 @@ def compares_with_published(entry: Mapping[str, Any], *, is_partial: bool) -> bo
     return is_same_table and "protocol" not in entry  # a second look is another experiment
 
 
-def stops(manifest: Mapping[str, Any], scored: Collection[str]) -> dict[str, str]:
+def why_stopped(manifest: Mapping[str, Any], scored: Collection[str]) -> dict[str, str]:
     """Return why data sets of a run were stopped, by name; `scored`: those that have scores."""
     entries = manifest.get("datasets") or {}
     texts: dict[str, str] = {}
