@@ -40,6 +40,13 @@ class StopRun(UserError):
     """The run cannot go on (a wrong key, a full disk, a user function that always fails)."""
 
 
+def one_line_reason(error: Exception) -> str:
+    """Return why something failed, in one line; with its class where it is none of a user's."""
+    if isinstance(error, UserError):
+        return error.summary
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
 def problem_report(problems: Sequence[str], *, ran: bool = False, warnings: int = 0) -> str:
     """Return all problems, one a line, and what follows from them."""
     count = counted(len(problems), "problem")

@@ -19,7 +19,7 @@ from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
 from utils.config.options import HelpShown, Parser, not_negative
 from utils.config.secret_filter import protect_output
-from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError
+from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, one_line_reason
 from utils.images import expand_home
 from utils.published import read_published
 from utils.report.all_runs import COMPARISONS, INDEX, runs_compared
@@ -161,10 +161,7 @@ def compare_after_run(folders: Sequence[Path], work_dir: Path, *, has_page: bool
             print(f"All runs: {(work_dir / INDEX).absolute().as_uri()}")
             print(f"Comparison: {page.absolute().as_uri()}")
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
-        reason = str(error)
-        if not isinstance(error, UserError):
-            reason = f"{type(error).__name__}: {error}"
-        print(f"warning: the models were not compared: {printable(reason)}")
+        print(f"warning: the models were not compared: {printable(one_line_reason(error))}")
 
 
 def _folder_name(runs: Sequence[ComparedRun]) -> str:

@@ -202,9 +202,9 @@ def report_ids(run: ComparedRun) -> dict[tuple[str, str], str]:
         for key, facts in scored.samples.items():
             index = "none" if facts.get("index") is None else str(facts["index"])
             name = "/".join(quote(part, safe="!'()*-._~") for part in (dataset, index))
-            counts[name] += 1  # an index may occur twice: the later ones get a tail
-            ids[dataset, key] = name if counts[name] == 1 else f"{name}~{counts[name]}"
-            counts[name] += len(answers_to(facts)) - 1  # the later answers have tails, too
+            number = counts[name] + 1  # an index may occur twice: the later ones get a tail
+            ids[dataset, key] = name if number == 1 else f"{name}~{number}"
+            counts[name] += len(answers_to(facts))  # the later answers have tails, too
     return ids
 
 

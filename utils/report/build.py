@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Facts
+from utils.errors import one_line_reason
 from utils.images import find_image, image_root
 from utils.protocol import title_of, unit_of
 from utils.report.checks import checks_of, notices_of, tables_of, tags_by_sample
@@ -99,7 +100,7 @@ def report_after_run(
             small_images=small_images,
         )
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        reason = one_line_reason(error)
         print(f"warning: {run.path}: no report ({reason}); scores and all other files are complete")
         if (run.path / REPORT_FOLDER).exists():
             print(f"  {run.path / REPORT_FOLDER} is of an earlier scoring")
