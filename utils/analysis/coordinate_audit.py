@@ -151,6 +151,7 @@ class _Replies:
         """Return which points lie in their boxes, bounds included.
 
         Args:
+            interpretation: how their numbers are read.
             reach: how many box sizes beside a box still count.
             stretch: factors of x and y by which the points are moved before.
         """

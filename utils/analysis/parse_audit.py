@@ -75,6 +75,7 @@ def examine(reply: str, chosen: str | None, letters: list[str]) -> LetterParsing
     """Return how the configured parse function came to its letter.
 
     Args:
+        reply: the whole of it, with any thinking.
         chosen: the letter that it chose; None: none.
         letters: those that the question offers.
     """

@@ -89,6 +89,9 @@ def _boards_of_set(
     """Return the boards of one data set.
 
     Args:
+        dataset: that they are of.
+        level: of the data set.
+        runs: those that were scored on it have a row each.
         published: percent by row, model and column.
         protocols: of published models that were evaluated otherwise, in words.
     """

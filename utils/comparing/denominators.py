@@ -38,6 +38,7 @@ def fitting_row_counts(text: str, dataset: str) -> str:
 
     Args:
         text: the figure as it is printed, "63.23"; its decimals matter.
+        dataset: one of `KNOWN`.
 
     Raises:
         UserError: no number between 0 and 100, or a data set without known row counts.

@@ -105,8 +105,7 @@ class ComparedRun:
 def without_work_dirs(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return runs with each work-dir replaced by its models, and a note on what is left out.
 
-    What the program itself has written beside them, as in
-    `outputs/*`, is passed over.
+    What the program itself has written beside them, as in `outputs/*`, is passed over.
     """
     runs: list[str] = []
     notes: list[str] = []

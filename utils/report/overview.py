@@ -92,17 +92,7 @@ class Tally:
             tags.append(REPEATED)
         if facts.get("declined"):
             tags.append(DECLINED)
-        for name in facts.get("apps") or ():
-            self.apps.setdefault(str(name), set()).add(str(facts.get("app")))
-        image = facts.get("image")
-        self.folders.add(str(image).partition("/")[0])
-        unit = facts.get("task") or image
-        if unit:
-            self.units.add(unit)
-        if image and facts.get("trajectory") is None:
-            self.digests.setdefault(image, set()).update(filter(None, [facts.get("image_digest")]))
-        if facts.get("taken_from"):
-            self.taken_from[facts["taken_from"]] += 1
+        self._add_origin(facts)
         self.outcomes[outcome] += 1
         self.counts.update(["samples", *tags])
         self.counts["requests"] += attempts
@@ -115,6 +105,20 @@ class Tally:
             self._keep(outcome, str(text), row)
         return tags
 
+    def _add_origin(self, facts: Facts) -> None:
+        """Keep what a sample is of: its image or task, applications, another table."""
+        for name in facts.get("apps") or ():
+            self.apps.setdefault(str(name), set()).add(str(facts.get("app")))
+        image = facts.get("image")
+        self.folders.add(str(image).partition("/")[0])
+        unit = facts.get("task") or image
+        if unit:
+            self.units.add(unit)
+        if image and facts.get("trajectory") is None:
+            self.digests.setdefault(image, set()).update(filter(None, [facts.get("image_digest")]))
+        if facts.get("taken_from"):
+            self.taken_from[facts["taken_from"]] += 1
+
     def _keep(self, outcome: str, text: str, row: int) -> None:
         """Keep an example of an outcome: those that differ from each other come first."""
         examples, others = self._examples.setdefault(outcome, ([], []))
@@ -122,8 +126,9 @@ class Tally:
             return
         text = cut(text, LONGEST_EXAMPLE)
         is_new = text not in [example["text"] for example in examples]
-        if is_new or len(others) < MOST_EXAMPLES:
-            (examples if is_new else others).append({"text": text or "(empty)", "row": row})
+        alike = examples if is_new else others
+        if len(alike) < MOST_EXAMPLES:
+            alike.append({"text": text or "(empty)", "row": row})
 
     def why_no_score(self, level: str) -> str:
         """Say why no figure is shown; "": there are figures."""
