@@ -182,16 +182,16 @@ class Pictures:
 
     def _make(self, image: str) -> dict[str, Any]:
         name = shown_name(image)
-        known = {"name": name, **self._ready.get(name, {})}
-        for file in (*known.pop("files", ()), find_image(self._root, image)):
+        picture = {"name": name, **self._ready.get(name, {})}
+        for file in (*picture.pop("files", ()), find_image(self._root, image)):
             try:
                 view, wh = view_image(file, self._cache, small=self._small)
             except OSError:  # the report is gone, or the images are on another machine
                 continue
             link_or_copy(view, self._files / "pictures" / view.name)
-            made = {"wh": wh, "digest": image_digest(file), **known}
-            return {**made, "view": f"{self._prefix}pictures/{view.name}"}
-        return known
+            picture = {"wh": wh, "digest": image_digest(file), **picture}
+            return {**picture, "view": f"{self._prefix}pictures/{view.name}"}
+        return picture
 
 
 def _screenshot(run_folder: Path, name: str) -> Path | None:
