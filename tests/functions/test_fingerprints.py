@@ -174,6 +174,8 @@ ALONE = {
     "    @classmethod\n    def k(cls): return 'ONE'\nstart = C.cut",
     "bound-method-of-an-object": "class C:\n    def __init__(self, k): self.k = k\n"
     "    def cut(self, m): return self.k\nstart = C('ONE').cut",
+    "bound-method-of-an-object-with-slots": "import dataclasses\n@dataclasses.dataclass(slots=True)\n"
+    "class C:\n    k: str\n    def cut(self, m): return self.k\nstart = C('ONE').cut",
     "callable-object": "class C:\n    def __call__(self, m): return 'ONE'\nstart = C()",
     "function-in-a-table": "def cut(m): return 'ONE'\nTABLE = {'L1': cut}\ndef start(m): return TABLE['L1'](m)",
     "table-that-a-decorator-fills": "TABLE = {}\ndef entry(f):\n    TABLE[f.__name__] = f\n    return f\n"

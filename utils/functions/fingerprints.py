@@ -15,6 +15,7 @@ import ast
 import functools
 import hashlib
 import inspect
+import itertools
 import json
 import re
 import sys
@@ -150,7 +151,7 @@ class _CodeWalk:
         if text is not None:
             return text
         if self._is_own(_source_file(type(value)), type(value).__module__):
-            return [self._add_object(type(value)), describe(getattr(value, "__dict__", {}))]
+            return [self._add_object(type(value)), describe(_state_of(value))]
         return self._give_up(f"{label} holds a {type(value).__qualname__}, which nothing describes")
 
     def _give_up(self, problem: str) -> str:
@@ -426,6 +427,15 @@ def _value_text(value: Any) -> str | None:
 
 def _key_of(target: Any) -> str:
     return f"{target.__module__}:{target.__qualname__}"
+
+
+def _state_of(value: object) -> dict[str, Any]:
+    """Return the attributes of an object, those in slots too."""
+    slots = itertools.chain.from_iterable(
+        getattr(owner, "__slots__", ()) for owner in type(value).__mro__
+    )
+    in_slots = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return {**in_slots, **getattr(value, "__dict__", {})}
 
 
 def _name_of(value: Any) -> str:
