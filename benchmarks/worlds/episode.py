@@ -25,7 +25,7 @@ from utils.contracts import (
 from utils.images import read_header
 from utils.text import cut
 
-MAX_CRASHES = 2  # of an episode's world by an action of the model: then it is the model's doing
+MAX_CRASHES = 2  # of a world by one action: then the model has done it, and the episode is over
 MAX_UNPARSED_IN_A_ROW = 3  # replies without an action: then the episode is over
 LONGEST_REPLY = 4000  # characters that are shown to people
 LONGEST_QUOTE = 160  # characters of a reply without an action, where an episode is shown
@@ -37,8 +37,8 @@ NOT_DONE = "Not done, because the action before it failed."
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """After what an episode is over, whatever has been done."""
+class EpisodeLimits:
+    """How many steps and tokens an episode may take."""
 
     max_steps: int
     max_tokens: int | None = None  # of all requests and replies; None: any number
@@ -62,7 +62,7 @@ class Step:
     reply: str
     actions: tuple[Action, ...]
     notes: list[str] = field(default_factory=list)  # on each action that was to be done
-    done_count: int = 0  # of the actions; the others came after one that failed, or that ended it
+    done_count: int = 0  # of the actions, tried ones; those behind one that failed were not
     problem: str = ""  # why there are no actions
     is_settled: bool | None = None  # the screen was quiet in time; None: nothing was done
     tool_calls: Sequence[ToolCall] = ()  # native ones of the reply
@@ -97,7 +97,7 @@ class Step:
         }
 
     def record(self) -> dict[str, Any]:
-        """Return the step as logs have it; its screenshot lies in the folder of the run's."""
+        """Return the step as logs have it; its image lies with the run's screenshots."""
         fields: dict[str, Any] = {
             "image_path": self.observation.image.name,
             "image_size": list(self.screen_wh),
@@ -150,12 +150,12 @@ class EpisodeResult:
 
     @property
     def action_count(self) -> int:
-        """Return how many actions were done."""
+        """How many actions were done."""
         return sum(len(step["actions"]) for step in self.trajectory)
 
     @classmethod
     def of(cls, trajectory: Trajectory, outcome: Outcome, *, feasible: bool) -> EpisodeResult:
-        """Return the result of an episode whose world was judged to be in `outcome`."""
+        """Return the result of an episode; `outcome` is what its world was judged to be."""
         partial = outcome.partial
         if partial is not None and outcome.success:
             partial = 1.0
@@ -214,9 +214,9 @@ def play(
     world: World,
     prompt_of: PromptOf,
     parse_reply: Callable[[Generation, Line, WH], ParsedReply],
-    limits: Limits,
+    limits: EpisodeLimits,
 ) -> Generator[Prompt, Generation, Trajectory]:
-    """Yield the prompts of an episode that has begun; each is sent the model's response.
+    """Yield the prompts of an episode that has begun; `send` takes the response to each.
 
     A step is one reply.
 
@@ -263,8 +263,8 @@ def play(
 def _act(world: World, step: Step) -> tuple[Observation, str]:
     """Do the actions of a reply in order, up to one that fails or that ends the episode.
 
-    An action has failed if the world has something to say about it. Returns the screen then, and
-    why the episode is over ("": it goes on).
+    An action has failed if the world has a note on it. Notes and counts go into `step`. Returns the
+    screen after the last action, and why the episode is over ("": it goes on).
     """
     observation = step.observation
     for action in step.actions:
@@ -284,8 +284,10 @@ def _act(world: World, step: Step) -> tuple[Observation, str]:
         if not note and not is_end and observation.image == image_before:
             note = STILL_THE_SAME if action.kind == "wait" else UNCHANGED
         step.notes.append(note)
-        if is_end or observation.has_ended:
-            return observation, action.kind if is_end else "world"
+        if is_end:
+            return observation, action.kind
+        if observation.has_ended:
+            return observation, "world"
         if observation.note:
             break
     step.notes += [NOT_DONE] * (len(step.actions) - step.done_count)

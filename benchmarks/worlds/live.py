@@ -16,8 +16,8 @@ from benchmarks.matrics import ENVIRONMENT, Scores, score_episodes
 from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.dialects import better_parser, parse_actions
 from benchmarks.worlds.episode import (
+    EpisodeLimits,
     EpisodeResult,
-    Limits,
     Trajectory,
     parse_response,
     play,
@@ -305,7 +305,7 @@ class LiveBenchmark(Benchmark):
         task = self._tasks[line["task_id"], line["seed"]]
         observation = world.reset(task)
         parse_reply = partial(parse_response, reading)
-        limits = Limits(line["max_steps"], self.settings.max_tokens_per_episode)
+        limits = EpisodeLimits(line["max_steps"], self.settings.max_tokens_per_episode)
         trajectory: Trajectory = yield from play(
             line, observation, world, prompt_of, parse_reply, limits
         )

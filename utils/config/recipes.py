@@ -19,7 +19,7 @@ from utils.published import Figure
 from utils.text import likeness, listed
 
 PACKAGE = "models.recipes"
-SHARED = ("base", "reading", "sources", "zoom", "agents")  # of the package: no recipes
+SHARED = ("base", "reading", "sources", "agents")  # of the package: no recipes
 NEAR = 3  # names that are shown for one that is not known
 _WHOLE = ("resize",)  # objects that are one value: never half the config's, half the recipe's
 TOKEN_LIMITS = (

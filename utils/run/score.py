@@ -36,7 +36,7 @@ def rescore(plan: Plan, name: str, stack: ExitStack) -> list[Outcome]:
     """Score what is in the logs (`--mode eval`); `stack` gets the locks on the files."""
     work_dir = plan.options.work_dir
     logs = {dataset: logs_by_age(work_dir, name, dataset) for dataset in plan.data}
-    folders = {log.parent for logs_of_set in logs.values() for log, _ in logs_of_set[:1]}
+    folders = {logs_of_set[0][0].parent for logs_of_set in logs.values() if logs_of_set}
     for folder in sorted(folders):  # in one order for all processes, or two wait for each other
         stack.enter_context(RunFolder(name, folder).scoring())
     return [_rescore_data_set(plan, name, dataset, logs[dataset]) for dataset in plan.data]
@@ -79,9 +79,9 @@ def _newest_has_part(plan: Plan, dataset: str, logs: LogsByAge) -> bool:
     if not complete or newest in complete:
         return False
     print(
-        f"{dataset}: the newest log, in {newest.parent.name}, holds only part of what is "
-        f"asked for, {complete[0].parent.name} all of it. The command of that run, without "
-        "--mode eval, makes it the newest and repeats no requests"
+        f"{dataset}: the newest log, in {newest.parent.name}, holds only part of what is asked "
+        f"for, {complete[0].parent.name} all of it. To score that one, give the command of its "
+        "run without --mode eval: it becomes the newest, and no request is repeated"
     )
     return True
 
@@ -89,8 +89,8 @@ def _newest_has_part(plan: Plan, dataset: str, logs: LogsByAge) -> bool:
 def _doubt_about(name: str, dataset: str, logs: LogsByAge) -> str | None:
     """Say why the newest log may not be the one to score, if that is so."""
     path, runs = logs[0]
-    for run in runs[-1:]:
-        problem = foreign_owner(name, run, path.parent.parent)
+    if runs:
+        problem = foreign_owner(name, runs[-1], path.parent.parent)
         if problem is not None:
             return problem
     problem = doubtful_order([log.parent for log, _ in logs])
@@ -127,7 +127,7 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
             else:
                 entry_of_run = entry
             if dataset in plan.judges:
-                task = replace(task, second_reader=_judged(plan, name, dataset, task, view))
+                task = replace(task, second_reader=_judge_replies(plan, name, dataset, task, view))
             scored = score_data_set(task, view)
             entry.facts["figures"] = {} if scored.no_score else official_figures(scored.analysis)
             if scored.no_score:
@@ -136,7 +136,7 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
             published = _published(plan, name, dataset, entry, scored) if not is_part else None
             if published is not None:
                 entry.facts["published"] = published
-    except StopRun as stop:  # this data set's functions; the others are scored all the same
+    except StopRun as stop:  # what ends this data set alone; the others are scored all the same
         problems = [f"{dataset}: {problem}" for problem in stop.problems]
         outcome = report_stop(plan, dataset, folder, problems, stop.summary)
         if task.has_earlier_files:
@@ -153,7 +153,7 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
     return Outcome(dataset, folder, code, is_scored=True, entry=entry, checksums=scored.checksums)
 
 
-def _judged(plan: Plan, name: str, dataset: str, task: ScoringTask, view: LogView) -> Judged:
+def _judge_replies(plan: Plan, name: str, dataset: str, task: ScoringTask, view: LogView) -> Judged:
     """Return what the judge makes of a model's replies."""
     model_entry, entry = plan.config.model[name], plan.config.data[dataset].judge
     assert entry is not None
@@ -188,7 +188,7 @@ def _published(
 
 
 def _print_parser_setting(plan: Plan, name: str, dataset: str, scored: Scored) -> None:
-    """Say how a parse function is set for one model, where a finding names that of all models."""
+    """Say how one model gets its parse function where a finding names the key of all models."""
     has_own = dataset in plan.config.model[name].parse_function
     if not has_own and len(plan.config.model) == 1:
         return
