@@ -172,8 +172,8 @@ def _shown_files(run_folder: Path) -> tuple[dict[str, ScoredFiles], list[str]]:
     manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
     files = scored_files(run_folder)
     problems = {name: files[name].problem(manifest) for name in files}
-    shown = {name: files[name] for name in files if problems[name] is None}
-    return shown, [problem for problem in problems.values() if problem is not None]
+    readable = {name: files[name] for name in files if problems[name] is None}
+    return readable, [problem for problem in problems.values() if problem is not None]
 
 
 def _with_text_table(items: list[Facts]) -> dict[str, Any]:
