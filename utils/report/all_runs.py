@@ -22,7 +22,7 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
-from utils.errors import one_line_reason
+from utils.errors import StopRun, one_line_reason
 from utils.protocol import AVERAGE, OVERALL, noun_of, official_order
 from utils.report.run_facts import REPORT_FOLDER, SAMPLE, data_kind
 from utils.runs.derived import MANIFEST_NAME, no_score_text, read_json
@@ -71,6 +71,8 @@ def index_after_run(work_dir: Path) -> None:
     try:
         if work_dir.is_dir():
             write_index(work_dir)
+    except StopRun:  # the run has reported its own files in the same way
+        print(f"warning: {work_dir}: no list of all runs, for lack of space")
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         print(f"warning: {work_dir}: no list of all runs ({one_line_reason(error)})")
 

@@ -278,10 +278,7 @@ def scores_of(
     unit = unit_of(level)
     no_score = tally.why_no_score(level)
     figures = [] if no_score else _figures(tally, analysis)
-    repeats = _own_table(analysis, REPEATS, unit) if figures else None
-    if repeats:
-        repeats["columns"] = analysis[REPEATS]["table"]["columns"]  # "pass@1" has no capital
-    return {
+    overview = {
         "unit": unit,
         "figures": figures,
         "no_score": _no_score(tally, level, no_score) if no_score else None,
@@ -293,10 +290,14 @@ def scores_of(
         "table": _table(dataset, analysis["table"], unit) if figures else None,
         "circular": _own_table(analysis, "circular", unit),
         "judge": _own_table(analysis, "judge", unit) if figures else None,
-        REPEATS: repeats,
         "groups": _groups(tally, analysis) if figures else [],
         "averages": _averages(analysis) if figures else [],
     }
+    repeats = _own_table(analysis, REPEATS, unit) if figures else None
+    if repeats:
+        repeats["columns"] = analysis[REPEATS]["table"]["columns"]  # "pass@1" has no capital
+        overview[REPEATS] = repeats
+    return overview
 
 
 def _own_table(analysis: Mapping[str, Any], name: str, unit: str) -> Json | None:
