@@ -6,7 +6,8 @@ const ICONS = {
   home: '<path d="M4 11l8-7 8 7v9h-5.500v-6h-5v6H4z"/>',
   bell: '<path d="M6 17v-6a6 6 0 0 1 12 0v6l1.5 1.500h-15z"/><path d="M10 21h4"/>',
   user: '<circle cx="12" cy="8" r="4"/><path d="M4.5 20.500c1-4.5 4-6 7.5-6s6.5 1.5 7.5 6"/>',
-  users: '<circle cx="9" cy="8.5" r="3.5"/><path d="M2.5 19.500c.8-4 3.5-5.5 6.5-5.500s5.7 1.5 6.5 5.5"/><path d="M15.5 5.300a3.5 3.5 0 0 1 0 6.500M17.5 14.400c2 .7 3.5 2.3 4 5.1"/>',
+  users:
+    '<circle cx="9" cy="8.5" r="3.5"/><path d="M2.5 19.500c.8-4 3.5-5.5 6.5-5.500s5.7 1.5 6.5 5.5"/><path d="M15.5 5.300a3.5 3.5 0 0 1 0 6.500M17.5 14.400c2 .7 3.5 2.3 4 5.1"/>',
   userplus: '<circle cx="10" cy="8" r="4"/><path d="M3 20.500c1-4.5 3.7-6 7-6s6 1.5 7 6M19 5v6M16 8h6"/>',
   plus: '<path d="M12 5v14M5 12h14"/>',
   minus: '<path d="M5 12h14"/>',
@@ -21,10 +22,12 @@ const ICONS = {
   aup: '<path d="M12 20V4M6 10l6-6 6 6"/>',
   menu: '<path d="M4 7h16M4 12h16M4 17h16"/>',
   dots: '<circle class="f" cx="5.5" cy="12" r="1.7"/><circle class="f" cx="12" cy="12" r="1.7"/><circle class="f" cx="18.5" cy="12" r="1.7"/>',
-  vdots: '<circle class="f" cx="12" cy="5.5" r="1.7"/><circle class="f" cx="12" cy="12" r="1.7"/><circle class="f" cx="12" cy="18.5" r="1.7"/>',
+  vdots:
+    '<circle class="f" cx="12" cy="5.5" r="1.7"/><circle class="f" cx="12" cy="12" r="1.7"/><circle class="f" cx="12" cy="18.5" r="1.7"/>',
   folder: '<path d="M3 6.500h6.500l2 2.500H21v10.500H3z"/>',
   file: '<path d="M6 3h8l4.5 4.500V21H6z"/><path d="M14 3v5h4.5"/>',
-  image: '<rect x="3.5" y="5" width="17" height="14" rx="1.5"/><circle cx="8.5" cy="9.5" r="1.6"/><path d="M4 17.500l5-4.5 3.5 3 3.5-4 4.5 5"/>',
+  image:
+    '<rect x="3.5" y="5" width="17" height="14" rx="1.5"/><circle cx="8.5" cy="9.5" r="1.6"/><path d="M4 17.500l5-4.5 3.5 3 3.5-4 4.5 5"/>',
   music: '<path d="M9 18V6l10-2v12"/><circle cx="6.5" cy="18" r="2.5"/><circle cx="16.5" cy="16" r="2.5"/>',
   video: '<rect x="3" y="6" width="12.5" height="12" rx="2"/><path d="M15.5 11l5.5-3.500v9L15.5 13"/>',
   download: '<path d="M12 3.500v11.500M7 10.500l5 5 5-5M4 20h16"/>',
@@ -34,8 +37,10 @@ const ICONS = {
   share: '<path d="M12 15V3.500M8 7.500l4-4 4 4M7.5 11H5v10h14V11h-2.5"/>',
   star: '<path d="M12 3.500l2.6 5.6 6.1.7-4.5 4.2 1.2 6-5.4-3-5.4 3 1.2-6-4.5-4.2 6.1-.7z"/>',
   starf: '<path class="f" d="M12 3l2.7 5.8 6.3.8-4.6 4.3 1.2 6.300L12 17.100l-5.6 3.1 1.2-6.300L3 9.600l6.3-.8z"/>',
-  heart: '<path d="M12 20C6 16 3.5 12.6 3.5 9.200A4.3 4.3 0 0 1 12 7.700a4.3 4.3 0 0 1 8.5 1.500C20.5 12.6 18 16 12 20z"/>',
-  heartf: '<path class="f" d="M12 20.500C6 16.3 3 12.8 3 9.200A4.7 4.7 0 0 1 12 7a4.7 4.7 0 0 1 9 2.200c0 3.6-3 7.1-9 11.300z"/>',
+  heart:
+    '<path d="M12 20C6 16 3.5 12.6 3.5 9.200A4.3 4.3 0 0 1 12 7.700a4.3 4.3 0 0 1 8.5 1.500C20.5 12.6 18 16 12 20z"/>',
+  heartf:
+    '<path class="f" d="M12 20.500C6 16.3 3 12.8 3 9.200A4.7 4.7 0 0 1 12 7a4.7 4.7 0 0 1 9 2.200c0 3.6-3 7.1-9 11.300z"/>',
   cart: '<path d="M2.5 4H6l2.5 11.500h9.500L20.5 8H7"/><circle cx="10" cy="19.5" r="1.5"/><circle cx="17" cy="19.5" r="1.5"/>',
   mail: '<rect x="3" y="5.5" width="18" height="13" rx="1.5"/><path d="M3.5 7l8.5 6.500L20.5 7"/>',
   send: '<path d="M4 4l17 8-17 8 2.5-8zM6.5 12H14"/>',
@@ -58,13 +63,16 @@ const ICONS = {
   lock: '<rect x="5" y="10.5" width="14" height="10" rx="1.5"/><path d="M8 10.500V8a4 4 0 0 1 8 0v2.5"/>',
   shield: '<path d="M12 3l8 3v6c0 5-3.5 7.8-8 9.500C7.5 19.8 4 17 4 12V6z"/>',
   wifi: '<path d="M2.5 9.500a14 14 0 0 1 19 0M5.8 13a9.3 9.3 0 0 1 12.4 0M9 16.300a4.6 4.6 0 0 1 6 0"/><circle class="f" cx="12" cy="19.5" r="1.4"/>',
-  signal: '<rect class="f" x="2.5" y="15" width="3.6" height="5" rx="1"/><rect class="f" x="7.7" y="12" width="3.6" height="8" rx="1"/><rect class="f" x="12.9" y="8.5" width="3.6" height="11.5" rx="1"/><rect class="f" x="18.1" y="5" width="3.6" height="15" rx="1"/>',
-  battery: '<rect x="1.5" y="7" width="18.5" height="10" rx="2.5"/><rect class="f" x="3.5" y="9" width="11.5" height="6" rx="1"/><path d="M22.5 10.500v3"/>',
+  signal:
+    '<rect class="f" x="2.5" y="15" width="3.6" height="5" rx="1"/><rect class="f" x="7.7" y="12" width="3.6" height="8" rx="1"/><rect class="f" x="12.9" y="8.5" width="3.6" height="11.5" rx="1"/><rect class="f" x="18.1" y="5" width="3.6" height="15" rx="1"/>',
+  battery:
+    '<rect x="1.5" y="7" width="18.5" height="10" rx="2.5"/><rect class="f" x="3.5" y="9" width="11.5" height="6" rx="1"/><path d="M22.5 10.500v3"/>',
   volume: '<path d="M3.5 9.500v5H7l5 4.500V5L7 9.500zM15.5 9a4.5 4.5 0 0 1 0 6M18 6.500a8 8 0 0 1 0 11"/>',
   sun: '<circle cx="12" cy="12" r="4"/><path d="M12 2.500v2.500M12 19v2.500M2.5 12H5M19 12h2.500M5.3 5.300L7 7M17 17l1.7 1.700M5.3 18.700L7 17M17 7l1.7-1.7"/>',
   moon: '<path d="M19.5 14.500A8.5 8.5 0 0 1 9.5 4.500a8 8 0 1 0 10 10z"/>',
   monitor: '<rect x="3" y="4.5" width="18" height="12" rx="1.5"/><path d="M9 20.500h6M12 16.500v4"/>',
-  keyboard: '<rect x="2.5" y="6" width="19" height="12" rx="1.5"/><path d="M6 10h.5M9.5 10h.5M13 10h.5M16.5 10h1.500M7.5 14.500h9"/>',
+  keyboard:
+    '<rect x="2.5" y="6" width="19" height="12" rx="1.5"/><path d="M6 10h.5M9.5 10h.5M13 10h.5M16.5 10h1.500M7.5 14.500h9"/>',
   globe: '<circle cx="12" cy="12" r="8.5"/><path d="M3.5 12h17M12 3.500c-5 5-5 12 0 17M12 3.500c5 5 5 12 0 17"/>',
   filter: '<path d="M3.5 5h17l-6.5 8v6.500l-4-2V13z"/>',
   sliders: '<path d="M4 7h9M17 7h3M4 17h3M11 17h9"/><circle cx="15" cy="7" r="2"/><circle cx="9" cy="17" r="2"/>',
@@ -77,7 +85,8 @@ const ICONS = {
   copy: '<rect x="8.5" y="8.5" width="11.5" height="12" rx="1.5"/><path d="M15.5 8.500V4H4v12h4.5"/>',
   cut: '<circle cx="6.5" cy="18" r="2.7"/><circle cx="17.5" cy="18" r="2.7"/><path d="M8 15.800L17 3.500M16 15.800L7 3.5"/>',
   paste: '<rect x="5" y="5" width="14" height="16" rx="1.5"/><path d="M9 3h6v4H9zM8.5 12h7M8.5 16h7"/>',
-  rename: '<rect x="3" y="7.5" width="18" height="9" rx="1.5"/><path d="M6.5 12h4M15 4.500v15M13 4.500h4M13 19.500h4"/>',
+  rename:
+    '<rect x="3" y="7.5" width="18" height="9" rx="1.5"/><path d="M6.5 12h4M15 4.500v15M13 4.500h4M13 19.500h4"/>',
   bold: '<path d="M7 4.500h6a3.7 3.7 0 0 1 0 7.500H7zM7 12h7a3.8 3.8 0 0 1 0 7.500H7z" stroke-width="2.6"/>',
   italic: '<path d="M10 4.500h7M7 19.500h7M14 4.500l-4 15"/>',
   underline: '<path d="M7 4v8a5 5 0 0 0 10 0V4M5.5 20.500h13"/>',
@@ -103,7 +112,8 @@ const ICONS = {
   bus: '<rect x="4.5" y="4" width="15" height="14" rx="2"/><path d="M4.5 12h15M7.5 18v2.500M16.5 18v2.500M8 15h.5M15.5 15h.5"/>',
   walk: '<circle cx="13" cy="4.5" r="1.8"/><path d="M9 12l1.5-4 3-.5 1.5 3.5 3 1M13 8.500L12 14l3.5 3 .5 4.500M12 14l-2 3.500L7 21"/>',
   bike: '<circle cx="6" cy="16" r="3.7"/><circle cx="18" cy="16" r="3.7"/><path d="M6 16l4-7h5l3 7M10 9l3.5 7H6M15 9l-.7-2.500H17"/>',
-  plane: '<path d="M3 13.500l2-1 3 1.5 4-2.2-6-5.3 2-1 8.5 3.8 3-1.600c1-.5 2.3-.2 2.6.5.3.7-.3 1.6-1.2 2.100L9 16.800c-1.5.7-3 .5-4-.6z"/><path d="M4 20.500h16"/>',
+  plane:
+    '<path d="M3 13.500l2-1 3 1.5 4-2.2-6-5.3 2-1 8.5 3.8 3-1.600c1-.5 2.3-.2 2.6.5.3.7-.3 1.6-1.2 2.100L9 16.800c-1.5.7-3 .5-4-.6z"/><path d="M4 20.500h16"/>',
   bed: '<path d="M3 19.500V6M3 16.500h18v3M21 16.500V12a2 2 0 0 0-2-2h-8v6.5"/><circle cx="7" cy="12" r="2"/>',
   fuel: '<path d="M5 20.500V4h9v16.500M3.5 20.500h12M5 10h9M14 13h2.500v4.500a1.7 1.7 0 0 0 3.4 0V9L17 6"/>',
   coffee: '<path d="M5 9h12v6a5 5 0 0 1-5 5h-2a5 5 0 0 1-5-5zM17 10.500h1.500a2.5 2.5 0 0 1 0 5H17M9 3v3M13 3v3"/>',
@@ -113,7 +123,8 @@ const ICONS = {
   bank: '<path d="M3.5 9.500L12 4l8.5 5.500zM5 20.500h14M6.5 10v7.500M10 10v7.500M14 10v7.500M17.5 10v7.5"/>',
   bulb: '<path d="M9 17.500h6M10 21h4M8.5 15C6.5 13.5 5.5 12 5.5 9.500a6.5 6.5 0 0 1 13 0c0 2.5-1 4-3 5.500z"/>',
   receipt: '<path d="M5.5 3.500v17l2.2-1.5 2.1 1.5 2.2-1.5 2.2 1.5 2.1-1.5 2.2 1.500v-17zM9 8.500h6M9 12.500h6"/>',
-  palette: '<path d="M12 3.500a8.5 8.5 0 1 0 0 17c1.5 0 2-1 1.5-2.2-.6-1.5.3-2.8 2-2.800h2.500c1.5 0 2.5-1.3 2.5-3C20.5 7 16.5 3.5 12 3.500z"/><circle class="f" cx="8" cy="10" r="1.3"/><circle class="f" cx="12" cy="7.5" r="1.3"/><circle class="f" cx="16" cy="10" r="1.3"/>',
+  palette:
+    '<path d="M12 3.500a8.5 8.5 0 1 0 0 17c1.5 0 2-1 1.5-2.2-.6-1.5.3-2.8 2-2.800h2.500c1.5 0 2.5-1.3 2.5-3C20.5 7 16.5 3.5 12 3.500z"/><circle class="f" cx="8" cy="10" r="1.3"/><circle class="f" cx="12" cy="7.5" r="1.3"/><circle class="f" cx="16" cy="10" r="1.3"/>',
   terminal: '<path d="M4 6l6 6-6 6M12 18.500h8.5"/>',
   code: '<path d="M8.5 6L3 12l5.5 6M15.5 6l5.5 6-5.5 6"/>',
   play: '<path class="f" d="M7 4.500l12.5 7.500L7 19.500z"/>',
@@ -129,8 +140,10 @@ const ICONS = {
   access: '<circle cx="12" cy="5" r="1.8"/><path d="M5 9l7 1.500L19 9M12 10.500v4l-3.5 6M12 14.500l3.5 6"/>',
   usb: '<path d="M8 10.500V4h8v6.500M6 10.500h12v5a5 5 0 0 1-5 5h-2a5 5 0 0 1-5-5zM11 7h.2M13.5 7h.2"/>',
   game: '<rect x="2.5" y="7" width="19" height="11" rx="5.5"/><path d="M7.5 10.500v4M5.5 12.500h4M15.5 11.500h.2M17.5 14h.2"/>',
-  flame: '<path d="M12 3c1 4 5.5 6 5.5 11a5.5 5.5 0 0 1-11 0c0-2.5 1.2-4 2.5-5.5.3 1.5 1 2.3 1.8 2.500C10.5 8 10.5 5.5 12 3z"/>',
-  trophy: '<path d="M7.5 4h9v6a4.5 4.5 0 0 1-9 0zM7.5 6H4c0 3.5 1.5 5 3.8 5.200M16.5 6H20c0 3.5-1.5 5-3.8 5.200M12 14.500V18M8 20.500h8"/>',
+  flame:
+    '<path d="M12 3c1 4 5.5 6 5.5 11a5.5 5.5 0 0 1-11 0c0-2.5 1.2-4 2.5-5.5.3 1.5 1 2.3 1.8 2.500C10.5 8 10.5 5.5 12 3z"/>',
+  trophy:
+    '<path d="M7.5 4h9v6a4.5 4.5 0 0 1-9 0zM7.5 6H4c0 3.5 1.5 5 3.8 5.200M16.5 6H20c0 3.5-1.5 5-3.8 5.200M12 14.500V18M8 20.500h8"/>',
   book: '<path d="M12 6.500C9.5 4.5 6.5 4.5 3.5 5v13.500c3-.5 6-.5 8.5 1.5 2.5-2 5.5-2 8.5-1.500V5c-3-.5-6-.5-8.5 1.500zM12 6.500V20"/>',
   brush: '<path d="M20 4L10.5 13.500M12.5 15.500L9 19c-2 1.5-4.5 1.5-5.5 1 1.5-1 1-3 2.5-4.500L9.5 12"/>',
   seal: '<circle cx="12" cy="12" r="8.5"/><path class="f" d="M12 6a6 6 0 0 1 6 6h-6zM12 18a6 6 0 0 1-6-6h6z"/>',
@@ -141,31 +154,63 @@ const icon = (name) => `<svg class="ic" viewBox="0 0 24 24" aria-hidden="true">$
 // Each shell fills <div data-shell="..."> so that three pages of a platform share one taskbar, dock or status bar.
 const SHELLS = {
   taskbar: (on) => {
-    const apps = [['start', 'seal', '#0b63b5'], ['search', 'search', '#59636e'], ['files', 'folder', '#d9982b'], ['browser', 'globe', '#2277c9'], ['mail', 'mail', '#3a6ea5'], ['sheets', 'table', '#1e7f4f'], ['store', 'bag', '#5b4fb0'], ['settings', 'gear', '#5d6672']];
-    return `<div class="mid">${apps.map(([n, i, c]) => `<div class="app center ${n === on ? 'on' : ''}" data-target="task-${n}"><b class="center" style="background:${c}">${icon(i)}</b></div>`).join('')}</div>
-      <div class="tray">${icon('up')}${icon('wifi')}${icon('volume')}${icon('battery')}<div class="time">10:42 AM<br>4/16/2025</div>${icon('bell')}</div>`;
+    const apps = [
+      ["start", "seal", "#0b63b5"],
+      ["search", "search", "#59636e"],
+      ["files", "folder", "#d9982b"],
+      ["browser", "globe", "#2277c9"],
+      ["mail", "mail", "#3a6ea5"],
+      ["sheets", "table", "#1e7f4f"],
+      ["store", "bag", "#5b4fb0"],
+      ["settings", "gear", "#5d6672"],
+    ];
+    return `<div class="mid">${apps.map(([n, i, c]) => `<div class="app center ${n === on ? "on" : ""}" data-target="task-${n}"><b class="center" style="background:${c}">${icon(i)}</b></div>`).join("")}</div>
+      <div class="tray">${icon("up")}${icon("wifi")}${icon("volume")}${icon("battery")}<div class="time">10:42 AM<br>4/16/2025</div>${icon("bell")}</div>`;
   },
-  winbtns: () => ['minus', 'square', 'x'].map((n, k) => `<button data-target="${['minimise', 'maximise', 'close'][k]}">${icon(n)}</button>`).join(''),
+  winbtns: () =>
+    ["minus", "square", "x"]
+      .map((n, k) => `<button data-target="${["minimise", "maximise", "close"][k]}">${icon(n)}</button>`)
+      .join(""),
   menubar: (items) => {
-    const [app, ...rest] = items.split('|');
-    return `${icon('seal')}<b>${app}</b>${rest.map((t) => `<span>${t}</span>`).join('')}<div class="right">${icon('battery')}${icon('wifi')}${icon('search')}${icon('sliders')}<span>Wed Apr 16&ensp;9:41 AM</span></div>`;
+    const [app, ...rest] = items.split("|");
+    return `${icon("seal")}<b>${app}</b>${rest.map((t) => `<span>${t}</span>`).join("")}<div class="right">${icon("battery")}${icon("wifi")}${icon("search")}${icon("sliders")}<span>Wed Apr 16&ensp;9:41 AM</span></div>`;
   },
   lights: () => '<span data-target="close"></span><span data-target="minimise"></span><span data-target="zoom"></span>',
-  dock: (on) => [['files', 'folder', '#3f8fd6'], ['web', 'globe', '#2f9e8f'], ['mail', 'mail', '#3b7de0'], ['calendar', 'calendar', '#d64f45'], ['photos', 'image', '#8a5bc7'], ['notes', 'edit', '#d9a62e'], ['music', 'music', '#d9497a'], ['settings', 'gear', '#6b7480'], ['bin', 'trash', '#8d99a6']].map(([n, i, c]) => `<div class="center ${n === on ? 'on' : ''}" style="background:${c}">${icon(i)}</div>`).join(''),
-  topbar: (app) => `<span>${app ? 'Activities&emsp;' + app : 'Activities'}</span><span class="mid">Apr 16&ensp;11:20</span><span class="right">${icon('wifi')}${icon('volume')}${icon('battery')}${icon('power')}</span>`,
-  ctl: () => ['minus', 'square', 'x'].map((n, k) => `<button data-target="${['minimise', 'maximise', 'close'][k]}">${icon(n)}</button>`).join(''),
-  iosstatus: (time) => `<span>${time}</span><div class="island"></div><span class="right">${icon('signal')}${icon('wifi')}${icon('battery')}</span>`,
-  androidstatus: (time) => `<span>${time}</span><span class="right">${icon('wifi')}${icon('signal')}${icon('battery')}</span>`,
+  dock: (on) =>
+    [
+      ["files", "folder", "#3f8fd6"],
+      ["web", "globe", "#2f9e8f"],
+      ["mail", "mail", "#3b7de0"],
+      ["calendar", "calendar", "#d64f45"],
+      ["photos", "image", "#8a5bc7"],
+      ["notes", "edit", "#d9a62e"],
+      ["music", "music", "#d9497a"],
+      ["settings", "gear", "#6b7480"],
+      ["bin", "trash", "#8d99a6"],
+    ]
+      .map(([n, i, c]) => `<div class="center ${n === on ? "on" : ""}" style="background:${c}">${icon(i)}</div>`)
+      .join(""),
+  topbar: (app) =>
+    `<span>${app ? "Activities&emsp;" + app : "Activities"}</span><span class="mid">Apr 16&ensp;11:20</span><span class="right">${icon("wifi")}${icon("volume")}${icon("battery")}${icon("power")}</span>`,
+  ctl: () =>
+    ["minus", "square", "x"]
+      .map((n, k) => `<button data-target="${["minimise", "maximise", "close"][k]}">${icon(n)}</button>`)
+      .join(""),
+  iosstatus: (time) =>
+    `<span>${time}</span><div class="island"></div><span class="right">${icon("signal")}${icon("wifi")}${icon("battery")}</span>`,
+  androidstatus: (time) =>
+    `<span>${time}</span><span class="right">${icon("wifi")}${icon("signal")}${icon("battery")}</span>`,
 };
 
-for (const el of document.querySelectorAll('[data-shell]')) {
+for (const el of document.querySelectorAll("[data-shell]")) {
   el.innerHTML = SHELLS[el.dataset.shell](el.dataset.arg);
 }
-for (const el of document.querySelectorAll('i[data-i]')) {
+for (const el of document.querySelectorAll("i[data-i]")) {
   if (!ICONS[el.dataset.i]) throw new Error(`no icon "${el.dataset.i}"`);
-  const box = document.createElement('template');
+  const box = document.createElement("template");
   box.innerHTML = icon(el.dataset.i);
   const svg = box.content.firstChild;
-  for (const { name, value } of el.attributes) if (name !== 'data-i') svg.setAttribute(name, name === 'class' ? `ic ${value}` : value);
+  for (const { name, value } of el.attributes)
+    if (name !== "data-i") svg.setAttribute(name, name === "class" ? `ic ${value}` : value);
   el.replaceWith(svg);
 }

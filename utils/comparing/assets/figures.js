@@ -273,11 +273,7 @@ Report.figures = (() => {
               : ` none of ${tested} differs clearly`,
         ),
       ),
-      el(
-        "p",
-        { class: "quiet" },
-        "p is corrected for all tests of groups on this data set (Holm).",
-      ),
+      el("p", { class: "quiet" }, "p is corrected for all tests of groups on this data set (Holm)."),
       el(
         "div",
         { class: "wide", tabIndex: 0, role: "region", "aria-label": `Groups of ${found.dataset}` },

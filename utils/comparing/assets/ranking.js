@@ -59,12 +59,7 @@ Report.ranking = (() => {
     const names = rankings.flatMap((ranking) =>
       columnsOf(ranking).map(([name], place) => el("th", { scope: "col", class: place ? null : "begins" }, name)),
     );
-    return el(
-      "thead",
-      {},
-      el("tr", {}, el("th", { scope: "col", rowSpan: 2 }, "run"), sets),
-      el("tr", {}, names),
-    );
+    return el("thead", {}, el("tr", {}, el("th", { scope: "col", rowSpan: 2 }, "run"), sets), el("tr", {}, names));
   }
 
   /** The columns of a data set: head, what it shows of a run, whether a phone has no room for it. */

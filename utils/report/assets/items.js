@@ -79,7 +79,11 @@ Report.items = (() => {
             marked(excerpt(store.columns.text[row] ?? "(no text)", needle, 260), needle),
           ),
         ),
-        el("p", { class: "quiet tags" }, [`#${store.columns.index[row] ?? "–"}${items.repeat(row)}`, ...tags(row).map(label)].join(" · ")),
+        el(
+          "p",
+          { class: "quiet tags" },
+          [`#${store.columns.index[row] ?? "–"}${items.repeat(row)}`, ...tags(row).map(label)].join(" · "),
+        ),
       ),
       cell("answer", items.answer(row)),
       cell("verdict", items.outcome(row)),

@@ -239,11 +239,7 @@ Report.overview = (() => {
             figure.is_main ? doubt(data.level) : null,
           ),
           track(figure, data.published?.figures[figure.name]),
-          el(
-            "p",
-            { class: "quiet range" },
-            figure.range ? `[${figure.range}]` : `no interval: under 10 ${data.unit}s`,
-          ),
+          el("p", { class: "quiet range" }, figure.range ? `[${figure.range}]` : `no interval: under 10 ${data.unit}s`),
           el(
             "p",
             { class: "quiet" },
