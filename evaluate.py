@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import BENCHMARK, build_data_set, load_samples
-from models import argument_findings, build_model, recipe_lines
+from models import argument_problems, build_model, recipe_lines
 from utils.config.environment import load_dotenv_files
 from utils.config.options import options_of
 from utils.engine.interrupt import leave
@@ -34,7 +34,7 @@ __all__ = ["load_run", "main", "run"]
 
 REGISTRY = Registry(
     benchmarks=BENCHMARK,
-    argument_findings=argument_findings,
+    argument_problems=argument_problems,
     build_model=build_model,
     build_data_set=build_data_set,
     load_samples=load_samples,

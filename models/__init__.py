@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from models.wrappers.vllm.arguments import serve_problems
-from utils.config.text import Finding
+from utils.config.text import KeyProblem
 from utils.contracts import ModelWrapper
 from utils.import_utils import resolve
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from utils.config.schema import ModelEntry
 
 
-def argument_findings(imp_type: str, entry: Mapping[str, Any]) -> Iterator[Finding]:
+def argument_problems(imp_type: str, entry: Mapping[str, Any]) -> Iterator[KeyProblem]:
     """Yield what is wrong with the arguments of a config's model entry, with key paths in it."""
     generate_cfg = entry.get("generate_cfg")
     if not isinstance(generate_cfg, Mapping):
         generate_cfg = {}
     if imp_type in ("openai", "vllm"):
-        from models.wrappers.api.arguments import generate_findings
+        from models.wrappers.api.arguments import generate_problems
 
         if find_spec("openai") is None:
             yield ("imp_type",), "API models need the package openai: pip install openai"
         api = entry.get("api") if imp_type == "openai" else None
-        yield from generate_findings(generate_cfg, "responses" if api == "responses" else "chat")
+        yield from generate_problems(generate_cfg, "responses" if api == "responses" else "chat")
     if imp_type == "vllm" and isinstance(entry.get("serve_args"), (dict, list)):
         for problem in serve_problems(entry["serve_args"]):
             yield ("serve_args",), problem
     if imp_type == "transformers" and entry.get("generate_function") in (None, "", "generate"):
-        from models.wrappers.local.settings import generate_findings as local_findings
+        from models.wrappers.local.settings import generate_problems as local_problems
 
-        yield from local_findings(generate_cfg)
+        yield from local_problems(generate_cfg)
     if imp_type == "custom":
         for name in {"message", "dataset_name"} & set(generate_cfg):
             yield ("generate_cfg", name), "the program sets this itself; leave it out"

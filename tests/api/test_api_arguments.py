@@ -9,15 +9,15 @@ from models.wrappers.api.arguments import (
     NOT_YOURS_OF_RESPONSES,
     PARAMETERS,
     RESPONSES_PARAMETERS,
-    generate_findings,
+    generate_problems,
 )
 
 OBJECT = "must be an object { }"
 SIGNS = "must be one line of ASCII characters, with no white space at either end"
 
 
-def findings(**generate_cfg):
-    return [(".".join(map(str, path)), what) for path, what in generate_findings(generate_cfg)]
+def problems(**generate_cfg):
+    return [(".".join(map(str, path)), what) for path, what in generate_problems(generate_cfg)]
 
 
 def test_the_parameters_of_the_client_are_known():
@@ -47,7 +47,7 @@ def test_the_parameters_of_the_responses_api_are_known():
     ],
 )
 def test_what_the_responses_api_does_not_take_is_an_error_with_a_hint(name, value, expected):
-    [(_, problem)] = generate_findings({name: value}, "responses")
+    [(_, problem)] = generate_problems({name: value}, "responses")
     assert expected in problem
 
 
@@ -94,7 +94,7 @@ def test_what_the_responses_api_does_not_take_is_an_error_with_a_hint(name, valu
 )
 def test_what_the_api_does_not_take_is_an_error_with_a_hint(path, value, expected):
     outer, _, inner = path.partition(".")
-    [(key, problem)] = findings(**{outer: {inner: value} if inner else value})
+    [(key, problem)] = problems(**{outer: {inner: value} if inner else value})
     assert (key, expected in problem) == (f"generate_cfg.{path}", True)
 
 
@@ -113,4 +113,4 @@ def test_what_the_api_takes_passes():
         "extra_headers": {"X-A": ""},
         "extra_query": {"a": ["x", True]},
     }
-    assert findings(**every) == findings(timeout=None) == []
+    assert problems(**every) == problems(timeout=None) == []

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from models import argument_findings
+from models import argument_problems
 from tests.support.runs import PROJECT
 from utils.config.read import Catalogue, ConfigSource, read_config
 from utils.config.schema import Kwargs, token_limit_key
@@ -30,7 +30,7 @@ SECRET = "sk-very-secret-0123456789"
 
 
 def read_file(file, environ=None, datasets=DATASETS, **more):
-    catalogue = Catalogue(datasets=datasets, arguments=argument_findings)
+    catalogue = Catalogue(datasets=datasets, arguments=argument_problems)
     return read_config(ConfigSource(file, environ or {}, **more), catalogue)
 
 

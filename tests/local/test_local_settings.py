@@ -11,7 +11,7 @@ import transformers
 
 from models.wrappers.local import settings as known
 from models.wrappers.local.placement import placement_of
-from models.wrappers.local.settings import generate_findings, generation_notes
+from models.wrappers.local.settings import generate_problems, generation_notes
 from tests.local.conftest import entry_of, of, without_cuda
 from utils.config.schema import model_entry
 
@@ -65,7 +65,7 @@ from utils.config.schema import model_entry
 )
 def test_what_generate_cannot_use_is_named_before_the_run(name, value, message):
     actual = [
-        (key_path, message in problem) for key_path, problem in generate_findings({name: value})
+        (key_path, message in problem) for key_path, problem in generate_problems({name: value})
     ]
     assert actual == ([(("generate_cfg", name), True)] if message else [])
 
@@ -74,7 +74,7 @@ def test_nothing_that_the_installed_library_knows_is_taken_for_a_typing_error():
     config = transformers.GenerationConfig
     library_names = set(config().to_dict())
     assert library_names >= known.GENERATION_SETTINGS
-    assert list(generate_findings(dict.fromkeys(library_names))) == []
+    assert list(generate_problems(dict.fromkeys(library_names))) == []
     assert config._get_default_generation_params()["max_length"] == known.LIBRARY_LIMIT
 
 

@@ -19,7 +19,7 @@ from utils.config.recipes import FilledIn, fill_in
 from utils.config.schema import DataEntry, GroundingEntry, LiveEntry, ModelEntry, RunConfig
 from utils.config.secret_filter import is_common
 from utils.config.seeds import seeds_from
-from utils.config.text import Finding, KeyPath, PlainConfig, key_path, read_plain, shown
+from utils.config.text import KeyPath, KeyProblem, PlainConfig, brief, key_path, read_plain
 from utils.errors import UserError
 from utils.functions.signatures import FunctionRef, Kind
 from utils.images import is_url
@@ -33,8 +33,8 @@ NOT_OF_A_JUDGE = (*schema.PER_DATA_SET, "recipe", "preprocess_function", "postpr
 CHECKPOINTS = ("transformers", "vllm")
 LIVE_NAMES = ("GUITaskAutomation", "GUITaskCollaboration")
 LEVELS = {"L1": L1_NAME, "L2": "GUIElementGrounding", "L3": LIVE_NAMES[0], "L4": LIVE_NAMES[1]}
-Arguments = Callable[[str, Mapping[str, Any]], Iterable[Finding]]
-Read = tuple[Any, list[Finding]]
+Arguments = Callable[[str, Mapping[str, Any]], Iterable[KeyProblem]]
+Read = tuple[Any, list[KeyProblem]]
 Choices = Mapping[str, Sequence[str]]
 
 
@@ -138,7 +138,7 @@ class _Reader:
             self._problem(
                 (),
                 'the file must hold an object { "model": ..., "data": ... }, not '
-                f"{shown(content)}",
+                f"{brief(content)}",
             )
             return
         sections = ("model", "data", "secrets")
@@ -177,7 +177,7 @@ class _Reader:
 
     def _entries(self, entries: Any, name: str, read: Callable[[str, Any], Read]) -> dict[str, Any]:
         if not isinstance(entries, dict) or not entries:
-            kind = "is missing" if entries is None else f"must be an object, not {shown(entries)}"
+            kind = "is missing" if entries is None else f"must be an object, not {brief(entries)}"
             self._problem((name,), "is empty" if entries == {} else kind)
             return {}
         typed: dict[str, Any] = {}
@@ -185,11 +185,11 @@ class _Reader:
             if name == "model" and not key.strip():
                 what = "a name is missing between the quotes; results go to a folder of that name"
                 self._problem((name, key), what)
-            findings: list[Finding] = [((), f"must be an object {{ }}, not {shown(raw)}")]
+            problems: list[KeyProblem] = [((), f"must be an object {{ }}, not {brief(raw)}")]
             typed[key] = None
             if isinstance(raw, dict):
-                typed[key], findings = read(key, raw)
-            for path, what in findings:
+                typed[key], problems = read(key, raw)
+            for path, what in problems:
                 self._problem((name, key, *path), what)
         return typed
 
@@ -215,44 +215,44 @@ class _Reader:
 
     def _model(self, name: str, raw: Mapping[str, Any]) -> Read:
         imp_type = self._imp_type(name, raw)
-        recipe_findings: list[Finding] = []
+        recipe_problems: list[KeyProblem] = []
         if imp_type is not None and raw.get("recipe") is not None:
-            raw, recipe_findings = self._with_recipe(name, raw, imp_type)
-        entry, findings = schema.model_entry(imp_type, raw)
-        findings += recipe_findings
-        path, arguments = raw.get("model_path"), list[Finding]()
+            raw, recipe_problems = self._with_recipe(name, raw, imp_type)
+        entry, problems = schema.model_entry(imp_type, raw)
+        problems += recipe_problems
+        path, arguments = raw.get("model_path"), list[KeyProblem]()
         if imp_type is not None and (path or raw.get("imp_type")):
             arguments += self.catalogue.arguments(imp_type, raw)
         if imp_type is not None and isinstance(path, str):
             problem = self._path_problem(("model", name), path, imp_type)
-            findings += [(("model_path",), problem)] if problem else []
-        findings += self._data_set_findings(raw)
+            problems += [(("model_path",), problem)] if problem else []
+        problems += self._data_set_problems(raw)
         secrets = raw.get("secrets", [])
         if _is_list_of_texts(secrets):
             self._check_secrets(("model", name), secrets)
         self._references(name, raw, imp_type)
-        if findings or {path_in_file[0] for path_in_file, _ in arguments} - {"generate_cfg"}:
+        if problems or {path_in_file[0] for path_in_file, _ in arguments} - {"generate_cfg"}:
             entry = None
         elif arguments:  # the files of a checkpoint are looked at all the same
             is_local = imp_type in CHECKPOINTS
             entry = entry.model_copy(update={"generate_cfg": {}}) if is_local else None
-        return entry, findings + arguments
+        return entry, problems + arguments
 
-    def _data_set_findings(self, raw: Mapping[str, Any]) -> list[Finding]:
+    def _data_set_problems(self, raw: Mapping[str, Any]) -> list[KeyProblem]:
         """Return what is wrong with the data sets for which a model has functions of its own."""
-        findings: list[Finding] = []
+        problems: list[KeyProblem] = []
         for key in schema.PER_DATA_SET:
             for dataset in _object(raw, key):
                 if dataset not in self.known_names:
-                    findings.append(((key, dataset), self._unknown_data_set(dataset)))
+                    problems.append(((key, dataset), self._unknown_data_set(dataset)))
                 elif key == "follow_up" and dataset in (*LIVE_NAMES, *self.circular):
                     what = "not for L3 and L4, and not in circular evaluation; leave it out"
-                    findings.append(((key, dataset), what))
-        return findings
+                    problems.append(((key, dataset), what))
+        return problems
 
     def _with_recipe(
         self, name: str, raw: Mapping[str, Any], imp_type: str
-    ) -> tuple[Mapping[str, Any], list[Finding]]:
+    ) -> tuple[Mapping[str, Any], list[KeyProblem]]:
         if not isinstance(raw["recipe"], str) or not raw["recipe"]:
             return raw, []  # the types of an entry are checked elsewhere
         try:
@@ -277,7 +277,7 @@ class _Reader:
             self._warn(
                 name,
                 "imp_type",
-                f"{shown(kind)} is not used: model_path is a URL, so the model is an API model",
+                f"{brief(kind)} is not used: model_path is a URL, so the model is an API model",
             )
         # A path that is missing or not known may be meant as a URL; that is reported.
         is_open = key_path("model", name, "model_path") in self.unset
@@ -350,12 +350,12 @@ class _Reader:
         benchmark = entry.get("benchmark")
         kind = benchmark if isinstance(benchmark, str) else name
         if benchmark is not None or kind in self.catalogue.tables:
-            typed, findings = self._table(name, kind, entry)
+            typed, problems = self._table(name, kind, entry)
         else:
-            typed, findings = self._level(name, entry)
+            typed, problems = self._level(name, entry)
         modes = self.catalogue.datasets.get(kind)
         if modes is not None:
-            findings += _mode_findings(kind, entry.get("mode"), modes)
+            problems += _mode_problems(kind, entry.get("mode"), modes)
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
         self._ref(
             ("data", name, "environment"),
@@ -363,22 +363,22 @@ class _Reader:
             "environment",
             init_keywords=_object(entry, "environment_args"),
         )
-        return None if findings else typed, findings
+        return None if problems else typed, problems
 
     def _level(self, name: str, entry: dict[str, Any]) -> Read:
         """Return the entry of one of L1 to L4."""
-        findings: list[Finding] = []
+        problems: list[KeyProblem] = []
         if name not in self.catalogue.datasets:
-            findings.append(((), self._unknown_data_set(name)))
+            problems.append(((), self._unknown_data_set(name)))
         for key in L1_KEYS:
             if name != L1_NAME and entry.pop(key, None) is not None:
-                findings.append(((key,), f"only for {L1_NAME}; leave it out"))
+                problems.append(((key,), f"only for {L1_NAME}; leave it out"))
         judge = entry.pop("judge", None)
         if name in LIVE_NAMES:
             entry, of_seeds = _with_seeds(entry)
-            findings += of_seeds
+            problems += of_seeds
             if entry.get("environment_args") and not entry.get("environment"):
-                findings.append((("environment_args",), 'only with "environment"; leave it out'))
+                problems.append((("environment_args",), 'only with "environment"; leave it out'))
         typed, wrong = schema.section(LiveEntry if name in LIVE_NAMES else DataEntry, entry)
         has_judge = entry.get("match_mode") == "judge"
         if judge is not None and not has_judge:
@@ -391,7 +391,7 @@ class _Reader:
             wrong += [(("judge", *path), what) for path, what in wrong_in_judge]
             if typed is not None and typed_judge is not None:
                 typed = typed.model_copy(update={"judge": typed_judge})
-        return typed, findings + wrong
+        return typed, problems + wrong
 
     def _judge(self, name: str, raw: Mapping[str, Any]) -> Read:
         """Return the entry of the model that reads replies to L1, with its limits."""
@@ -400,26 +400,26 @@ class _Reader:
         kind, path = settings.get("imp_type"), settings.get("model_path")
         is_api = is_url(path) or kind in (None, "api")
         imp_type = "openai" if is_api else kind if kind in schema.KINDS else None
-        findings: list[Finding] = [
+        problems: list[KeyProblem] = [
             ((key,), "not for a judge; leave it out")
             for key in NOT_OF_A_JUDGE
             if settings.pop(key, None)
         ]
         model, wrong = schema.model_entry(imp_type, settings)
-        findings += wrong
+        problems += wrong
         if imp_type is not None:
-            findings += self.catalogue.arguments(imp_type, settings)
+            problems += self.catalogue.arguments(imp_type, settings)
         if imp_type is not None and isinstance(path, str):
             problem = self._path_problem(path_in_file, path, imp_type)
-            findings += [(("model_path",), problem)] if problem else []
+            problems += [(("model_path",), problem)] if problem else []
         secrets = settings.get("secrets", [])
         if _is_list_of_texts(secrets):
             self._check_secrets(path_in_file, secrets)
         if imp_type == "custom" and not path_problem(str(path)):
             blocks = (settings.get("generate_cfg") or {}, settings.get("kwargs") or {})
             self._ref((*path_in_file, "model_path"), path, "custom-class", *blocks)
-        if findings or model is None:
-            return None, findings
+        if problems or model is None:
+            return None, problems
         return schema.section(
             schema.JudgeEntry,
             {"model": model, **{key: raw[key] for key in JUDGE_LIMITS if key in raw}},
@@ -427,25 +427,25 @@ class _Reader:
 
     def _table(self, name: str, kind: str, entry: dict[str, Any]) -> Read:
         """Return the entry of a table of grounding: a known one, or a class of the user's."""
-        findings: list[Finding] = []
+        problems: list[KeyProblem] = []
         is_own = "." in kind
         if kind != name and name in self.catalogue.datasets:
             what = f'"{name}" is a data set of the program; give this one another name'
-            findings.append(((), what))
+            problems.append(((), what))
         elif is_own:
             self._ref(("data", name, "benchmark"), kind, "benchmark")
         elif kind not in self.catalogue.tables:
             tables = [*self.catalogue.tables]
-            what = f"{shown(kind)} is neither a dotted path nor one of {listed(tables, 20)}"
-            findings.append((("benchmark",), what + did_you_mean(kind, tables)))
+            what = f"{brief(kind)} is neither a dotted path nor one of {listed(tables, 20)}"
+            problems.append((("benchmark",), what + did_you_mean(kind, tables)))
         for key in L1_KEYS:
             if entry.pop(key, None) is not None:
-                findings.append(((key,), f"only for {L1_NAME}; leave it out"))
+                problems.append(((key,), f"only for {L1_NAME}; leave it out"))
         typed, wrong = schema.section(GroundingEntry, entry)
         choices = self.catalogue.tables.get(kind)
         if choices is not None:
-            findings += _choice_findings(entry, choices)
-        return typed, findings + wrong
+            problems += _choice_problems(entry, choices)
+        return typed, problems + wrong
 
     def _unknown_data_set(self, name: str) -> str:
         names = list(self.catalogue.datasets)
@@ -454,23 +454,23 @@ class _Reader:
         return "unknown data set" + (did_you_mean(name, names) or f"; known are {listed(names)}")
 
 
-def own_findings(
+def own_problems(
     entry: GroundingEntry, choices: Choices, modes: Sequence[str]
-) -> Iterator[Finding]:
+) -> Iterator[KeyProblem]:
     """Yield what is wrong with the entry of a user's class, known only once it is imported."""
-    yield from _choice_findings(
+    yield from _choice_problems(
         {key: value for key, value in entry if key in entry.model_fields_set}, choices
     )
-    yield from _mode_findings(str(entry.benchmark), entry.mode, modes)
+    yield from _mode_problems(str(entry.benchmark), entry.mode, modes)
 
 
-def _mode_findings(kind: str, mode: Any, modes: Sequence[str]) -> Iterator[Finding]:
+def _mode_problems(kind: str, mode: Any, modes: Sequence[str]) -> Iterator[KeyProblem]:
     if isinstance(mode, str) and mode not in modes:
         hint = did_you_mean(mode, modes) or ";"
         yield ("mode",), f'unknown mode "{mode}"{hint} {kind} has the modes {listed(modes)}'
 
 
-def _with_seeds(entry: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+def _with_seeds(entry: dict[str, Any]) -> tuple[dict[str, Any], list[KeyProblem]]:
     """Return an entry of L3 or L4 with the seeds that follow from its text, if it has one."""
     text = entry.get("seeds_from")
     if not isinstance(text, str) or not text:
@@ -494,7 +494,7 @@ def _announce_seeds(config: Any, text: str | None) -> list[str]:
     return [] if entries else ["--seeds-from: the config has no data set of L3 or L4"]
 
 
-def _choice_findings(entry: Mapping[str, Any], choices: Choices) -> Iterator[Finding]:
+def _choice_problems(entry: Mapping[str, Any], choices: Choices) -> Iterator[KeyProblem]:
     """Yield what is wrong with the keys that are a benchmark's own."""
     fields = [*GroundingEntry.model_fields, *choices]
     for key, value in entry.items():
@@ -506,4 +506,4 @@ def _choice_findings(entry: Mapping[str, Any], choices: Choices) -> Iterator[Fin
             )
         elif key in choices and value not in choices[key]:
             hint = did_you_mean(str(value), choices[key])
-            yield (key,), f"must be one of {listed(choices[key])}, not {shown(value)}{hint}"
+            yield (key,), f"must be one of {listed(choices[key])}, not {brief(value)}{hint}"

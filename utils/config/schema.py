@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import ErrorDetails
 
 from utils.config.recipes import TOKEN_LIMITS, FilledIn
-from utils.config.text import Finding, key_path, shown
+from utils.config.text import KeyProblem, brief, key_path
 from utils.contracts import KWARGS_READ
 from utils.protocol import PLATFORMS
 from utils.resizing import steps_of
@@ -299,19 +299,19 @@ def _without_secrets(entry: BaseModel) -> dict[str, Any]:
     return dump
 
 
-def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list[Finding]]:
+def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list[KeyProblem]]:
     """Return the typed entry of a model (None where it is wrong), and what is wrong with it."""
     entry = without_defaults(raw) | ({"imp_type": imp_type} if imp_type else {})
     for key in PER_DATA_SET:
         functions = entry.get(key)
         if isinstance(functions, dict):
             entry[key] = {k: v for k, v in functions.items() if v is not None and v != ""}
-    typed, findings = section(KINDS[imp_type or ""], entry)
+    typed, problems = section(KINDS[imp_type or ""], entry)
     if isinstance(entry.get("kwargs"), dict):
-        findings += _kwargs_findings(entry["kwargs"])
+        problems += _kwargs_problems(entry["kwargs"])
         if imp_type in ("openai", "vllm"):
-            findings += _of_checkpoints(entry["kwargs"])
-    return typed if imp_type else None, findings
+            problems += _of_checkpoints(entry["kwargs"])
+    return typed if imp_type else None, problems
 
 
 def token_limit_key(entry: Mapping[str, Any]) -> str:
@@ -339,7 +339,7 @@ def without_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Finding]]:
+def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[KeyProblem]]:
     """Return the typed form of a section, None with what is wrong with it."""
     try:
         return kind.model_validate(entry), []
@@ -352,7 +352,7 @@ def section(kind: type[S], entry: Mapping[str, Any]) -> tuple[S | None, list[Fin
         return None, list(problems.items())
 
 
-def _of_checkpoints(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
+def _of_checkpoints(kwargs: Mapping[str, Any]) -> Iterator[KeyProblem]:
     """Yield keys of `kwargs` that have no effect on a server."""
     only = 'only for imp_type "transformers"'
     if "load" in kwargs:
@@ -364,10 +364,10 @@ def _of_checkpoints(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
         )
 
 
-def _kwargs_findings(kwargs: Mapping[str, Any]) -> Iterator[Finding]:
+def _kwargs_problems(kwargs: Mapping[str, Any]) -> Iterator[KeyProblem]:
     """Yield what is wrong with `kwargs`: what the program reads must fit, and be spelt right."""
-    typed, findings = section(Kwargs, kwargs)
-    for path, problem in findings:
+    typed, problems = section(Kwargs, kwargs)
+    for path, problem in problems:
         yield ("kwargs", *path), problem
     read_names = (*KWARGS_READ, *RESERVED_KWARGS)
     for name in kwargs:
@@ -402,7 +402,7 @@ def _in_words(detail: ErrorDetails, kind: type[BaseModel], entry: Mapping[str, A
         choices = re.findall(r"'(.*?)'", detail["ctx"]["expected"])
         described = f"one of {listed(choices)}"
         hint = did_you_mean(str(value), choices)
-    return f"must be {described or _TYPES[what]}, not {shown(value)}{hint}"
+    return f"must be {described or _TYPES[what]}, not {brief(value)}{hint}"
 
 
 def _unknown_key(name: str, kind: type[BaseModel]) -> str:

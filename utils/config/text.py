@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 KeyPath = tuple[str | int, ...]
-Finding = tuple[KeyPath, str]  # where in a section of the config, and what is wrong there
+KeyProblem = tuple[KeyPath, str]  # where in a section of the config, and what is wrong there
 
 _NAME = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _IN_QUERY = re.compile(r"(https?://|\$\{)\S*[?&][^?&]*=[^?&]*", re.IGNORECASE)
@@ -52,7 +52,7 @@ def key_path(*parts: str | int) -> str:
     return path
 
 
-def shown(value: object) -> str:
+def brief(value: object) -> str:
     """Return a JSON value as a message shows it: only what is short is quoted."""
     if isinstance(value, (list, dict)) or (isinstance(value, str) and len(value) > 40):
         return {list: "a list", dict: "an object", str: "a long text"}[type(value)]
@@ -134,7 +134,7 @@ def _replaced(
         ]
     key = key_path(*path)
     if isinstance(value, float) and not math.isfinite(value):
-        result.problems.append(f"{key}: {shown(value)} is not a JSON number")
+        result.problems.append(f"{key}: {brief(value)} is not a JSON number")
         return 1  # one problem is enough
     if not isinstance(value, str):
         return value

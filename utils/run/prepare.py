@@ -16,7 +16,7 @@ from utils.config.read import (
     Catalogue,
     ConfigReading,
     ConfigSource,
-    own_findings,
+    own_problems,
     read_config,
 )
 from utils.config.schema import DataEntry, GroundingEntry, ModelEntry
@@ -38,7 +38,7 @@ class Registry:
     """The benchmarks and models of the program: `utils` knows neither."""
 
     benchmarks: Mapping[str, type[Benchmark]]  # by data set
-    argument_findings: Arguments  # problems of a model entry's arguments
+    argument_problems: Arguments  # problems of a model entry's arguments
     build_model: Callable[..., ModelWrapper]
     build_data_set: Callable[..., DataSet]
     load_samples: Callable[[DataSet], tuple[list[str], list[str]]]  # notes, problems
@@ -125,7 +125,7 @@ def read(options: Options, registry: Registry) -> ConfigReading:
             for name, benchmark in benchmarks.items()
             if benchmark.options is not None
         },
-        arguments=registry.argument_findings,
+        arguments=registry.argument_problems,
     )
     source = ConfigSource(
         options.config,
@@ -252,7 +252,7 @@ def _problems_of_own(
         if not isinstance(entry, GroundingEntry) or "." not in (entry.benchmark or ""):
             continue
         benchmark = data_set.benchmark
-        for path, what in own_findings(entry, benchmark.options or {}, benchmark.modes):
+        for path, what in own_problems(entry, benchmark.options or {}, benchmark.modes):
             problems.setdefault(name, []).append(
                 f"{options.config}: {key_path('data', name, *path)}: {what}"
             )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from utils.config.text import Finding, shown
+from utils.config.text import KeyProblem, brief
 from utils.contracts import KWARGS_READ
 from utils.text import did_you_mean
 
@@ -129,13 +129,13 @@ _ELSEWHERE_OF_RESPONSES = {
 }
 
 
-def generate_findings(generate_cfg: Mapping[str, Any], api: str = "chat") -> Iterator[Finding]:
+def generate_problems(generate_cfg: Mapping[str, Any], api: str = "chat") -> Iterator[KeyProblem]:
     """Yield parameters that the client would refuse, or that would change what a reply is."""
     for name, value in generate_cfg.items():
         problem = _parameter_problem(name, value, api)
         if problem:
             yield ("generate_cfg", name), problem
-    for path, problem in envelope_findings(generate_cfg):
+    for path, problem in envelope_problems(generate_cfg):
         yield ("generate_cfg", *path), problem
 
 
@@ -152,11 +152,11 @@ def _parameter_problem(name: str, value: Any, api: str) -> str | None:
     return f"{function} does not know this parameter; {hint or extra_body}"
 
 
-def envelope_findings(parameters: Mapping[str, Any]) -> Iterator[Finding]:
+def envelope_problems(parameters: Mapping[str, Any]) -> Iterator[KeyProblem]:
     """Yield what is wrong with the envelope in `generate_cfg` or in a payload of the user's."""
     timeout = parameters.get("timeout")
     if timeout is not None and not (type(timeout) in (int, float) and timeout > 0):
-        yield ("timeout",), f"must be a number of seconds greater than 0, not {shown(timeout)}"
+        yield ("timeout",), f"must be a number of seconds greater than 0, not {brief(timeout)}"
     for name in ENVELOPE:
         fields = parameters.get(name, {})
         if not isinstance(fields, Mapping):
@@ -195,7 +195,7 @@ def _type_problem(name: str, value: Any) -> str | None:
     item_type = Mapping if name == "tools" else str
     if type(value) in types and all(isinstance(item, item_type) for item in items):
         return None
-    return f"must be {description}, not {shown(value)}"
+    return f"must be {description}, not {brief(value)}"
 
 
 def _reply_problem(name: str, value: Any) -> str | None:

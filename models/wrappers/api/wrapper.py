@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from models.wrappers.api.arguments import envelope_findings
+from models.wrappers.api.arguments import envelope_problems
 from models.wrappers.api.replies import as_call_error, note_start, read_body, read_reply
 from models.wrappers.api.responses import input_items, read_response
 from models.wrappers.api.wire import (
@@ -400,7 +400,7 @@ def _payload_problem(payload: Any, key: str) -> str | None:
         json.dumps(payload, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         return f"a payload that is not JSON: {error}"
-    for path, problem in envelope_findings(payload):
+    for path, problem in envelope_problems(payload):
         return f"a payload whose {key_path(*path)} {problem}"
     return None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from utils.config.text import Finding
+from utils.config.text import KeyProblem
 from utils.text import nearest
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ _RULES = {
 }
 
 
-def generate_findings(generate_cfg: Mapping[str, Any]) -> Iterator[Finding]:
+def generate_problems(generate_cfg: Mapping[str, Any]) -> Iterator[KeyProblem]:
     """Yield arguments that transformers' `generate` cannot take; null is a default."""
     for name, value in generate_cfg.items():
         problem = _argument_problem(name, value)
