@@ -1,6 +1,7 @@
 """How many random mutants of the program the tests kill.
 
     python -m perf.mutants --count 60 [--seed 0] [--minutes 30] [--tree PATH] [--files 8]
+    python -m perf.mutants --count 60 --skip 20    the last 40 of the same 60
 
 Each mutant is one small change: a comparison or its boundary, `and` for `or`, `not` left out, plus
 for minus, 0 for 1, True for False, None returned, a call left out, a condition turned round. It
@@ -206,7 +207,7 @@ def try_out(mutant: Mutant, number: int, tests: Sequence[str], tree: Path, secon
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    numbers = {"count": 60, "seed": 0, "minutes": 600, "files": 8, "seconds": 60}
+    numbers = {"count": 60, "skip": 0, "seed": 0, "minutes": 600, "files": 8, "seconds": 60}
     for name, default in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--tree", type=Path, default=PROJECT)
@@ -220,7 +221,7 @@ def main() -> None:
         texts = {path: (tree / path).read_text("utf-8") for path in modules}
         mutants = [mutant for path in modules for mutant in mutants_of(texts[path], path)]
         results: list[Result] = []
-        for mutant in random.Random(options.seed).sample(mutants, options.count):
+        for mutant in random.Random(options.seed).sample(mutants, options.count)[options.skip :]:
             if time.monotonic() > until_s:
                 break
             tests = nearest_tests(mutant.path, imports, tree)[: options.files]
