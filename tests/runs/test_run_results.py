@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -175,3 +176,12 @@ def test_a_run_that_is_stopped_raises_without_the_key(config, stage):
         evaluate.run(config, model="m", report=False)
     assert (KEY in str(caught.value), "401" in str(caught.value)) == (False, True)
     assert "All answers are kept" not in str(caught.value)  # there is none
+
+
+def test_a_run_that_is_stopped_halfway_names_the_folder_of_its_answers(config, stage):
+    evaluate.run(config, model="m", report=False, limit=2)
+    stage.server.answer = lambda request: Reply(status=401, body=b"this key has been revoked")
+    with pytest.raises(UserError) as caught:
+        evaluate.run(config, model="m", report=False)
+    [kept] = [text for text in caught.value.problems if text.startswith("All answers are kept: ")]
+    assert list(Path(kept.partition(": ")[2]).glob("m_*.jsonl"))
