@@ -100,6 +100,7 @@ META = {"image_size": "[2000, 1000]", "sent_size": "[1000, 500]", "seen_size": "
         ("First (1, 2), no: (500, 300)", (500, 300)),
         ("(100, 200) in a list of 30 40 rows", (100, 200)),  # brackets count before prose
         ("see (1,2).\n**Answer: 500, 300**", (500, 300)),
+        ("(100, 200) of\n30 40 rows", (100, 200)),  # more is on that line
         ("I see nothing.", None),
         ("12", None),
         ("1, 2, 3", None),
