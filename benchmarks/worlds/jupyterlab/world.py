@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from benchmarks.worlds.actions import Action, Outcome
 from benchmarks.worlds.jupyterlab.checks import compare
-from benchmarks.worlds.jupyterlab.lab import Lab, LabEpisode, State
+from benchmarks.worlds.jupyterlab.lab import Lab, LabEpisode
 from benchmarks.worlds.office.server import LOOKS
 from benchmarks.worlds.office.world import APPS, OfficeWorld
 from benchmarks.worlds.pages.browser import Chromium, Tab
@@ -74,11 +74,6 @@ class LabWorld(OfficeWorld):
         before, after = self._lab_episode.before, self._lab_episode.dump()
         lab = compare(self._task.get("edits", ()), before, after)
         return self.judge_office(end, lab)
-
-    def lab_state(self) -> State:
-        """Return the present files and settings of the episode, for scripts."""
-        assert self._lab_episode is not None, "a task has begun"
-        return self._lab_episode.dump()
 
     def forget(self) -> None:
         """Delete the episode's folder, and free its store."""
