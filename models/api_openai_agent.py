@@ -16,7 +16,7 @@ You operate a computer with the computer tool. Go on until the task is completed
 When it is completed, reply with a text and without a tool call: the answer alone if the task asks a question, else "Done." If it cannot be completed, reply with INFEASIBLE: and the reason, without a tool call."""  # noqa: E501
 
 
-def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """Return the episode so far as a conversation.
 
     Args:

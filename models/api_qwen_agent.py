@@ -48,7 +48,7 @@ Previous actions:
 {actions}"""
 
 
-def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """Return the tool, the task with earlier actions, and the last turns as a conversation.
 
     Args:

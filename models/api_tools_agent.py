@@ -18,7 +18,7 @@ EARLIER_IMAGES = 2
 OMITTED = "(A screenshot was here.)"
 
 
-def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """Return the episode so far as a conversation.
 
     Args:

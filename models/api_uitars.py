@@ -72,7 +72,7 @@ def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | 
     return px_to_frac((int(digits[0]), int(digits[1])), model_grid_wh(meta))
 
 
-def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both alike
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """3. L3 and L4: the model's own prompt for agents, and the episode so far as a conversation.
 
     One line is added to the prompt: how to say that a task cannot be done (`CALL_USER`). What it

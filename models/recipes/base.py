@@ -368,7 +368,7 @@ def prompt_function(form: PromptForm) -> Callable[..., list[Message] | None]:
     return build_prompt
 
 
-def with_special_tokens(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:  # noqa: ARG001
+def with_special_tokens(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:
     """Return the text of a checkpoint's completion, special tokens included.
 
     Args:

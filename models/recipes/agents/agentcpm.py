@@ -30,13 +30,13 @@ LONG_MS = 1000
 ENDS = {"finish": "done", "satisfied": "done", "impossible": "fail"}
 
 
-def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """Return the system text, the task, and the screen now."""
     task = TASK.replace("{task}", line["instruction"])
     return [text(SYSTEM, "system"), text(task), screen(line)]
 
 
-def parse_actions(response: str, meta: Mapping[str, Any]) -> list[dict[str, Any]] | None:  # noqa: ARG001
+def parse_actions(response: str, meta: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Return the actions of a reply, the end of the task behind what is done."""
     try:
         reply = json.loads(response[response.index("{") :])

@@ -87,7 +87,7 @@ Previous actions:
 EARLIER_IMAGES = 4
 
 
-def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """Return the system text, the task, the last four steps as turns, the screen now.
 
     Of older steps the task has the line that says what was done.

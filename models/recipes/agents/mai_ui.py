@@ -49,7 +49,7 @@ FULL_SCALE = 999
 CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
 
 
-def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """Return the system text, the task, all replies with the last screenshots, the screen now."""
     first, *others = conversation(line, EARLIER_IMAGES)
     if first["role"] == "user":
@@ -57,7 +57,7 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
     return [text(SYSTEM, "system"), text(line["instruction"]), first, *others]
 
 
-def parse_actions(response: str, meta: Mapping[str, Any]) -> dict[str, Any] | None:  # noqa: ARG001
+def parse_actions(response: str, meta: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the action of the reply's call; a swipe is named by the way of the finger."""
     try:
         answer = response.partition("</thinking>")[2] or response

@@ -51,7 +51,7 @@ explain:解释的内容\taction:动作空间和对应的参数\tsummary:执行�
 NO_HISTORY = "暂无历史操作"
 
 
-def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """Return the task with the summary of the last reply, the screen now, and what to answer."""
     summary = ""
     for step in line["history"]:
@@ -70,7 +70,7 @@ def fields_of(response: str) -> dict[str, str]:
     return fields
 
 
-def parse_actions(response: str, meta: Mapping[str, Any]) -> list[dict[str, Any]] | None:  # noqa: ARG001
+def parse_actions(response: str, meta: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Return the actions of a reply: to type somewhere is a click and a text."""
     fields = fields_of(response)
     try:

@@ -67,7 +67,7 @@ finished(content='xxx') # Use escape characters \\', \\", and \\n in content par
 EARLIER_IMAGES = 4  # with the screen now the model sees five
 
 
-def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """Return prompt, earlier replies with the last screenshots, and the screen now."""
     prompt = PHONE if is_phone(line) else COMPUTER
     prompt = prompt.replace("{language}", "English").replace("{instruction}", line["instruction"])

@@ -117,7 +117,7 @@ KINDS = {
 }
 
 
-def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
+def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """Return the screen now, and the prompt with a line for each earlier step."""
     prompt = PHONE if is_phone(line) else COMPUTER
     lines = []

@@ -1,7 +1,5 @@
 """A model behind an OpenAI-style server."""
 
-# ruff: noqa: ARG001 - functions in the documented form, which take what they need not
-
 from __future__ import annotations
 
 import json

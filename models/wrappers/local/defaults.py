@@ -44,7 +44,7 @@ def default_preprocess_function(
     return model_inputs(text, turns, model, processor, **kwargs)
 
 
-def default_postprocess_function(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:  # noqa: ARG001
+def default_postprocess_function(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:
     """Return the text of the completion, without the prompt and without special tokens.
 
     Args:
