@@ -346,6 +346,13 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
             ],
         ),
         ({**LOCAL, "generate_cfg": []}, ["generate_cfg: must be an object { }, not a list"]),
+        (
+            {**LOCAL, "generate_cfg": {"max_new_token": 5}},
+            [
+                "generate_cfg.max_new_token: generate has no such argument; "
+                'did you mean "max_new_tokens"?'
+            ],
+        ),
         ({**LOCAL, "kwargs": "x"}, ['kwargs: must be an object { }, not "x"']),
         *[
             (
