@@ -151,6 +151,11 @@ const ICONS = {
 
 const icon = (name) => `<svg class="ic" viewBox="0 0 24 24" aria-hidden="true">${ICONS[name]}</svg>`;
 
+const windowButtons = () =>
+  ["minus", "square", "x"]
+    .map((n, k) => `<button data-target="${["minimise", "maximise", "close"][k]}">${icon(n)}</button>`)
+    .join("");
+
 // Each shell fills <div data-shell="..."> so that three pages of a platform share one taskbar, dock or status bar.
 const SHELLS = {
   taskbar: (on) => {
@@ -167,10 +172,7 @@ const SHELLS = {
     return `<div class="mid">${apps.map(([n, i, c]) => `<div class="app center ${n === on ? "on" : ""}" data-target="task-${n}"><b class="center" style="background:${c}">${icon(i)}</b></div>`).join("")}</div>
       <div class="tray">${icon("up")}${icon("wifi")}${icon("volume")}${icon("battery")}<div class="time">10:42 AM<br>4/16/2025</div>${icon("bell")}</div>`;
   },
-  winbtns: () =>
-    ["minus", "square", "x"]
-      .map((n, k) => `<button data-target="${["minimise", "maximise", "close"][k]}">${icon(n)}</button>`)
-      .join(""),
+  winbtns: windowButtons,
   menubar: (items) => {
     const [app, ...rest] = items.split("|");
     return `${icon("seal")}<b>${app}</b>${rest.map((t) => `<span>${t}</span>`).join("")}<div class="right">${icon("battery")}${icon("wifi")}${icon("search")}${icon("sliders")}<span>Wed Apr 16&ensp;9:41 AM</span></div>`;
@@ -192,10 +194,7 @@ const SHELLS = {
       .join(""),
   topbar: (app) =>
     `<span>${app ? "Activities&emsp;" + app : "Activities"}</span><span class="mid">Apr 16&ensp;11:20</span><span class="right">${icon("wifi")}${icon("volume")}${icon("battery")}${icon("power")}</span>`,
-  ctl: () =>
-    ["minus", "square", "x"]
-      .map((n, k) => `<button data-target="${["minimise", "maximise", "close"][k]}">${icon(n)}</button>`)
-      .join(""),
+  ctl: windowButtons,
   iosstatus: (time) =>
     `<span>${time}</span><div class="island"></div><span class="right">${icon("signal")}${icon("wifi")}${icon("battery")}</span>`,
   androidstatus: (time) =>

@@ -183,5 +183,5 @@ def test_a_run_that_is_stopped_halfway_names_the_folder_of_its_answers(config, s
     stage.server.answer = lambda request: Reply(status=401, body=b"this key has been revoked")
     with pytest.raises(UserError) as caught:
         evaluate.run(config, model="m", report=False)
-    [kept] = [text for text in caught.value.problems if text.startswith("All answers are kept: ")]
-    assert list(Path(kept.partition(": ")[2]).glob("m_*.jsonl"))
+    [line] = [text for text in caught.value.problems if text.startswith("All answers are kept: ")]
+    assert list(Path(line.partition(": ")[2]).glob("m_*.jsonl"))
