@@ -1,12 +1,13 @@
 """A checkpoint through `evaluate.py` beside the loop that anyone would write around `generate`.
 
-python -m perf.local_engine [--model DIR] [--samples 40] [--width 1920 --height 1080]
+python -m perf.local_engine [--model DIR | --like 3b] [--samples 40] [--width 1920 --height 1080]
     [--max-pixels 1003520] [--tokens 16] [--batches 1 4 8] [--rounds 3]
 
 The bare loop: read, resize, tokenize, generate, decode, one sample after the other; p and g are its
-seconds before and in `generate`. Nothing that overlaps both can take less than max(p, g); "in turn"
-is our batch 1 with the overlap taken out, so that what is left is the engine's overhead. Without
---model a tiny random Qwen2.5-VL is built. One thread for generate on a CPU (OMP_NUM_THREADS=1).
+seconds before and in `generate`. Nothing that overlaps both can take less than max(p, g); "in
+turn" is our batch 1 with the overlap taken out, so that what is left is the engine's overhead.
+Without --model a tiny random Qwen2.5-VL is built, with --like one of the size of a published one.
+One thread for generate on a CPU (OMP_NUM_THREADS=1).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from perf import full_size
 from perf.api_engine import DATASET, PROJECT
 
 
@@ -164,7 +166,12 @@ def run_ours(
         "infer",
     ]
     env = {**os.environ, "LMUData": str(work.data)}
-    subprocess.run(command, cwd=PROJECT, env=env, check=True, capture_output=True)
+    result = subprocess.run(
+        command, cwd=PROJECT, env=env, check=True, capture_output=True, text=True
+    )
+    for line in (result.stdout + result.stderr).splitlines():
+        if line.startswith("warning:") or "the model generated for" in line:
+            print(f"  batch {batch_size}: {line}", flush=True)
     [log] = Path(work_dir).glob(f"m/T*/m_{DATASET}.jsonl")
     end = json.loads(log.read_text().splitlines()[-1])
     return {"wall_s": end["wall_s"]}
@@ -193,6 +200,7 @@ def main() -> None:
         sys.exit(evaluate_in_turn(sys.argv[2:]))
     parser = argparse.ArgumentParser()
     parser.add_argument("--model")
+    parser.add_argument("--like", choices=sorted(full_size.SIZES))
     for name, value in (
         ("samples", 40),
         ("width", 1920),
@@ -213,7 +221,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         model = options.model
-        if model is None:
+        if options.like:
+            model = str(full_size.build(options.like, folder / options.like))
+        elif model is None:
             from tests.support import tiny_checkpoint
 
             model = str(tiny_checkpoint.build("qwen2_5_vl", folder / "tiny", dtype="float32"))

@@ -25,6 +25,16 @@ def _one_thread():
     torch.set_num_threads(1)  # with more, tiny calls take up to twenty times as long
 
 
+def runs_with_here(stored_dtype):
+    """What the record says of a checkpoint that ran where the hardware lets it."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
+    device = f"cuda:0 ({torch.cuda.get_device_name(0)})"
+    return {"device": device, "dtype": stored_dtype, "attention": "sdpa"}
+
+
 def built(root, **more):
     families = tiny_checkpoint.FAMILIES
     return {name: tiny_checkpoint.build(name, root / name, **more) for name in families}

@@ -15,7 +15,7 @@ from PIL import Image
 from models import local_aguvis, local_uitars
 from models.base import default_preprocess_function
 from models.wrappers.local.inputs import ShrunkImages
-from tests.local.conftest import messages_of, of, without_cuda
+from tests.local.conftest import messages_of, of, runs_with_here, without_cuda
 from tests.support import tiny_checkpoint
 from tests.support.stage import L1, L2
 from utils.contracts import CallError, UserFunctionError
@@ -23,7 +23,6 @@ from utils.coordinates import smart_resize
 from utils.errors import StopRun, UserError
 
 ANSWER = "click(x=0.25, y=0.75)"
-ON_THE_CPU = {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
 
 
 @pytest.fixture
@@ -292,7 +291,7 @@ def test_the_reply_is_the_completion_without_prompt_and_end_tokens(taught, make,
     assert (full.text, full.finish_reason) == (ANSWER, "stop")
     assert full.usage["completion_tokens"] == len(ANSWER) + 1  # with the end token
     assert full.usage["prompt_tokens"] > 100
-    assert full.runs_with == ON_THE_CPU
+    assert full.runs_with == runs_with_here("bfloat16")
     cut = printed(max_new_tokens=5)
     assert (cut.text, cut.finish_reason) == (ANSWER[:5], "length")
     stopped = printed(max_new_tokens=40, stop_strings=["x="])
@@ -649,5 +648,6 @@ def test_a_checkpoint_is_loaded_once_in_float32_with_left_padding_on_the_cpu(mak
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: wrapper.warm_up(), range(4)))
     assert capsys.readouterr().out == "loaded: cpu, float32, sdpa\n"
-    assert wrapper.model().checkpoint.runs_with == ON_THE_CPU
+    runs_with = {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
+    assert wrapper.model().checkpoint.runs_with == runs_with
     assert wrapper.model().checkpoint.tokenizer.padding_side == "left"

@@ -8,6 +8,7 @@ Nothing heavy is imported before a function is called.
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,8 +49,8 @@ def build(family: Family, folder: Path, *, dtype: str = "bfloat16", spread: floa
     import transformers
 
     torch.manual_seed(0)
-    tokenizer = _tokenizer()
-    config, model_class, processor_class, images, videos = _classes(family, tokenizer)
+    tokenizer = byte_tokenizer()
+    config, model_class, processor_class, images, videos = classes(family, tokenizer)
     model = model_class(config).to(getattr(torch, dtype)).eval()
     _spread(model, spread)
     ends = tokenizer.convert_tokens_to_ids([END_OF_TURN, END_OF_TEXT])
@@ -78,7 +79,7 @@ def build_llava(folder: Path) -> Path:
     import transformers as t
 
     torch.manual_seed(0)
-    tokenizer = _tokenizer()
+    tokenizer = byte_tokenizer()
     ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL_TOKENS}
     ends = {"bos_token_id": ids[END_OF_TEXT], "eos_token_id": ids[END_OF_TURN]}
     text = t.LlamaConfig(
@@ -163,7 +164,7 @@ def _random_question(seed: int) -> tuple[list[dict[str, Any]], Image.Image]:
     return [*system, {"role": "user", "content": content}], picture
 
 
-def _tokenizer() -> Any:
+def byte_tokenizer() -> Any:
     """A byte-level tokenizer: 256 bytes and the special tokens, no merges."""
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -183,8 +184,16 @@ def _tokenizer() -> Any:
     )
 
 
-def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """(config, model class, processor class, image processor, video processor) of a family."""
+def classes(
+    family: Family,
+    tokenizer: Any,
+    text_sizes: Mapping[str, Any] | None = None,
+    vision_sizes: Mapping[str, Any] | None = None,
+) -> tuple[Any, Any, Any, Any, Any]:
+    """(config, model class, processor class, image processor, video processor) of a family.
+
+    The sizes take the place of the tiny ones.
+    """
     import transformers as t
 
     ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL_TOKENS}
@@ -225,6 +234,8 @@ def _classes(family: Family, tokenizer: Any) -> tuple[Any, Any, Any, Any, Any]:
     config, model, processor = (
         getattr(t, name + part) for part in ("Config", "ForConditionalGeneration", "Processor")
     )
+    text |= text_sizes or {}
+    vision |= vision_sizes or {}
     config = config(text_config=text, vision_config=vision, **tokens)
     if name != "Qwen3VL":
         return config, model, processor, t.Qwen2VLImageProcessor(), t.Qwen2VLVideoProcessor()
