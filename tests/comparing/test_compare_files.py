@@ -234,6 +234,15 @@ def test_a_table_in_markdown_has_the_best_in_bold(tmp_path, intervals):
     assert text.count("###") == 4  # average, basic, advanced by platform
 
 
+def test_a_table_of_a_single_run_has_no_best(tmp_path):
+    both = make_run(tmp_path / "1", {L1: l1_set("x." * 9, 18), L2: l2_set("x." * 9, 18)})
+    other = make_run(tmp_path / "2", {L2: l2_set("." * 18, 18)})
+    text = as_markdown(compare(read_runs([f"both={both}", f"other={other}"])), intervals=False)
+    of_l1, of_l2 = text.index(f"### L1 {L1}"), text.index(f"### L2 {L2}")
+    assert of_l1 < of_l2
+    assert "**" not in text[of_l1:of_l2] and "| both | **" in text[of_l2:]
+
+
 @pytest.mark.parametrize("intervals", [False, True])
 def test_a_table_in_latex_is_one_that_latex_reads(tmp_path, intervals):
     text = as_latex(paper_runs(tmp_path), intervals=intervals)

@@ -5,9 +5,10 @@ import pytest
 from tests.support.grounding_replay import PARSE_PLAIN, Replay, run
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
-from utils.comparing.words import as_text
+from utils.comparing.words import as_text, truth_text
 from utils.protocol import AVERAGE, OVERALL
 
+BOX = [0.1, 0.1, 0.2, 0.2]
 SPLITS = {"basic": 5, "functional": 3, "spatial": 2}
 
 
@@ -53,6 +54,19 @@ def test_a_mean_of_splits_is_compared_as_one(tmp_path):
     assert OVERALL not in headlines
     average = headlines[AVERAGE]
     assert [average.baseline_pct, average.run_pct] == pytest.approx(scores)
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        ({"box_frac": [0.1, 0.2, 0.3, 0.405]}, "box 10.0, 20.0, 30.0, 40.5 %"),
+        ({"box_frac": BOX, "target": {"polygons": [[0, 0, 1, 0, 1, 1]]}}, "inside a polygon"),
+        ({"box_frac": BOX, "target": {"boxes": [BOX, BOX]}}, "inside boxes"),
+        ({"box_frac": None}, "there is no such element"),
+    ],
+)
+def test_a_target_is_described_by_its_shape(facts, text):
+    assert truth_text(facts) == text
 
 
 def osworld(instructions, right):

@@ -281,6 +281,11 @@ def test_a_command_that_asks_for_the_impossible_ends_in_one_message(stage, argum
     assert says in ran.output and "has none" not in ran.output
 
 
+def test_the_first_sample_of_a_data_set_is_tried(stage):
+    [request] = stage.run(*PING).requests
+    assert request.text.endswith("Click basic target 0.")
+
+
 def test_one_mistake_is_one_problem(stage):
     stage.model["m"]["custom_prompt"] = {L1: "mine.text", L2: "mine.text"}
     ran = stage.run("--check")

@@ -36,6 +36,7 @@ def test_a_server_that_is_too_busy_is_asked_again(tmp_path, status, retry):
     ran = stage.run("--api-nproc", "1", "--retry", retry)
     assert ran.code == 0, ran.output
     assert [record["attempts"] for record in stage.answers(L1)] == [4, 1, 1]
+    assert "\n  1 (33.3 %) needed more than one attempt\n" in ran.output
 
 
 def test_what_a_class_will_not_answer_is_refused_at_once(tmp_path):

@@ -419,6 +419,22 @@ def test_a_score_file_says_what_its_table_says(tmp_path):
     assert [line["verdict"] for line in lines] == ["hit"] * 4 + ["miss", "unparsed"]
 
 
+def test_audits_say_how_many_samples_they_leave_out(tmp_path):
+    corners = [10, 10, 60, 10, 60, 60, 10, 60]
+    polygon = {"box_type": "polygon", "box_coordinates": corners}
+    shapes = [BOX, polygon, polygon]
+    rows = [
+        {**ROW, **shape, "id": str(number), "instruction": f"element {number}"}
+        for number, shape in enumerate(shapes)
+    ]
+    answers = {f"a.png\nelement {number}": "[20, 30]" for number in range(len(shapes))}
+    replay = Replay("own", "OSWorldG", {"OSWorld-G.json": rows}, answers, PARSE_PLAIN)
+    _, _, analysis = run(replay, tmp_path, parser=PARSE_PLAIN)
+    left_out = [note for note in analysis["coordinate_audit"]["notes"] if "take part" in note]
+    assert [note.partition(" samples ")[0] for note in left_out] == ["2"]
+    assert left_out[0] in analysis["anatomy"]["notes"]
+
+
 def test_recorded_answers_come_to_what_the_official_scorers_made_of_them(tmp_path):
     if not OFFICIAL.is_dir():
         pytest.skip("the official scorers' results are not here")
