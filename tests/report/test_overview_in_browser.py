@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import report_runs
 from tests.support.browser import DESKTOP, PHONE
+from tests.support.counted_links import counted_links
 from tests.support.mock_server import MockServer, Reply
 from tests.support.report_runs import L1, L2, l1_sample, l2_sample, make_pictures, write_samples
 from tests.support.runs import run_folder
@@ -145,28 +146,13 @@ def test_page_and_console_have_the_digits_of_the_score_file(open_tab, tmp_path, 
     )
 
 
-COUNTED_LINKS = """() => {
-  for (const each of document.querySelectorAll('#view-overview details')) each.open = true;
-  return [...document.querySelectorAll('#view-overview a[href^="#/samples"]')].map((link) => {
-    const host = link.closest('.figure, .scores td, .chart tr');
-    const text = host ? host.title || host.textContent.match(/n = [\\d,]+/)[0]
-      : link.closest('.run-facts') ? (link.textContent.match(/[\\d,]+ samples retried/) ?? [link.textContent])[0]
-      : link.textContent;
-    const kind = ['run-facts', 'problems', 'outcome', 'figure', 'scores', 'chart', 'finding', 'plain', 'strip', 'check']
-      .find((name) => link.closest('.' + name));
-    return [kind, link.getAttribute('href'), (text.match(/\\d[\\d,]*/) ?? ['0'])[0].replaceAll(',', ''), text];
-  });
-}"""
-
-
 def test_every_count_leads_to_exactly_its_samples(open_tab, mixed_run):
     stage, finished = mixed_run
     tab = open_tab(report_of(stage))
-    links = tab.run(COUNTED_LINKS)
+    links = counted_links(tab)
 
     assert finished.code == 1 and len(links) > 80
-    kinds = {kind for kind, *_ in links}
-    assert kinds == {
+    assert {link.kind for link in links} == {
         "run-facts",
         "problems",
         "outcome",
@@ -177,18 +163,8 @@ def test_every_count_leads_to_exactly_its_samples(open_tab, mixed_run):
         "plain",
         "strip",
     }
-    checked = {}
-    for _, href, *_ in links:
-        if href not in checked:
-            rows = "(t) => Report.store.select(Report.store.filterOf(t)).then((f) => f.rows.length)"
-            checked[href] = tab.run(rows, href.partition("?")[2])
-    wrong = [
-        (kind, href, text, checked[href])
-        for kind, href, count, text in links
-        if not text.startswith("Show") and int(count) != checked[href]
-    ]
-    assert wrong == []
-    assert all(checked[href] for _, href, *_ in links)
+    assert [link for link in links if link.is_wrong] == []
+    assert all(link.samples for link in links)
 
 
 @pytest.mark.parametrize(

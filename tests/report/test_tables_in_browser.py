@@ -11,6 +11,7 @@ import pytest
 
 import evaluate
 from tests.support.browser import DESKTOP, PHONE
+from tests.support.counted_links import counted_links
 from utils import PROJECT
 from utils.errors import DONE
 from utils.targets import Target
@@ -97,6 +98,13 @@ def test_axe_finds_nothing_on_pages_of_the_tables(outputs, open_tab, scheme, vie
             assert tab.run("document.documentElement.scrollWidth") <= viewport["width"]
             keep(tab, f"{page.parent.name}{address}-{scheme}-{viewport['width']}")
     assert {page_name: rules for page_name, rules in violations.items() if rules} == {}
+
+
+def test_every_count_of_a_table_leads_to_exactly_its_samples(outputs, open_tab):
+    links = counted_links(open_tab(next(outputs.glob("first/T*/report/index.html"))))
+    assert [link for link in links if link.is_wrong] == []
+    of_cells = [link.href for link in links if link.kind == "scores"]
+    assert {name for name in TABLES if any(name in href for href in of_cells)} == {*TABLES}
 
 
 def keep(tab, name):

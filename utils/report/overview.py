@@ -364,9 +364,8 @@ def _terms(analysis: Mapping[str, Any], unit: str) -> str:
 
 def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) -> Json:
     chance = (analysis.get("chance") or {}).get(name)
-    link = {"dataset": dataset}
-    if name in SPLITS:
-        link["split"] = name
+    table = analysis["table"]
+    link = _table_link(dataset, name, table["columns"][-1], table)
     chance_text = None if chance is None else format_number(chance, 1)
     return {**_cell(cell, link, name=name), "chance": chance, "chance_text": chance_text}
 
