@@ -11,7 +11,7 @@ import pytest
 
 import evaluate
 from tests.support.browser import DESKTOP, PHONE
-from tests.support.counted_links import counted_links
+from tests.support.counted_links import counted_links, counts_of_comparison
 from utils import PROJECT
 from utils.errors import DONE
 from utils.targets import Target
@@ -105,6 +105,12 @@ def test_every_count_of_a_table_leads_to_exactly_its_samples(outputs, open_tab):
     assert [link for link in links if link.is_wrong] == []
     of_cells = [link.href for link in links if link.kind == "scores"]
     assert {name for name in TABLES if any(name in href for href in of_cells)} == {*TABLES}
+
+
+def test_every_count_of_a_comparison_leads_to_exactly_its_samples(outputs, open_tab):
+    counts = counts_of_comparison(open_tab(next(outputs.glob("comparisons/*/comparison.html"))))
+    assert [link for link in counts if link.is_wrong] == []
+    assert len(counts) > 30
 
 
 def keep(tab, name):

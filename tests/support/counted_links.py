@@ -1,4 +1,4 @@
-"""Numbers of a report's first screen that lead to a list of samples, and how long that list is."""
+"""Numbers of a page's first screen that lead to a list of samples, and how long that list is."""
 
 from __future__ import annotations
 
@@ -44,3 +44,24 @@ def counted_links(tab: Tab) -> list[CountedLink]:
     for href in samples:
         samples[href] = tab.run(ROWS, href.partition("?")[2])
     return [CountedLink(kind, href, int(n), text, samples[href]) for kind, href, n, text in rows]
+
+
+COUNTS_OF_COMPARISON = """() => {
+  for (const each of document.querySelectorAll('details')) each.open = true;
+  const links = [...document.querySelectorAll('.who a, .groups td a')];
+  return [
+    ...links.map((link) => [link.getAttribute('href'), (link.querySelector('b') ?? link).textContent]),
+    ...[...document.querySelectorAll('.groups tbody tr')].map((row) =>
+      [row.querySelector('th a').getAttribute('href'), row.cells[5].textContent]),
+  ];
+}"""
+
+
+def counts_of_comparison(tab: Tab) -> list[CountedLink]:
+    """All of who is right and of the groups, on the overview of a comparison that a tab shows."""
+    links = []
+    for href, text in tab.run(COUNTS_OF_COMPARISON):
+        tab.go(href)
+        samples = int(tab.page.get_attribute(".pair", "aria-setsize"))
+        links.append(CountedLink("count", href, int(text), text, samples))
+    return links

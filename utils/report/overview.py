@@ -19,6 +19,7 @@ from utils.protocol import (
     GROUNDING_TYPES,
     OVERALL,
     PLATFORM_LABELS,
+    TIERS,
     is_environment_failure,
     official_figures,
     unit_of,
@@ -32,6 +33,7 @@ Json = dict[str, Any]
 NO_ANSWER = "no answer"
 OUTCOMES = ("hit", "miss", "unparsed", NO_ANSWER, "refused", "failed")
 FIELDS_OF_GROUPS = ("platform", "kind", "split", "app")
+ROWS_BY_FEASIBILITY = ("SR feasible", "recall infeasible", "false fail")
 GROUP_TITLES = {"kind": "Type of element", "split": "Category", "app": "Application"}
 PROBLEMS = {
     "failed": "requests failed",
@@ -458,10 +460,15 @@ def _table_link(
         if None in fields.values():  # no filter selects these samples
             return None
         return link | {field: label for label, field in fields.items()}
+    if row in ROWS_BY_FEASIBILITY:  # no filter selects these episodes
+        return None
     if column in PLATFORM_LABELS:
         link["platform"] = column
     if row in SPLITS:
         link["split"] = row
+    tier = row.removeprefix("SR ")
+    if tier in TIERS:
+        link["check"] = f"tier: {tier}"
     return link
 
 

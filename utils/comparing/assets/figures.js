@@ -234,7 +234,7 @@ Report.figures = (() => {
   }
 
   function linkOf(found, each, more) {
-    const field = ["split", "platform", "kind"].find((name) => pairs.match.facets[name].includes(each.group));
+    const field = ["split", "platform", "kind", "tier"].find((name) => pairs.match.facets[name].includes(each.group));
     return pairs.listLink({ dataset: found.dataset, ...(field ? { [field]: each.group } : {}), ...more });
   }
 

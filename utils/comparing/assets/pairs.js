@@ -3,7 +3,7 @@
 
 Report.pairs = (() => {
   const { load, joined, fileOf, searchText } = Report;
-  const FILTERS = ["outcome", "dataset", "platform", "split", "kind"];
+  const FILTERS = ["outcome", "dataset", "platform", "split", "kind", "tier"];
   const pairs = { FILTERS, summary: null, match: null, number: -1, count: 0, columns: {}, places: new Map() };
   let haystacks = null;
 

@@ -6,7 +6,7 @@ Report.samples = (() => {
   const $ = (id) => document.getElementById(id);
   const ROW_PX = 76,
     ROWS_AHEAD = 6;
-  const LABELS = { dataset: "Data set", platform: "Platform", split: "Split", kind: "Type" };
+  const LABELS = { dataset: "Data set", platform: "Platform", split: "Split", kind: "Type", tier: "Tier" };
   const samples = { rows: [], active: 0, wanted: {}, query: "", isNarrow: false };
   let drawn = new Map(),
     selects = {},
