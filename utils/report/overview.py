@@ -466,8 +466,8 @@ def _table_link(
         link["platform"] = column
     if row in SPLITS:
         link["split"] = row
-    tier = row.removeprefix("SR ")
-    if tier in TIERS:
+    figure, _, tier = row.partition(" ")
+    if figure == "SR" and tier in TIERS:
         link["check"] = f"tier: {tier}"
     return link
 
