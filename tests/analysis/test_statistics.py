@@ -95,6 +95,8 @@ def test_what_a_comparison_counts_and_that_its_difference_is_of_weighted_means()
         10,
     )
     assert comparison.pictures == 20
+    of_several = compare_paired([1, 1, 2 / 3, 1 / 2], [2 / 3, 1 / 2, 1 / 3, 0], [1, 2, 3, 4])
+    assert (of_several.only_first, of_several.only_second) == (2, 0)
     assert comparison.interval.low < 0.25 < comparison.interval.high
     first, second, weights = [1, 0, 1] * 20, [0, 0, 1] * 20, [3, 1, 1] * 20
     assert compare_paired(first, second, TWENTY, weights).difference == pytest.approx(0.6)

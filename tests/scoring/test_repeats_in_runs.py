@@ -292,10 +292,23 @@ def test_a_run_of_three_answers_is_compared_by_the_means_of_questions(repeated):
     [pair] = comparison.pairs
     assert (pair.changed, len(pair.samples)) == (0, 6)
     assert (pair.main.baseline_pct, pair.main.run_pct) == pytest.approx((100, 200 / 3))
-    assert pair.main.paired.only_second == 6
+    assert pair.main.paired.only_second == 0
     assert {sample.outcome for sample in pair.samples} == {"both right"}  # by most answers
     assert any("3 answers to each question: differences go by" in n for n in comparison.notes)
     assert "-33.3" in as_text(comparison, flips=0).replace("−", "-")
+
+
+def test_figures_count_a_flip_where_most_answers_flip(repeated):
+    always_right, mostly_wrong = ("(0.2, 0.15)",), ("(0.9, 0.9)", "(0.2, 0.15)", "(0.9, 0.9)")
+    for count, replies in ((1, always_right), (3, mostly_wrong), (2, mostly_wrong)):
+        repeated.server.answer = Varied({L2: replies})
+        repeated.data = asking(None, count)
+        repeated.run("--fresh", *ONE_BY_ONE)
+    right, mostly, half = (str(folder_with(repeated, count)) for count in (1, 3, 2))
+    for others, flips in ((mostly, 6), (half, 6)):
+        [pair] = compare(read_runs([right, others])).pairs
+        flipped = [sample for sample in pair.samples if sample.outcome == "only A right"]
+        assert pair.main.paired.only_second == len(flipped) == flips
 
 
 # -- with what else there is ----------------------------------------------------------------------

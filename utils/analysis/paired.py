@@ -28,6 +28,7 @@ LEAST_LEAD = 0.05  # of the accuracy
 FEWEST_DISCORDANT = 10  # images on which the two ways differ
 WIDEST_GRID = 100_000  # steps between the smallest and the largest sum
 STEPS = 1000  # of the largest sum, where sums are no multiples of the smallest
+MOST = 0.5  # of the answers to a sample are right where its mean is above this
 EQUAL = 1e-7  # sums this close, in units of the largest image's, are one
 
 
@@ -38,7 +39,7 @@ class PairedResult(NamedTuple):
     interval: Interval | None  # of the difference; None under 10 images
     p_value: float  # two-sided, over images; see `compare_paired`
     p_mcnemar: float  # exact, as if each sample had an image of its own; for comparison only
-    only_first: int  # samples that the first alone got right
+    only_first: int  # samples that the first alone got right; of several answers, most
     only_second: int
     pictures: int  # with a weight
 
@@ -69,9 +70,11 @@ def compare_paired(
     None: all equal.
     """
     layout = lay_out(weights, pictures)
-    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    counted = differences[layout.order]
-    only_first, only_second = int((counted > 0).sum()), int((counted < 0).sum())
+    first_hits, second_hits = (np.asarray(hits, dtype=np.float64) for hits in (first, second))
+    differences = first_hits - second_hits
+    first_right, second_right = (hits[layout.order] > MOST for hits in (first_hits, second_hits))
+    only_first = int((first_right & ~second_right).sum())
+    only_second = int((second_right & ~first_right).sum())
     cells = layout.cells(differences[None, :])[0]
     bounds = None
     p_value = sign_flip_p(cells)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from utils.analysis.judge_reading import SECTION as JUDGED
 from utils.analysis.judge_reading import with_reading
-from utils.analysis.paired import PairedResult, compare_paired, holm
+from utils.analysis.paired import MOST, PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, boards_of, notes_of
 from utils.comparing.runs import ComparedRun, ScoredSet, answers_to
 from utils.comparing.wordings import by_element, wording_notes
@@ -71,7 +71,7 @@ class SamplePair(NamedTuple):
         were chosen, the clicks lie further from each other than the target is large (its diagonal),
         or episodes ended otherwise.
         """
-        match self.baseline["hit"] > 0.5, self.run["hit"] > 0.5:
+        match self.baseline["hit"] > MOST, self.run["hit"] > MOST:
             case True, True:
                 return Outcome.BOTH
             case True, False:
