@@ -430,3 +430,23 @@ def test_kappa_and_its_interval_are_those_of_a_hand_worked_example():
 @pytest.mark.parametrize("text", ['{"choice": "B"}', '```json\n{"choice": "B"}\n```'])
 def test_a_choice_is_one_json_object(text):
     assert read_choice(text, OPTIONS) == "B"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "B",
+        '"B"',
+        "[]",
+        "{}",
+        '{"choice": "B", "why": "it says so"}',
+        '{"choice": "D"}',
+        '{"choice": 1}',
+        '{"choice": ["B"]}',
+        '{"choice": "B"} {"choice": "A"}',
+        '{"choice":' + "[" * 100_000,
+    ],
+)
+def test_anything_else_is_no_choice(text):
+    with pytest.raises(ValueError, match=r"not a JSON object with a choice|not a letter"):
+        read_choice(text, OPTIONS)

@@ -6,10 +6,9 @@ It extracts: it sees the question, the options and the reply; never the right an
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from utils.contracts import Message
 from utils.functions.fingerprints import digest
@@ -56,11 +55,6 @@ class ReplyToRead:
         ]
 
 
-class _Choice(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    choice: str | None
-
-
 def read_choice(text: str, options: Mapping[str, str]) -> str | None:
     """Return the letter that the judge has read; None where the reply settles on none.
 
@@ -71,9 +65,14 @@ def read_choice(text: str, options: Mapping[str, str]) -> str | None:
     if answer.startswith("```") and answer.endswith("```"):
         answer = answer.strip("`").removeprefix("json").strip()
     try:
-        choice = _Choice.model_validate_json(answer).choice
-    except ValidationError:
-        raise ValueError(f"not a JSON object with a choice: {text!r:.200}") from None
-    if choice is not None and choice not in options:
-        raise ValueError(f"{choice!r} is not a letter of the question")
+        verdict = json.loads(answer)
+    except (ValueError, RecursionError):
+        verdict = None
+    if not isinstance(verdict, dict) or verdict.keys() != {"choice"}:
+        raise ValueError(f"not a JSON object with a choice: {text!r:.200}")
+    choice = verdict["choice"]
+    if choice is None:
+        return None
+    if not isinstance(choice, str) or choice not in options:
+        raise ValueError(f"{choice!r:.200} is not a letter of the question")
     return choice

@@ -7,13 +7,12 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from utils.config.text import key_path
 from utils.engine.ranks import runs as ranks
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.findings import warnings_in
-from utils.judging.scoring import Judged, judge_replies, same_model_warning
 from utils.protocol import SINGLE, official_figures
 from utils.published import checkpoint_names, figures_beside, lines_of
 from utils.report.run_facts import is_whole
@@ -27,6 +26,9 @@ from utils.runs.manifest import Entry, entry_of
 from utils.runs.view import LogView, Selection, coverage_of
 from utils.scoring import console
 from utils.scoring.write import Scored, ScoringTask, score_data_set, write_predictions
+
+if TYPE_CHECKING:
+    from utils.judging.scoring import Judged  # loaded only where there is a judge
 
 LogsByAge = Sequence[tuple[Path, Sequence[LoggedRun]]]
 """The logs of one model and data set with their runs, the one with the newest run first."""
@@ -157,6 +159,8 @@ def _judge_replies(plan: Plan, name: str, dataset: str, task: ScoringTask, view:
     """Return what the judge makes of a model's replies."""
     model_entry, entry = plan.config.model[name], plan.config.data[dataset].judge
     assert entry is not None
+    from utils.judging.scoring import judge_replies, same_model_warning
+
     judge = replace(plan.judges[dataset], warning=same_model_warning(model_entry, entry.model))
     return judge_replies(
         judge,

@@ -20,7 +20,6 @@ from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
 from utils.report.all_runs import listed_runs, write_index
 from utils.results.load import RunResults, results_written
-from utils.run.check import check
 from utils.run.parity import plans_of, run_and_compare
 from utils.run.plan import Plan
 from utils.run.prepare import Registry, prepare
@@ -120,6 +119,8 @@ def _compare(arguments: Sequence[str]) -> int:
 def _run(options: Options, plans: Sequence[Plan], rank: Rank | None) -> int:
     try:
         if options.check:
+            from utils.run.check import check  # a run has no use for it
+
             return check(plans[0])
         if len(plans) > 1:
             return run_and_compare(plans)

@@ -13,7 +13,6 @@ import os
 import platform
 import re
 import subprocess
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -236,6 +235,8 @@ def versions() -> dict[str, str]:
 
 def version_text() -> str:
     """Return the version of the program and its commit: `0.1.0 (ab12cd34)`."""
+    import tomllib  # for `--version` alone
+
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
     state = git_state(PROJECT)
     changed = ", changed since" if state["dirty"] else ""
