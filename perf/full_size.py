@@ -5,15 +5,15 @@ What they say is rubbish. Their tokenizer is that of the tiny checkpoints, a tok
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from models.wrappers.local.generating import free_memory
 from tests.support import tiny_checkpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 ROPE = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [16, 24, 24]}
 VISION = {
@@ -56,49 +56,18 @@ SIZES = {
 }
 
 
-def device() -> str:
-    """Return the device that torch would choose here."""
+def _model(like: str) -> tuple[Any, Any]:
+    """Return a model in bfloat16, on the GPU if there is one, and its processor."""
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-@contextmanager
-def _made_in_bfloat16() -> Iterator[None]:
-    import torch
-
-    before = torch.get_default_dtype()
+    sizes = SIZES[like]
+    dtype_before = torch.get_default_dtype()
     torch.set_default_dtype(torch.bfloat16)
     try:
-        with torch.device(device()):
-            yield
+        with torch.device("cuda" if torch.cuda.is_available() else "cpu"):
+            return tiny_checkpoint.random_model("qwen2_5_vl", sizes.text, sizes.vision)
     finally:
-        torch.set_default_dtype(before)
-
-
-def _model(like: str) -> tuple[Any, Any]:
-    """Return a model and its processor."""
-    import torch
-    import transformers
-
-    torch.manual_seed(0)
-    tokenizer = tiny_checkpoint.byte_tokenizer()
-    sizes = SIZES[like]
-    config, model_class, processor_class, images, videos = tiny_checkpoint.classes(
-        "qwen2_5_vl", tokenizer, sizes.text, sizes.vision
-    )
-    with _made_in_bfloat16():
-        model = model_class(config).eval()
-    model.generation_config = transformers.GenerationConfig(
-        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, do_sample=False
-    )
-    processor = processor_class(
-        image_processor=images,
-        tokenizer=tokenizer,
-        video_processor=videos,
-        chat_template=tiny_checkpoint.CHAT_TEMPLATE,
-    )
-    return model, processor
+        torch.set_default_dtype(dtype_before)
 
 
 def model(like: str) -> Any:
@@ -108,15 +77,9 @@ def model(like: str) -> Any:
 
 def build(like: str, folder: Path) -> Path:
     """Write a checkpoint of that size to `folder`, which is returned; 7.5 GB for "3b"."""
-    import gc
-
-    import torch
-
     made, processor = _model(like)
     made.save_pretrained(folder)
     processor.save_pretrained(folder)
     del made
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    free_memory()  # other processes load it
     return folder

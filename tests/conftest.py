@@ -8,6 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.conformance import support as conformance
+from tests.support.browser import need_browser
 from tests.support.mock_server import MockServer
 from tests.support.runs import PICTURES
 from tests.support.stage import Stage, right_answers
@@ -37,6 +38,12 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     rooms = {name: position for position, name in enumerate(LONG)}
     items.sort(key=lambda item: rooms.get(item.path.parent.name, len(rooms)))
+
+
+@pytest.fixture(scope="module")  # Playwright runs once in a thread: others open one of their own
+def browser():
+    with need_browser().open_browser() as opened:
+        yield opened
 
 
 @pytest.fixture

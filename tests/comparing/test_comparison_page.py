@@ -5,7 +5,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.support.browser import DESKTOP, PHONE, Tab, need_browser
+from tests.support.browser import DESKTOP, PHONE, Tab, tabs_of
 from tests.support.counted_links import counts_of_comparison
 from tests.support.finished import L1, L2, l2_set, make_run
 from tests.support.report_runs import l1_sample, l2_sample, make_pictures, many_samples
@@ -93,12 +93,6 @@ def samples_of(side):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with need_browser().open_browser() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
 def work(tmp_path_factory):
     """A folder with two runs, their reports, and the page that compares them."""
     home = tmp_path_factory.mktemp("comparison")
@@ -121,16 +115,9 @@ def work(tmp_path_factory):
 
 @pytest.fixture
 def open_tab(browser, work):
-    tabs = []
-
-    def open_(address="", page=work / "comparison" / "comparison.html", **settings):
-        tabs.append(Tab(browser, page, address=address, **settings))
-        return tabs[-1]
-
-    yield open_
-    for tab in tabs:
-        tab.context.close()
-        assert tab.troubles == []
+    own_page = work / "comparison" / "comparison.html"
+    with tabs_of(browser) as open_:
+        yield lambda address="", page=own_page, **settings: open_(page, address=address, **settings)
 
 
 def shown(tab):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.browser import DESKTOP, PHONE, Tab, need_browser
+from tests.support.browser import DESKTOP, PHONE, Tab
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
 from utils.analysis.paired import holm
 from utils.comparing.page import write_page
@@ -90,12 +90,6 @@ def test_fifty_models_are_fifty_lines_of_a_console_and_few_pairs_have_samples(tm
     with_samples = {pair.baseline for pair in some.pairs if pair.samples}
     assert with_samples == {"model-00"} and len(some.pairs) == 21
     assert all(pair.main is not None for pair in some.pairs)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with need_browser().open_browser() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])

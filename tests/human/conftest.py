@@ -1,19 +1,11 @@
-"""A browser, and a run that asks a person in it."""
+"""A run that asks a person in a browser."""
 
 from contextlib import ExitStack
 
 import pytest
 
-from tests.support.browser import need_browser
 from tests.support.human import MODEL, Person, asking
 from tests.support.stage import NOBODY, Stage
-
-
-@pytest.fixture(scope="module")
-def browser():
-    render = need_browser()
-    with render.open_browser() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.support.browser import PHONE, Tab, need_browser
+from tests.support.browser import PHONE, Tab
 from tests.support.mock_server import MockServer
 from tests.support.runs import api_model
 from tests.support.stage import Stage
@@ -13,12 +13,6 @@ from tests.support.standin import ENVIRONMENT, agent, middle
 
 L3 = "GUITaskAutomation"
 TWO = f"#/sample/{L3}/1"  # the red box, the green one, done
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with need_browser().open_browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.live.test_graded_episodes import half_done
-from tests.support.browser import Tab, need_browser
+from tests.support.browser import tabs_of
 from tests.support.counted_links import counted_links, counts_of_comparison
 from tests.support.graded import ENVIRONMENT
 from tests.support.mock_server import MockServer
@@ -11,12 +11,6 @@ from tests.support.runs import api_model
 from tests.support.stage import Stage
 
 L3 = "GUITaskAutomation"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with need_browser().open_browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +26,8 @@ def outputs(tmp_path_factory):
 
 @pytest.fixture
 def open_tab(browser, outputs):
-    tabs = []
-
-    def open_(pattern):
-        tabs.append(Tab(browser, next(outputs.glob(pattern))))
-        return tabs[-1]
-
-    yield open_
-    for tab in tabs:
-        tab.context.close()
-        assert tab.troubles == []
+    with tabs_of(browser) as open_:
+        yield lambda pattern: open_(next(outputs.glob(pattern)))
 
 
 def test_of_a_report(open_tab):

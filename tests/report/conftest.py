@@ -1,18 +1,9 @@
-"""A browser, a report, and tabs in which it is open."""
+"""A report, and tabs in which it is open."""
 
 import pytest
 
-from tests.support.browser import Tab, need_browser
+from tests.support.browser import tabs_of
 from tests.support.report_page import build_page
-
-
-@pytest.fixture(
-    scope="module"
-)  # Playwright runs once in a thread: others open a browser of their own
-def browser():
-    render = need_browser()
-    with render.open_browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="session")
@@ -22,14 +13,6 @@ def report(tmp_path_factory):
 
 @pytest.fixture
 def open_tab(browser, report):
-    """Opens a page, by default the report; in the end no tab may have had a reason to complain."""
-    tabs = []
-
-    def open_(path=report, **settings):
-        tabs.append(Tab(browser, path, **settings))
-        return tabs[-1]
-
-    yield open_
-    for tab in tabs:
-        tab.context.close()
-        assert tab.troubles == []
+    """Opens a page, by default the report."""
+    with tabs_of(browser) as open_:
+        yield lambda path=report, **settings: open_(path, **settings)

@@ -6,9 +6,12 @@ import importlib.util
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -160,3 +163,18 @@ class Tab:
             (rule["id"], rule["impact"], [node["html"][:160] for node in rule["nodes"]])
             for rule in violations
         ]
+
+
+@contextmanager
+def tabs_of(browser: Any) -> Iterator[Callable[..., Tab]]:
+    """Open pages; in the end no tab may have had a reason to complain."""
+    tabs: list[Tab] = []
+
+    def open_(page: Path, **settings: Any) -> Tab:
+        tabs.append(Tab(browser, page, **settings))
+        return tabs[-1]
+
+    yield open_
+    for tab in tabs:
+        tab.context.close()
+        assert tab.troubles == []

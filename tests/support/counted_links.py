@@ -40,9 +40,8 @@ class CountedLink:
 def counted_links(tab: Tab) -> list[CountedLink]:
     """All of the overview that a tab shows; each list is made once."""
     rows = tab.run(COUNTED_LINKS)
-    samples = {href: 0 for _, href, *_ in rows}
-    for href in samples:
-        samples[href] = tab.run(ROWS, href.partition("?")[2])
+    addresses = {href for _, href, *_ in rows}
+    samples = {href: tab.run(ROWS, href.partition("?")[2]) for href in addresses}
     return [CountedLink(kind, href, int(n), text, samples[href]) for kind, href, n, text in rows]
 
 

@@ -46,21 +46,36 @@ CHAT_TEMPLATE = (
 def build(family: Family, folder: Path, *, dtype: str = "bfloat16", spread: float = 1.0) -> Path:
     """Writes a checkpoint with random weights, times `spread`, to `folder`, which it returns."""
     import torch
+
+    model, processor = random_model(family)
+    model.to(getattr(torch, dtype))
+    _spread(model, spread)
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+def random_model(
+    family: Family,
+    text_sizes: Mapping[str, Any] | None = None,
+    vision_sizes: Mapping[str, Any] | None = None,
+) -> tuple[Any, Any]:
+    """A model and its processor; the sizes take the place of the tiny ones."""
+    import torch
     import transformers
 
     torch.manual_seed(0)
-    tokenizer = byte_tokenizer()
-    config, model_class, processor_class, images, videos = classes(family, tokenizer)
-    model = model_class(config).to(getattr(torch, dtype)).eval()
-    _spread(model, spread)
+    tokenizer = _tokenizer()
+    config, model_class, processor_class, images, videos = _classes(
+        family, tokenizer, text_sizes or {}, vision_sizes or {}
+    )
+    model = model_class(config).eval()
     ends = tokenizer.convert_tokens_to_ids([END_OF_TURN, END_OF_TEXT])
     model.generation_config = transformers.GenerationConfig(
         eos_token_id=ends, pad_token_id=ends[1], do_sample=False
     )
-    model.save_pretrained(folder)
     parts = {"image_processor": images, "tokenizer": tokenizer, "video_processor": videos}
-    processor_class(**parts, chat_template=CHAT_TEMPLATE).save_pretrained(folder)
-    return folder
+    return model, processor_class(**parts, chat_template=CHAT_TEMPLATE)
 
 
 def _spread(model: Any, factor: float) -> None:
@@ -79,7 +94,7 @@ def build_llava(folder: Path) -> Path:
     import transformers as t
 
     torch.manual_seed(0)
-    tokenizer = byte_tokenizer()
+    tokenizer = _tokenizer()
     ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL_TOKENS}
     ends = {"bos_token_id": ids[END_OF_TEXT], "eos_token_id": ids[END_OF_TURN]}
     text = t.LlamaConfig(
@@ -164,7 +179,7 @@ def _random_question(seed: int) -> tuple[list[dict[str, Any]], Image.Image]:
     return [*system, {"role": "user", "content": content}], picture
 
 
-def byte_tokenizer() -> Any:
+def _tokenizer() -> Any:
     """A byte-level tokenizer: 256 bytes and the special tokens, no merges."""
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -184,16 +199,13 @@ def byte_tokenizer() -> Any:
     )
 
 
-def classes(
+def _classes(
     family: Family,
     tokenizer: Any,
-    text_sizes: Mapping[str, Any] | None = None,
-    vision_sizes: Mapping[str, Any] | None = None,
+    text_sizes: Mapping[str, Any],
+    vision_sizes: Mapping[str, Any],
 ) -> tuple[Any, Any, Any, Any, Any]:
-    """(config, model class, processor class, image processor, video processor) of a family.
-
-    The sizes take the place of the tiny ones.
-    """
+    """(config, model class, processor class, image processor, video processor) of a family."""
     import transformers as t
 
     ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL_TOKENS}
@@ -234,8 +246,8 @@ def classes(
     config, model, processor = (
         getattr(t, name + part) for part in ("Config", "ForConditionalGeneration", "Processor")
     )
-    text |= text_sizes or {}
-    vision |= vision_sizes or {}
+    text |= text_sizes
+    vision |= vision_sizes
     config = config(text_config=text, vision_config=vision, **tokens)
     if name != "Qwen3VL":
         return config, model, processor, t.Qwen2VLImageProcessor(), t.Qwen2VLVideoProcessor()

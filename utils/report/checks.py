@@ -37,6 +37,11 @@ def tag(section: Section, name: str) -> str:
     return f"{_short_title(section)}: {name}"
 
 
+def group_tag(group: str, label: str) -> str:
+    """Return the name of a check that the samples of a group carry."""
+    return f"{group}: {label}"
+
+
 def _short_title(section: Section) -> str:
     return str(section.get("title", "")).partition(":")[0]
 
@@ -75,7 +80,7 @@ def tags_by_sample(analysis: Mapping[str, Any]) -> dict[int, list[str]]:
     for group, cells in (analysis.get("groups") or {}).items():
         for name, cell in cells.items():
             if cell and "at" in cell:
-                spans_by_tag[f"{group}: {name}"] = cell["at"]
+                spans_by_tag[group_tag(group, name)] = cell["at"]
     tags: dict[int, list[str]] = defaultdict(list)
     for name, spans in spans_by_tag.items():
         for number in in_spans(spans):

@@ -26,6 +26,7 @@ from utils.protocol import (
     why_no_score,
 )
 from utils.published import PROTOCOLS, distance_of, read_published
+from utils.report.checks import group_tag
 from utils.report.run_facts import REPEATED
 from utils.text import cut, format_interval, format_number, format_percent, format_share
 
@@ -468,7 +469,7 @@ def _table_link(
         link["split"] = row
     figure, _, tier = row.partition(" ")
     if figure == "SR" and tier in TIERS:
-        link["check"] = f"tier: {tier}"
+        link["check"] = group_tag("tier", tier)
     return link
 
 
@@ -479,7 +480,7 @@ def _group_link(tally: Tally, group: str, label: str) -> Json | None:
         return {"dataset": tally.dataset, group: sorted(tally.apps.get(label, {label}))}
     if group in FIELDS_OF_GROUPS:
         return {"dataset": tally.dataset, group: label}
-    return {"dataset": tally.dataset, "check": f"{group}: {label}"}
+    return {"dataset": tally.dataset, "check": group_tag(group, label)}
 
 
 def _heading(name: str) -> str:

@@ -157,10 +157,10 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
 
 def _judge_replies(plan: Plan, name: str, dataset: str, task: ScoringTask, view: LogView) -> Judged:
     """Return what the judge makes of a model's replies."""
-    model_entry, entry = plan.config.model[name], plan.config.data[dataset].judge
-    assert entry is not None
     from utils.judging.scoring import judge_replies, same_model_warning
 
+    model_entry, entry = plan.config.model[name], plan.config.data[dataset].judge
+    assert entry is not None
     judge = replace(plan.judges[dataset], warning=same_model_warning(model_entry, entry.model))
     return judge_replies(
         judge,
