@@ -191,6 +191,27 @@ def test_worlds_are_closed_whatever_ends_a_run(log, model, progress, raised):
     assert len(statuses(log)) < 12
 
 
+@pytest.mark.parametrize(
+    ("worlds", "datasets", "episodes"), [(1, 2, 2), (1, 3, 1), (2, 2, 3), (3, 2, 4), (4, 3, 2)]
+)
+def test_no_more_worlds_are_open_than_asked_for_where_a_data_set_follows_another(
+    log, worlds, datasets, episodes
+):
+    hand = Stagehand(step_s=0.002)
+    run(log, Model(), hand, episodes=episodes, worlds=worlds, datasets=datasets)
+    assert list(statuses(log).values()) == ["ok"] * (datasets * episodes)
+    assert hand.most_open <= worlds
+    assert hand.made_count == hand.closed
+    assert set(hand.numbers) <= set(range(worlds))
+
+
+def test_the_next_data_set_begins_while_the_last_episode_of_another_is_under_way(log):
+    hand = Stagehand(meets=threading.Barrier(2))  # an episode of each waits for the other
+    run(log, Model(), hand, episodes=1, worlds=2, datasets=2)
+    assert list(statuses(log).values()) == ["ok", "ok"]
+    assert sorted(hand.numbers) == [0, 1]
+
+
 def test_a_world_may_use_the_time_that_nobody_waits_for_it():
     rested = threading.Event()
 

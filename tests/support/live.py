@@ -44,11 +44,15 @@ class Stagehand:
     fails: Callable[[str, int], bool] = lambda task, attempt: False
     made_count: int = 0
     closed: int = 0
+    most_open: int = 0
+    numbers: list[int] = field(default_factory=list)
     begun: Counter[str] = field(default_factory=Counter)
     threads: list[set[int]] = field(default_factory=list)
 
-    def make(self) -> World:
+    def make(self, number: int = 0) -> World:
         self.made_count += 1
+        self.numbers.append(number)
+        self.most_open = max(self.most_open, self.made_count - self.closed)
         self.threads.append(set())
         return _World(self, self.threads[-1])
 
@@ -139,24 +143,33 @@ def run(
     settings: str = "as they are",
     episode: Callable[..., Episode] = act,
     progress: Shown | None = None,
+    datasets: int = 1,
     **more: Any,
 ) -> Job:
-    """Runs the tasks, those without an episode in the log, and returns the job."""
-    tasks = [Sample(f"key{n}", {"index": n}, Path("none.png"), (40, 30)) for n in range(episodes)]
+    """Runs the tasks, those without an episode in the log, and returns the job.
+
+    Of several data sets each has so many episodes, and worlds of its own; the last job is returned.
+    """
     with contextlib.closing(RunLog(log)) as opened:
-        job = Job(
-            dataset="Live",
-            samples=tasks,
-            episode=episode,
-            answers=AnswerIndex([log]),
-            log=opened,
-            run=LoggedRun({"seq": 0, "asking": {}}, {}),
-            worlds=Worlds(lambda number: hand.make(), worlds),
-            fingerprint=lambda sample: f"{settings} {sample.key}",
-        )
+        jobs = [
+            Job(
+                dataset="Live",
+                samples=[
+                    Sample(f"key{n}", {"index": n}, Path("none.png"), (40, 30))
+                    for n in range(number * episodes, (number + 1) * episodes)
+                ],
+                episode=episode,
+                answers=AnswerIndex([log]),
+                log=opened,
+                run=LoggedRun({"seq": 0, "asking": {}}, {}),
+                worlds=Worlds(hand.make, worlds),
+                fingerprint=lambda sample: f"{settings} {sample.key}",
+            )
+            for number in range(datasets)
+        ]
         options = Options(Path("config.json"), api_nproc=in_flight, retry=0, **more)
-        Engine(model, options, progress or Shown()).run([job])  # type: ignore[arg-type]
-        return job
+        Engine(model, options, progress or Shown()).run(jobs)  # type: ignore[arg-type]
+        return jobs[-1]
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ from utils.engine.early_warnings import Watcher
 from utils.engine.gate import Gate, Limit
 from utils.engine.interrupt import two_step_interrupt
 from utils.engine.jobs import Job, Progress
+from utils.engine.worlds import Worlds
 from utils.errors import StopRun, UserError
 from utils.protocol import WORLD_FAILURE
 from utils.runs import records
@@ -104,6 +105,7 @@ class Engine:
         self._stopping = threading.Event()
         self._gate = Gate(limit, self._stopping)
         self._asker = Asker(model, options, self._gate, self._stopping, clean)
+        self._pools: Sequence[Worlds] = ()  # of worlds, a data set's each
         self._under_way = 0  # samples that were handed out and have not come back
         self._watcher = Watcher(model.name, options.to_go_on, skip_errors=is_set("SKIP_ERR"))
         self._refusals: list[_Outcome] = []  # not in the log yet: the settings may be the cause
@@ -118,9 +120,9 @@ class Engine:
             Interrupted: after Ctrl-C; a second one raises KeyboardInterrupt at once.
         """
         self._asker.has_stored = any(job.answers.has_any for job in jobs)
-        pools = [job.worlds for job in jobs if job.worlds is not None]
+        self._pools = [job.worlds for job in jobs if job.worlds is not None]
         # A worker that acts in a world queries nothing meanwhile.
-        self._most_workers += sum(pool.places for pool in pools)
+        self._most_workers += sum(pool.places for pool in self._pools)
         with two_step_interrupt(self._stop) as interrupted:
             try:
                 self._start_workers(min(self._most_workers, self._gate.limit + SPARE_WORKERS))
@@ -134,7 +136,7 @@ class Engine:
                 self._stop()
                 for _ in range(self._started_workers):
                     self._inbox.put(None)
-                for pool in pools:
+                for pool in self._pools:
                     pool.close()
             if interrupted:
                 raise Interrupted
@@ -220,7 +222,8 @@ class Engine:
             return
         world = None
         if job.worlds is not None:
-            while (world := job.worlds.borrow()) is None:
+            others = [pool for pool in self._pools if pool is not job.worlds]
+            while (world := job.worlds.borrow(beside=others)) is None:
                 yield None
                 if job.stopped:
                     return

@@ -7,11 +7,12 @@ world can be closed whenever a run ends, in whatever way.
 
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial, partialmethod
@@ -25,8 +26,8 @@ PATIENCE_S = 8.0  # for closing all of them
 class Worlds:
     """A pool of at most `places` worlds, each confined to its own thread.
 
-    Only one thread borrows and closes. `make` gets the number of the world, from 0: one that is
-    made anew has the number of the world that failed.
+    Only one thread borrows and closes. `make` gets the number of the world, from 0, that no other
+    open one has: one that is made anew has the number of the world that failed.
     """
 
     def __init__(self, make: Callable[[int], World], places: int) -> None:
@@ -35,12 +36,31 @@ class Worlds:
         self._all: list[_LentWorld] = []
         self._free: list[_LentWorld] = []
 
-    def borrow(self) -> _LentWorld | None:
-        """Return a world for one episode; None: all of them are in use."""
-        if not self._free and len(self._all) < self.places:
-            self._all.append(_LentWorld(partial(self._make, len(self._all))))
-            return self._all[-1]
-        return self._free.pop() if self._free else None
+    def borrow(self, beside: Sequence[Worlds] = ()) -> _LentWorld | None:
+        """Return a world for one episode; None: all of them are in use.
+
+        Args:
+            beside: pools of other data sets. Their free worlds are closed, and those in use take
+                places of this one.
+        """
+        taken = {number for pool in beside for number in pool.close_free()}
+        if self._free:
+            return self._free.pop()
+        taken |= {world.number for world in self._all}
+        if len(taken) >= self.places:
+            return None
+        number = next(number for number in itertools.count() if number not in taken)
+        world = _LentWorld(partial(self._make, number), number)
+        self._all.append(world)
+        return world
+
+    def close_free(self) -> list[int]:
+        """Close the worlds that are not in use; return the numbers of the others."""
+        closing = self._free
+        self._free = []
+        self._all = [world for world in self._all if world not in closing]
+        _close_all(closing)
+        return [world.number for world in self._all]
 
     def give_back(self, world: _LentWorld) -> None:
         """Take a world back whose episode is over."""
@@ -49,20 +69,17 @@ class Worlds:
 
     def close(self) -> None:
         """Close every world; who borrows one after that gets a new one."""
-        ends_s = time.monotonic() + PATIENCE_S
         closing = self._all
         self._all = []
         self._free = []
-        for world in closing:
-            world.close()
-        for world in closing:
-            world.thread.join(max(0.0, ends_s - time.monotonic()))
+        _close_all(closing)
 
 
 class _LentWorld:
     """A world behind its thread. Whatever it raises is a `WorldError`, and its end."""
 
-    def __init__(self, make: Callable[[], World]) -> None:
+    def __init__(self, make: Callable[[], World], number: int) -> None:
+        self.number = number
         self._make = make
         self._lock = threading.Lock()
         self._is_closed = False
@@ -120,6 +137,14 @@ class _LentWorld:
                 world = None
                 result.set_exception(self._failure(name, error))
         _close(world)
+
+
+def _close_all(worlds: Sequence[_LentWorld]) -> None:
+    ends_s = time.monotonic() + PATIENCE_S
+    for world in worlds:
+        world.close()
+    for world in worlds:
+        world.thread.join(max(0.0, ends_s - time.monotonic()))
 
 
 def _close(world: World | None) -> None:
