@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -39,11 +39,15 @@ def argument_problems(imp_type: str, entry: Mapping[str, Any]) -> Iterator[KeyPr
             yield ("generate_cfg", name), "the program sets this itself; leave it out"
 
 
-def recipe_lines() -> list[str]:
-    """Return a table of all recipes, for `--recipes`."""
-    from models.recipes import table
+def recipe_lines(names: Sequence[str]) -> list[str]:
+    """The text of `--recipes`: a table of all recipes, or all about those that are named.
 
-    return table()
+    Raises:
+        UserError: there is no recipe of that name.
+    """
+    from models.recipes import shown, table
+
+    return shown(names) if names else table()
 
 
 def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapper:

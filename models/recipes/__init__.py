@@ -2,30 +2,128 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 
-from models.recipes.base import Recipe
-from utils.config.recipes import recipe_names
+from models.recipes.base import PromptForm, Recipe, as_prompt
+from utils.config.recipes import recipe_names, unknown_recipe
+from utils.coordinates import format_size
+from utils.errors import UserError
+from utils.protocol import L2_NAME
+from utils.text import format_percent
+
+EXAMPLE_WH = (1920, 1080)
+_USE = '"my-model": {"recipe": "NAME", "model_path": "http://127.0.0.1:8000/v1?model=..."}'
 
 
 def all_recipes() -> dict[str, Recipe]:
-    """Return every recipe by the name of its module, in alphabetical order."""
+    """Every recipe by the name of its module, in alphabetical order."""
     return {name: import_module(f"{__name__}.{name}").RECIPE for name in recipe_names()}
 
 
 def table() -> list[str]:
-    """Return every recipe for people: family, hub ids, frame, levels, what was verified."""
+    """All recipes for people: family, hub ids, frame, levels, what was verified."""
     lines = []
     for name, recipe in all_recipes().items():
-        condition = ", with a class of yours" if recipe.needs_class else ""
-        agent = "; L3, L4" if recipe.agent else ""
-        facts = {
-            "hub": ", ".join(recipe.hub_ids) or "an API",
-            "numbers": recipe.frame,
-            "levels": f"L2 and other grounding data sets{agent}{condition}",
-            "verified": recipe.verified,
-        }
-        lines += [f"{name}: {recipe.family}"]
-        lines += [f"    {label:9} {text}" for label, text in facts.items()]
-    use = '"my-model": {"recipe": "NAME", "model_path": "http://127.0.0.1:8000/v1?model=..."}'
-    return [*lines, "", f"In a config: {use}", "More of each: docs/recipes.md"]
+        lines += _head(name, recipe)
+    more = "All about one of them: python evaluate.py --recipes NAME"
+    return [*lines, "", f"In a config: {_USE}", more]
+
+
+def shown(names: Sequence[str]) -> list[str]:
+    """All about some recipes for people: prompts, settings, parse functions, published figures.
+
+    Raises:
+        UserError: there is no recipe of that name.
+    """
+    known_names = recipe_names()
+    for name in names:
+        if name not in known_names:
+            raise UserError(unknown_recipe(name, known_names))
+    lines = []
+    for name in names:
+        module = f"{__name__}.{name}"
+        recipe: Recipe = import_module(module).RECIPE
+        lines += [*_head(name, recipe), *_facts(module, recipe), *_figures(recipe)]
+        for variant, form in recipe.prompts.items():
+            lines += [f"    prompt    {variant}, of an image of {format_size(EXAMPLE_WH)}:"]
+            lines += [f"      {line}" for line in _prompt_lines(form)]
+        lines.append("")
+    return [*lines, f"In a config: {_USE}"]
+
+
+def _head(name: str, recipe: Recipe) -> list[str]:
+    condition = ", with a class of yours" if recipe.needs_class else ""
+    agent = "; L3, L4" if recipe.agent else ""
+    facts = {
+        "hub": ", ".join(recipe.hub_ids) or "an API",
+        "numbers": recipe.frame,
+        "levels": f"L2 and other grounding data sets{agent}{condition}",
+        "verified": recipe.verified,
+    }
+    return [f"{name}: {recipe.family}", *(_fact(label, text) for label, text in facts.items())]
+
+
+def _fact(label: str, text: str) -> str:
+    return f"    {label:9} {text}".rstrip()
+
+
+def _facts(module: str, recipe: Recipe) -> Iterator[str]:
+    """Yield what decides the answers besides the prompt."""
+    yield _fact("source", recipe.source)
+    if recipe.note:
+        yield _fact("note", recipe.note)
+    if recipe.limits:
+        low, high, factor = recipe.limits.min_pixels, recipe.limits.max_pixels, recipe.limits.factor
+        yield _fact("images", f"{low:,} to {high:,} pixels, sides in steps of {factor}")
+    if recipe.resize:
+        yield _fact("resize", json.dumps([dict(step) for step in recipe.resize]))
+    settings = {**recipe.generate_cfg}
+    if recipe.chat_template:
+        settings["chat_template"] = dict(recipe.chat_template)
+    yield _fact("settings", json.dumps(settings))
+    yield _fact("read by", f"{module}.{recipe.grounding_parser}")
+    names = {value: name for name, value in vars(import_module(module)).items() if callable(value)}
+    for code, parser in recipe.parsers.items():
+        yield _fact("", f"{code}: {module}.{names.get(parser.parse, '?')}")
+    if recipe.zoom:
+        yield _fact(
+            "zoom", f"{json.dumps(recipe.zoom.as_settings())}, {module}.{recipe.zoom_parser}"
+        )
+    if recipe.agent:
+        note = f" ({recipe.agent.note})" if recipe.agent.note else ""
+        yield _fact("agent", f"{recipe.agent.prompt}, {recipe.agent.parse}{note}")
+        yield _fact("", f"{json.dumps(dict(recipe.agent.generate_cfg))}; {recipe.agent.source}")
+
+
+def _figures(recipe: Recipe) -> Iterator[str]:
+    """Yield the published figures, each with its source."""
+    if not recipe.figures:
+        return
+    yield "    published figures, in percent:"
+    tables = {L2_NAME: "MMBench-GUI L2"}
+    names = [
+        f"{figure.model}, {tables.get(figure.table, figure.table)}" for figure in recipe.figures
+    ]
+    width = max(map(len, names))
+    for name, figure in zip(names, recipe.figures, strict=True):
+        facts = [figure.source, figure.average or "average not stated", figure.note]
+        facts.append("" if figure.protocol == "single" else figure.protocol)
+        yield f"      {name:{width}}  {format_percent(figure.value):>6}  " + ", ".join(
+            filter(None, facts)
+        )
+
+
+def _prompt_lines(form: PromptForm) -> Iterator[str]:
+    """Yield a prompt as `--check` shows it, with INSTRUCTION for that of a sample."""
+    named_wh = form.named_wh(EXAMPLE_WH, {})
+    for message in as_prompt(form.messages("INSTRUCTION", named_wh), "IMAGE"):
+        text = "" if message["type"] == "image" else message["value"]
+        yield f"[{message['role']}, {message['type']}] {text}".rstrip().replace(
+            "\n", "\n          "
+        )
+    if form.prefix:
+        yield f"[assistant, text] {form.prefix}"
+    if form.tools:
+        yield f"tools: {json.dumps([dict(tool) for tool in form.tools])}"

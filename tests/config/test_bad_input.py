@@ -265,7 +265,8 @@ def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
     assert not set(result.output) & {"\x1b", "\x07"}  # no commands to the terminal
     folders = [path for path in stage.work_dir.iterdir() if path.is_dir()]
     [model_folder] = [path for path in folders if path.name != ".view_images"]
-    assert re.fullmatch(r"[\w+@=-][\w.+@=-]*", model_folder.name, re.ASCII)
+    assert re.fullmatch(r"[\w+@=-][\w.+@=-]*", model_folder.name)
+    assert len(model_folder.name.encode()) <= 100  # and file names add to it
     assert set(stage.home.iterdir()) - before == {
         stage.work_dir,
         stage.home / "config.json",
@@ -279,6 +280,24 @@ def test_any_model_name_becomes_a_folder_inside_the_work_dir(name, stage):
         and not path.name.endswith("_samples.jsonl")
     ]
     assert json.loads(log.read_text("ascii").splitlines()[0])["model"] == name
+
+
+@pytest.mark.parametrize(
+    ("name", "readable_part"),
+    [
+        ("Ünï/код 模型", "Ünï_код_模型-"),
+        ("名前", "名前-"),
+        ("Über-7B", "Über-7B-"),
+        ("модель v2", "модель_v2-"),
+        ("모델", "모델-"),
+        ("cafe\u0301", "caf\u00e9-"),  # two forms of one letter
+        ("模" * 100, "模" * 26 + "-"),
+        ("org/name", "org_name-"),
+    ],
+)
+def test_a_folder_keeps_the_letters_of_a_model_name_in_any_script(name, readable_part):
+    assert safe_name(name).startswith(readable_part)
+    assert len(safe_name(name)) == len(readable_part) + 8
 
 
 def test_two_models_that_would_share_a_folder_are_refused(stage):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import pytest
 
@@ -203,3 +204,41 @@ def test_the_list_of_runs_is_written_anew_after_a_run_was_deleted(stage, capsys)
     assert stage.run().code == 0
     assert evaluate.main(["--runs", "--work-dir", str(stage.home / "nowhere")]) == 2
     assert "nowhere: there is no such folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["plain", "results on other machine", "it's", "$HOME", "a;b", "tab\there", "*"]
+)
+def test_the_command_that_deletes_a_run_names_its_folder_and_no_other(name, tmp_path, capsys):
+    work_dir = tmp_path / name
+    work_dir.mkdir()
+    assert evaluate.main(["--runs", "--work-dir", str(work_dir)]) == 0
+    commands = [
+        shlex.split(line) for line in capsys.readouterr().out.splitlines() if line.startswith("  ")
+    ]
+    assert commands == [
+        ["rm", "-r", f"{work_dir}/MODEL/T20260101_Gab12cd34"],
+        ["python", "evaluate.py", "--runs", "--work-dir", str(work_dir)],
+    ]
+
+
+@pytest.mark.parametrize("level", ["L2", "l2"])
+def test_a_change_may_name_a_data_set_by_its_level(level, stage):
+    result = stage.run("--check", "--set", f"data.{level}.mode=basic", "--data", "L2")
+    assert result.code == 0, result.output
+    assert f"{L2}: 3 samples, mode basic" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("level", "problem"),
+    [("L3", 'the config has no data "L3"; it has'), ("L7", 'the config has no data "L7"; it has')],
+)
+def test_a_level_that_the_config_lacks_is_no_name_for_a_change(level, problem, stage):
+    result = stage.run("--check", "--set", f"data.{level}.mode=basic")
+    assert result.code == 2 and problem in result.stderr
+
+
+def test_a_data_set_that_is_called_like_a_level_keeps_its_name():
+    config = {"data": {L2: {"mode": "all"}, "L2": {"mode": "all"}}}
+    assert apply_changes(config, ["data.L2.mode=basic"], {"L2": L2}) == []
+    assert config["data"] == {L2: {"mode": "all"}, "L2": {"mode": "basic"}}

@@ -25,6 +25,9 @@ KEYS = (
     'unknown key; known are "mode", "parse_function", "match_mode", "circular", "repeats", "judge"'
 )
 JUDGE = {"model_path": "http://127.0.0.1/v1?model=j"}
+PLATFORM_LIST = (
+    "must be a list of platforms out of os_windows, os_mac, os_linux, os_ios, os_android, os_web"
+)
 MODES = f'{L2} has the modes "all", "basic", "advanced"'
 SECRET = "sk-very-secret-0123456789"
 
@@ -539,8 +542,27 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
         ),
         (
             {LIVE: {"platforms": ["os_amiga"]}},
-            f"{LIVE}.platforms: must be a list of platforms out of "
-            "os_windows, os_mac, os_linux, os_ios, os_android, os_web, not a list",
+            f'{LIVE}.platforms: {PLATFORM_LIST}, but item 1 is "os_amiga"',
+        ),
+        (
+            {LIVE: {"platforms": ["os_web", "os_window"]}},
+            f'{LIVE}.platforms: {PLATFORM_LIST}, but item 2 is "os_window"; did you mean '
+            '"os_windows"?',
+        ),
+        ({LIVE: {"platforms": "os_web"}}, f'{LIVE}.platforms: {PLATFORM_LIST}, not "os_web"'),
+        ({LIVE: {"platforms": [7]}}, f"{LIVE}.platforms: {PLATFORM_LIST}, but item 1 is 7"),
+        (
+            {LIVE: {"seeds": [0, -1]}},
+            f"{LIVE}.seeds: must be a list of whole numbers, at least one: [0], but item 2 is -1",
+        ),
+        (
+            {LIVE: {"seeds": ["a"]}},
+            f'{LIVE}.seeds: must be a list of whole numbers, at least one: [0], but item 1 is "a"',
+        ),
+        (
+            {LIVE: {"tasks": ["office/*", 3]}},
+            f"{LIVE}.tasks: must be a list of task names, in which * stands for any text: "
+            '["office/mail_*"], but item 2 is 3',
         ),
         (
             {LIVE: {"tasks": "mail"}},

@@ -10,6 +10,7 @@ from collections import defaultdict
 import pytest
 from PIL import Image
 
+import evaluate
 from models.recipes import all_recipes
 from tests.support import grounding_replay, recipe_replay
 from tests.support.mock_server import Reply
@@ -69,7 +70,11 @@ def test_a_recipe_answers_what_asks_for_a_point_and_leaves_the_rest_alone(staged
         level = L1 if "Question" in request.text else L2
         by_level[level].add("# Tools" in request.text)
     assert by_level == {L1: {False}, L2: {True}}
-    assert f'are made for other data sets, and count for "{L1}", too' in result.output
+    warning = (
+        f'its generate_cfg (max_tokens 512) and kwargs are made for "{L2}", and count for "{L1}", '
+        "too. If replies there are cut off, add a second model entry for it"
+    )
+    assert warning in result.output
 
 
 def test_what_the_entry_says_wins(staged):
@@ -103,6 +108,17 @@ def test_a_check_shows_the_whole_entry_and_where_each_value_came_from(staged):
     prompt = ('"models.recipes.qwen3_vl.build_prompt"', "recipe")
     assert value_sources[f"custom_prompt.{L2}"] == prompt
     assert "test-key-123456" not in result.output
+
+
+def test_a_check_shows_a_long_prompt_for_the_first_of_its_data_sets_alone(staged):
+    stage = staged()
+    stage.env["LMUData"] = str(PROJECT / "sample_data")
+    tables = {name: {} for name in ("ScreenSpot", "ScreenSpotV2", "ScreenSpotPro")}
+    result = stage.evaluate({"m": QWEN, "n": QWEN}, "--check", data=tables)
+    assert result.code == 0, result.output
+    assert result.stdout.count("# Tools") == 2  # once for each model
+    assert result.stdout.count("[system, text] as for ScreenSpot\n") == 4
+    assert result.stdout.count("[user, text]") == 6 and "[user, text] as for" not in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -284,13 +300,60 @@ def test_a_ping_warns_of_a_server_that_shrinks_images(staged, prompt_tokens):
     assert (warning in result.output) is (prompt_tokens == 7)
 
 
-def test_all_recipes_are_listed(staged):
-    result = staged().run("--recipes")
-    assert result.code == 0
+def test_all_recipes_are_listed(capsys):
+    assert evaluate.main(["--recipes"]) == 0
+    printed = capsys.readouterr().out
     for name, recipe in all_recipes().items():
-        assert f"{name}: {recipe.family}\n" in result.stdout
-    assert "Qwen/Qwen3-VL-8B-Instruct" in result.stdout
-    assert "levels    L2 and other grounding data sets" in result.stdout
+        assert f"{name}: {recipe.family}\n" in printed
+    assert "Qwen/Qwen3-VL-8B-Instruct" in printed
+    assert "levels    L2 and other grounding data sets" in printed
+
+
+@pytest.mark.parametrize("name", sorted(all_recipes()))
+def test_a_recipe_is_shown_by_itself(name, capsys):
+    recipe = all_recipes()[name]
+    assert evaluate.main(["--recipes", name]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"{name}: {recipe.family}\n")
+    for text in (recipe.source, recipe.note, *recipe.prompts, *recipe.parsers):
+        assert text in printed
+    for figure in recipe.figures:
+        assert f"{figure.value:.2f}" in printed and figure.source in printed
+    others = (other for other in all_recipes().values() if other.family != recipe.family)
+    assert not any(f": {other.family}\n" in printed for other in others)
+    assert "?" not in [line.rpartition(".")[2] for line in printed.splitlines()]
+
+
+def test_a_recipe_that_is_shown_has_its_prompt_and_settings(capsys):
+    evaluate.main(["--recipes", "mai_ui"])
+    shown = capsys.readouterr().out
+    assert "[system, text] You are a GUI grounding agent." in shown
+    assert "[user, text] INSTRUCTION" in shown and "[user, image]" in shown
+    assert '{"temperature": 0, "max_tokens": 256}' in shown
+    assert "models.recipes.mai_ui.parse_point_of_999" in shown
+    assert "1,024 to 6,553,600 pixels, sides in steps of 32" in shown
+    assert "models.recipes.agents.mai_ui.parse_actions" in shown
+
+
+def test_several_recipes_are_shown_one_after_the_other(capsys):
+    evaluate.main(["--recipes", "mai_ui", "qwen3_vl"])
+    shown = capsys.readouterr().out
+    assert shown.index("mai_ui: MAI-UI\n") < shown.index("qwen3_vl: Qwen3-VL\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["qwen3vl"], 'there is no recipe "qwen3vl"; the nearest are "qwen3_vl"'),
+        (["mai_ui", "nothing"], 'there is no recipe "nothing"'),
+        (["mai_ui", "--limit", "3"], "--recipes goes with nothing but names of recipes"),
+        (["--limit", "3"], "--recipes goes with nothing but names of recipes"),
+    ],
+)
+def test_a_recipe_that_is_not_there_is_no_reason_to_list_others(arguments, problem, capsys):
+    assert evaluate.main(["--recipes", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and problem in printed.err
 
 
 # -- what goes out --------------------------------------------------------------------------------

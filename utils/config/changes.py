@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from json import JSONDecodeError
 from typing import Any
 
@@ -11,26 +11,47 @@ from utils.config.text import key_path
 from utils.text import did_you_mean
 
 EXAMPLE = "model.my-model.generate_cfg.temperature=0.2"
+NO_LEVELS: Mapping[str, str] = {}
 ENTRIES = ("model", "data")  # sections whose entries a change does not begin
 
 
-def apply_changes(config: Any, changes: Iterable[str]) -> list[str]:
+def apply_changes(
+    config: Any, changes: Iterable[str], levels: Mapping[str, str] = NO_LEVELS
+) -> list[str]:
     """Change a plain config in place; return what is wrong with the changes, without their values.
 
     Args:
         config: as it was read, before `${NAME}` is replaced.
         changes: `KEY=VALUE`; a name with dots may stand as it is or in quotes, as in messages. A
             value is JSON, else a text.
+        levels: full names of data sets by short ones (`L2`), which may stand in their place.
     """
     problems: list[str] = []
     for number, change in enumerate(changes, 1):
         path, equals, text = change.partition("=")
         problem = f"number {number} has no =; expected KEY=VALUE, as in {EXAMPLE}"
         if equals:
-            problem = _change(config, path.strip(), _value_of(text))
+            full_path = _with_full_name(path.strip(), config, levels)
+            problem = _change(config, full_path, _value_of(text))
         if problem:
             problems.append(f"--set: {problem}")
     return problems
+
+
+def _with_full_name(path: str, config: Any, levels: Mapping[str, str]) -> str:
+    """The key path with a level's full name in place of `L2`, if the config has only that."""
+    section, _, rest = path.partition(".")
+    level, dot, key = rest.partition(".")
+    name = levels.get(level.upper())
+    entries = config.get(section) if isinstance(config, dict) else None
+    if (
+        section != "data"
+        or not isinstance(entries, dict)
+        or level in entries
+        or name not in entries
+    ):
+        return path
+    return f"{section}.{name}{dot}{key}"
 
 
 def _value_of(text: str) -> Any:

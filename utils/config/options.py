@@ -24,7 +24,7 @@ SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 EXAMPLES = """\
 examples:
   python evaluate.py --config configs/config_api_gpt.json --check
-      everything short of a model call: config, functions, data, one prompt, number of requests
+      checks config, functions, data and images, shows a prompt, counts the requests; sends none
   python evaluate.py --config configs/config_api_gpt.json --limit 20 --api-nproc 16
       20 samples of each data set; score files end in _partial
 
@@ -87,15 +87,21 @@ class Options:
         None, "L3, L4: the four seeds that follow from a text, in place of the config's", "TEXT"
     )
     retry: int = _option(5, "retries for transient errors (default 5)", "N", not_negative)
-    outage_s: float = _option(900.0, "seconds a server may be away (default 900)", "S", _seconds)
-    wait_for_server_s: float = _option(0.0, "seconds a server may take to load (0)", "S", _seconds)
+    outage_s: float = _option(
+        900.0, "wait this long for a server that is gone (default 900)", "S", _seconds
+    )
+    wait_for_server_s: float = _option(
+        0.0, "wait this long for a server that is still loading (default 0)", "S", _seconds
+    )
     limit: int | None = _option(None, "only N samples of each data set", "N", _positive)
     fresh: bool = _option(False, "query everything again, whatever is stored")
     reuse: bool = _option(False, "use stored answers that still fit (the default)")
     ignore: bool = _option(False, "do not query failed samples again")
     retry_refused: bool = _option(False, "query again what the server refused; answers are kept")
     strict: bool = _option(False, "a bad sample stops the run before it starts")
-    check: bool = _option(False, "everything short of a model call, then stop")
+    check: bool = _option(
+        False, "check config, functions, data and images, send nothing, then stop"
+    )
     ping: bool = _option(False, "with --check: also query each model once per data set")
     parity: Path | None = _option(
         None,
@@ -221,8 +227,9 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
     )
     parser.add_argument(
         "--recipes",
-        action="store_true",
-        help="instead of a run: list the recipes of model families, then stop",
+        nargs="*",
+        metavar="NAME",
+        help="instead of a run: list the recipes of model families, or show those named in full",
     )
     parser.add_argument(
         "--compare",

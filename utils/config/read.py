@@ -15,7 +15,7 @@ from utils.config import schema
 from utils.config.changes import apply_changes
 from utils.config.endpoint import lacks_scheme, parse_endpoint
 from utils.config.environment import read_text
-from utils.config.recipes import FilledIn, fill_in
+from utils.config.recipes import TOKEN_LIMITS, FilledIn, fill_in
 from utils.config.schema import DataEntry, GroundingEntry, LiveEntry, ModelEntry, RunConfig
 from utils.config.secret_filter import is_common
 from utils.config.seeds import seeds_from
@@ -88,7 +88,10 @@ class ConfigSource:
         return read_plain(text, self.environ, self.unset, self._change)
 
     def _change(self, config: Any) -> list[str]:
-        return [*apply_changes(config, self.changes), *_announce_seeds(config, self.seeds_text)]
+        return [
+            *apply_changes(config, self.changes, LEVELS),
+            *_announce_seeds(config, self.seeds_text),
+        ]
 
 
 def read_config(source: ConfigSource, catalogue: Catalogue) -> ConfigReading:
@@ -262,11 +265,13 @@ class _Reader:
         self.out.recipes[name] = filled_in
         others = filled_in.recipe.other_data_sets(self.for_recipes)
         if others and any(path[0] == "generate_cfg" for path in filled_in.from_recipe):
+            fitting = [dataset for dataset in self.for_recipes if dataset not in others]
             self._warn(
                 name,
                 "recipe",
-                "its generate_cfg and kwargs are made for other data sets, and count for "
-                f"{listed(others)}, too; --check shows them",
+                f"its generate_cfg{_limit_text(filled_in.entry)} and kwargs are made for "
+                f"{listed(fitting) or 'grounding'}, and count for {listed(others)}, too. If "
+                "replies there are cut off, add a second model entry for it",
             )
         return filled_in.entry, []
 
@@ -462,6 +467,13 @@ def own_problems(
         {key: value for key, value in entry if key in entry.model_fields_set}, choices
     )
     yield from _mode_problems(str(entry.benchmark), entry.mode, modes)
+
+
+def _limit_text(entry: Mapping[str, Any]) -> str:
+    """The limit of tokens in a `generate_cfg`, as ` (max_tokens 32)`; "" where it has none."""
+    settings = _object(entry, "generate_cfg")
+    limits = [f"{name} {settings[name]}" for name in TOKEN_LIMITS if name in settings]
+    return f" ({', '.join(limits)})" if limits else ""
 
 
 def _mode_problems(kind: str, mode: Any, modes: Sequence[str]) -> Iterator[KeyProblem]:

@@ -93,6 +93,15 @@ def recipe_names() -> list[str]:
     )
 
 
+def unknown_recipe(name: str, known_names: Sequence[str]) -> str:
+    """The message about a recipe that is not there, with the nearest names."""
+    near = sorted(known_names, key=lambda known_name: -likeness(name, known_name))[:NEAR]
+    return (
+        f'there is no recipe "{name}"; the nearest are {listed(near)} (python evaluate.py '
+        "--recipes lists all)"
+    )
+
+
 def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, str]) -> FilledIn:
     """Return a model entry with all that it leaves out as its recipe has it; what it says wins.
 
@@ -129,11 +138,7 @@ def _recipe_of(name: str) -> tuple[str, Recipe]:
                 f'"{path}" for the program\'s, or rename your file and write its new name'
             )
     if path.isidentifier() and find_spec(path) is None:
-        near = sorted(known_names, key=lambda known_name: -likeness(name, known_name))[:NEAR]
-        raise UserError(
-            f'there is no recipe "{name}"; the nearest are {listed(near)} (python evaluate.py '
-            "--recipes lists all)"
-        )
+        raise UserError(unknown_recipe(name, known_names))
     recipe = cast("Recipe | None", getattr(module_at(path), "RECIPE", None))
     if recipe is None:
         raise UserError(f"{path} is no recipe: it has no RECIPE")

@@ -397,12 +397,14 @@ def _in_words(detail: ErrorDetails, kind: type[BaseModel], entry: Mapping[str, A
     if what == "missing":
         return f"is missing; it must be {described}" if described else "is missing"
     value = entry[name] if described else detail["input"]
-    hint = ""
-    if what == "literal_error" and not described:
+    is_wrong = f"not {brief(value)}"
+    if isinstance(value, list) and len(detail["loc"]) == 2 and isinstance(detail["loc"][1], int):
+        is_wrong = f"but item {detail['loc'][1] + 1} is {brief(detail['input'])}"
+    if what == "literal_error":
         choices = re.findall(r"'(.*?)'", detail["ctx"]["expected"])
-        described = f"one of {listed(choices)}"
-        hint = did_you_mean(str(value), choices)
-    return f"must be {described or _TYPES[what]}, not {brief(value)}{hint}"
+        is_wrong += did_you_mean(str(detail["input"]), choices)
+        described = described or f"one of {listed(choices)}"
+    return f"must be {described or _TYPES[what]}, {is_wrong}"
 
 
 def _unknown_key(name: str, kind: type[BaseModel]) -> str:

@@ -58,6 +58,7 @@ from utils.scoring.scorer import ScoredSample, Scorer
 from utils.text import counted
 
 LONGEST_SHOWN_TEXT = 2000  # characters
+LONGEST_REPEATED_TEXT = 200  # characters; longer ones are shown for the first data set alone
 MADE_UP = ("A", "(0.4, 0.3)", "I cannot see that.")  # replies, to try parse functions
 Origin = tuple[tuple[type[BaseException], str, int], ...]
 """Where in the code an error was raised, and each of its causes: class, file, line."""
@@ -104,9 +105,11 @@ def unreadable_images(samples: Sequence[Sample]) -> list[str]:
 
 
 def check_questions(
-    model: ModelWrapper, questions: Questions, options: Options
+    model: ModelWrapper, questions: Questions, options: Options, shown_before: dict[str, str]
 ) -> tuple[CheckResult, dict[Origin, SampleProblem]]:
     """Build the first request of every sample without sending any.
+
+    `shown_before` is `shown_prompt`'s, for all data sets of a model.
 
     Returns what to print, and what makes samples fail.
     """
@@ -144,7 +147,7 @@ def check_questions(
     report = []
     if first is not None:
         report.append(f"{questions.dataset}: the first prompt, images by file name:")
-        report += shown_prompt(first.messages)
+        report += shown_prompt(first.messages, questions.dataset, shown_before)
     to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
     to_ask += f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
     available = _available(stored, problems)
@@ -427,8 +430,17 @@ def _tokens_text(usage: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items()) or "unknown"
 
 
-def shown_prompt(messages: Sequence[Message]) -> list[str]:
-    """Return a prompt for people; images by their file name only."""
+def shown_prompt(
+    messages: Sequence[Message], dataset: str, shown_before: dict[str, str]
+) -> list[str]:
+    """A prompt for people; images by their file name only.
+
+    Args:
+        messages: of the prompt.
+        dataset: that it asks about.
+        shown_before: the data set for which a text was shown first, by text; grows. A long text
+            is shown once.
+    """
     lines = []
     for message in messages:
         value, kind = message["value"], message["type"]
@@ -436,6 +448,9 @@ def shown_prompt(messages: Sequence[Message]) -> list[str]:
             text = Path(value).name
         else:
             text = _shortened(value if isinstance(value, str) else json.dumps(value))
+            first_dataset = shown_before.setdefault(text, dataset)
+            if len(text) > LONGEST_REPEATED_TEXT and first_dataset != dataset:
+                text = f"as for {first_dataset}"
         lines.append(f"  [{message['role']}, {kind}] " + text.replace("\n", "\n      "))
     return lines
 
@@ -527,10 +542,13 @@ def _check_model(plan: Plan, name: str) -> ModelCheck:
         print(note)
     folder, _ = folder_of(plan, name, run_specs(plan, name))
     sample_problems: dict[str, dict[Origin, SampleProblem]] = {}
+    shown_before: dict[str, str] = {}
     with contextlib.closing(model), TemporaryDirectory() as screenshots:
         for dataset in plan.data:
             questions = questions_of(plan, name, dataset, folder, Path(screenshots))
-            result, sample_problems[dataset] = check_questions(model, questions, plan.options)
+            result, sample_problems[dataset] = check_questions(
+                model, questions, plan.options, shown_before
+            )
             results = [result]
             if plan.options.ping and not sample_problems[dataset]:
                 scorer = plan.scorer(name, dataset, skip_errors=True)

@@ -6,7 +6,7 @@ Every step returns a value and its problems, so that a user learns of all of the
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from utils.config.environment import odd_settings
@@ -42,7 +42,7 @@ class Registry:
     build_model: Callable[..., ModelWrapper]
     build_data_set: Callable[..., DataSet]
     load_samples: Callable[[DataSet], tuple[list[str], list[str]]]  # notes, problems
-    recipe_lines: Callable[[], list[str]]  # what `--recipes` prints
+    recipe_lines: Callable[[Sequence[str]], list[str]]  # what `--recipes` prints
 
 
 @dataclass(frozen=True)

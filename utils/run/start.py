@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -31,8 +32,8 @@ from utils.text import counted
 HOW_TO_DELETE = """\
 To delete a run, delete its folder, and with it the answers that are stored in it; what other runs
 hold stays. Then list again:
-  rm -r {0}/MODEL/T20260101_Gab12cd34
-  python evaluate.py --runs --work-dir {0}"""
+  rm -r {folder}
+  python evaluate.py --runs --work-dir {work_dir}"""
 
 
 def run_command(arguments: Sequence[str], registry: Registry) -> int:
@@ -73,12 +74,24 @@ def _run_nothing(arguments: Sequence[str], registry: Registry) -> int | None:
     if compared != [*arguments]:
         return _compare(compared)
     if "--recipes" in arguments:
-        print("\n".join(registry.recipe_lines()))
-        return DONE
+        return _show_recipes([text for text in arguments if text != "--recipes"], registry)
     if "--version" in arguments:
         print(version_text())
         return DONE
     return None
+
+
+def _show_recipes(names: Sequence[str], registry: Registry) -> int:
+    """Print the table of all recipes, or all about those that are named."""
+    try:
+        if options := [name for name in names if name.startswith("-")]:
+            raise UserError(f"{options[0]}: --recipes goes with nothing but names of recipes")
+        lines = registry.recipe_lines(names)
+    except UserError as error:
+        print(f"evaluate.py: {error}", file=sys.stderr)
+        return NOTHING_RUN
+    print("\n".join(lines))
+    return DONE
 
 
 def _begin(options: Options) -> Rank | None:
@@ -104,7 +117,10 @@ def _list_runs(work_dir: Path) -> int:
     for run in runs:
         print(f"{run.state:<8} {work_dir / run.folder}")
     print(f"{counted(len(runs), 'run')}: {write_index(work_dir).absolute().as_uri()}")
-    print(HOW_TO_DELETE.format(work_dir))
+    folder = work_dir / "MODEL" / "T20260101_Gab12cd34"
+    print(
+        HOW_TO_DELETE.format(folder=shlex.quote(str(folder)), work_dir=shlex.quote(str(work_dir)))
+    )
     return DONE
 
 

@@ -14,6 +14,7 @@ import itertools
 import os
 import re
 import tempfile
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -30,17 +31,22 @@ from utils.runs.log import (
 )
 from utils.runs.provenance import RunSpec
 
-LONGEST_NAME = 80  # file names add a data set and a suffix; most file systems end at 255 bytes
+LONGEST_NAME = (
+    80  # bytes; file names add a data set and a suffix; most file systems end at 255 bytes
+)
 
 
 def safe_name(model: str) -> str:
     """Return a folder name for any model name; names that are safe already stay as they are.
 
-    Others keep what can be read of them, plus a hash, so that `a/b` and `a:b` stay apart.
+    Others keep what can be read of them, in any script, plus a hash, so that `a/b` and `a:b` stay
+    apart. A name with letters beyond ASCII gets the hash, too: file systems differ in how they
+    write an accent.
     """
-    cleaned = re.sub(r"[^\w.+@=-]", "_", model, flags=re.ASCII).lstrip(".")[:LONGEST_NAME]
+    cleaned = re.sub(r"[^\w.+@=-]", "_", unicodedata.normalize("NFC", model)).lstrip(".")
+    cleaned = cleaned.encode()[:LONGEST_NAME].decode(errors="ignore")
     tail = hashlib.sha256(model.encode("utf-8", "replace")).hexdigest()[:8]
-    return model if cleaned == model else f"{cleaned or 'model'}-{tail}"
+    return model if cleaned == model and model.isascii() else f"{cleaned or 'model'}-{tail}"
 
 
 def name_collisions(models: Iterable[str]) -> list[str]:
