@@ -90,6 +90,7 @@ class Prompt:
     messages: list[Message]  # in the order in which the model is to see them
     is_custom: bool = False  # a user's prompt function made them, not the benchmark
     image: Path | None = None  # which of its images the answer is about; None: the last one
+    crop: Mapping[str, Any] | None = None  # the part of the sample's image that it is, for records
 
 
 class FollowUp(Protocol):

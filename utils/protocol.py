@@ -63,6 +63,7 @@ ELEMENT_KINDS = ("icon", "text")
 """Kinds of elements whose hits the score of L2 counts; others count in the divisor alone."""
 
 SINGLE = "single"  # each sample is asked once, and not again after a reply
+ZOOM, FOLLOW_UP = "zoom", "follow-up"  # a second look at a crop; what a user's function asks
 OVERALL, AVERAGE = "overall", "average"
 OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE)
 """Names and order: L1 easy, medium, hard, overall; L2 basic, advanced, average."""

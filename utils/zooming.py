@@ -8,6 +8,8 @@ from typing import Any
 
 from utils.contracts import WH, Point
 
+SAME_PART = 0.01  # of a crop's sides: another reading of the first point may be off by a rounding
+
 
 @dataclass(frozen=True, slots=True)
 class Crop:
@@ -29,6 +31,13 @@ class Crop:
         left_px, top_px, right_px, bottom_px = self.edges
         width, height = self.image_wh
         return left_px / width, top_px / height, right_px / width, bottom_px / height
+
+    def is_near(self, other: Crop) -> bool:
+        """Return whether another crop shows the same part, to `SAME_PART` of this one's sides."""
+        left_px, top_px, right_px, bottom_px = self.edges
+        sides = (right_px - left_px, bottom_px - top_px) * 2
+        moved = zip(self.edges, other.edges, sides, strict=True)
+        return all(abs(own - others) <= SAME_PART * side for own, others, side in moved)
 
     @property
     def sent_wh(self) -> WH:
@@ -88,9 +97,54 @@ class Zoom:
         (left_px, right_px), (top_px, bottom_px) = spans
         return Crop(image_wh, (left_px, top_px, right_px, bottom_px), self.resize_to)
 
+    def as_record(self, crop: Crop) -> dict[str, Any]:
+        """Return what the record of the second stage says of its crop."""
+        return {
+            **self.as_settings(),
+            "edges_px": list(crop.edges),
+            "sent_wh": list(crop.sent_wh),
+        }
+
     def answer(self, crop: Crop, point_frac: Point) -> Point:
         """Return the final point, in fractions of the image, for a point of the part."""
         x, y = crop.in_image(point_frac)
         if not self.whole_per_mille:
             return x, y
         return round(1000 * x) / 1000, round(1000 * y) / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class SecondLook:
+    """How a sample was looked at again, as far as the log knows."""
+
+    zoom: Zoom
+    crop: Mapping[str, Any] | None = None
+    """As the record of the second stage has it; logs of earlier versions have none."""
+    is_around_first: bool = True
+    """Where there is none: whether the first point is read as when the crop was made."""
+
+    @classmethod
+    def of(cls, crop: Mapping[str, Any]) -> SecondLook:
+        """Return the second look of a record that holds its crop."""
+        return cls(Zoom.of(crop), crop)
+
+    def shown(self, image_wh: WH, first_frac: Point | None) -> Crop | None:
+        """Return the part that was shown; None where that is not known.
+
+        Args:
+            image_wh: size of the whole image.
+            first_frac: the first point as it is read now.
+        """
+        if self.crop is not None:
+            left_px, top_px, right_px, bottom_px = map(float, self.crop["edges_px"])
+            return Crop(image_wh, (left_px, top_px, right_px, bottom_px), self.zoom.resize_to)
+        if first_frac is None or not self.is_around_first:
+            return None
+        return self.zoom.crop(image_wh, first_frac)
+
+    def around(self, image_wh: WH, first_frac: Point) -> Crop | None:
+        """Return the part that was shown if it is the one around this first point."""
+        crop = self.shown(image_wh, first_frac)
+        if crop is None or not crop.is_near(self.zoom.crop(image_wh, first_frac)):
+            return None
+        return crop

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+import zlib
 
 import pytest
 from PIL import Image
@@ -263,3 +264,157 @@ def test_a_function_that_never_ends_fails_its_sample(lab):
     lab.server.answer = lambda _: Reply("(0.2, 0.15)")
     assert "asks for more than 8 stages" in lab.run(code=1).stdout
     assert len(lab.server.requests) == 8
+
+
+# -- scored again with another config ---------------------------------------------------------------
+
+PER_999 = """
+import re
+
+def parse(response, meta):
+    numbers = re.findall(r"[0-9]+", response)
+    return float(numbers[0]) / 999, float(numbers[1]) / 999
+
+def y_first(response, meta):
+    numbers = re.findall(r"[0-9]+", response)
+    return float(numbers[1]) / 1000, float(numbers[0]) / 1000
+
+def blind(response, meta):
+    return None if response == "(600,300)" else (0.9, 0.9)
+
+def ask_again(line, responses):
+    return None
+"""
+
+
+def without_crops(lab):
+    """Write the log anew as earlier versions have left it."""
+    log = next(run_folder(lab.folder / "out", "m").glob(f"*{L2}.jsonl"))
+    lines = []
+    for line in log.read_text().splitlines():
+        record = json.loads(line)
+        del record["crc"]
+        record.pop("crop", None)
+        text = json.dumps(record, separators=(",", ":"))
+        lines.append(f'{text[:-1]},"crc":"{zlib.crc32(text.encode()):08x}"}}\n')
+    log.write_text("".join(lines))
+
+
+OTHER_ZOOMS = [
+    ({"zoom": {**ZOOM, "ratio": 0.3}}, "zoom.ratio"),
+    ({"zoom": {**ZOOM, "ratio": 1}}, "zoom.ratio"),
+    ({"zoom": {**ZOOM, "resize_to": [64, 48]}}, "zoom.resize_to"),
+    ({"zoom": {"ratio": 0.5}}, "zoom.resize_to"),
+    ({"zoom": {**ZOOM, "whole_per_mille": True}}, "zoom.whole_per_mille"),
+    ({}, "zoom"),
+    ({"follow_up": {L2: "mine.ask_again"}}, f"zoom, follow_up.{L2}"),
+]
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+@pytest.mark.parametrize(("settings", "named"), OTHER_ZOOMS)
+def test_scored_again_a_zoom_is_the_one_that_was_asked(lab, settings, named, is_older):
+    (lab.folder / "mine.py").write_text(PER_999)
+    lab.server.answer = Eyes(second="(301,777)")
+    lab.run()
+    before = lab.sample
+    if is_older:
+        without_crops(lab)
+    lab.model = {"parse_function": PER_MILLE, **settings}
+    finished = lab.run("--mode", "eval")
+    assert lab.sample["point_frac"] == before["point_frac"]
+    assert lab.sample["zoom"] == before["zoom"]
+    assert f"asked with other settings than this config has ({named})" in finished.output
+    assert len(lab.server.requests) == 2
+
+
+def test_the_record_of_a_second_look_holds_its_crop(lab):
+    lab.run()
+    first, second = lab.answers
+    assert "crop" not in first
+    assert second["crop"] == {**ZOOM, "edges_px": [0, 0, 200, 150], "sent_wh": [800, 600]}
+
+
+AWAY = "(600,300)"  # far from the edges, at which crops around different points are one
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+@pytest.mark.parametrize(
+    ("parser", "point"),
+    [
+        ("mine.y_first", [0.3, 0.6]),
+        ("utils.coordinates.parse_pixels", [1.5, 1]),
+        ("utils.coordinates.parse_longest_1024", [600 / 1024, 300 / 768]),
+        ("utils.coordinates.parse_per_cent", [6, 3]),
+        ("mine.blind", None),
+    ],
+)
+def test_a_second_look_at_another_part_gives_way_to_the_first_look(lab, parser, point, is_older):
+    (lab.folder / "mine.py").write_text(PER_999)
+    lab.server.answer = Eyes(AWAY)
+    lab.run()
+    if is_older:
+        without_crops(lab)
+    lab.model = {"zoom": ZOOM, "parse_function": {L2: parser}}
+    finished = lab.run("--mode", "eval")
+    assert lab.sample["point_frac"] == (point and pytest.approx(point)), finished.output
+    assert lab.sample["zoom"]["is_elsewhere"]
+    crop = None if is_older else pytest.approx([0.35, 0.05, 0.85, 0.55])
+    assert lab.sample["zoom"].get("crop_frac") == crop
+    assert "other settings than this config has (parse_function)" in finished.output
+    assert "1 second looks are not at the part of the image around the first" in finished.output
+
+
+@pytest.mark.parametrize(
+    ("parser", "first", "second"),
+    [
+        ("mine.parse", AWAY, 999),  # a rounding apart: the crop would be the same but for a pixel
+        ("mine.parse", "(200,150)", 999),
+        ("mine.parse", "(999,999)", 999),
+        ("mine.y_first", "(200,150)", 1000),  # both in the corner, whose crop is one
+        ("utils.coordinates.parse_per_mille", AWAY, 1000),
+    ],
+)
+def test_a_second_look_at_the_same_part_counts_whatever_reads_it(lab, parser, first, second):
+    (lab.folder / "mine.py").write_text(PER_999)
+    lab.server.answer = Eyes(first, second=f"({second // 2},{second // 2})")
+    lab.run()
+    left, top, right, bottom = lab.sample["zoom"]["crop_frac"]
+    lab.model = {"zoom": ZOOM, "parse_function": {L2: parser}}
+    finished = lab.run("--mode", "eval")
+    middle = [(left + right) / 2, (top + bottom) / 2]
+    assert lab.sample["point_frac"] == pytest.approx(middle, abs=1e-3)
+    assert "is_elsewhere" not in lab.sample["zoom"] and "second looks" not in finished.output
+
+
+def test_another_parse_function_asks_for_its_own_second_look(lab):
+    (lab.folder / "mine.py").write_text(PER_999)
+    lab.server.answer = Eyes("(300,100)")
+    lab.run()
+    lab.model = {"zoom": ZOOM, "parse_function": {L2: "mine.y_first"}}
+    lab.run()
+    assert [sent_wh(request) for request in lab.server.requests] == [WH, (800, 600), (800, 600)]
+    assert lab.sample["point_frac"] == pytest.approx([0.25, 0.3])
+    assert "is_elsewhere" not in lab.sample["zoom"]
+
+
+def test_a_run_over_a_log_of_an_earlier_version_writes_the_crops_and_asks_nothing(lab):
+    lab.run()
+    crops = [record.get("crop") for record in lab.answers]
+    without_crops(lab)
+    assert not any("crop" in record for record in lab.answers)
+    lab.run()
+    assert len(lab.server.requests) == 2
+    assert [record["crop"] for record in lab.answers if "crop" in record] == crops[1:]
+
+
+def test_a_users_questions_stay_theirs_when_the_config_has_a_zoom_now(lab):
+    (lab.folder / "mine.py").write_text(USERS)
+    lab.model = {"follow_up": {L2: "mine.ask_again"}}
+    replies = iter(["(0.9, 0.9)", "I am sure: (0.2, 0.15)"])
+    lab.server.answer = lambda _: Reply(next(replies))
+    lab.run()
+    lab.model = {"zoom": ZOOM}
+    finished = lab.run("--mode", "eval")
+    assert lab.sample["point_frac"] == [0.2, 0.15] and "zoom" not in lab.sample
+    assert f"(zoom, follow_up.{L2})" in finished.output

@@ -411,7 +411,7 @@ class Engine:
                     key, prepared.fingerprint, prepared.parts, self._options
                 )
                 if isinstance(stored, StoredAnswer):
-                    return _reused(task, stored)
+                    return _reused(task, stored, prompt)
                 reason = stored
             record = records.new_record(task.sample, key, prompt, prepared, Status.OK)
             result = self._asker.ask(prepared)
@@ -444,8 +444,8 @@ def _ending(turns: int, *, returned: Any = None, **fields: Any) -> dict[str, Any
     return {"turns": turns, "returned": returned, "status": Status.OK, **fields}
 
 
-def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
-    """Return the outcome of a stored record, with the annotation of today."""
+def _reused(task: _Task, stored: StoredAnswer, prompt: Prompt | None = None) -> _Outcome:
+    """Return the outcome of a stored record, with annotation and crop of today."""
     record = stored.read()
     had_more = record.get(MORE) is not None and task.job.follow_up is None
     if had_more:  # of a run that asked again
@@ -455,11 +455,13 @@ def _reused(task: _Task, stored: StoredAnswer) -> _Outcome:
         "line": task.sample.line,
         "sizes": {**record["sizes"], "file": file_wh and list(file_wh)},
     }
+    if prompt is not None and prompt.crop is not None:
+        current["crop"] = dict(prompt.crop)
     # Each log is whole by itself, so that it can be copied and scored without the others. A record
     # is as good as its copy; an older answer to the same request is not.
     in_own_log = task.job.answers.in_own_log(record["key"], task.job.run.request_hashes)
     is_logged = in_own_log is not None and (in_own_log == stored or in_own_log.read() == record)
-    is_outdated = any(record[name] != current[name] for name in current)
+    is_outdated = any(record.get(name) != current[name] for name in current)
     is_new = is_outdated or had_more or not is_logged
     return _Outcome(task, record | current, reused=True, is_new=is_new)
 

@@ -17,7 +17,7 @@ from utils.coordinates import point_as_fractions, read_size
 from utils.errors import UserError
 from utils.functions.calling import call_user_function, private_copy
 from utils.functions.prompting import checked_messages
-from utils.zooming import Crop, Zoom
+from utils.zooming import Crop, SecondLook, Zoom
 
 MOST_STAGES = 8
 """Of a user's function, which may never be content."""
@@ -48,7 +48,7 @@ class ZoomStage:
         file = Path(self._folder.name) / f"{sample.key}.png"
         save_crop(sample.image, crop, file)
         line = {**sample.line, "image_path": str(file), "image_size": list(crop.sent_wh)}
-        return replace(self.prompt_of(line), image=file)
+        return replace(self.prompt_of(line), image=file, crop=self.zoom.as_record(crop))
 
     def release(self, prompt: Prompt) -> None:
         """Remove the crop of a prompt that was answered."""
@@ -107,14 +107,15 @@ def save_crop(image: Path, crop: Crop, file: Path) -> None:
 
 
 def parse_of_zoom(
-    zoom: Zoom, accept: Accept, parse: ParseFunction, replies: Sequence[str], sizes: Sizes
+    look: SecondLook, accept: Accept, parse: ParseFunction, replies: Sequence[str], sizes: Sizes
 ) -> ParseFunction:
     """Return the parse function of a sample that was looked at twice.
 
-    The point of the crop counts, in the whole image; without one, that of the first reply.
+    The point of the crop counts, in the whole image. Without one that of the first reply counts,
+    and so it does where the crop shows another part than the one around it.
 
     Args:
-        zoom: how it was looked at.
+        look: the crop that was sent.
         accept: makes one form of what a parse function returns.
         parse: reads one reply.
         replies: of all stages.
@@ -126,11 +127,13 @@ def parse_of_zoom(
         if len(replies) == 1 or not isinstance(first, tuple):
             return first
         file_wh = read_size(meta["file_size"])
-        crop = zoom.crop(file_wh, point_as_fractions(first, file_wh))
+        crop = look.around(file_wh, point_as_fractions(first, file_wh))
+        if crop is None:
+            return first
         second = accept(parse(replies[1], {**meta, **_meta_of_crop(crop, sizes)}))
         if not isinstance(second, tuple):
             return first
-        return zoom.answer(crop, point_as_fractions(second, crop.sent_wh))
+        return look.zoom.answer(crop, point_as_fractions(second, crop.sent_wh))
 
     return parse_both
 

@@ -10,10 +10,11 @@ from utils.config.environment import is_set
 from utils.config.options import Options
 from utils.config.schema import RunConfig, token_limit_key
 from utils.config.secret_filter import SecretFilter
-from utils.contracts import DataSet, ModelWrapper, ParseFunction
+from utils.contracts import DataSet, ModelWrapper, ParseFunction, Record
 from utils.functions.signatures import parse_caller
 from utils.import_utils import resolve
 from utils.judging.judge import Judge
+from utils.protocol import FOLLOW_UP, SINGLE, ZOOM
 from utils.scoring.scorer import Scorer
 from utils.zooming import Zoom
 
@@ -60,13 +61,31 @@ class Plan:
     def protocol(self, name: str, dataset: str) -> str:
         """Return how often a sample is asked: "single", "zoom" or "follow-up"."""
         if dataset in self.config.model[name].follow_up:
-            return "follow-up"
-        return "single" if self.zoom(name, dataset) is None else "zoom"
+            return FOLLOW_UP
+        return SINGLE if self.zoom(name, dataset) is None else ZOOM
 
-    def scorer(self, name: str, dataset: str, *, skip_errors: bool = False) -> Scorer:
-        """Return what judges the replies of one model to one data set."""
+    def scorer(
+        self,
+        name: str,
+        dataset: str,
+        *,
+        skip_errors: bool = False,
+        run: Record | None = None,
+    ) -> Scorer:
+        """Return what judges the replies of one model to one data set.
+
+        Args:
+            name: of the model.
+            dataset: of the data set.
+            skip_errors: go on however often a user's function fails.
+            run: the record of the run that has asked, if it is another one.
+        """
         entry, data = self.config.model[name], self.data[dataset]
         parser, parser_setting = self.config.parser_of(name, dataset)
+        zoom, is_other_parser = self.zoom(name, dataset), False
+        if run and run.get("config"):
+            zoom = zoom_of_run(run, name)
+            is_other_parser = parser_of_run(run, name, dataset) != parser
         functions = {
             "prompt": entry.custom_prompt.get(dataset),
             "preprocess": entry.preprocess_function,
@@ -83,5 +102,31 @@ class Plan:
             functions={stage: dotted for stage, dotted in functions.items() if dotted},
             token_limit=token_limit_key(self.dump["model"][name]),
             parser_setting=parser_setting,
-            zoom=self.zoom(name, dataset),
+            zoom=zoom,
+            is_other_parser=is_other_parser,
         )
+
+
+def entry_of_run(run: Record, name: str) -> Mapping[str, Any]:
+    """Return a model's entry in the config of a logged run."""
+    models = (run.get("config") or {}).get("model") or {}
+    entry: Mapping[str, Any] = models.get(name) or {}
+    return entry
+
+
+def zoom_of_run(run: Record, name: str) -> Zoom | None:
+    """Return how a logged run looked again at samples; None: it did not."""
+    settings = entry_of_run(run, name).get("zoom")
+    if run.get("protocol") != ZOOM or not settings:
+        return None
+    return Zoom.of(settings)
+
+
+def parser_of_run(run: Record, name: str, dataset: str) -> str | None:
+    """Return the dotted path of what read replies in a logged run; None: the default."""
+    of_model: str | None = (entry_of_run(run, name).get("parse_function") or {}).get(dataset)
+    if of_model:
+        return of_model
+    data = (run.get("config") or {}).get("data") or {}
+    of_data: str | None = (data.get(dataset) or {}).get("parse_function")
+    return of_data or None

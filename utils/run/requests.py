@@ -21,7 +21,7 @@ from utils.functions.follow_up import UserStages, ZoomStage, reply_text
 from utils.functions.prompting import prompt_builder, readable_messages
 from utils.functions.signatures import takes_settings
 from utils.import_utils import resolve
-from utils.run.plan import Plan
+from utils.run.plan import Plan, entry_of_run, parser_of_run, zoom_of_run
 from utils.runs.folder import RunFolder, all_logs
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 from utils.runs.provenance import (
@@ -205,10 +205,11 @@ def folder_of(plan: Plan, name: str, specs: Mapping[str, RunSpec]) -> tuple[RunF
 
 def note_on_changed_settings(plan: Plan, name: str, dataset: str, view: LogView) -> list[str]:
     """Say in one line that the run of a log asked otherwise than the config says, if it did."""
-    before = ((view.run.get("config") or {}).get("model") or {}).get(name) or {}
+    before = entry_of_run(view.run, name)
     changed: list[str] = []
     for key in KEYS_OF_ASKING:
         changed += _changed_keys(key, before.get(key), plan.dump["model"][name].get(key))
+    changed += _changed_follow_up(plan, name, dataset, view.run)
     record = next(view.records(), None)
     prompt = (view.run.get("asking") or {}).get("prompt")
     if record is not None and prompt is not None:
@@ -225,6 +226,24 @@ def note_on_changed_settings(plan: Plan, name: str, dataset: str, view: LogView)
         f"the log was asked with other settings than this config has ({', '.join(changed)}); "
         "the scores are those of the log"
     ]
+
+
+def _changed_follow_up(plan: Plan, name: str, dataset: str, run: Record) -> list[str]:
+    """Return the keys that decide what is asked after a reply, where they have other values."""
+    before = entry_of_run(run, name)
+    changed: list[str] = []
+    now = plan.zoom(name, dataset)
+    asked = zoom_of_run(run, name)
+    if asked != now:
+        settings = [zoom and zoom.as_settings() for zoom in (asked, now)]
+        changed += _changed_keys("zoom", *settings)
+    function = plan.config.model[name].follow_up.get(dataset)
+    if (before.get("follow_up") or {}).get(dataset) != function:
+        changed.append(f"follow_up.{dataset}")
+    parser, _ = plan.config.parser_of(name, dataset)
+    if asked is not None and parser_of_run(run, name, dataset) != parser:
+        changed.append("parse_function")
+    return changed
 
 
 def _changed_keys(key: str, before: Any, now: Any) -> list[str]:

@@ -121,6 +121,7 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
         with closing(LogView(folder.log(dataset), mode, options.limit)) as view:
             is_part = view.is_part(data.mode, options.limit)
             entry = entry_of(view, data.benchmark.level, is_part=is_part)
+            task = replace(task, scorer=partial(plan.scorer, name, dataset, run=view.run))
             if options.mode == "infer":
                 has_all = write_predictions(task, view)
                 return Outcome(dataset, folder, DONE if has_all else SOME_FAILED, entry=entry)

@@ -25,6 +25,9 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
            finish_reason, usage, reasoning, latency_s, attempts, asked_at
            tool_calls                       native ones (id, name, arguments); `raw` has them, too
            more                             another stage of the sample follows, as `<key>~<n>`
+           crop                             of a second look: the zoom's settings, the edges of the
+                                            part (left, top, right, bottom in pixels of the file)
+                                            and the size in which it was sent; not in older logs
            runs_with                        device, dtype and attention of a local model
 episode  a sample of many turns is over: key, trial, fingerprint (of task and settings), parts,
          status, error; turns (how many answers it took), returned (what is judged); line, sizes,
@@ -97,6 +100,8 @@ def new_record(
             record["image_digest"] = image_digest(sample.image)
     if len(image_sizes) > 1:
         record["image_sizes"] = sizes_by_image
+    if prompt is not None and prompt.crop is not None:
+        record["crop"] = dict(prompt.crop)
     return record
 
 

@@ -32,6 +32,9 @@ L3, L4: ended, checks        why the episode was over; what the final check foun
 L3, L4: trajectory, cost     its steps; requests, tokens, seconds
 L2: grid_wh                  the grid in whose pixels the model may answer: seen_wh, else what
                              follows from the config's pixel limits; None: not known
+zoom                         of a second look: first_reply, first_point_frac, crop_frac;
+                             is_elsewhere: the crop is of another part than the first point, as it
+                             is read now, asks for, so that point counts
 other tables: target         boxes and polygons in fractions, where it is not one box
 groups                       the labels of each grouping
 wording, element_id          rows of one element asked for in several ways

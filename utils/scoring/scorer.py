@@ -33,7 +33,7 @@ from utils.functions.calling import FAILURES_IN_A_ROW
 from utils.functions.follow_up import parse_of_user, parse_of_zoom, reply_text
 from utils.protocol import WORLD_FAILURE
 from utils.runs.records import error_text, sizes_of, user_error_fields
-from utils.zooming import Zoom
+from utils.zooming import SecondLook, Zoom
 
 MOST_EXAMPLES = 3
 COST = ("requests", "usage", "latency_s", "wall_s")  # of an episode, in its record
@@ -63,7 +63,8 @@ class Scorer:
     functions: Mapping[str, str] = field(default_factory=dict)  # the user's, by stage
     token_limit: str = "generate_cfg.max_tokens"  # the key of the model's entry
     parser_setting: str = "parse_function"  # the key path of what reads this model's replies
-    zoom: Zoom | None = None  # how samples of two stages were looked at again
+    zoom: Zoom | None = None  # how samples of two stages were looked at, if no record says it
+    is_other_parser: bool = False  # `parse` is not what read the first points of these looks
     # "samples", "answered", "unparsed", "failed", ...
     counts: Counter[str] = field(default_factory=Counter)
     # What went wrong, by kind: how often, and one traceback ("" where there is none).
@@ -84,11 +85,13 @@ class Scorer:
         sizes = sizes_of(record)
         extra = meta_of_record(record, sizes, self.kwargs)
         parse = self.parse
+        look = None
         if reply is not None and "stages" in record:
-            parse = self._parse_of(record["stages"])
+            look = self._second_look(record["stages"])
+            parse = self._parse_of(record["stages"], look)
         judged = self.benchmark.judge(record["line"], sizes, reply, parse, extra)
-        if self.zoom is not None and reply is not None and len(record.get("stages", ())) > 1:
-            judged = replace(judged, facts={**judged.facts, "zoom": self._looks(record, self.zoom)})
+        if look is not None:
+            judged = replace(judged, facts={**judged.facts, "zoom": self._looks(record, look)})
         error = error or judged.error
         if error or record.get("error") or self._failures_in_a_row:
             self._note(record, error)
@@ -104,29 +107,46 @@ class Scorer:
             self.unparsed = [*self.unparsed, prediction][:MOST_EXAMPLES]
         return ScoredSample(record["line"], prediction, judged, error)
 
-    def _parse_of(self, stages: Sequence[Record]) -> ParseFunction:
+    def _second_look(self, stages: Sequence[Record]) -> SecondLook | None:
+        """Return how a sample was looked at again; None where a user's function has asked."""
+        crop = stages[-1].get("crop")
+        if crop is not None:
+            return SecondLook.of(crop)
+        if self.zoom is None:
+            return None
+        return SecondLook(self.zoom, is_around_first=not self.is_other_parser)
+
+    def _parse_of(self, stages: Sequence[Record], look: SecondLook | None) -> ParseFunction:
         """Return what reads a sample of several stages: the replies of all of them."""
         replies = [reply_text(stage, self.postprocess) for stage in stages]
-        if self.zoom is None:
+        if look is None:
             return parse_of_user(self.parse, replies)
-        return parse_of_zoom(
-            self.zoom, self.benchmark.accept, self.parse, replies, stages[-1]["sizes"]
-        )
+        return parse_of_zoom(look, self.benchmark.accept, self.parse, replies, stages[-1]["sizes"])
 
-    def _looks(self, record: Record, zoom: Zoom) -> dict[str, Any]:
-        """Return what pages show of a second look: first reply, its point, the crop (fractions)."""
+    def _looks(self, record: Record, look: SecondLook) -> dict[str, Any]:
+        """Return what pages show of a second look: first reply, its point, the crop (fractions).
+
+        `is_elsewhere`: the crop is not the one around the first point as it is read now.
+        """
         first, file_wh = record["stages"][0], sizes_of(record).file_wh
-        looks = {"first_reply": reply_text(first, self.postprocess)}
+        looks: dict[str, Any] = {"first_reply": reply_text(first, self.postprocess)}
         sizes = sizes_of(first)
         extra = meta_of_record(first, sizes, self.kwargs)
         point, _ = self.benchmark.read(
             record["line"], sizes, looks["first_reply"], self.parse, extra
         )
-        if not isinstance(point, tuple) or file_wh is None:
+        if file_wh is None:
             return looks
-        first_frac = point_as_fractions(point, file_wh)
-        crop = zoom.crop(file_wh, first_frac)
-        return {**looks, "first_point_frac": list(first_frac), "crop_frac": list(crop.box_frac)}
+        first_frac = point_as_fractions(point, file_wh) if isinstance(point, tuple) else None
+        if first_frac is not None:
+            looks["first_point_frac"] = list(first_frac)
+        crop = look.shown(file_wh, first_frac)
+        if crop is not None:
+            looks["crop_frac"] = list(crop.box_frac)
+        if first_frac is None or look.around(file_wh, first_frac) is None:
+            looks["is_elsewhere"] = True
+            self.counts["looked_elsewhere"] += 1
+        return looks
 
     def scores(self, settings: Mapping[str, str]) -> dict[str, Any]:
         """Return the score object of all samples so far; `settings` are environment variables.
@@ -187,12 +207,32 @@ class Scorer:
         counts["size_differs"] += bool(sent and sent != record["sizes"]["file"])
 
     def findings(self) -> list[Finding]:
-        """Warn where nearly all replies say nothing of the model, or another parser fits."""
+        """Warn where nearly all replies say nothing of the model, or are read otherwise now."""
         answered = self.counts["answered"]
-        cut_off = self.counts["cut_off"]
-        unparsed = self.counts["unparsed"]
         if not answered:
             return []
+        return [*self._doubts_about_replies(answered), *self._doubts_about_looks()]
+
+    def _doubts_about_looks(self) -> list[Finding]:
+        """Warn of second looks at parts that the first points, as they are read now, are not in."""
+        count = self.counts["looked_elsewhere"]
+        if not count:
+            return []
+        return [
+            warning(
+                "replies.looked_elsewhere",
+                f"{count} second looks are not at the part of the image around the first point, "
+                "as it is read now",
+                detail="for these samples the first point counts",
+                fix="the parse function is another one than when they were asked; the same "
+                "command without --mode eval asks for the second look again",
+                setting=self.parser_setting,
+            )
+        ]
+
+    def _doubts_about_replies(self, answered: int) -> list[Finding]:
+        cut_off = self.counts["cut_off"]
+        unparsed = self.counts["unparsed"]
         if cut_off >= NEARLY_ALL * answered:
             return [
                 warning(
