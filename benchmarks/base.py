@@ -29,7 +29,7 @@ from utils.contracts import (
     World,
 )
 from utils.errors import UserError
-from utils.functions.calling import private_copy
+from utils.functions.calling import READING, as_user_error, private_copy
 from utils.functions.fingerprints import digest
 from utils.images import data_root, image_root, read_header
 from utils.protocol import PLATFORMS
@@ -211,13 +211,15 @@ class Benchmark(contracts.Benchmark):
         self, line: Line, sizes: Sizes, reply: str, parse: ParseFunction, meta_extra: Line
     ) -> tuple[Any, UserFunctionError | None]:
         """Return what a parse function makes of a reply, and why that is not usable, if so."""
-        meta = meta_of({**line, "file_size": sizes.file_wh, **meta_extra})
         try:
+            meta = meta_of({**line, "file_size": sizes.file_wh, **meta_extra})
             return self.accept(parse(reply, meta)), None
         except UserFunctionError as raised:
             return None, raised
         except ValueError as nonsense:
             return None, UserFunctionError("parse", str(nonsense), str(nonsense))
+        except Exception as failure:  # noqa: BLE001 - of this sample, never of all scoring
+            return None, as_user_error(READING, failure)
 
     def unreadable(self, samples: Sequence[Sample]) -> list[str]:
         """Name samples whose replies the default parser cannot read, one line each."""

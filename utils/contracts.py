@@ -155,7 +155,8 @@ class Generation:
 class UserFunctionError(Exception):
     """One of the user's four functions raised; that sample has failed, the run goes on."""
 
-    # "prompt", "preprocess", "postprocess", "parse" or "follow_up"; "generate" of a custom class
+    # "prompt", "preprocess", "postprocess", "parse" or "follow_up"; "generate" of a custom class;
+    # "reading" where none of them is to blame
     stage: str
     summary: str  # `raised KeyError: 'instruction' (my_model.py, line 12)`, `returned None; ...`
     trace: str  # the traceback, from the user's function inwards

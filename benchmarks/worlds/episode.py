@@ -331,7 +331,10 @@ def parse_response(
         fields = {**state, **known_sizes, **reading.limits}
         if generation.tool_calls:
             fields["tool_calls"] = list(generation.tool_calls)
-        meta = meta_of(fields)
+        try:
+            meta = meta_of(fields)
+        except RecursionError:
+            return ParsedReply(problem="the arguments of a tool call are nested too deep")
         return ParsedReply(read_actions(reading.parse(reply, meta), screen_wh) or ())
     except NoAction as error:
         return ParsedReply(problem=str(error))

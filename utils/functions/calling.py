@@ -20,6 +20,7 @@ from utils import PROJECT
 from utils.contracts import UserFunctionError
 
 FAILURES_IN_A_ROW = 10  # after so many it is the function, not the sample
+READING = "reading"  # the stage of a failure beside the user's functions: of its sample alone
 CUDA_ADVICE = 'no usable CUDA device; write `.to(model.device)` instead of `.to("cuda")`'
 NO_CUDA = (
     "not compiled with cuda",

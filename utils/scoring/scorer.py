@@ -29,7 +29,7 @@ from utils.contracts import (
 from utils.coordinates import PIXEL_LIMITS, point_as_fractions
 from utils.errors import StopRun
 from utils.findings import Finding, warning
-from utils.functions.calling import FAILURES_IN_A_ROW
+from utils.functions.calling import FAILURES_IN_A_ROW, READING
 from utils.functions.follow_up import parse_of_user, parse_of_zoom, reply_text
 from utils.protocol import WORLD_FAILURE
 from utils.runs.records import error_text, sizes_of, user_error_fields
@@ -170,6 +170,8 @@ class Scorer:
         if error is None:
             if record["status"] == Status.OK:  # one without an answer says nothing about functions
                 self._failures_in_a_row.clear()
+            return
+        if error.stage == READING:
             return
         if error.stage == "parse":  # it was reached, so postprocessing succeeded
             self._failures_in_a_row["postprocess"] = 0
