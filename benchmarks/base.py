@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from abc import abstractmethod
 from collections import Counter
@@ -28,12 +27,13 @@ from utils.contracts import (
     UserFunctionError,
     World,
 )
+from utils.data_files import is_pointer, nearly_right, read_json
 from utils.errors import UserError
 from utils.functions.calling import READING, as_user_error, private_copy
 from utils.functions.fingerprints import digest
 from utils.images import data_root, image_root, read_header
 from utils.protocol import PLATFORMS
-from utils.text import counted, printable
+from utils.text import counted, is_blank, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class BadSample:
     picture: str  # as the annotation names it; "" if it names none
     problem: str
     is_picture: bool = False  # the image is to blame: all samples on it share the problem
+    is_missing: bool = False  # there is no such image
 
     def __str__(self) -> str:
         return f"{', '.join(filter(None, (self.position, self.picture)))}: {self.problem}"
@@ -115,9 +116,10 @@ class Benchmark(contracts.Benchmark):
         try:
             file_wh = read_header(image).wh
         except FileNotFoundError:
-            return BadSample(position, picture, f"image missing: {printable(str(image))}", True)
+            missing = f"image missing: {printable(str(image))}"
+            return BadSample(position, picture, missing, is_picture=True, is_missing=True)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-            return BadSample(position, picture, f"image unreadable: {error}", True)
+            return BadSample(position, picture, f"image unreadable: {error}", is_picture=True)
         problem = self.problem_of(row, file_wh)
         return (
             BadSample(position, picture, problem) if problem else Sample(key, row, image, file_wh)
@@ -137,8 +139,8 @@ class Benchmark(contracts.Benchmark):
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
         """Say what makes a row unusable, if anything does; each benchmark adds what it needs."""
-        if not isinstance(row.get(self.text_key), str):
-            return f"the {self.text_key} is missing"
+        if problem := text_problem(row, self.text_key):
+            return problem
         for column, known_values in ((self.mode_column, self.modes[1:]), ("platform", PLATFORMS)):
             if row.get(column) not in known_values:
                 return f"unknown {column.replace('_', ' ')} {row.get(column)!r}"
@@ -230,6 +232,14 @@ class Benchmark(contracts.Benchmark):
         return []
 
 
+def text_problem(row: Line, column: str) -> str | None:
+    """Say that a row has no text in a column, or a blank one."""
+    text = row.get(column)
+    if not isinstance(text, str):
+        return f"the {column} is missing"
+    return f"the {column} is blank" if is_blank(text) else None
+
+
 def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
     """Load the samples of a data set; return what a user should know, one line each.
 
@@ -239,16 +249,44 @@ def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
     data.samples, bad = benchmark.load(data.mode)
     data.bad = [str(sample) for sample in bad]
     data.bad_grouped = [f"{benchmark.name}: {line}" for line in grouped(bad)]
+    where_images_are = elsewhere(benchmark.image_root, bad)
     if not data.samples:
         first = f"{benchmark.name}: none of its samples can be used, for instance"
         why = data.bad_grouped[:3] or [f"no sample has mode {data.mode}"]
         if any(sample.is_picture for sample in bad):
-            why.append("Do LMUData and IMAGE_ROOT_DIR point to the data set?")
+            why += where_images_are or ["Do LMUData and IMAGE_ROOT_DIR point to the data set?"]
         raise UserError("\n  ".join([first, *why]))
-    notes = benchmark.notes(data.samples, bad, data.mode)
+    notes = [*benchmark.notes(data.samples, bad, data.mode), *where_images_are]
     if data.parse == benchmark.default_parse:
         notes += benchmark.unreadable(data.samples)
     return notes
+
+
+def elsewhere(images: Path, bad: Sequence[BadSample]) -> list[str]:
+    """Say where images seem to be that are missing, if a folder is nearly right.
+
+    Args:
+        images: the folder where they must be.
+        bad: samples that are left out.
+    """
+    missing = next((sample for sample in bad if sample.is_missing), None)
+    if missing is None:
+        return []
+    for root in (images, data_root().absolute()):
+        file = nearly_right(root, missing.picture)
+        if file is None:
+            continue
+        folder = file.parents[len(Path(missing.picture).parts) - 1]
+        if folder == images:
+            return [
+                f"there is {file}, but {missing.picture} is named in the annotations; capital and "
+                "small letters must be the same"
+            ]
+        way = (
+            f"Set IMAGE_ROOT_DIR={folder}, or move them" if images == image_root() else "Move them"
+        )
+        return [f"the images seem to be in {folder}, not in {images}. {way}"]
+    return []
 
 
 def index_list(indices: Sequence[Any], limit: int = 10) -> str:
@@ -291,26 +329,38 @@ def read_annotations(
     """
     path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"), object_hook=_interned)
+        entries = read_json(path, _interned)
         if isinstance(entries, list) and entries and all(isinstance(row, dict) for row in entries):
             return entries
         problem = "expected a list of annotations, and at least one"
     except FileNotFoundError:
-        holder = f"the folder that holds {folder}/"
-        trial = f"to try the program without it, set LMUData={PROJECT / 'sample_data'}"
-        problem = f"no such annotation file. Set LMUData to {holder}"
-        if fetch is not None:
-            problem += f", or fetch the data set: {fetch}; {trial}"
-        root = path.parents[1]
-        if root.name == path.parent.name and (root / path.name).is_file():
-            problem = (
-                f"LMUData is that folder itself. Set LMUData to its parent folder, {root.parent}"
-            )
+        problem = _why_missing(path, folder, fetch)
     except (OSError, ValueError, RecursionError) as error:
-        problem = f"cannot be read: {error}. Is it complete?"
-        if fetch is not None:
-            problem += f" To replace it, fetch the data set: {fetch}"
+        problem = f"cannot be read: {error}"
+        if not is_pointer(path):
+            problem += ". Is it complete?"
+            if fetch is not None:
+                problem += f" To replace it, fetch the data set: {fetch}"
     raise UserError(f"{path}: {problem}") from None
+
+
+def _why_missing(path: Path, folder: str, fetch: str | None) -> str:
+    """Say what to do about an annotation file that is not there; arguments of its reader."""
+    root = path.parents[1]
+    if root.name == path.parent.name and (root / path.name).is_file():
+        return f"LMUData is that folder itself. Set LMUData to its parent folder, {root.parent}"
+    near = nearly_right(data_root().absolute(), path.name)
+    if near is not None:
+        below = str(path).rpartition(f"/{folder}/")[2]
+        if str(near).endswith(f"/{folder}/{below}"):
+            root = Path(str(near).removesuffix(f"/{folder}/{below}"))
+            return f"no such annotation file, but there is {near}. Set LMUData={root}"
+        return f"no such annotation file, but there is {near}. Move or rename what differs"
+    problem = f"no such annotation file. Set LMUData to the folder that holds {folder}/"
+    if fetch is not None:
+        trial = f"to try the program without it, set LMUData={PROJECT / 'sample_data'}"
+        problem += f", or fetch the data set: {fetch}; {trial}"
+    return problem
 
 
 def _interned(item: dict[str, Any]) -> dict[str, Any]:

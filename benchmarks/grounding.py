@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.base import BadSample, Benchmark, read_annotations
+from benchmarks.base import BadSample, Benchmark, read_annotations, text_problem
 from benchmarks.grounding_figures import (
     GroundingResult,
     Layout,
@@ -230,9 +230,7 @@ class GroundingBenchmark(PointBenchmark):
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
         """Say whether instruction, target, labels or the size of the image are wrong."""
-        if not isinstance(row.get("instruction"), str):
-            return "the instruction is missing"
-        if problem := row.get("problem"):
+        if problem := row.get("problem") or text_problem(row, "instruction"):
             return str(problem)
         size = row.get("image_size")
         if size is not None and not is_size(size):

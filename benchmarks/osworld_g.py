@@ -7,7 +7,6 @@ compared in pixels, and a refusal is right where both coordinates are negative.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +15,7 @@ from benchmarks.grounding import GroundingBenchmark
 from benchmarks.grounding_figures import Layout
 from benchmarks.grounding_rows import box_target, check_convention
 from utils.contracts import Line
+from utils.data_files import read_json
 from utils.errors import UserError
 from utils.targets import Target, are_numbers
 
@@ -128,7 +128,7 @@ class OSWorldG(GroundingBenchmark):
     def _published_categories(self) -> dict[str, list[str]] | None:
         path = self.root / CLASSIFICATION
         try:
-            classified = json.loads(path.read_text(encoding="utf-8"))["classified"]
+            classified = read_json(path)["classified"]
             by_id: dict[str, list[str]] = {}
             for category in CATEGORIES:
                 for row in classified.get(category, ()):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from benchmarks.base import text_problem
 from benchmarks.grounding import GroundingBenchmark
 from benchmarks.grounding_figures import Layout
 from benchmarks.grounding_rows import box_target, check_convention, expect_choice
@@ -63,6 +64,7 @@ class ScreenSpotPro(GroundingBenchmark):
                 target, problem = box_target(item.get("bbox"), "xyxy")
                 problem = problem or expect_choice(item.get("group"), GROUPS, "group")
                 problem = problem or expect_choice(item.get("ui_type"), ("text", "icon"), "ui_type")
+                problem = text_problem(item, column) or problem
                 yield {
                     "id": item.get("id"),
                     "image_path": item.get("img_filename"),

@@ -22,8 +22,10 @@ ORDER = (
     (
         "utils",
         "utils.contracts",
+        "utils.data_files",
         "utils.errors",
         "utils.findings",
+        "utils.locks",
         "utils.protocol",
         "utils.text",
         "utils.sampling",
@@ -55,14 +57,16 @@ ORDER = (
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
 BELOW = (
-    "contracts errors findings protocol text misc thinking coordinates images resizing targets "
+    "contracts data_files errors findings protocol text misc thinking coordinates images resizing targets "
     "zooming functions "
 )
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config published"}
 DOWNLOAD = {"utils.download", "utils.github", "utils.hub", "utils.table_downloads"}
 SEEN_BY_DOWNLOAD = {
     "utils",
+    "utils.data_files",
     "utils.errors",
+    "utils.locks",
     "utils.protocol",
     "utils.text",
     "utils.images",

@@ -42,9 +42,11 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
     stop_unless_ready("dotenv", "filelock", "huggingface_hub", program="utils/download.py")
 
 from utils.config.environment import load_dotenv_files
+from utils.data_files import read_json
 from utils.errors import UserError
 from utils.hub import Hub
 from utils.images import data_root, expand_home
+from utils.locks import file_lock
 from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 from utils.table_downloads import fetch_tables, listing
 
@@ -174,11 +176,11 @@ def image_of(name: str) -> str:
 
 def only_one(work: Path) -> AbstractContextManager[Any]:
     """Keep a second download out of the same folder; a killed one leaves no lock behind."""
-    from filelock import FileLock, Timeout
+    from filelock import Timeout
 
     work.mkdir(parents=True, exist_ok=True)
     try:
-        return FileLock(work / LOCK_NAME).acquire(timeout=0)
+        return file_lock(work / LOCK_NAME, timeout_s=0).acquire()
     except Timeout:
         raise UserError(f"{work.parent}: another download into this folder is running.") from None
 
@@ -190,7 +192,7 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
         UserError: it is no JSON, or no list of objects.
     """
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
+        entries = read_json(path)
     except ValueError as problem:
         raise UserError(f"{path}: not valid JSON ({problem})") from problem
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
@@ -255,7 +257,7 @@ def fetch(options: argparse.Namespace) -> int:
         return 0
     home = root.absolute() / "MMBench-GUI"
     if options.sums:
-        md5 = json.loads(options.sums.read_text(encoding="utf-8"))
+        md5 = read_json(options.sums)
         _warn(f"note: compared with the sums in {options.sums}, not with the published ones")
     Download(home, home / ".download", options.accept_changed, md5).run()
     lines, missing = inventory(home)

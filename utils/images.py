@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cachetools import LRUCache, cached
 
 from utils.contracts import WH
+from utils.data_files import POINTER, is_pointer
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -143,13 +145,27 @@ def bytes_digest(data: bytes) -> str:
 @contextmanager
 def open_image(path: Path) -> Iterator[Image]:
     """Open an image file for a block that may decode it; `OSError`, whatever is wrong with it."""
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     try:
         with Image.open(path) as image:
             yield image
-    except (SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError) as error:
+    except Image.DecompressionBombError as error:
+        raise OSError(_too_large(error)) from error
+    except UnidentifiedImageError as error:
+        if is_pointer(path):
+            raise OSError(POINTER) from error
+        raise
+    except (SyntaxError, ValueError, EOFError, struct.error) as error:
         raise OSError(f"not a readable image: {error}") from error
+
+
+def _too_large(refusal: Exception) -> str:
+    """Say how large an image is that Pillow refuses, and what it takes; it does not say more."""
+    numbers = [f"{int(number):,}" for number in re.findall(r"\d+", str(refusal))]
+    if len(numbers) != 2:
+        return f"too large: {refusal}"
+    return f"too large: {numbers[0]} pixels, the limit is {numbers[1]}; shrink the image"
 
 
 def _has_end_mark(path: Path, image_format: str) -> bool:

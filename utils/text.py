@@ -34,6 +34,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
+def is_blank(text: str) -> bool:
+    """Return whether nothing of a text can be seen; a zero-width space cannot."""
+    return not any(char.isprintable() and not char.isspace() for char in text)
+
+
 def likeness(word: str, other: str) -> float:
     """Return how alike two names are, 0 to 1; case, dashes and underscores do not count."""
     first, second = (

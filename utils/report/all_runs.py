@@ -23,6 +23,7 @@ from typing import Any
 from urllib.parse import quote
 
 from utils.errors import StopRun, one_line_reason
+from utils.locks import file_lock
 from utils.protocol import AVERAGE, OVERALL, noun_of, official_order
 from utils.report.run_facts import REPORT_FOLDER, SAMPLE, data_kind
 from utils.runs.derived import MANIFEST_NAME, no_score_text, read_json
@@ -83,10 +84,10 @@ def write_index(work_dir: Path) -> Path:
     Raises:
         StopRun: the folder cannot be written.
     """
-    from filelock import FileLock, Timeout
+    from filelock import Timeout
 
     # The last one to look must be the last one to write; without, a run may be missing for now.
-    lock = FileLock(work_dir / f".{INDEX}.lock", timeout=LOCK_WAIT_S)
+    lock = file_lock(work_dir / f".{INDEX}.lock", timeout_s=LOCK_WAIT_S)
     with suppress(Timeout, OSError):
         lock.acquire()
     try:

@@ -29,12 +29,15 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from utils.config.options import Options
 from utils.contracts import Record, Status
 from utils.errors import StopRun, UserError
+from utils.locks import file_lock
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 PARTS = {"prompt": "prompt", "picture": "image", "settings": "settings"}  # of a request, as shown
 SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost
+NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+"""What file systems say that cannot bring a file to disk; its content is no worse for that."""
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 TAIL_BLOCK_BYTES = 1 << 16
 _CRC = b',"crc":"%08x"}\n'
@@ -58,20 +61,26 @@ def cure_of(error: OSError) -> str:
     return f"free some space and {again}" if error.errno in DISK_FULL else f"mend that and {again}"
 
 
-def lock_or_refuse(path: Path) -> BaseFileLock:
-    """Take the lock of a log: the kernel's, which ends with its process, whatever ended it.
+def _to_disk(descriptor: int) -> None:
+    """Bring a file to disk, where the file system can."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in NO_SYNC:
+            raise
 
-    Where a file system has none, the library leaves a file that names host and process instead; on
-    another machine nobody can tell whether that process still lives.
+
+def lock_or_refuse(path: Path) -> BaseFileLock:
+    """Take the lock of a log.
 
     Raises:
         UserError: another process holds it.
         OSError: the folder cannot be written.
     """
-    from filelock import FileLock, Timeout
+    from filelock import Timeout
 
     # A second is for the library to find that the process which a file names is dead.
-    lock = FileLock(f"{path}.lock", timeout=1, thread_local=False)
+    lock = file_lock(path.with_name(f"{path.name}.lock"), timeout_s=1)
     try:
         lock.acquire()
     except Timeout:
@@ -93,13 +102,13 @@ def one_process_at_a_time(path: Path, purpose: str) -> Iterator[None]:
     Raises:
         UserError: the lock was not released in half an hour, or the folder cannot be written.
     """
-    from filelock import FileLock, Timeout
+    from filelock import Timeout
 
-    lock = FileLock(path, thread_local=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        lock = file_lock(path, timeout_s=1)
         try:
-            lock.acquire(timeout=1)
+            lock.acquire()
         except Timeout:
             print(f"waiting for another process, which is {purpose}")
             lock.acquire(timeout=LOCK_WAIT_S)
@@ -118,9 +127,9 @@ def one_process_at_a_time(path: Path, purpose: str) -> Iterator[None]:
 
 def is_locked(log: Path) -> bool:
     """Return whether a process is writing a log now."""
-    from filelock import FileLock, Timeout
+    from filelock import Timeout
 
-    lock = FileLock(f"{log}.lock", timeout=0)
+    lock = file_lock(log.with_name(f"{log.name}.lock"), timeout_s=0)
     try:
         lock.acquire()
     except Timeout:
@@ -173,7 +182,7 @@ class RunLog:
             while rest:  # unbuffered: after a failure nothing waits to be written by a later close
                 rest = rest[self._file.write(rest) :]
             if time.monotonic() - self._synced_s > SECONDS_BETWEEN_SYNCS:
-                os.fsync(self._file.fileno())  # network file systems name a full disk only here
+                _to_disk(self._file.fileno())  # network file systems name a full disk only here
                 self._synced_s = time.monotonic()
         except OSError as error:
             with contextlib.suppress(OSError):  # half a record at the end would be repaired anyway
@@ -187,7 +196,7 @@ class RunLog:
     def sync(self) -> None:
         """Bring everything to disk, or raise StopRun."""
         try:
-            os.fsync(self._file.fileno())
+            _to_disk(self._file.fileno())
         except OSError as error:
             raise StopRun(
                 f"{self._file_path}: cannot write ({error.strerror}); {cure_of(error)}"
@@ -196,7 +205,7 @@ class RunLog:
     def close(self) -> None:
         """Bring everything to disk and let the next process in."""
         with contextlib.suppress(OSError):  # a failed disk was reported by `append`
-            os.fsync(self._file.fileno())
+            _to_disk(self._file.fileno())
             self._file.close()
         self._lock.release()
 
