@@ -107,6 +107,19 @@ def official_figures(analysis: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+def official_text(analysis: Mapping[str, Any]) -> str:
+    """Return the name of the one figure that stands for a data set, and its rule: in its own table.
+
+    "" where there is no such figure.
+    """
+    table = analysis.get("table") or {}
+    figures = official_figures(analysis)
+    if "headline" in table:
+        return f"{table['rows'][-1]['name']} ({table['headline']})"
+    rules = {OVERALL: "all questions", AVERAGE: "the mean of basic and advanced"}
+    return next((f"{name} ({rule})" for name, rule in rules.items() if name in figures), "")
+
+
 def _is_of_steps(name: str) -> bool:
     kind, _, steps = name.partition(" ")
     return kind in EPISODE_FIGURES and steps.isdecimal()

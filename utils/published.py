@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
+from utils.protocol import AVERAGE
 from utils.text import format_number, format_percent
 
 Published = Mapping[str, Any]
@@ -116,12 +117,12 @@ def figures_beside(
     ]
     if not fitting:
         return None
-    own_cells = _own_cells(analysis)
+    own_cells, own_names = _own_cells(analysis), _own_names(analysis)
     rows: list[dict[str, Any]] = []
     family: list[dict[str, Any]] = []
     for figure in fitting:
         if figure.model.casefold() in (name.casefold() for name in names):
-            rows.append({**_row(figure), **_beside(figure, own_cells)})
+            rows.append({**_row(figure), **_beside(figure, own_cells, own_names)})
         else:
             family.append(_row(figure))
     values = [row["value"] for row in rows] or [0.0]
@@ -159,7 +160,17 @@ def _own_cells(analysis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {name: cell for name, cell in cells.items() if cell}
 
 
-def _beside(figure: Figure, own_cells: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _own_names(analysis: Mapping[str, Any]) -> dict[str, str]:
+    """Return what one's own score table calls an average, where that is its last row."""
+    table = analysis.get("table") or {}
+    headline = str(table.get("headline") or "")
+    average = "mean" if headline.startswith("mean") else "micro"
+    return {average: table["rows"][-1]["name"]} if headline else {"mean": AVERAGE}
+
+
+def _beside(
+    figure: Figure, own_cells: Mapping[str, Mapping[str, Any]], own_names: Mapping[str, str]
+) -> dict[str, Any]:
     """Return one's own figure of the same average, and how far away it is.
 
     The standard error is that of one's own figure, by images; the other one's is not known.
@@ -174,7 +185,7 @@ def _beside(figure: Figure, own_cells: Mapping[str, Mapping[str, Any]]) -> dict[
         error = (cell["high"] - cell["low"]) / 2 / HALF_WIDTH
         errors = format_number(abs(difference) / error, 1) if error else None
     return {
-        "own": {"name": name, "text": format_percent(cell["value"])},
+        "own": {"name": own_names.get(name, name), "text": format_percent(cell["value"])},
         "difference": format_number(difference, 2, signed=True),
         "standard_errors": errors,
         "is_same_rule": bool(figure.average) and not figure.note,
@@ -190,12 +201,12 @@ def lines_of(section: Mapping[str, Any]) -> list[str]:
     replies = "" if section["protocol"] == "single" else f", {section['protocol']}"
     lines = [f"published for {checkpoint}{replies}:"]
     if section.get("own_settings"):
-        lines.append(f"  your config sets {', '.join(section['own_settings'])} itself")
+        lines.append(f"  your config overrides the recipe: {', '.join(section['own_settings'])}")
     width = max(len(row["source"]) for row in section["rows"])
     for row in section["rows"]:
         lines.append(f"  {row['text']:>6}  {row['source']:{width}}  {distance_of(row)}".rstrip())
     if section["spread"]:
-        lines.append(f"  the sources are {section['spread']:g} points apart")
+        lines.append(f"  the published figures differ by up to {section['spread']:g} points")
     return lines
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from difflib import SequenceMatcher
 from typing import Any
@@ -21,6 +23,30 @@ def cut(value: Any, length: int) -> str:
     """Return a text in one line of at most `length` characters, cut with an ellipsis."""
     text = " ".join(str(value).split())
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def as_json_text(value: Any) -> str:
+    """Return a value of a config as one would write it there; a text without its quotes."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def local_time(moment: str | float, form: str = "%Y-%m-%d %H:%M") -> str:
+    """Return a time of this machine's zone, which it names: `2026-11-27 13:54 UTC+01:00`.
+
+    Args:
+        moment: in ISO 8601 or in seconds since 1970; a text that is no time stays as it is.
+        form: of the date, for `strftime`.
+    """
+    try:
+        if isinstance(moment, str):
+            local = datetime.fromisoformat(moment).astimezone()
+        else:
+            local = datetime.fromtimestamp(moment).astimezone()
+    except ValueError:
+        return str(moment)
+    zone = local.strftime("%z")
+    offset = "" if zone == "+0000" else f"{zone[:3]}:{zone[3:5]}"
+    return f"{local.strftime(form)} UTC{offset}"
 
 
 def listed(names: Sequence[str], limit: int = 12) -> str:
@@ -74,6 +100,11 @@ def format_number(value: float, digits: int = 2, *, signed: bool = False) -> str
 def format_percent(value: float | None) -> str:
     """Return a score in percent as papers print it; "-" for want of one."""
     return "-" if value is None else format_number(value)
+
+
+def format_amount(value: float) -> str:
+    """Return how much of something there is on average: `2.7`, `10,000`."""
+    return f"{value:,.1f}".removesuffix(".0")
 
 
 def format_share(count: float, total: float) -> str:

@@ -64,7 +64,7 @@ def test_figures_of_the_same_checkpoint_stand_beside_ones_own():
         " same rule",
         "   88.81  ClawGUI-Eval d990d3e           yours 88.76 micro: -0.05, 0.1 standard errors;"
         " same rule",
-        "  the sources are 0.2 points apart",
+        "  the published figures differ by up to 0.2 points",
     ]
     assert {row["model"] for row in section["family"]} == {"MAI-UI-2B", "MAI-UI-32B"}
 
@@ -94,7 +94,7 @@ def test_single_replies_never_stand_beside_zoom():
     ("source", "end"),
     [
         (Source("a", "micro"), "yours 88.76 micro: -1.24, 2.1 standard errors; same rule"),
-        (Source("a", "mean"), "yours 88.00 mean: -2.00; same rule"),
+        (Source("a", "mean"), "yours 88.00 average: -2.00; same rule"),
         (Source("a"), "yours 88.76 micro: -1.24, 2.1 standard errors; average not stated"),
         (Source("a", "micro", "of 563 rows"), "standard errors; of 563 rows"),
         (Source("a", "without refusals"), "without refusals: no figure of yours is of this kind"),

@@ -382,3 +382,62 @@ def test_a_report_links_the_list_of_all_runs_unless_it_was_moved(report, open_ta
                 tab.run("document.getElementById('to-all').href")
                 == (run.parents[1] / "index.html").as_uri()
             )
+
+
+NESTED = {
+    "format": 3,
+    "config": {"model": {"m": {"kwargs": {"resize": [{"factor": 32}], "stop": ["a", "b"]}}}},
+    "datasets": {L2: {"figures": {"basic": {"value": 38.888888888888886, "low": 1 / 3}}}},
+    "files": {f"{'long-name-' * 12}{n}.json": "9f" * 32 for n in range(30)},
+    "asking": {"hardware": {"gpus": []}, "command": "python evaluate.py " + "--set a.b=c " * 30},
+}
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1400, "height": 900}, PHONE])
+def test_the_provenance_is_a_flat_list_that_fits_the_window(open_tab, tmp_path, viewport):
+    write_samples(tmp_path / "run", L2, [l2_sample(0)])
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps(NESTED))
+    page = build_report(tmp_path / "run", image_root=None, cache=tmp_path / "cache")
+    tab = open_tab(page, viewport=viewport)
+    tab.run("for (const each of document.querySelectorAll('details')) each.open = true")
+    tab.settle()
+
+    values = dict(
+        zip(tab.texts("#provenance .paths dt"), tab.texts("#provenance .paths dd"), strict=True)
+    )
+    assert values["format"] == "3"
+    assert values["config.model.m.kwargs.resize.0.factor"] == "32"
+    assert values["config.model.m.kwargs.stop"] == "a, b"
+    assert values[f"datasets.{L2}.figures.basic.value"] == "38.888888888888886"
+    assert values["asking.hardware.gpus"] == "empty"
+    assert len(values) == 37
+    assert tab.run("document.documentElement.scrollWidth") == viewport["width"]
+    lines = tab.run(
+        "(path) => [...document.querySelectorAll('#provenance .paths > div')]"
+        ".find((e) => e.firstChild.textContent === path).lastChild.firstChild.getClientRects().length",
+        f"datasets.{L2}.figures.basic.value",
+    )
+    assert lines == 1
+
+
+def test_a_cut_parameter_leads_to_all_of_it(open_tab, tmp_path):
+    stop = "until the last of them has been found and clicked, and not before that"
+    model = {"generate_cfg": {"stop": stop}}
+    write_samples(tmp_path / "run", L2, [l2_sample(0)])
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps({"config": {"model": {"m": model}}}))
+    page = build_report(tmp_path / "run", image_root=None, cache=tmp_path / "cache")
+    tab = open_tab(page)
+    assert stop not in tab.text(".run-facts")
+    tab.click(".run-facts a:text('all of it')")
+    assert stop in tab.text("#provenance")
+    assert tab.run("document.activeElement.localName") == "summary"
+
+
+def test_a_long_name_has_the_whole_width_of_a_phone(open_tab, tmp_path):
+    name = "a-model-with-a-long-name-" + "x" * 75
+    write_samples(tmp_path / "run", L2, [l2_sample(0)], model=name)
+    page = build_report(tmp_path / "run", image_root=None, cache=tmp_path / "cache")
+    tab = open_tab(page, viewport=PHONE)
+    assert tab.text("#model") == name
+    assert tab.box("#model")[2] > 300
+    assert tab.run("document.documentElement.scrollWidth") == PHONE["width"]

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -137,6 +138,30 @@ def test_every_sample_is_in_the_chunk_that_the_summary_says(home):
         assert part["index"] == indexes[first : first + len(part["index"])]
     for first, part in chunks("replies")[1:]:
         assert part["prediction"][0] == f"reply {indexes[first]}"
+
+
+@pytest.mark.parametrize(
+    ("asked_at", "expected"),
+    [
+        ("2026-01-02T03:04:05.678901+00:00", "2026-01-02 04:04:05 UTC+01:00"),
+        ("2026-07-02T03:04:05+00:00", "2026-07-02 05:04:05 UTC+02:00"),
+        ("2026-01-02T23:59:59+00:00", "2026-01-03 00:59:59 UTC+01:00"),
+        ("some day", "some day"),
+        (None, None),
+    ],
+)
+def test_a_sample_was_queried_at_a_time_of_this_machines_zone(
+    home, asked_at, expected, monkeypatch
+):
+    write_samples(home, [l2_sample(0, asked_at=asked_at)])
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        [details] = read_script(build(home), "details")["samples"]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert details["asked_at"] == expected
 
 
 def test_analysis_and_manifest_are_in_the_summary_and_broken_ones_cost_themselves_only(home):
@@ -416,3 +441,104 @@ def test_a_report_that_cannot_be_written_costs_no_scores(stage):
     assert "Report:" not in finished.stdout and finished.stdout.count("no report") == 1
     assert "Traceback" not in finished.output
     assert stage.scores(L2)["Average accuracy"] == 100
+
+
+def sections_of(home, sections, dataset=L1):
+    """What the report's data say of sections of an analysis."""
+    samples = [l1_sample(0)] if dataset == L1 else [l2_sample(0)]
+    folder = write_samples(home, samples, dataset).parent
+    report_runs.write_analysis(folder, dataset, sections)
+    [data] = summary(build(home))["datasets"]
+    return data
+
+
+@pytest.mark.parametrize(
+    ("row", "columns", "cells"),
+    [
+        ({"episodes": 24, "succeeded": 0}, ["episodes", "succeeded"], ["24", "0"]),
+        ({"EQA": 0.0}, ["EQA"], ["0.00"]),
+        ({"EQA": None}, [], []),
+        ({"mean steps": 5.0, "most steps": 5}, ["mean steps", "most steps"], ["5", "5"]),
+        ({"prompt tokens": 10000.0, "steps": 2.7}, ["prompt tokens", "steps"], ["10,000", "2.7"]),
+        ({"share": 0.0}, ["share %"], ["0.00"]),
+        ({"seconds": 0.0, "requests": 1234567.0}, ["seconds", "requests"], ["0", "1,234,567"]),
+        ({"note": "", "actions": 12.25}, ["actions"], ["12.2"]),
+    ],
+)
+def test_a_figure_of_nothing_stands_and_amounts_are_no_percentages(home, row, columns, cells):
+    data = sections_of(home, {"odd": {"title": "Odd", "rows": [{"name": "one", **row}]}})
+    [table] = data["details"][0]["tables"]
+    assert table["columns"] == columns
+    assert [cell["text"] for cell in table["rows"][0]["cells"]] == cells
+
+
+def table_of(*names, **more):
+    """A score table of one column."""
+    cells = [report_runs.cell(40.0 + 10 * number) for number in range(len(names))]
+    rows = [{"name": name, "cells": [cell]} for name, cell in zip(names, cells, strict=True)]
+    return {"title": "T", "columns": ["Overall"], "rows": rows, **more}
+
+
+L1_ROWS, L2_ROWS = ("easy", "medium", "hard"), ("basic", "advanced", "average")
+FIELDS = {"row_field": None, "column_field": None}
+TEXT_ICON = {
+    "official": ["text", "icon", "average"],
+    "headline": "micro over all rows",
+    **FIELDS,
+}
+ACCURACY = {"official": ["accuracy"], "headline": "mean of splits", **FIELDS}
+
+
+@pytest.mark.parametrize(
+    ("table", "averages", "terms"),
+    [
+        (table_of(*L1_ROWS), {"overall": 50.0}, ["official figure: overall (all questions)"]),
+        (
+            table_of(*L2_ROWS),
+            {"micro": 50.0},
+            ["official figure: average (the mean of basic and advanced)"],
+        ),
+        (table_of("basic"), {"micro": 50.0}, []),
+        (
+            table_of("text", "icon", "average", **TEXT_ICON),
+            {"micro over all rows": 60.0, "macro by platform": 61.0},
+            [
+                "official figure: average (micro over all rows)",
+                "not official: macro by platform 61.00 %",
+            ],
+        ),
+        (
+            table_of("accuracy", **ACCURACY),
+            {"mean of splits": 40.0, "micro over all rows": 62.5},
+            [
+                "official figure: accuracy (mean of splits)",
+                "not official: micro over all rows 62.50 %",
+            ],
+        ),
+    ],
+)
+def test_one_figure_is_called_the_official_one_by_its_name_in_the_table(
+    home, table, averages, terms
+):
+    cells = {name: report_runs.cell(value) for name, value in averages.items()}
+    assert sections_of(home, {"table": table, "averages": cells})["terms"] == terms
+
+
+@pytest.mark.parametrize(
+    ("judge", "expected"),
+    [
+        ({"overall": report_runs.cell(90.74)}, ("90.74", "81.2–98.8")),
+        ({"overall": report_runs.cell(0.0, 5, 5)}, ("0.00", "")),
+        ({"overall": None}, None),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_the_score_with_the_judge_stands_on_the_first_screen(home, judge, expected):
+    sections = {
+        "table": table_of(*L1_ROWS),
+        "averages": {"overall": report_runs.cell(46.3)},
+        **({} if judge is None else {"judge": judge}),
+    }
+    judged = sections_of(home, sections)["judged"]
+    assert (judged and (judged["text"], judged["range"])) == expected

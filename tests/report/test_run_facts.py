@@ -1,10 +1,13 @@
 """What a report says of its run in a few words."""
 
+import time
+
 import pytest
 
 from tests.support.stage import L1, L2
 from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5
 from utils.report.run_facts import REPEATED, is_whole, run_facts
+from utils.text import local_time
 
 L3, TASKS = "GUITaskAutomation", {"annotations": {"file": "L3_tasks", "md5": "5"}}
 TOTALS = {"samples": 1200, "images": 1100, "requests": 1250, REPEATED: 40}
@@ -59,18 +62,102 @@ def test_it_names_endpoint_or_checkpoint_and_what_it_ran_on(model, runs_with, na
 
 def test_it_names_the_parameters_that_matter_and_what_is_the_users_own():
     model = {
-        "generate_cfg": {"temperature": 0, "stop": "a very long text that nobody wants to read"},
+        "generate_cfg": {"temperature": 0, "stop": "a very long text that nobody wants to read on"},
         "kwargs": {"img_size": -1, "img_detail": "low", "system_prompt": "benchmark_default"},
         "custom_prompt": {L2: "mine.prompt"},
     }
     data = {L2: {"parse_function": "mine.parse"}, L1: {"parse_function": None}}
     parameters = facts(model, {L1: entry(L1), L2: entry()}, data=data)["Parameters"]
     assert parameters == (
-        "temperature 0 · stop a very long text that nobod… · img_detail low · L2: own prompt, parse"
+        "temperature 0 · stop a very long text that nobody wants to read… · img_detail low · "
+        "L2: own prompt, parse"
     )
     assert facts({"imp_type": "custom"})["Parameters"] == "the defaults"
     custom = {**model, "parse_function": {L2: "mine.other"}}
     assert facts(custom, {L2: entry()}, data=data)["Parameters"].endswith("L2: own prompt, other")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([{"factor": 32}], 'x [{"factor": 32}]'),
+        ({"enable": True, "level": None}, 'x {"enable": true, "level": null}'),
+        (False, "x false"),
+        ("plain text", "x plain text"),
+        (["é", "b"], 'x ["é", "b"]'),
+        (1.5, "x 1.5"),
+    ],
+)
+def test_settings_stand_in_the_head_as_in_the_config(value, expected):
+    assert facts({"generate_cfg": {"x": value}})["Parameters"] == expected
+
+
+def test_a_parameter_that_is_cut_is_there_as_a_whole_too():
+    text = "very long " * 20
+    [fact] = [
+        fact
+        for fact in run_facts(
+            {"config": {"model": {"m": {"generate_cfg": {"stop": [text]}}}}}, {}, TOTALS
+        )
+        if fact["name"] == "Parameters"
+    ]
+    assert fact["text"].endswith("…") and fact["whole"] == f'stop ["{text}"]'
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [
+        ("UTC", "2026-07-02 03:04 UTC"),
+        ("Europe/Berlin", "2026-07-02 05:04 UTC+02:00"),
+        ("America/New_York", "2026-07-01 23:04 UTC-04:00"),
+        ("Asia/Kolkata", "2026-07-02 08:34 UTC+05:30"),
+        ("Pacific/Kiritimati", "2026-07-02 17:04 UTC+14:00"),
+    ],
+)
+def test_times_are_local_and_say_their_zone(zone, expected, monkeypatch):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert facts({}, started_at="2026-07-02T03:04:05+00:00")["Date"] == expected
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("totals", "repeats", "expected"),
+    [
+        (
+            {"samples": 432, "questions": 144},
+            {L2: 3},
+            "432 answers to 144 on 18 images (3 times each)",
+        ),
+        (
+            {"samples": 486, "questions": 198},
+            {L1: 1, L2: 3},
+            "486 answers to 198 on 18 images (L2: 3 times each)",
+        ),
+        (
+            {"samples": 540, "questions": 198},
+            {L1: 2, L2: 3},
+            "540 answers to 198 on 18 images (L1: 2 times each, L2: 3 times each)",
+        ),
+        ({"samples": 198, "questions": 198}, {L1: 1, L2: 1}, "198 on 18 images"),
+        (
+            {"samples": 24, "questions": 0, "episodes": 24, "tasks": 4},
+            {L3: 2},
+            "24 in 4 tasks (2 times each)",
+        ),
+    ],
+)
+def test_several_answers_to_a_question_are_no_samples(totals, repeats, expected):
+    entries = {name: entry(repeats=count) for name, count in repeats.items()}
+    levels = {name: {L1: "L1", L2: "L2", L3: "L3"}[name] for name in entries}
+    totals = {**TOTALS, "images": 18, **totals}
+    texts = {
+        fact["name"]: fact["text"] for fact in run_facts({"datasets": entries}, levels, totals)
+    }
+    assert expected in (texts.get("Samples"), texts.get("Episodes"))
 
 
 @pytest.mark.parametrize(("value", "is_told"), [("1", 1), (" True ", 1), ("0", 0), (None, 0)])
@@ -116,9 +203,8 @@ def test_samples_are_on_images_and_episodes_of_tasks(totals, expected):
 def test_of_a_config_with_several_models_it_names_the_one_that_the_report_is_of():
     models = {name: {"imp_type": "custom", "model_path": f"mine.{name}"} for name in "ABC"}
     manifest = {"model": "B", "config": {"model": models}, "datasets": {L2: entry()}}
-    assert {"name": "Model", "text": "mine.B", "link": None} in run_facts(
-        manifest, {L2: "L2"}, TOTALS
-    )
+    texts = {fact["name"]: fact["text"] for fact in run_facts(manifest, {L2: "L2"}, TOTALS)}
+    assert texts["Model"] == "mine.B"
 
 
 @pytest.mark.parametrize(
@@ -159,13 +245,13 @@ def test_it_says_when_how_long_and_at_what_cost(wall_s, expected):
     statuses = {"ok": 2000, "failed": 5}  # rotations, too
     texts = facts(
         {},
-        {L2: entry(tokens=tokens, statuses=statuses)},
+        {L2: entry(tokens=tokens, statuses=statuses, requests=2055)},
         wall_s=wall_s,
         started_at="2026-01-02T03:04:05+00:00",
     )
     assert texts == {
         "Data": "MMBench-GUI as published",
-        "Date": "2 Jan 2026, 03:04 UTC",
+        "Date": local_time("2026-01-02T03:04:05+00:00"),
         "Duration": expected,
         "Samples": "1,200 on 1,100 images",
         "Tokens": "1,500,000 in, 2,400 out",

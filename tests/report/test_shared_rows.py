@@ -18,7 +18,12 @@ def facts_of(app_name):
     }
     benchmark = GUIElementGrounding(Path(), Path())
     judged = benchmark.judge_parsed(line, Sizes(file_wh=(100, 100)), (0.5, 0.5), "0.5")
-    return {**judged.facts, "image": "MMBench-GUI/offline_images/os_web/a.png", "status": "ok"}
+    return {
+        **judged.facts,
+        "key": "k0",
+        "image": "MMBench-GUI/offline_images/os_web/a.png",
+        "status": "ok",
+    }
 
 
 def tally_of(dataset, *samples):
@@ -32,7 +37,9 @@ def test_rows_from_another_table_of_the_run_are_counted():
     level2 = tally_of(
         "GUIElementGrounding", facts_of("screenspot_v2_shop"), facts_of("Calendar"), facts_of(None)
     )
-    v2 = tally_of("MyV2", {"image": "ScreenSpot-v2/screenspotv2_image/a.png", "status": "ok"})
+    v2 = tally_of(
+        "MyV2", {"key": "k0", "image": "ScreenSpot-v2/screenspotv2_image/a.png", "status": "ok"}
+    )
     assert shared_rows(level2, [level2, v2]) == (
         "1 of its 3 rows come from MyV2, which this run has as well: the two scores are not "
         "independent."

@@ -25,12 +25,12 @@ from urllib.parse import quote
 from utils.errors import StopRun, one_line_reason
 from utils.locks import file_lock
 from utils.protocol import AVERAGE, OVERALL, noun_of, official_order
-from utils.report.run_facts import REPORT_FOLDER, SAMPLE, data_kind
+from utils.report.run_facts import REPORT_FOLDER, SAMPLE, data_kind, failed_requests
 from utils.runs.derived import MANIFEST_NAME, no_score_text, read_json
 from utils.runs.log import is_locked
 from utils.runs.seals import STAMP, has_unfinished_scoring, stamp_of
 from utils.scoring.sheets import write_text
-from utils.text import counted, cut, format_interval, format_percent
+from utils.text import counted, cut, format_interval, format_percent, local_time
 
 INDEX = "index.html"
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
@@ -290,7 +290,7 @@ def render_index(runs: Sequence[ListedRun]) -> str:
         heads="".join(heads),
         subheads="".join(subheads),
         count=f"{len(runs):,} {'run' if len(runs) == 1 else 'runs'}",
-        made=_date_text(time.time()),
+        made=local_time(time.time()),
         rows="\n".join(_row(run, columns, levels) for run in runs),
     )
 
@@ -322,6 +322,7 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[s
         link = _report_link(run, counted(warning_count, "warning"))
         warnings = f' <span class="odd">{link}</span>'
     samples = sum(entry.get("samples") or 0 for entry in run.datasets.values())
+    last_active = local_time(run.last_active_s)
     comparisons = [
         f'<a href="{_link(f"{comparison}/comparison.html")}">compared</a>'
         for comparison in run.comparisons
@@ -336,7 +337,8 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[s
         cells.append(_cells(run, dataset, figures, levels[dataset]))
     cells += [
         f'<td class="lead" data-of="samples">{samples or "–"}</td>',
-        f'<td data-value="{run.last_active_s:.0f}">{_date_text(run.last_active_s)}</td>',
+        f'<td data-value="{run.last_active_s:.0f}" title="{last_active}">'
+        f"{last_active.partition(' UTC')[0]}</td>",
         f"<td>{' '.join(comparisons)}</td>",
     ]
     return f"<tr>{''.join(cells)}</tr>"
@@ -399,9 +401,7 @@ def _signs(entry: Mapping[str, Any], *, is_earlier: bool) -> str:
 def _cell_without_figures(run: ListedRun, dataset: str, attributes: str) -> str:
     """Return the one cell of a data set without figures, with the reason."""
     entry = run.datasets.get(dataset, {})
-    statuses = entry.get("statuses") or {}
-    requests = sum(statuses.values())  # of rotations and turns, too
-    failed = requests - statuses.get("ok", 0)
+    failed, requests = failed_requests(entry)  # of rotations and turns, too
     text = "not scored" if entry else ""
     if dataset in run.stopped:
         reason = str(run.stopped[dataset].get("why"))
@@ -412,10 +412,6 @@ def _cell_without_figures(run: ListedRun, dataset: str, attributes: str) -> str:
     elif entry.get("figures") == {}:
         text = _text(no_score_text(entry))
     return f'<td class="lead none" {attributes}>{text}</td>'
-
-
-def _date_text(seconds: float) -> str:
-    return f"{datetime.datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
 
 
 def _text(text: str) -> str:

@@ -48,7 +48,7 @@ from utils.runs.folder import RunFolder
 from utils.runs.provenance import pictures_digest
 from utils.runs.seals import STAMP, stamp_of
 from utils.scoring.samples import REPEAT
-from utils.text import counted
+from utils.text import counted, local_time
 
 ASSETS = Path(__file__).parent / "assets"
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
@@ -225,7 +225,8 @@ class _ReportData:
             checks += checks_of(scored.dataset, scored.level, analysis)
             model = scored.model
         for dataset, tally in zip(datasets, self._tallies, strict=True):
-            dataset["terms"] = dataset["terms"] or shared_rows(tally, self._tallies)
+            shared = shared_rows(tally, self._tallies)
+            dataset["terms"] += [shared] if shared else []
         self._totals["images"] = len(self._images)
         if any(not dataset["no_score"] for dataset in datasets):
             checks += run_checks(self._totals, model_entry(self._manifest))
@@ -260,6 +261,7 @@ class _ReportData:
         self._totals.update(tally.counts)
         if unit_of(level) == "image":
             self._images |= tally.units
+            self._totals["questions"] += tally.questions
         else:
             self._totals.update(episodes=tally.counts["samples"], tasks=len(tally.units))
         self._levels[name] = level
@@ -271,6 +273,7 @@ class _ReportData:
             "protocol": entry.get("protocol"),
             "first": first,
             "samples": tally.counts["samples"],
+            "questions": tally.questions,
             "pictures": len(tally.units),
             "problems": [] if tally.why_no_score(level) else tally.problems(level),
             "notices": notices_of(analysis) + replaced,
@@ -320,6 +323,8 @@ class _ReportData:
         row["picture"] = picture
         replies = {name: facts.get(name) for name in REPLY_FIELDS}
         details = {name: value for name, value in facts.items() if name not in NOT_IN_DETAILS}
+        if facts.get("asked_at"):
+            details["asked_at"] = local_time(facts["asked_at"], "%Y-%m-%d %H:%M:%S")
         self._files.add(facets, row, details, replies)
 
     def _replaced_images(

@@ -13,7 +13,7 @@ from utils.analysis.columns import in_spans
 from utils.analysis.repeats import SECTION as REPEATS
 from utils.findings import Severity, capitalised, findings_in, findings_of, is_check, is_warning
 from utils.runs.view import COVERAGE
-from utils.text import format_interval, format_number, format_percent
+from utils.text import format_amount, format_interval, format_number, format_percent
 
 Section = Mapping[str, Any]
 Json = dict[str, Any]
@@ -28,6 +28,16 @@ CIRCULAR = "circular"  # its rows are no table of a check; the overview shows th
 NO_AUDITS = ("table", COVERAGE, CIRCULAR, REPEATS)
 LAST = "letter_bias"  # of the checks: it doubts no score
 SIGNED, COUNTED = ("lead", "difference"), ("on target", "count", "samples")
+AMOUNTS = {  # means that are no percentages
+    "mean steps",
+    "steps",
+    "actions",
+    "requests",
+    "prompt tokens",
+    "completion tokens",
+    "seconds",
+    "model seconds",
+}
 HIDDEN = {"name", "group", "unit", "low", "high", "pictures"}
 HEADS = {"share": "share %", "discordant pictures": "discordant images", "count": "samples"}
 
@@ -157,12 +167,16 @@ def _findings(name: str, dataset: str, section: Section) -> list[Json]:
 
 
 def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]) -> Json:
-    """Return a table as texts: no columns and no rows of zeros, and each count with its link."""
+    """Return a table as texts: no column without values, no row without samples, counts linked."""
     first = rows[0]
     keys = dict.fromkeys(key for row in rows for key in row)
     count_key = next((key for key in COUNTED if key in keys), "")
     hidden = HIDDEN if count_key == "samples" else HIDDEN | {"samples"}
-    columns = [key for key in keys if key not in hidden and any(row.get(key) for row in rows)]
+    columns = [
+        key
+        for key in keys
+        if key not in hidden and any(row.get(key) not in (None, "") for row in rows)
+    ]
     if "value" in columns:
         columns.sort(key=lambda key: key != count_key)  # of how many, beside the share
     heads = {**HEADS, "value": first.get("unit") or ("right %" if "share" in first else "%")}
@@ -220,4 +234,6 @@ def _text(row: Section, key: str) -> str:
         return f"{value:.2g}"
     if key in SIGNED:
         return format_number(value, signed=True)
-    return f"{value:,}" if isinstance(value, int) else format_percent(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return format_amount(value) if key in AMOUNTS else format_percent(value)

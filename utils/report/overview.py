@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from utils.analysis.judge_reading import SECTION as JUDGED
 from utils.analysis.repeats import SECTION as REPEATS
 from utils.config.schema import token_limit_key
-from utils.contracts import Facts
+from utils.contracts import Facts, repeat_of
 from utils.protocol import (
     ACTING,
     AVERAGE,
@@ -22,6 +23,7 @@ from utils.protocol import (
     TIERS,
     is_environment_failure,
     official_figures,
+    official_text,
     unit_of,
     why_no_score,
 )
@@ -52,10 +54,13 @@ SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 MOST_EXAMPLES = 3
 LONGEST_EXAMPLE = 200
 EPISODE_TERMS = (
-    "SR: share of episodes that succeeded within the step limit · EQA*: mean share of successes "
-    "while the allowed steps are used up, in any order of the episodes · recall infeasible: tasks "
-    "that cannot be done and were ended so · false fail: other tasks that were ended so · partial "
-    "credit: the share of a task that was done, 0 where something else was"
+    "SR: share of the episodes that succeeded within the step limit",
+    "EQA*: success rate while the steps are being used up, averaged over all orders of the "
+    "episodes; early successes count more",
+    "recall infeasible: tasks that cannot be done, and that the agent gave up",
+    "false fail: tasks that can be done, and that the agent gave up",
+    "partial credit: share of what a task asks for that was there at the end; 0 if the agent "
+    "changed anything else",
 )
 TOO_FEW_ANSWERS = "No score: what the rest would score says nothing about the model."
 FAILED_ENVIRONMENT = (
@@ -73,6 +78,7 @@ class Tally:
     def __init__(self, dataset: str) -> None:
         self.dataset = dataset
         self.counts: Counter[str] = Counter()
+        self.questions = 0  # each of which may have several answers
         self.outcomes: Counter[str] = Counter()
         self.apps: dict[str, set[str]] = {}  # as the list filters by them, of each application
         self.folders: set[str] = set()  # that its images lie in, by name
@@ -96,6 +102,7 @@ class Tally:
         if facts.get("declined"):
             tags.append(DECLINED)
         self._add_origin(facts)
+        self.questions += repeat_of(str(facts["key"])) == 1
         self.outcomes[outcome] += 1
         self.counts.update(["samples", *tags])
         self.counts["requests"] += attempts
@@ -293,6 +300,7 @@ def scores_of(
         "table": _table(dataset, analysis["table"], unit) if figures else None,
         "circular": _own_table(analysis, "circular", unit),
         "judge": _own_table(analysis, "judge", unit) if figures else None,
+        "judged": _judged(analysis) if figures else None,
         "groups": _groups(tally, analysis) if figures else [],
         "averages": _averages(analysis) if figures else [],
     }
@@ -349,20 +357,32 @@ def _averages(analysis: Mapping[str, Any]) -> list[Json]:
     ]
 
 
-def _terms(analysis: Mapping[str, Any], unit: str) -> str:
-    """Return what a reader has to know about the figures that stand large."""
+def _judged(analysis: Mapping[str, Any]) -> Json | None:
+    """Return the figure with the judge; None without one."""
+    cell = (analysis.get(JUDGED) or {}).get("overall")
+    return _cell(cell, None, name="Overall with the judge") if cell else None
+
+
+def _terms(analysis: Mapping[str, Any], unit: str) -> list[str]:
+    """Return what a reader has to know about the figures that stand large, a line each."""
     if unit == "task":
-        return EPISODE_TERMS
+        rows = [row["name"] for row in (analysis.get("table") or {}).get("rows", ())]
+        return [
+            term
+            for term in EPISODE_TERMS
+            if any(name.startswith(term.partition(":")[0]) for name in rows)
+        ]
+    official = official_text(analysis)
     headline = (analysis.get("table") or {}).get("headline")
-    if headline is None:
-        return ""
     others = [
         f"{name} {format_percent(cell['value'])} %"
         for name, cell in (analysis.get("averages") or {}).items()
-        if cell and name != headline
+        if headline and cell and name != headline
     ]
-    text = f"official figure: {headline}"
-    return f"{text} · beside it: {', '.join(others)}" if others else text
+    lines = [f"official figure: {official}"] if official else []
+    if others:
+        lines.append(f"not official: {', '.join(others)}")
+    return lines
 
 
 def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) -> Json:

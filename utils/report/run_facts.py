@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from utils.images import is_url
 from utils.protocol import (
+    ACTING,
     OTHER_INSTRUCTIONS,
     PUBLISHED_MD5,
     PUBLISHED_ROWS,
     SAMPLE_MD5,
     is_weighted,
 )
-from utils.text import counted, cut, format_number
+from utils.text import as_json_text, counted, cut, format_number, local_time
 
 REPORT_FOLDER = "report"
 QUIET_KWARGS = {"img_size": -1, "system_prompt": "benchmark_default", "wire_format": "documented"}
 """Settings that are not worth a word where they have these values."""
-LONGEST_VALUE = 28
+LONGEST_PARAMETER = 48
 REPEATED = "retried"
 """The check of samples that took more than one request."""
 PUBLISHED, SAMPLE, LIVE, OTHER = "published", "sample", "live", "other"
@@ -31,15 +31,16 @@ TASK_FILES = ("L3_tasks", "L4_tasks")  # what the manifest calls the tasks of li
 def run_facts(
     manifest: Mapping[str, Any], levels: Mapping[str, str], totals: Mapping[str, int]
 ) -> list[dict[str, Any]]:
-    """Return name, text and link of the facts about a run, without those that are not known.
+    """Return the facts about a run, without those that are not known.
 
-    A link is a filter of the list of samples, or None.
+    Each has a name, a text, the whole text where that is cut, and a link: a filter of the list of
+    samples, or None.
 
     Args:
         manifest: of the run's folder; may be empty.
         levels: of the data sets that are shown, by name.
-        totals: "samples", "images", "episodes" among them, "tasks", "requests", and how many
-            samples were `REPEATED`.
+        totals: "samples" (each answer is one), "questions", "images", "episodes" among the samples,
+            "tasks", "requests", and how many samples were `REPEATED`.
     """
     asking = manifest.get("asking") or {}
     all_entries: Mapping[str, Any] = manifest.get("datasets") or {}
@@ -51,18 +52,24 @@ def run_facts(
     is_acting = 0 < totals["samples"] == totals.get("episodes")
     samples = "Episodes" if is_acting else "Samples"
     texts = dict([_model(entry, entries)])
-    texts["Parameters"] = " · ".join(parameters)
+    texts["Parameters"] = " · ".join(cut(text, LONGEST_PARAMETER) for text in parameters)
     texts["Data"] = _data(entries)
-    texts["Date"] = _date(asking.get("started_at"))
-    texts[samples] = _samples(totals) + _repeats(entries, levels)
+    texts["Date"] = local_time(asking.get("started_at") or "")
+    texts[samples] = _samples(entries, levels, totals)
     texts["Tokens"] = _tokens(entries)
     texts["Duration"] = _duration(asking, entries)
     texts["Requests"] = _requests(entries, totals)
     links: dict[str, dict[str, Any]] = {samples: {}}
     if totals[REPEATED]:
         links["Requests"] = {"check": REPEATED}
+    whole_texts = {"Parameters": " · ".join(parameters)}
     return [
-        {"name": name, "text": text, "link": links.get(name)}
+        {
+            "name": name,
+            "text": text,
+            "whole": whole_texts.get(name, text),
+            "link": links.get(name),
+        }
         for name, text in texts.items()
         if text
     ]
@@ -146,7 +153,7 @@ def _parameters(
     for name, value in (entry.get("kwargs") or {}).items():
         if value not in (None, QUIET_KWARGS.get(name)):
             settings[name] = value
-    parameters = [f"{name} {cut(value, LONGEST_VALUE)}" for name, value in settings.items()]
+    parameters = [f"{name} {as_json_text(value)}" for name, value in settings.items()]
     prompts = entry.get("custom_prompt") or {}
     for name, level in levels.items():
         functions = ["own prompt"] if prompts.get(name) else []
@@ -192,37 +199,35 @@ def _data(entries: Mapping[str, Any]) -> str:
     return "; ".join(parts + tables)
 
 
-def _samples(totals: Mapping[str, int]) -> str:
+def _samples(
+    entries: Mapping[str, Any], levels: Mapping[str, str], totals: Mapping[str, int]
+) -> str:
+    """Return how many samples a run has, of how many answers each where that is not one."""
     episodes = totals.get("episodes", 0)
-    questions = totals["samples"] - episodes
+    answers = totals["samples"] - episodes
+    questions = totals.get("questions", answers)
+    each = _repeats(entries, levels)
     parts: list[str] = []
     if questions or not episodes:
-        parts.append(f"{questions:,} on {totals['images']:,} images")
+        text = f"{questions:,} on {totals['images']:,} images"
+        if answers > questions:
+            text = f"{answers:,} answers to {text}"
+        parts.append(text)
     if episodes and questions:
         parts.append(f"{counted(episodes, 'episode')} of {counted(totals['tasks'], 'task')}")
     elif episodes:
         parts.append(f"{episodes:,} in {counted(totals['tasks'], 'task')}")
-    return ", ".join(parts)
+    return ", ".join(parts) + (f" ({each})" if each else "")
 
 
 def _repeats(entries: Mapping[str, Any], levels: Mapping[str, str]) -> str:
-    """Say which data sets asked each question several times; "" if none did."""
+    """Say how often questions were asked, and tasks with a seed played; "": all once."""
     counts = {levels[name]: entry.get("repeats", 1) for name, entry in entries.items()}
-    text = ""
-    for count in dict.fromkeys(counts.values()):
-        if count > 1:
-            names = [level for level in counts if counts[level] == count]
-            of_levels = f" ({', '.join(names)})" if len(names) < len(counts) else ""
-            text += f", each asked {count} times{of_levels}"
-    return text
-
-
-def _date(text: str | None) -> str:
-    try:
-        date = datetime.fromisoformat(text or "")
-    except ValueError:
+    if set(counts.values()) == {1} or not counts:
         return ""
-    return f"{date.day} {date:%b %Y, %H:%M} UTC"
+    if len(set(counts.values())) == 1:
+        return f"{next(iter(counts.values()))} times each"
+    return ", ".join(f"{level}: {count} times each" for level, count in counts.items() if count > 1)
 
 
 def _tokens(entries: Mapping[str, Any]) -> str:
@@ -254,11 +259,21 @@ def _duration(asking: Mapping[str, Any], entries: Mapping[str, Any]) -> str:
 
 
 def _requests(entries: Mapping[str, Any], totals: Mapping[str, int]) -> str:
-    """Return the count of requests with those of turns and rotations, and of retried samples."""
-    statuses = [entry.get("statuses") or {} for entry in entries.values()]
-    answers = sum(sum(counts.values()) for counts in statuses)
-    retries = totals["requests"] - totals["samples"]
-    text = f"{max(answers, totals['samples']) + retries:,}"
+    """Return the count of requests, and of samples that took more than one because of retries."""
+    counts = [entry["requests"] for entry in entries.values() if "requests" in entry]
+    text = f"{sum(counts) if counts else totals['requests']:,}"
     if totals[REPEATED]:
         text += f", {totals[REPEATED]:,} samples {REPEATED}"
     return text
+
+
+def failed_requests(entry: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many answers of a data set of a manifest failed or were refused, and of how many.
+
+    Older versions count episodes among them; of levels with episodes nothing is known then.
+    """
+    if "requests" not in entry and entry.get("level") in ACTING:
+        return 0, 0
+    statuses = entry.get("statuses") or {}
+    total = sum(statuses.values())
+    return total - statuses.get("ok", 0), total

@@ -10,7 +10,9 @@ scoring                 of the newest scoring: at, command, git, environment; co
                         the one of the asking
 datasets                by name: level, mode, limit, partial, started_at, samples (questions),
                         repeats (answers to each, where there are several), missing, left_out,
-                        statuses, tokens, answered (first and last time),
+                        statuses (of answers; older versions count episodes as well), requests
+                        (that these took, repeated ones, too), tokens, answered (first and last
+                        time),
                         figures (the official ones, where it was scored: cells of the analysis),
                         warnings (how many, where it was scored),
                         published (of a recipe's checkpoint, beside the figures of a whole data set:

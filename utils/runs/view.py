@@ -69,6 +69,7 @@ class _RecordSummary(NamedTuple):
     tokens: tuple[int, ...]  # as `TOKENS` has them
     ran_with: str
     has_more: bool  # another stage follows
+    requests: int  # that it took; 0 of an episode, whose turns have them
 
 
 class _Contents:
@@ -110,6 +111,7 @@ class _Contents:
                         tokens=tuple(usage.get(kind) or 0 for kind in TOKENS),
                         ran_with=re.sub(r"cuda:\d+", "cuda", runs_with),
                         has_more=bool(record.get(MORE)),
+                        requests=0 if is_episode else record.get("attempts", 1),
                     )
                 )
                 self.columns.setdefault(seq, {}).update(dict.fromkeys(record["line"]))
@@ -261,8 +263,10 @@ def _totals(entries: Iterable[_RecordSummary], covered: Set[str]) -> dict[str, A
         entry for entry in entries if entry.key in covered or question_of(entry.key) in covered
     ]
     times = [entry.asked_at for entry in entries_of_covered]
+    answers = [entry for entry in entries_of_covered if not entry.is_episode]
     totals: dict[str, Any] = {
-        "statuses": dict(Counter(entry.status for entry in entries_of_covered)),
+        "statuses": dict(Counter(entry.status for entry in answers)),
+        "requests": sum(entry.requests for entry in answers),
         "answered": [min(times), max(times)] if times else [],
         "tokens": {
             kind: sum(entry.tokens[i] for entry in entries_of_covered)

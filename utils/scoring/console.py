@@ -12,9 +12,16 @@ from itertools import zip_longest
 from typing import Any, TextIO
 
 from utils.config.options import Options
-from utils.protocol import FEWEST_PICTURES, PLATFORM_LABELS, noun_of, unit_of
+from utils.protocol import FEWEST_PICTURES, PLATFORM_LABELS, noun_of, official_text, unit_of
 from utils.scoring.write import Scored
-from utils.text import counted, cut, format_interval, format_percent, format_share
+from utils.text import (
+    counted,
+    cut,
+    format_amount,
+    format_interval,
+    format_percent,
+    format_share,
+)
 
 SECONDS_BETWEEN_LINES = 30.0
 USUAL_COLUMNS = 80  # some terminals (of `script`, ssh -tt, CI) report none
@@ -202,17 +209,13 @@ def render_costs(section: Mapping[str, Any]) -> str:
     lines = []
     for row in section["rows"]:
         parts = [
-            f"{name} {_short(value)}"
+            f"{name} {format_amount(value)}"
             for name, value in row.items()
             if name != "name" and value is not None
         ]
         if parts:
             lines.append(f"cost {row['name']}: {', '.join(parts)}")
     return "\n".join(lines)
-
-
-def _short(value: float) -> str:
-    return f"{value:,.1f}".removesuffix(".0")
 
 
 def show_scored(scored: Scored, model: str, options: Options) -> None:
@@ -229,8 +232,8 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
             print(render_averages(analysis["averages"]))
         if cost := analysis.get("cost"):
             print(render_costs(cost))
-        if headline := analysis["table"].get("headline"):
-            print(f"official figure: {headline}")
+        if official := official_text(analysis):
+            print(f"official figure: {official}")
     print("\n".join([*_summary(scored, options), *scored.notes]))
     repeats = analysis.get("repeats")
     if repeats and not scored.no_score:

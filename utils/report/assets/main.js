@@ -158,7 +158,7 @@
 
   /** Where a report has nothing but episodes, the page calls them so. */
   function rename() {
-    if (store.noun === "sample") return;
+    if (store.noun !== "episode") return;
     const renamed = (text) =>
       text
         .replace(/\ba sample/, "an episode")

@@ -29,8 +29,13 @@ Report.overview = (() => {
     return el(
       "dl",
       { class: "run-facts" },
-      known.map(({ name, text, link: filter }) =>
-        el("div", {}, el("dt", {}, name), el("dd", { title: text }, link(filter, text))),
+      known.map(({ name, text, whole: all, link: filter }) =>
+        el(
+          "div",
+          {},
+          el("dt", {}, name, all === text ? null : [" · ", leadTo("provenance", "all of it")]),
+          el("dd", { title: all }, link(filter, text)),
+        ),
       ),
     );
   }
@@ -97,28 +102,29 @@ Report.overview = (() => {
           {},
           el("b", { class: "level" }, check.level),
           " ",
-          el(
-            "a",
-            {
-              href: "#/overview",
-              onclick: (event) => {
-                event.preventDefault();
-                goTo(placeOf(check));
-              },
-            },
-            check.title,
-          ),
+          leadTo(placeOf(check), check.title),
           ": ",
           withCode(text),
         ),
       ),
     );
 
-  function goTo(id) {
-    const host = document.getElementById(id);
-    for (const each of host.querySelectorAll("details")) each.open = true;
-    host.focus();
-  }
+  /** A link to another part of this screen, which it opens. */
+  const leadTo = (id, text) =>
+    el(
+      "a",
+      {
+        href: "#/overview",
+        onclick: (event) => {
+          event.preventDefault();
+          const host = document.getElementById(id);
+          for (const each of [host, ...host.querySelectorAll("details")])
+            if (each.localName === "details") each.open = true;
+          (host.querySelector(":scope > summary") ?? host).focus();
+        },
+      },
+      text,
+    );
 
   /** The mark at a level's main figure that a warning makes doubtful. */
   function doubt(level) {
@@ -142,7 +148,14 @@ Report.overview = (() => {
 
   /** What samples are of: "54 samples on 18 images", "20 episodes of 10 tasks". */
   const below = ({ pictures, unit }) => `${unit === "task" ? "of" : "on"} ${plural(pictures, unit)}`;
-  const samples = ({ samples: count, unit }) => plural(count, unit === "task" ? "episode" : "sample");
+  const samples = ({ samples: count, unit }) => plural(count, unit === "task" ? "episode" : store.noun);
+  /** The samples of a data set, as a link to their list; where they have several answers each, that lists answers. */
+  const counts = (data) => {
+    const all = (text) => link({ dataset: data.name }, text);
+    return store.hasRepeats(data)
+      ? [`${plural(data.questions, "sample")} ${below(data)}, `, all(plural(data.samples, "answer"))]
+      : [all(plural(data.samples, data.unit === "task" ? "episode" : "sample")), ` ${below(data)}`];
+  };
 
   /** An element's id; an id with a space would name two. */
   const idOf = (part, { name }) => `${part}-${encodeURIComponent(name)}`;
@@ -162,14 +175,16 @@ Report.overview = (() => {
           data.partial ? el("span", { class: "tag" }, "partial") : null,
           data.protocol ? el("span", { class: "tag" }, data.protocol) : null,
         ),
-        el("p", { class: "quiet" }, link({ dataset: data.name }, samples(data)), ` ${below(data)}`),
+        el("p", { class: "quiet" }, counts(data)),
         outcomes(data),
       ),
       el(
         "div",
         { class: "scores-of" },
         data.no_score ? noScore(data.no_score) : official(data),
-        data.no_score ? null : el("div", { class: "below" }, legend(data), beside(data.beside), published(data)),
+        data.no_score
+          ? null
+          : el("div", { class: "below" }, judged(data.judged), legend(data), beside(data.beside), published(data)),
       ),
     );
   }
@@ -253,16 +268,32 @@ Report.overview = (() => {
     );
   }
 
-  const legend = ({ figures, chance, unit, terms }) =>
-    figures.length
+  /** The figure that a second model's reading of the replies gives. */
+  const judged = (cell) =>
+    cell
       ? el(
           "p",
-          { class: "legend-of-scores quiet" },
-          `[ ] 95 % interval by ${unit}`,
-          chance ? ` · dotted: chance, ${chance}` : null,
-          terms ? ` · ${terms}` : null,
+          { class: "judged" },
+          `${cell.name}: `,
+          el("b", {}, `${cell.text} %`),
+          cell.range ? ` [${cell.range}]` : null,
+          el("span", { class: "quiet" }, " · beside the official figure, not in its place"),
         )
       : nothing();
+
+  function legend({ figures, chance, unit, terms, published: others }) {
+    const parts = [...terms];
+    if (chance) parts.unshift(`dotted line: chance, ${chance}`);
+    if (figures.some(({ range }) => range)) parts.unshift(`in brackets: 95 % interval, by ${unit}`);
+    return figures.length && (parts.length || others)
+      ? el(
+          "ul",
+          { class: "legend-of-scores quiet" },
+          parts.map((part) => el("li", {}, part)),
+          others ? el("li", { class: "of-ticks" }, "brown lines: published results of other models") : null,
+        )
+      : nothing();
+  }
 
   const UNBENT = { "vector-effect": "non-scaling-stroke" };
 
@@ -302,8 +333,10 @@ Report.overview = (() => {
     if (!section) return nothing();
     const { checkpoint, protocol, rows, family } = section;
     const how = protocol === "single" ? "" : `, ${protocol}`;
-    const own = section.own_settings.length ? `your config sets ${section.own_settings.join(", ")} itself` : "";
-    const apart = section.spread ? `the sources are ${section.spread} points apart` : "";
+    const own = section.own_settings.length
+      ? `Your config overrides the recipe: ${section.own_settings.join(", ")}.`
+      : "";
+    const apart = section.spread ? `The published figures differ by up to ${section.spread} points.` : "";
     return el(
       "div",
       { class: "beside" },
@@ -327,7 +360,7 @@ Report.overview = (() => {
             ),
           )
         : null,
-      el("p", { class: "quiet" }, [apart, own].filter(Boolean).join(" · ")),
+      el("p", { class: "quiet" }, [apart, own].filter(Boolean).join(" ")),
       family.length
         ? el(
             "details",
@@ -658,26 +691,32 @@ Report.overview = (() => {
     );
   }
 
-  /** Any JSON value as nested lists. */
-  function tree(value, depth = 0) {
-    if (value === null || typeof value !== "object") return el("code", {}, value === null ? "none" : String(value));
+  /** What a JSON value holds, as paths and texts: `["config.model.m.imp_type", "openai"]`. */
+  function leaves(value, path = "") {
+    if (value === null || typeof value !== "object") return [[path, value === null ? "none" : String(value)]];
     const entries = Object.entries(value);
-    if (!entries.length) return el("code", {}, "empty");
-    if (Array.isArray(value) && value.every((each) => each === null || typeof each !== "object")) {
-      return el("code", {}, value.join(", "));
-    }
-    const list = el(
-      "dl",
-      { class: "tree" },
-      entries.map(([key, each]) => el("div", {}, el("dt", {}, key), el("dd", {}, tree(each, depth + 1)))),
-    );
-    return depth && entries.length > 12
-      ? el("details", {}, el("summary", {}, plural(entries.length, "entry", "entries")), list)
-      : list;
+    if (!entries.length) return [[path, "empty"]];
+    if (Array.isArray(value) && value.every((each) => each === null || typeof each !== "object"))
+      return [[path, value.join(", ")]];
+    return entries.flatMap(([key, each]) => leaves(each, path ? `${path}.${key}` : key));
   }
 
+  /** Any JSON value as a list of paths and values; one that is no object as its text. */
+  function flat(value, name = "") {
+    const all = leaves(value, name);
+    if (all.length === 1 && all[0][0] === name) return el("code", {}, all[0][1]);
+    return el(
+      "dl",
+      { class: "paths" },
+      all.map(([path, text]) => el("div", {}, el("dt", {}, path), el("dd", {}, el("code", {}, text)))),
+    );
+  }
+
+  /** The manifest: what it says at its top, then each of its parts, which open one by one. */
   function provenance(manifest) {
     if (!manifest) return nothing();
+    const isPart = ([, value]) => value !== null && typeof value === "object" && leaves(value).length > 1;
+    const entries = Object.entries(manifest);
     return el(
       "details",
       { class: "provenance", id: "provenance" },
@@ -687,9 +726,24 @@ Report.overview = (() => {
         el("h2", {}, "Provenance"),
         el("span", { class: "quiet" }, " what was run, with what, on what"),
       ),
-      tree(manifest),
+      flat(Object.fromEntries(entries.filter((entry) => !isPart(entry)))),
+      entries
+        .filter(isPart)
+        .map(([name, value]) =>
+          el(
+            "details",
+            { open: name === "config" },
+            el(
+              "summary",
+              {},
+              el("b", {}, name),
+              el("span", { class: "quiet" }, ` ${plural(leaves(value).length, "value")}`),
+            ),
+            flat(value, name),
+          ),
+        ),
     );
   }
 
-  return { draw, tree };
+  return { draw, flat };
 })();

@@ -313,7 +313,7 @@ Report.sample = (() => {
         pair("Image sent", wh(facts.sent_wh)),
         pair("Image seen", wh(facts.seen_wh)),
         pair("Image", picture?.name),
-        others.map(([name, value]) => pair(capital(label(name)), overview.tree(value))),
+        others.map(([name, value]) => pair(capital(label(name)), overview.flat(value))),
         pair("Key", facts.key),
         pair("Fingerprint", facts.fingerprint),
       ),

@@ -19,12 +19,17 @@ Report.store = (() => {
   const store = { FIELDS, summary: null, count: 0, columns: {}, places: new Map(), addresses: [] };
   let haystacks = null;
 
+  /** Whether a data set's questions have several answers each. */
+  store.hasRepeats = ({ samples, questions, unit }) => unit !== "task" && samples > questions;
+
   /** Loads everything that lists and filters need. */
   store.open = async () => {
     store.summary = await load("summary", 0);
     store.count = store.summary.samples;
     const { datasets } = store.summary;
-    store.noun = datasets.length && datasets.every(({ unit }) => unit === "task") ? "episode" : "sample";
+    store.noun = "sample";
+    if (datasets.length && datasets.every(({ unit }) => unit === "task")) store.noun = "episode";
+    else if (datasets.some(store.hasRepeats)) store.noun = "answer";
     const chunks = await Promise.all(store.summary.rows.map((_, number) => load("rows", number)));
     store.columns = joined(chunks);
     const { index, dataset } = store.columns;
