@@ -200,3 +200,46 @@ def test_holm(p_values, adjusted):
     assert holm(p_values) == [
         value if value is None else pytest.approx(value) for value in adjusted
     ]
+
+
+def by_enumeration(parts):
+    """The sign-flip p of whole numbers, by going through all signs."""
+    total = abs(sum(parts))
+    draws = itertools.product((1, -1), repeat=len(parts))
+    at_least = sum(abs(sum(map(int.__mul__, parts, signs))) >= total for signs in draws)
+    return at_least / 2 ** len(parts)
+
+
+@pytest.mark.parametrize(
+    ("values", "unit"),
+    [
+        ([2, 3], 3),  # of three answers to each question
+        ([1, 2, 3, 4, 5], 5),
+        ([6, 15, 10, 30], 30),  # runs with two and with five answers, and with three
+        ([30, 40, 45, 48, 50], 60),  # weights of L1, of questions with two to six options
+        ([60, 80, 90, 96, 100, 120, 160], 180),  # the same of three answers
+        ([7, 11, 13, 29], 1001),
+        ([1, 997], 7),
+    ],
+)
+def test_sums_with_a_unit_in_common_keep_their_ties(values, unit):
+    dice = random.Random(unit)
+    for _ in range(40):
+        parts = [dice.choice(values) * dice.choice([1, 1, -1]) for _ in range(dice.randint(3, 10))]
+        assert sign_flip_p(np.array(parts) / unit) == pytest.approx(by_enumeration(parts))
+        scaled = np.array(parts) / unit / sum(map(abs, parts))
+        assert sign_flip_p(scaled) == pytest.approx(by_enumeration(parts))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sums_without_a_unit_in_common_are_never_too_sure(seed):
+    dice = random.Random(seed)
+    roots = [dice.choice([2, 3, 5, 7]) ** 0.5 * dice.choice([1, 1, -1]) for _ in range(10)]
+    total = abs(sum(roots))
+    exact = [
+        abs(sum(map(float.__mul__, roots, signs))) >= total - 1e-9
+        for signs in itertools.product((1.0, -1.0), repeat=len(roots))
+    ]
+    p_value = sign_flip_p(np.array(roots))
+    share = sum(exact) / len(exact)
+    assert share - 1e-9 <= p_value <= share + 0.03

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -27,7 +28,7 @@ LARGEST_P = 0.05
 LEAST_LEAD = 0.05  # of the accuracy
 FEWEST_DISCORDANT = 10  # images on which the two ways differ
 WIDEST_GRID = 100_000  # steps between the smallest and the largest sum
-STEPS = 1000  # of the largest sum, where sums are no multiples of the smallest
+STEPS = 1000  # of the largest sum, where sums have no unit in common
 MOST = 0.5  # of the answers to a sample are right where its mean is above this
 EQUAL = 1e-7  # sums this close, in units of the largest image's, are one
 
@@ -148,19 +149,23 @@ def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]
 def sign_flip_p(sums: Floats) -> float:
     """Two-sided p-value of the images' summed differences, under random signs.
 
-    The whole distribution is worked out, on a grid: without weights all sums are multiples of the
-    smallest; others are rounded to a thousandth of the largest, or to what the grid has room for.
+    The whole distribution is worked out, on a grid. Its step is the largest of which all sums are
+    multiples: of means of several answers a part of one answer, of weighted ones a part of a
+    weight. Where there is none, or the grid has no room for it, sums are rounded to a thousandth
+    of the largest; totals that the roundings may have parted then count as equal.
 
     Source: Fisher (1935), The Design of Experiments.
     """
     sizes = np.abs(sums)[sums != 0]
     if not len(sizes):
         return 1.0
-    unit = sizes.min()
-    steps = np.round(sums / unit)
-    is_even = (np.abs(steps * unit - sums) <= EQUAL * sizes.max()).all()
-    if not is_even or np.abs(steps).sum() > WIDEST_GRID:
+    unit = common_unit(sizes)
+    slack = 0.0
+    if unit is not None:
+        steps = np.round(sums / unit)
+    else:
         steps = np.round(sums * min(STEPS / sizes.max(), WIDEST_GRID / sizes.sum()))
+        slack = math.sqrt(len(sizes))
     chances: Floats = np.ones(1)
     for size, count in zip(*np.unique(np.abs(steps[steps != 0]), return_counts=True), strict=True):
         wider: Floats = np.zeros(len(chances) + int(size) * count)
@@ -169,7 +174,27 @@ def sign_flip_p(sums: Floats) -> float:
             wider[start : start + len(chances)] += chance * chances
         chances = wider
     values = 2 * np.arange(len(chances)) - (len(chances) - 1)
-    return min(1.0, float(chances[np.abs(values) >= abs(steps.sum())].sum()))
+    return min(1.0, float(chances[np.abs(values) >= abs(steps.sum()) - slack].sum()))
+
+
+def common_unit(sizes: Floats) -> float | None:
+    """Return the largest number of which all these (above 0) are multiples, by Euclid.
+
+    None: there is none, or so many of it make up their sum that the grid has no room for them.
+    """
+    smallest = float(sizes.sum()) / WIDEST_GRID
+    tolerance = EQUAL * float(sizes.max())
+    unit = 0.0
+    for size in np.unique(sizes).tolist():
+        larger, rest = size, unit
+        while rest > tolerance:
+            if rest < smallest:
+                return None
+            larger, rest = rest, abs(larger - round(larger / rest) * rest)
+        unit = larger
+    steps = np.round(sizes / unit)
+    is_even = (np.abs(steps * unit - sizes) <= tolerance).all()
+    return unit if is_even and steps.sum() <= WIDEST_GRID else None
 
 
 def mcnemar_p(only_first: int, only_second: int) -> float:

@@ -18,6 +18,7 @@ from utils.contracts import Facts, Record, Status, Verdict
 from utils.findings import Finding, warning
 from utils.judging.judge import Judge, Reading, readings_of
 from utils.judging.questions import PROMPT_DIGEST, PROMPT_VERSION, ReplyToRead
+from utils.protocol import FEWEST_PICTURES
 from utils.runs.folder import RunFolder
 from utils.scoring.scorer import ScoredSample, Scorer
 from utils.text import counted
@@ -61,6 +62,7 @@ class Judged:
         rows_by_name: dict[str, list[bool]] = {name: [] for name in _ROWS}
         official: list[str | None] = []
         by_judge: list[str | None] = []
+        images: list[str] = []
         for facts in facts_of_judged:
             reading = facts.get(SECTION) or {}
             names = _names_of(facts, reading)
@@ -69,6 +71,7 @@ class Judged:
             if reading.get("for") == AUDIT and reading["status"] == ReadingStatus.READ:
                 official.append(facts["chosen"])
                 by_judge.append(reading["choice"])
+                images.append(str(facts["image"]))
         total = len(columns)
         rows: list[Row] = [
             {"name": name, "count": sum(marks), "share": percent(sum(marks) / (total or 1))}
@@ -78,7 +81,7 @@ class Judged:
         for _, reading in self.readings.values():
             for kind in ("prompt_tokens", "completion_tokens"):
                 usage[kind] += int((reading.usage or {}).get(kind) or 0)
-        agreed = agreement(official, by_judge)
+        agreed = agreement(official, by_judge, images)
         return {
             "title": TITLE,
             "clear": "every reply that it was asked about was read",
@@ -98,7 +101,7 @@ class Judged:
             text = f"On {counted(agreed.samples, 'reply', 'replies')} that the official reader "
             text += f"has read the judge agrees in {100 * agreed.share:.1f} %"
             if agreed.kappa is not None:
-                text += f"; Cohen's kappa {agreed.kappa:.2f} [{agreed.low:.2f}, {agreed.high:.2f}]"
+                text += f"; Cohen's kappa {agreed.kappa:.2f} ({_bounds_text(agreed)})"
             yield f"{text}."
         if usage["prompt_tokens"]:
             yield (
@@ -129,6 +132,12 @@ class Judged:
                 )
             )
         return findings
+
+
+def _bounds_text(agreed: Agreement) -> str:
+    if agreed.low is None or agreed.high is None:
+        return f"no interval: under {FEWEST_PICTURES} images"
+    return f"{agreed.low:.2f} to {agreed.high:.2f}"
 
 
 _ROWS = ("judged", "given a letter", "settles on none", "right by the judge", "not read")
