@@ -255,7 +255,9 @@ def test_a_judge_that_rambles_or_fails_gives_no_letter(lab, answer):
     finished = judged.run(code=1)
     assert [facts["judge"]["status"] for facts in judged.samples] == ["read", "failed", "read"]
     assert judged.counts["not read"] == 1
-    assert "the judge has not read all replies (1 failed)" in finished.stdout
+    assert "it read 2 of 3 replies that the official reader could not read; 1 failed: " in (
+        finished.stdout
+    )
 
 
 def test_a_judge_whose_server_is_away_leaves_the_official_score(lab):
@@ -263,7 +265,8 @@ def test_a_judge_whose_server_is_away_leaves_the_official_score(lab):
     judged.settings = {"model_path": "http://127.0.0.1:9/v1?api_key=k-123456&model=reader"}
     finished = judged.run("--outage", "0", code=1)
     assert {facts["judge"]["status"] for facts in judged.samples} == {"not asked"}
-    assert "the judge stopped" in finished.stdout
+    assert "warning: judge: it stopped: " in finished.stdout
+    assert "no score: the judge read 0 of 2 replies" in finished.stdout
     assert [facts["hit"] for facts in judged.samples] == [0, 0, 1]
 
 
@@ -361,7 +364,7 @@ def test_check_pings_the_judge(lab):
     assert "it reads 'It is the blue one.' as B" in output
     judged.judge.answer = lambda _: Reply("blue")
     assert (
-        "the judge does not answer: not a JSON object"
+        f"data.{L1}.judge: the judge's reply was no JSON object with a choice: 'blue'"
         in judged.run("--check", "--ping", code=2).output
     )
 
@@ -448,8 +451,137 @@ def test_a_choice_is_one_json_object(text):
         '{"choice": ["B"]}',
         '{"choice": "B"} {"choice": "A"}',
         '{"choice":' + "[" * 100_000,
+        '{"choice": "A", "choice": "B"}',
+        '{"choice": "B", "choice": "B"}',
+        '{"choice": null, "choice": "B"}',
+        '```json\n{"choice": "A",\n"choice": "B"}\n```',
+        '<think>{"choice": "B"}</think>{"choice": "C", "choice": "B"}',
     ],
 )
 def test_anything_else_is_no_choice(text):
-    with pytest.raises(ValueError, match=r"not a JSON object with a choice|not a letter"):
+    with pytest.raises(ValueError, match=r"no JSON object with a choice|no letter of"):
         read_choice(text, OPTIONS)
+
+
+# -- replies that the judge has not read ------------------------------------------------------------
+
+
+def judge_that_reads(count, otherwise):
+    """A judge that is careful about so many replies, and says something else of the others."""
+    seen = set()
+
+    def judge(request):
+        seen.add(reply_in(request))
+        return careful_judge(request) if len(seen) <= count else otherwise
+
+    return judge
+
+
+UNREADABLE = [reply for reply, official, _ in REPLIES if official is None]
+
+
+@pytest.mark.parametrize("otherwise", [Reply("B"), Reply(status=400), Reply('{"choice": "Z"}')])
+@pytest.mark.parametrize(("read", "has_figure"), [(0, False), (2, False), (3, True), (6, True)])
+def test_a_judge_that_has_read_less_than_half_makes_no_figure(lab, read, has_figure, otherwise):
+    judged = lab(UNREADABLE[:6], judge_that_reads(read, otherwise))
+    judged.settings = {"audit_samples": 0}
+    finished = judged.run("--api-nproc", "1", code=int(read < 6))
+    assert ("overall" in judged.section, "table" in judged.section) == (has_figure, has_figure)
+    assert ("Overall with the judge" in finished.stdout) is has_figure
+    assert (f"no score: the judge read {read} of 6 replies" in finished.stdout) is not has_figure
+    assert f"The judge read {read} of 6 replies" in finished.stdout
+
+
+def test_a_comparison_has_no_figure_of_a_judge_that_read_nothing(lab):
+    judged = lab([*UNREADABLE[:6], "B", "B", "A"])
+    judged.run()
+    judged.settings = {"generate_cfg": {"temperature": 0.5}}
+    judged.judge.answer = lambda _: Reply("?")
+    judged.run("--work-dir", str(judged.folder / "other"), code=1)
+    folders = [run_folder(judged.folder / name, "m") for name in ("out", "other")]
+    runs = read_runs([f"{name}={path}" for name, path in zip("ab", folders, strict=True)])
+    [pair] = compare(runs).pairs
+    assert "overall with the judge" not in {difference.group for difference in pair.headline}
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "reason"),
+    [
+        (Reply("It is B."), "the judge's reply was no JSON object with a choice"),
+        (Reply('{"choice": "B", "choice": "A"}'), "the judge's reply was no JSON object with a"),
+        (Reply('{"choice": "Q"}'), "the judge's choice was no letter of the question"),
+        (Reply("{}"), "the judge's reply was no JSON object with a choice"),
+        (Reply(status=400), "HTTP 400"),
+        (Reply(""), "the answer has no text"),
+    ],
+)
+def test_an_unusable_reply_of_the_judge_says_why_and_is_asked_for_again(lab, otherwise, reason):
+    judged = lab(["maybe", "yes", "no", "B", "B", "B"], lambda _: otherwise)
+    finished = judged.run(code=1)
+    assert f"The judge read 0 of 3 replies. 3 failed: {reason}" in finished.stdout
+    assert "it read 0 of 3 replies that the official reader has read, too" in finished.stdout
+    asked, model_asked = len(judged.judge.requests), len(judged.model.requests)
+    judged.judge.answer = careful_judge
+    options = ["--retry-refused"] if otherwise.status == 400 else []
+    judged.run(*options)
+    assert judged.counts["judged"] == 3
+    assert len(judged.judge.requests) - asked == 6
+    assert len(judged.model.requests) == model_asked
+
+
+def test_ignore_leaves_what_the_judge_has_failed_on(lab):
+    judged = lab(["maybe", "yes", "no"], lambda _: Reply("?"))
+    judged.run(code=1)
+    judged.run("--ignore", code=1)
+    assert len(judged.judge.requests) == 3
+
+
+def test_the_judge_alone_is_asked_again_on_demand(lab):
+    judged = lab(["maybe", "yes", "no"])
+    judged.run()
+    judged.judge.answer = lambda _: Reply('{"choice": "B"}')
+    judged.run()
+    assert judged.counts["right by the judge"] == 1
+    judged.run("--retry-judge")
+    assert judged.counts["right by the judge"] == 3
+    assert (len(judged.judge.requests), len(judged.model.requests)) == (6, 3)
+    judged.run("--mode", "eval")
+    assert judged.counts["right by the judge"] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "match_mode", "problem"),
+    [
+        (["--mode", "eval"], "judge", "--retry-judge does not go with --check or --mode"),
+        (["--mode", "infer"], "judge", "--retry-judge does not go with --check or --mode"),
+        (["--check"], "judge", "--retry-judge does not go with --check or --mode"),
+        ([], "exact_match", '--retry-judge: no data set of this run has match_mode "judge"'),
+    ],
+)
+def test_asking_a_judge_again_where_none_is_asked_is_an_error(lab, options, match_mode, problem):
+    judged = lab(["B", "B", "B"])
+    assert problem in judged.run("--retry-judge", *options, code=2, match_mode=match_mode).output
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        ("a" * questions.LONGEST_REPLY, None),
+        ("b" * 1_000_000, 990_000),
+        ("Option two. " + "word " * 200_000, 990_012),
+        ("\u6c49" * 10_001, 1),
+        ("x\n" * 10_000 + "so it is yes", 10_012),
+    ],
+)
+def test_a_judge_sees_both_ends_of_a_very_long_reply(reply, shown):
+    [_, user] = ReplyToRead("Which?", OPTIONS, reply).messages()
+    assert len(user["value"]) < questions.LONGEST_REPLY + 400
+    assert reply[:4000] in user["value"] and reply[-4000:] in user["value"]
+    mark = f"[... {shown or 0:,} characters left out ...]"
+    assert (mark in user["value"]) is (shown is not None)
+
+
+def test_long_replies_that_differ_in_the_middle_are_different_questions():
+    ends = "a" * 6000
+    one, other = (ReplyToRead("Which?", OPTIONS, f"{ends}{middle}{ends}") for middle in "xy")
+    assert one.key != other.key

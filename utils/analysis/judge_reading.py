@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import Any
 
 from utils.contracts import Facts, Verdict
 
@@ -20,6 +22,24 @@ class ReadingStatus(StrEnum):
     FAILED = "failed"  # no answer, or none that can be used; wrong, never guessed
     OVER_BUDGET = "over budget"
     NOT_ASKED = "not asked"  # only stored answers count, or the judge stopped
+
+
+def has_read_enough(to_read: int, read: int) -> bool:
+    """Return whether a figure with the judge may be shown: it has read half, or had nothing to."""
+    return 2 * read >= to_read
+
+
+def unread_replies(samples: Iterable[Facts]) -> list[Mapping[str, Any]]:
+    """Return the readings of the replies that the official reader could not read."""
+    readings = (facts.get(SECTION) or {} for facts in samples)
+    return [reading for reading in readings if reading.get("for") == UNREAD]
+
+
+def is_read_enough(samples: Iterable[Facts]) -> bool:
+    """Return whether the judge has read enough of these samples for a figure."""
+    readings = unread_replies(samples)
+    read = sum(reading["status"] == ReadingStatus.READ for reading in readings)
+    return has_read_enough(len(readings), read)
 
 
 def with_reading(facts: Facts) -> Facts:

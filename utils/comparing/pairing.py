@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from utils.analysis.judge_reading import SECTION as JUDGED
-from utils.analysis.judge_reading import with_reading
+from utils.analysis.judge_reading import is_read_enough, with_reading
 from utils.analysis.paired import MOST, PairedResult, compare_paired, holm
 from utils.comparing.boards import Board, boards_of, notes_of
 from utils.comparing.runs import ComparedRun, ScoredSet, answers_to
@@ -471,12 +471,16 @@ def _labels_of(table: Mapping[str, Any]) -> dict[str, Sequence[str]]:
 def _with_judge(
     common: Sequence[SamplePair], weight: Callable[[SamplePair], float]
 ) -> list[Difference]:
-    """Return the difference with the readings of a judge, where both runs have one (L1)."""
+    """Return the difference with the readings of a judge, where both runs have one (L1).
+
+    There is none where a judge has read less than half of what it was to read.
+    """
     sides = ([pair.run for pair in common], [pair.baseline for pair in common])
-    if not all(
-        any(JUDGED in answer for facts in side for answer in answers_to(facts)) for side in sides
-    ):
-        return []
+    for side in sides:
+        answers = [answer for facts in side for answer in answers_to(facts)]
+        has_readings = any(JUDGED in answer for answer in answers)
+        if not has_readings or not is_read_enough(answers):
+            return []
     judged = [SamplePair(_judged(pair.run), _judged(pair.baseline)) for pair in common]
     return [_difference("overall with the judge", judged, weight)]
 

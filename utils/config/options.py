@@ -98,6 +98,9 @@ class Options:
     reuse: bool = _option(False, "use stored answers that still fit (the default)")
     ignore: bool = _option(False, "do not query failed samples again")
     retry_refused: bool = _option(False, "query again what the server refused; answers are kept")
+    retry_judge: bool = _option(
+        False, "L1: ask the judge again about all replies; the model's answers are kept"
+    )
     strict: bool = _option(False, "a bad sample stops the run before it starts")
     check: bool = _option(
         False, "check config, functions, data and images, send nothing, then stop"
@@ -270,6 +273,10 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         ),
         (options.quiet and options.verbose, "--quiet and --verbose cannot be combined"),
         (options.fresh and options.reuse, "--fresh and --reuse cannot be combined"),
+        (
+            options.retry_judge and (options.check or options.mode != "all"),
+            "--retry-judge does not go with --check or --mode: they ask no judge",
+        ),
     ):
         if is_wrong:
             parser.error(why)

@@ -6,7 +6,7 @@ from utils.config.text import key_path
 from utils.contracts import CallError
 from utils.errors import UserError
 from utils.judging.judge import Judge
-from utils.judging.questions import PROMPT_VERSION, ReplyToRead, read_choice
+from utils.judging.questions import PROMPT_VERSION, ReplyToRead, UnusableReply, read_choice
 
 EASY_REPLY = ReplyToRead(
     "Which colour is the button?", {"A": "red", "B": "blue"}, "It is the blue one."
@@ -25,7 +25,9 @@ def check_judge(dataset: str, judge: Judge, *, is_pinged: bool) -> list[str]:
         request = judge.model.request(EASY_REPLY.messages(), dataset)
         text = judge.model.generate(request).text
         choice = read_choice(text, EASY_REPLY.options)
-    except (CallError, UserError, ValueError) as error:
+    except UnusableReply as error:
+        return [f"{judge_key}: {error}"]
+    except (CallError, UserError) as error:
         return [f"{judge_key}: the judge does not answer: {error}"]
     print(f"  it reads {EASY_REPLY.reply!r} as {choice}")
     if choice != RIGHT_CHOICE:

@@ -15,13 +15,19 @@ from typing import Any
 
 from utils.analysis.judge_reading import ReadingStatus
 from utils.config.options import Options
-from utils.contracts import Episode, ModelWrapper, Prompt, Sample, Status
+from utils.contracts import Episode, ModelWrapper, Prompt, Record, Sample, Status
 from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.errors import StopRun
-from utils.judging.questions import PROMPT_DIGEST, PROMPT_VERSION, ReplyToRead, read_choice
+from utils.judging.questions import (
+    PROMPT_DIGEST,
+    PROMPT_VERSION,
+    ReplyToRead,
+    UnusableReply,
+    read_choice,
+)
 from utils.runs.folder import RunFolder
-from utils.runs.log import AnswerIndex, LoggedRun, RunLog, StoredAnswer
+from utils.runs.log import AnswerIndex, LoggedRun, Reason, RunLog, StoredAnswer
 from utils.runs.records import end_record, run_record
 from utils.scoring.console import ConsoleProgress
 
@@ -34,7 +40,8 @@ class Reading:
 
     status: ReadingStatus
     choice: str | None = None  # None: the reply settles on no option
-    problem: str = ""  # why it failed
+    reason: str = ""  # why it failed
+    problem: str = ""  # the same with the judge's words
     usage: Mapping[str, Any] | None = None
 
 
@@ -63,6 +70,28 @@ class _JudgeRun:
         return self.home.log(self.dataset)
 
 
+class _JudgeAnswers(AnswerIndex):
+    """What a judge has answered; an answer that cannot be used has failed, and is asked again."""
+
+    def look_up(
+        self, key: str, fingerprint: str, parts: Mapping[str, str], options: Options
+    ) -> StoredAnswer | str:
+        """Return the record of this request if it stands and can be used, or why it is asked."""
+        answer = super().look_up(key, fingerprint, parts, options)
+        if isinstance(answer, StoredAnswer) and answer.status is Status.OK and not options.ignore:
+            record = answer.read()
+            try:
+                read_choice(_text_of(record), record["line"]["options"])
+            except UnusableReply:
+                return Reason.FAILED_BEFORE
+        return answer
+
+
+def _text_of(record: Record) -> str:
+    """Return what a judge has said."""
+    return str(record["raw"] if record.get("reply") is None else record["reply"])
+
+
 def readings_of(
     judge: Judge,
     replies: Sequence[ReplyToRead],
@@ -82,9 +111,10 @@ def readings_of(
         clean: removes secrets from a record.
     """
     home = RunFolder(folder.model, folder.path / FOLDER)
+    options = replace(options, fresh=options.fresh or options.retry_judge)
     run = _JudgeRun(judge, home, dataset, options)
     logs = sorted(folder.path.parent.glob(f"*/{FOLDER}/{run.log.name}"))
-    stored = AnswerIndex(logs, own_log=run.log)
+    stored = _JudgeAnswers(logs, own_log=run.log)
     unique = list({reply.key: reply for reply in replies}.values())
     new = [reply for reply in unique if not _is_stored(run, reply, stored)]
     beyond = {reply.key for reply in new[judge.max_requests :]}
@@ -92,7 +122,7 @@ def readings_of(
     if new and options.mode != "eval":
         within = [reply for reply in unique if reply.key not in beyond]
         why_stopped = _ask(run, within, stored, clean)
-        stored = AnswerIndex(dict.fromkeys([*logs, run.log]), own_log=run.log)
+        stored = _JudgeAnswers(dict.fromkeys([*logs, run.log]), own_log=run.log)
     readings: dict[str, Reading] = {}
     for reply in unique:
         reading = _reading(run, reply, stored)
@@ -120,13 +150,13 @@ def _reading(run: _JudgeRun, reply: ReplyToRead, stored: AnswerIndex) -> Reading
     record = answer.read()
     if record["status"] != Status.OK:
         error = record.get("error") or {}
-        return Reading(ReadingStatus.FAILED, problem=str(error.get("message")))
+        message = str(error.get("message"))
+        return Reading(ReadingStatus.FAILED, reason=message, problem=message)
     usage = record.get("usage")
-    text = record["reply"] if record.get("reply") is not None else record["raw"]
     try:
-        choice = read_choice(text, reply.options)
-    except ValueError as error:
-        return Reading(ReadingStatus.FAILED, problem=str(error), usage=usage)
+        choice = read_choice(_text_of(record), reply.options)
+    except UnusableReply as error:
+        return Reading(ReadingStatus.FAILED, None, error.reason, str(error), usage)
     return Reading(ReadingStatus.READ, choice, usage=usage)
 
 

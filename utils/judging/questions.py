@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from utils.contracts import Message
 from utils.functions.fingerprints import digest
@@ -27,6 +28,8 @@ SYSTEM_PROMPT = (
     '{"choice": null}.'
 )
 USER_PROMPT = "Question: {question}\n\nOptions:\n{options}\n\n[reply {mark}]\n{reply}\n[end {mark}]"
+LONGEST_REPLY = 10_000  # characters; of a longer one the judge sees both ends, with a mark between
+LEFT_OUT = "\n[... {count:,} characters left out ...]\n"
 PROMPT_DIGEST = hashlib.sha256(f"{SYSTEM_PROMPT}\n{USER_PROMPT}".encode()).hexdigest()
 
 
@@ -47,7 +50,7 @@ class ReplyToRead:
         """Return the judge's prompt; marks differ from reply to reply, so none can forge them."""
         options = "\n".join(f"{letter}. {text}" for letter, text in self.options.items())
         text = USER_PROMPT.format(
-            question=self.question, options=options, reply=self.reply, mark=self.key
+            question=self.question, options=options, reply=shown_to_judge(self.reply), mark=self.key
         )
         return [
             {"role": "system", "type": "text", "value": SYSTEM_PROMPT},
@@ -55,24 +58,49 @@ class ReplyToRead:
         ]
 
 
+class UnusableReply(ValueError):
+    """What the judge has said is no choice: why, and its words."""
+
+    def __init__(self, reason: str, words: object) -> None:
+        super().__init__(f"{reason}: {words!r:.200}")
+        self.reason = reason
+
+
+def shown_to_judge(reply: str) -> str:
+    """Return a reply as the judge sees it: of a very long one the beginning and the end."""
+    left_out = len(reply) - LONGEST_REPLY
+    if left_out <= 0:
+        return reply
+    half = LONGEST_REPLY // 2
+    return reply[:half] + LEFT_OUT.format(count=left_out) + reply[-half:]
+
+
 def read_choice(text: str, options: Mapping[str, str]) -> str | None:
     """Return the letter that the judge has read; None where the reply settles on none.
 
     Raises:
-        ValueError: it is not one JSON object with a letter of the question or null.
+        UnusableReply: it is not one JSON object with a letter of the question or null.
     """
     answer = after_thinking(text).strip()
     if answer.startswith("```") and answer.endswith("```"):
         answer = answer.strip("`").removeprefix("json").strip()
     try:
-        verdict = json.loads(answer)
+        verdict = json.loads(answer, object_pairs_hook=_each_key_once)
     except (ValueError, RecursionError):
         verdict = None
     if not isinstance(verdict, dict) or verdict.keys() != {"choice"}:
-        raise ValueError(f"not a JSON object with a choice: {text!r:.200}")
+        raise UnusableReply("the judge's reply was no JSON object with a choice", text)
     choice = verdict["choice"]
     if choice is None:
         return None
     if not isinstance(choice, str) or choice not in options:
-        raise ValueError(f"{choice!r:.200} is not a letter of the question")
+        raise UnusableReply("the judge's choice was no letter of the question", choice)
     return choice
+
+
+def _each_key_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; a `ValueError` for one that says the same key twice."""
+    item = dict(pairs)
+    if len(item) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return item

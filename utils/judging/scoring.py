@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from utils.analysis.agreement import Agreement, agreement
 from utils.analysis.columns import Row, SampleColumns, percent
-from utils.analysis.judge_reading import AUDIT, SECTION, UNREAD, ReadingStatus
+from utils.analysis.judge_reading import (
+    AUDIT,
+    SECTION,
+    UNREAD,
+    ReadingStatus,
+    has_read_enough,
+)
 from utils.config.endpoint import parse_endpoint
 from utils.config.options import Options
 from utils.config.schema import ModelEntry
@@ -52,6 +58,18 @@ class Judged:
         """Whether every reply was read."""
         return all(reading.status is ReadingStatus.READ for _, reading in self.readings.values())
 
+    @property
+    def no_score(self) -> str:
+        """Why there is no figure with the judge; "": there is one."""
+        readings = self._readings_for(UNREAD)
+        read = _count_read(readings)
+        if has_read_enough(len(readings), read):
+            return ""
+        return f"the judge read {read} of {counted(len(readings), 'reply', 'replies')}"
+
+    def _readings_for(self, role: str) -> list[Reading]:
+        return [reading for why, reading in self.readings.values() if why == role]
+
     def section(self, columns: SampleColumns, facts_of_judged: Iterable[Facts]) -> dict[str, Any]:
         """Return the section of the analysis, but for the score table with the judge.
 
@@ -77,6 +95,7 @@ class Judged:
             {"name": name, "count": sum(marks), "share": percent(sum(marks) / (total or 1))}
             for name, marks in rows_by_name.items()
         ]
+        counts = {str(row["name"]): int(row["count"]) for row in rows}
         usage: Counter[str] = Counter()
         for _, reading in self.readings.values():
             for kind in ("prompt_tokens", "completion_tokens"):
@@ -91,11 +110,14 @@ class Judged:
             "at": {name: columns.spans(marks) for name, marks in rows_by_name.items()},
             "agreement": None if agreed is None else asdict(agreed),
             "tokens": dict(usage),
-            "notes": [*self._notes(agreed, usage)],
+            "notes": [*self._notes(counts, agreed, usage)],
             "findings": self._findings(),
         }
 
-    def _notes(self, agreed: Agreement | None, usage: Mapping[str, int]) -> Iterable[str]:
+    def _notes(
+        self, counts: Mapping[str, int], agreed: Agreement | None, usage: Mapping[str, int]
+    ) -> Iterable[str]:
+        yield self._sentence(counts)
         yield f"The judge's prompt is {PROMPT_VERSION} (SHA-256 {PROMPT_DIGEST[:12]}...)."
         if agreed is not None:
             text = f"On {counted(agreed.samples, 'reply', 'replies')} that the official reader "
@@ -109,29 +131,75 @@ class Judged:
                 f"{usage['completion_tokens']:,} (prompt + completion)."
             )
 
+    def _sentence(self, counts: Mapping[str, int]) -> str:
+        """Say what became of the replies that the official reader could not read."""
+        readings = self._readings_for(UNREAD)
+        if not readings:
+            return "The official reader has read every reply; the judge had none to read."
+        text = f"The judge read {counts['judged']} of {counted(len(readings), 'reply', 'replies')}"
+        if counts["judged"]:
+            text += (
+                f": {counts['given a letter']} name an option ({counts['right by the judge']} the "
+                f"right one), {counts['settles on none']} settle on none"
+            )
+        unread = self._unread_texts(readings)
+        return ". ".join([text, *unread]) + "."
+
+    def _unread_texts(self, readings: Sequence[Reading]) -> list[str]:
+        """Return a sentence for each kind of reply that was not read, without a full stop."""
+        sentences = []
+        reasons = Counter(
+            reading.reason for reading in readings if reading.status is ReadingStatus.FAILED
+        )
+        for reason, count in reasons.most_common(MOST_REASONS):
+            sentences.append(f"{count} failed: {reason.rstrip('.')}")
+        others = reasons.total() - sum(count for _, count in reasons.most_common(MOST_REASONS))
+        if others:
+            sentences.append(f"{others} failed for other reasons")
+        statuses = Counter(reading.status for reading in readings)
+        if over := statuses[ReadingStatus.OVER_BUDGET]:
+            sentences.append(f"{over} are over the budget (max_requests {self.judge.max_requests})")
+        if not_asked := statuses[ReadingStatus.NOT_ASKED]:
+            sentences.append(f"{not_asked} were not asked about")
+        return sentences
+
     def _findings(self) -> list[Finding]:
         findings: list[Finding] = []
         if self.judge.warning:
             findings.append(warning("judge.same_model", self.judge.warning, topic="judge"))
-        failed = Counter(
-            str(reading.status)
-            for _, reading in self.readings.values()
-            if reading.status is not ReadingStatus.READ
-        )
         if self.why_stopped:
             findings.append(
-                warning("judge.stopped", f"the judge stopped: {self.why_stopped}", topic="judge")
+                warning("judge.stopped", f"it stopped: {self.why_stopped}", topic="judge")
             )
-        if failed:
-            reasons = ", ".join(f"{count} {status}" for status, count in failed.items())
+        for role, code, what, meaning in _UNREAD_FINDINGS:
+            readings = self._readings_for(role)
+            read = _count_read(readings)
+            if read == len(readings):
+                continue
+            if role == UNREAD and self.no_score:
+                meaning = "There is no figure with the judge where it has read less than half"
+            replies = counted(len(readings), "reply", "replies")
             findings.append(
                 warning(
-                    "judge.failed",
-                    f"the judge has not read all replies ({reasons}); they count as wrong",
+                    code,
+                    f"it read {read} of {replies} that the official reader {what}",
+                    detail="; ".join(self._unread_texts(readings)),
+                    fix=f"{meaning}. The next run asks about them again",
                     topic="judge",
                 )
             )
         return findings
+
+
+_UNREAD_FINDINGS = (
+    (UNREAD, "judge.failed", "could not read", "What it has not read counts as wrong"),
+    (AUDIT, "judge.audit_failed", "has read, too", "They compare the two, and count for no score"),
+)
+MOST_REASONS = 3  # of failures that are told apart
+
+
+def _count_read(readings: Iterable[Reading]) -> int:
+    return sum(reading.status is ReadingStatus.READ for reading in readings)
 
 
 def _bounds_text(agreed: Agreement) -> str:

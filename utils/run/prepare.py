@@ -93,6 +93,7 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
         *work_dir_problems(options.work_dir),
         *model_problems,
         *judge_problems,
+        *_judge_to_retry(options, selection),
         *[problem for problems_of_one in own_problems.values() for problem in problems_of_one],
         *data_problems,
     ]
@@ -215,6 +216,14 @@ def _build_judges(
             problems += [f"{options.config}: {path}: {problem}" for problem in model.problems()]
         judges[name] = Judge(model, settings.max_requests, settings.audit_samples)
     return judges, problems
+
+
+def _judge_to_retry(options: Options, selection: SelectedEntries) -> list[str]:
+    """Say that no judge can be asked again, where `--retry-judge` wants that."""
+    has_judge = any(entry is None or entry.judge for entry in selection.data.values())
+    if has_judge or not options.retry_judge:
+        return []
+    return ['--retry-judge: no data set of this run has match_mode "judge"']
 
 
 def _build_data(

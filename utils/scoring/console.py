@@ -244,9 +244,12 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
         print("\n" + render_table(circular["table"], model, questions, note=note))
         print("\n".join([*circular["notes"], *_error_lines(scored.rotation_errors, options)]))
     if judged := analysis.get("judge"):
-        print("\n" + render_table(judged["table"], model, total, note=note))
-        counts_of_judge = [f"{row['name']} {row['count']}" for row in judged["rows"]]
-        print("\n".join([", ".join(counts_of_judge), *judged["notes"]]))
+        if "table" in judged:
+            print("\n" + render_table(judged["table"], model, total, note=note))
+        else:
+            title = f"{analysis['table']['title']} with the judge"
+            print(f"\n{title} · {model} · no score: {judged['no_score']}{note}")
+        print("\n".join(judged["notes"]))
     for finding in scored.findings:
         print(f"{finding.severity}: {finding}")
 

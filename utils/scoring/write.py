@@ -42,6 +42,10 @@ class SecondReader(Protocol):
     def is_whole(self) -> bool:
         """Whether every reply that it was to read was read."""
 
+    @property
+    def no_score(self) -> str:
+        """Why there is no figure with its readings; "": there is one."""
+
     def beside(self, record: Record, scored: ScoredSample) -> ScoredSample:
         """Return a sample with its reading among the facts."""
 
@@ -233,13 +237,17 @@ def _second_reading(
 ) -> dict[str, Any]:
     """Return the section of the second reader, with the score table that its readings give."""
     assert task.second_reader is not None
+    section = task.second_reader.section(columns, samples)
+    result: dict[str, Any]
+    if task.second_reader.no_score:
+        result = finite(as_json({**section, "no_score": task.second_reader.no_score}))
+        return result
     with_readings = SampleColumns()
     for facts in samples:
         with_readings.add(with_reading(facts))
     sections = task.data.benchmark.sections(with_readings, os.environ)
     table = {**sections["table"], "title": f"{sections['table']['title']} with the judge"}
     overall = sections["averages"]["overall"]
-    section = task.second_reader.section(columns, samples)
     bounds = format_interval(overall)
     interval = f" ({bounds})" if bounds else ""
     added = {
@@ -250,7 +258,7 @@ def _second_reading(
             *section["notes"],
         ],
     }
-    result: dict[str, Any] = finite(as_json({**section, **added}))
+    result = finite(as_json({**section, **added}))
     return result
 
 
