@@ -46,21 +46,107 @@ QUOTE = "\n\nOn 2026-03-06 15:45, Ana Haddad wrote:\n> May I book it, or no?\n> 
         ({"contains": ["2026-03-20"]}, "On March 20th, 2026", True),
         ({"contains": ["2026-03-20"]}, "On 20 March 2027", False),
         ({"contains": ["+44 20 7946 0777"]}, "Phone: +442079460777", True),
-        ({"contains": ["140"], "allows": []}, "Hotels: 140 EUR, meals: 38 EUR", False),
-        ({"contains": ["140"], "allows": [38]}, "Hotels: 140 EUR, meals: 38 EUR", True),
-        ({"contains": ["140"], "allows": []}, "140 EUR since 1 March 2026, 9:00", True),
-        ({"contains": ["2026-03-20"], "allows": []}, "2026-03-20 or 2026-03-21", False),
+        ({"contains": ["140"], "without": ["38"]}, "Hotels: 140 EUR, meals: 38 EUR", False),
+        ({"contains": ["140"]}, "Hotels: 140 EUR, meals: 38 EUR", True),
+        ({"contains": ["2026-03-20"], "without": ["2026-03-21"]}, "2026-03-20 or 21 March", False),
         ({"contains": ["Pier 7"]}, "At Pier 7.5", False),
         ({"contains": ["Pier 7"], "without": ["Pier 7", "Gate 21"]}, "At Pier 7.", True),
         ({"contains": ["Pier 7"], "without": ["Pier 7", "Gate 21"]}, "Pier 7, Gate 21", False),
         ({"contains": ["A"], "without": [{"title": "B"}]}, "A and B", False),
+        ({"contains": ["A"], "without": [{"title": "B"}]}, "A, not B", True),
         ({"lines": ["Barn", {"number": 1850}]}, "barn\n1,850 EUR", True),
         ({"lines": ["Barn", {"number": 1850}]}, "1850\nBarn", False),
-        ({"reply": {"contains": ["140"], "allows": []}}, f"140 EUR{QUOTE}", True),
+        ({"reply": {"contains": ["140"]}}, f"140 EUR{QUOTE}", True),
         ({"reply": {"contains": ["15:45"]}}, f"Hello{QUOTE}", False),
     ],
 )
 def test_numbers_dates_and_telephone_numbers_are_compared_as_such(expected, actual, fits):
+    assert matches(expected, actual) is fits
+
+
+USUAL_FORMS = [
+    # names of things that one counts, in the plural
+    ({"contains": ["Cirrus Desk lamp"]}, "I took 4 Cirrus Desk lamps instead", True),
+    ({"contains": ["Dune Whiteboard"]}, "Two dune whiteboards.", True),
+    ({"contains": ["Arbor Lunch box"]}, "5 x Arbor Lunch boxes", True),
+    ({"contains": ["Basalt USB stick"]}, "3 Basalt USB-sticks", True),
+    ({"contains": ["Arbor Mug set"]}, "Arbor Mug sets (6)", True),
+    ({"contains": ["Cirrus Desk lamp"]}, "I took 4 Cirrus Desk lampshades", False),
+    ({"contains": ["Cirrus Desk lamp"]}, "I took 4 Basalt Desk lamps", False),
+    ({"contains": ["Nils Brandt"]}, "Nils Brandtner", False),
+    # amounts
+    ({"contains": ["210.05"]}, "In all 210,05 €", True),
+    ({"contains": ["1412.50"]}, "Total: 1.412,50 EUR", True),
+    ({"contains": ["1412.50"]}, "1,412.50 EUR, delivery included", True),
+    ({"contains": ["1412"]}, "1.412 EUR", True),
+    ({"contains": ["0.50"]}, "0,5 EUR a piece", True),
+    ({"contains": ["1412.50"]}, "1,412,50", False),
+    ({"contains": ["210.05"]}, "210,50", False),
+    ({"money": "12.30"}, "12,30 EUR", True),
+    ({"money": "1850"}, "1.850,00", True),
+    ({"money": "1850"}, "1,85", False),
+    ({"number": "1412.50"}, "1.412,50 EUR", True),
+    # times
+    ({"contains": ["13:00"]}, "At 1 pm.", True),
+    ({"contains": ["13:00"]}, "1:00 PM", True),
+    ({"contains": ["13:00"]}, "at 1 p.m. in Room Cedar", True),
+    ({"contains": ["13:00"]}, "13.00", True),
+    ({"contains": ["09:00"]}, "09:00: Welcome", True),
+    ({"contains": ["12:00"]}, "at noon", True),
+    ({"contains": ["00:30"]}, "12:30 am", True),
+    ({"contains": ["13:00"]}, "1 am", False),
+    ({"contains": ["13:00"]}, "13.05", False),
+    ({"contains": ["13:00"]}, "at 1", False),
+    # dates
+    ({"contains": ["2026-03-16"]}, "16.03.2026", True),
+    ({"contains": ["2026-03-16"]}, "Mon, 16 Mar", True),
+    ({"contains": ["2026-03-16"]}, "16/03/2026 or 03/16/2026, as you write it", True),
+    ({"contains": ["2026-03-16"]}, "16-Mar-2026", True),
+    ({"contains": ["2026-03-16"]}, "am 16.03.", True),
+    ({"contains": ["2026-03-16"]}, "17.03.2026", False),
+    ({"contains": ["2026-03-16"]}, "16.03.2027", False),
+    ({"contains": ["2026-03-18", "2026-03-20"]}, "18 March\n2026-03-20", True),
+    ({"contains": ["9900"]}, "Until 28 October, 9900 EUR a year", True),
+    ("2026-03-04", "4 March 2026", True),
+    ("2026-03-04", "Wed 4 March", True),
+    ("2026-03-04", "04.03.2026", True),
+    ("2026-03-04", "5 March 2026", False),
+    ("2026-03-04", "4 or 5 March", False),
+    ("2026-03-04", "4 March, Leeds", False),
+    # numbers in words, in lists, with quantities
+    ({"contains": ["30"]}, "Thirty chairs.", True),
+    ({"contains": ["33"]}, "thirty-three", True),
+    ({"contains": ["120"]}, "a hundred and twenty of them", True),
+    ({"contains": ["12"]}, "Twelve, I think", True),
+    ({"contains": ["30"]}, "thirty-three", False),
+    ({"contains": ["7"]}, "seventy", False),
+    ({"number": 4}, "There are four.", True),
+    ({"number": 4}, "fourteen", False),
+    ({"contains": ["7308", "7310"]}, "I have cancelled 2 orders:\n1. 7308 (3x)\n2. 7310", True),
+    ({"contains": ["7308", "7310"]}, "7308,7310", True),
+    # what does not hold any more
+    ({"contains": ["30"], "without": ["33"]}, "30 chairs (not 33)", True),
+    ({"contains": ["30"], "without": ["33"]}, "30 chairs, the sheet said 33", True),
+    (
+        {"contains": ["2026-03-17"], "without": ["2026-03-12"]},
+        "17 March instead of Thursday, 12 March",
+        True,
+    ),
+    (
+        {"contains": ["Room Cedar"], "without": ["Room Elm"]},
+        "Moved from Room Elm to Room Cedar",
+        True,
+    ),
+    ({"contains": ["30"], "without": ["33"]}, "30 (no longer thirty-three)", True),
+    ({"contains": ["30"], "without": ["33"]}, "33 chairs", False),
+    ({"contains": ["30"], "without": ["33"]}, "30 or 33", False),
+    ({"contains": ["30"], "without": ["33"]}, "Not 31 but 33, or 30", False),
+    ({"contains": ["30"], "without": ["33"]}, "30. Or thirty-three", False),
+]
+
+
+@pytest.mark.parametrize(("expected", "actual", "fits"), USUAL_FORMS)
+def test_a_text_counts_by_what_it_says_and_not_by_its_form(expected, actual, fits):
     assert matches(expected, actual) is fits
 
 
@@ -525,6 +611,88 @@ def everything(_):
     ],
 )
 def test_other_right_ways_solve_a_task_and_wrong_ones_do_not(name, way, success, seed):
+    task = TASKS[name, seed]
+    outcome = StoreHand(task).play(way(task))
+    assert outcome.success is success, (task["goal"], outcome.lines)
+
+
+def and_also(*more):
+    """The solution, and some steps before its end."""
+    return lambda task: [*task["oracle"][:-1], *map(list, more), task["oracle"][-1]]
+
+
+def filled_in_too(verb, **fields):
+    """The solution, with more fields in all steps of a kind."""
+
+    def steps(task):
+        return [
+            [step[0], {**step[1], **fields}] if step[0] == verb else step for step in task["oracle"]
+        ]
+
+    return steps
+
+
+def mailed(text):
+    """The solution, with another text in its last mail."""
+    return lambda task: written(lambda old: text.format(old=old, **kept_order(task)))(task)
+
+
+def kept_order(task):
+    """The number and the total of an open order that a task does not want to be cancelled."""
+    kept = [row for row in StoreHand(task).before["orders"].values() if row["id"] > 7307]
+    cancelled = {step[1] for step in task["oracle"] if step[0] == "shop.cancel"}
+    kept = [row for row in kept if row["id"] not in cancelled]
+    return {"kept": kept[0]["id"], "kept_total": f"{kept[0]['total'] / 100:.2f}"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("name", "way", "success"),
+    [
+        # sums that nobody asked for
+        ("long_travel_allowance", and_also(["sheets.set", "My trips", "D8", "=SUM(D2:D7)"]), True),
+        ("long_travel_allowance", and_also(["sheets.set", "My trips", "D9", "=SUM(D2:D8)"]), True),
+        (
+            "long_travel_allowance",
+            and_also(["sheets.row", "My trips", "C8", ["Total:", "=D2+D3+D4+D5+D6+D7"]]),
+            True,
+        ),
+        ("live_needs_of_the_teams", and_also(["sheets.set", "Needs", "C5", "=SUM(C2:C4)"]), True),
+        ("live_lunch_wishes", and_also(["sheets.set", "Lunch", "B5", "=SUM(B2:B4)"]), True),
+        (
+            "long_travel_allowance",
+            and_also(["sheets.set", "My trips", "D8", "=SUM(D2:D6)+1"]),
+            False,
+        ),
+        ("long_travel_allowance", and_also(["sheets.set", "My trips", "A8", "Sum"]), False),
+        ("long_travel_allowance", and_also(["sheets.set", "My trips", "F2", "=SUM(D2:D7)"]), False),
+        ("long_travel_allowance", and_also(["sheets.set", "Sales", "B12", "=SUM(B2:B11)"]), False),
+        # fields that a task leaves free
+        ("long_interviews", filled_in_too("calendar.new", note="Via Hugo"), True),
+        ("long_interviews", filled_in_too("calendar.new", place="Online"), True),
+        ("live_handover_changed", filled_in_too("todo.new", note="From the handover"), True),
+        ("live_handover_changed", filled_in_too("contacts.new", note="Met by Ines"), True),
+        ("calendar_new", filled_in_too("calendar.new", note="As asked"), True),
+        (
+            "calendar_new",
+            filled_in_too("calendar.new", guests="olga.moreau@brightline.example"),
+            False,
+        ),
+        ("calendar_new", filled_in_too("calendar.new", place="Room Elm"), False),
+        # texts of long tasks
+        ("live_cancel_with_permission", mailed("{old}\nTogether: 4321.90 EUR"), True),
+        ("live_cancel_with_permission", mailed("I have cancelled 2 orders:\n1. {old}"), True),
+        ("live_cancel_with_permission", mailed("{old}. Order {kept} stays."), True),
+        ("live_cancel_with_permission", mailed("09:00: {old} (3 x, 2 x)"), True),
+        ("live_cancel_with_permission", mailed("{old}, {kept}: {kept_total}"), False),
+        ("live_room_closed", written(lambda _: "I have moved four meetings, to 3 rooms."), True),
+        ("live_room_closed", written(lambda _: "I have moved three meetings."), False),
+        ("live_counts_overwritten", written(lambda text: f"{text}; projectors: 99"), True),
+        ("live_counts_overwritten", written(everything), False),
+        ("long_chair_offers", filled_in_too("todo.new", note="Their last day"), True),
+    ],
+)
+def test_what_nobody_forbids_is_free_and_what_is_wrong_is_not(name, way, success, seed):
     task = TASKS[name, seed]
     outcome = StoreHand(task).play(way(task))
     assert outcome.success is success, (task["goal"], outcome.lines)

@@ -381,7 +381,7 @@ def test_a_row_that_is_made_anew_has_another_number(store):
             "email",
         ),
         ("chat", "post", {"channel": "#general", "text": "\n"}, "Write a message first.", ""),
-        ("chat", "edit", {"id": 1, "text": "mine"}, "This message is not yours.", ""),
+        ("chat", "edit", {"id": 2, "text": "mine"}, "This message is not yours.", ""),
         (
             "files",
             "create",

@@ -140,7 +140,7 @@ def test_a_goal_is_a_whole_text():
         ({"contains": ["140"]}, "At most 140 EUR.", True),
         ({"contains": ["140"]}, "1400 EUR", False),
         ({"contains": ["140"]}, "140.50 EUR", False),
-        ({"contains": ["A"], "without": ["B"]}, "A, not B", False),
+        ({"contains": ["A"], "without": ["B"]}, "A, then B", False),
         ({"lines": ["one", "two"]}, "one\n\n two\n", True),
         ({"lines": ["one", "two"]}, "two\none", False),
         ({"pattern": "=sum\\(a1\\)"}, "=SUM(A1)", True),
@@ -183,11 +183,11 @@ ROW = {
         ({}, [{"remove": "todos", "where": {"id": 3}}], []),
         ({3: ROW, 4: {**ROW, "id": 4}}, [{"add": "todos", "row": {"title": "Stamps"}}], []),
         (
-            {3: ROW, 4: {**ROW, "id": 4, "note": "x"}},
+            {3: ROW, 4: {**ROW, "id": 4, "note": "x", "done": 1}},
             [{"add": "todos", "row": {"title": "Stamps"}}],
             [
                 "add todos: title “Stamps”",
-                "nothing else, but: add todos 4: id 4, title “Stamps”, list “Personal”, priority “Normal”, note “x”",
+                "nothing else, but: add todos 4: id 4, title “Stamps”, list “Personal”, done 1, priority “Normal”, note “x”",
             ],
         ),
         (

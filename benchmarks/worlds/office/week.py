@@ -92,9 +92,19 @@ def _mails(rng: random.Random, contacts: Sequence[Row]) -> list[Row]:
         moment = datetime.datetime.combine(TODAY, datetime.time(8)) - datetime.timedelta(days_ago)
         minutes = rng.randrange(55) if days_ago == 0 else rng.randrange(600)
         moments.append((moment + datetime.timedelta(minutes=minutes), folder))
+    texts = [(kind, text) for kind, texts in WORDS["mails"].items() for text in texts]
+    own_company = WORDS["own_company"]
+    writers = {
+        "colleague": [row for row in contacts if row["company"] == own_company],
+        "partner": [row for row in contacts if row["company"] not in (own_company, "")],
+        "anybody": contacts,
+    }
     mails = []
     for moment, folder in sorted(moments):
-        person = rng.choice(contacts)
+        kind, (subject, body) = "anybody", rng.choice(WORDS["sent"])
+        if folder != "Sent":
+            kind, (subject, body) = rng.choice(texts)
+        person = rng.choice(writers[kind])
         first, second = rng.sample(WORDS["things"], 2)
         words = {
             "a": first,
@@ -103,10 +113,9 @@ def _mails(rng: random.Random, contacts: Sequence[Row]) -> list[Row]:
             "amount": f"{rng.randrange(40, 900)}.{rng.randrange(100):02d}",
             "reference": f"N-{rng.randrange(1000, 9999)}",
         }
-        subject, body = rng.choice(WORDS["sent" if folder == "Sent" else "mails"])
         attachments = []
         if folder != "Sent" and rng.random() < 0.15:
-            name = rng.choice(sorted(WORDS["attachments"]))
+            name = rng.choice(["invoice.txt"] if kind == "partner" else ["agenda.txt", "notes.txt"])
             text = _filled(WORDS["attachments"][name], person, words)
             attachments = [{"name": name, "text": text}]
         sender, recipient = person, owner

@@ -111,7 +111,7 @@ function shopOrders({ state, pane, number, list }) {
             () =>
               sure(
                 "Cancel order?",
-                `Order ${order.id} will be cancelled.`,
+                `Order ${order.id} will be cancelled. Its pieces do not come back into stock.`,
                 "Cancel order",
                 async () => {
                   await ask("shop", "cancel", { id: order.id });

@@ -7,15 +7,16 @@ A task expects effects, and no others:
     {remove = "files", where = {name = "old.txt"}}
     {any_of = [[...], [...]]}    the effects of one of these lists
 
-An added row has the values of `row`, and the defaults of such a row (`DEFAULTS`) in all other
-columns; a changed row has changed in the columns of `to` and in no other. A value is compared by
+An added row has the values of `row`, anything in the columns that a task leaves free (`FREE`),
+and the defaults of such a row (`DEFAULTS`) in all other columns; a changed row has changed in the
+columns of `to` and in no other. A value is compared by
 `values.matches`; a list of mail addresses without regard to order and case; a cell's
 {formula = "=SUM(D2:D15)"} by the values of formulas (`formulas.is_same_formula`).
 
 A row that was made again counts as the one that it replaces: a copy whose original was deleted has
 moved. A notice that others have got counts where the rest of the store no longer shows it.
-`tolerates` names further effects that do no harm (`TOLERATED`); what the agent writes to a
-colleague who answers (`replies`) does none either.
+`tolerates` names further effects that do no harm (`TOLERATED`). What the agent writes to a
+colleague who answers (`replies`) does none either, nor does a sum below a column that it fills in.
 
 The partial score is the share of the expected effects that are there; the answer to a question is
 one of them, and so is the right end where it is missing. It is 0 as soon as anything else has
@@ -26,13 +27,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.worlds.actions import Outcome
 from benchmarks.worlds.office.store import ADDRESS, NAME, NO_EFFECT_COLUMNS, Dump, Row
-from benchmarks.worlds.office.tasks.formulas import is_same_formula
+from benchmarks.worlds.office.tasks.formulas import NUMBER, cell_text, is_same_formula
 from benchmarks.worlds.office.tasks.values import matches, same_addresses
 
 REPLACEABLE = ("files", "events", "contacts", "todos")  # rows can be copied or made again
@@ -61,7 +63,14 @@ DEFAULTS: Mapping[str, Row] = {
     "todos": {"list": "Personal", "due": "", "done": 0, "priority": "Normal", "note": ""},
 }
 """Values of the columns of an added row that a task does not name."""
+FREE = {
+    "events": ("place", "note"),
+    "contacts": ("note",),
+    "todos": ("priority", "note"),
+}
+"""Columns of an added row in which nobody forbids anything, if a task does not name them."""
 MAX_DESCRIPTION = 500  # characters
+TINY = 1e-6
 ExpectedEffect = Mapping[str, Any]  # as a task writes it down, see above
 Lines = list[tuple[bool, str]]  # whether a part of a check is fulfilled, and what it is
 
@@ -159,6 +168,7 @@ def check(
     tolerated = [TOLERATED[name] for name in task.get("tolerates", ())]
     colleagues = {reply["channel"] for reply in task.get("replies", ())}
     tolerated.append(lambda effect, _: _is_talk(effect, colleagues))
+    tolerated.append(lambda effect, _: _is_of_a_sum(effect, task.get("expect", ()), after))
     comparisons = [
         _compare(expected_effects, tolerated, before, after)
         for expected_effects in _alternatives(task.get("expect", ()))
@@ -223,7 +233,8 @@ def _is(effect: Effect, expected: ExpectedEffect, after: Dump) -> bool:
     if expected.get(effect.op) != table:
         return False
     if effect.op == "add":
-        values = {**DEFAULTS.get(table, {}), **expected["row"]}
+        free = {name: {"any": True} for name in FREE.get(table, ())}
+        values = {**DEFAULTS.get(table, {}), **free, **expected["row"]}
         ignored = IGNORED_COLUMNS.get(table, set()) | {"id"}
         return set(effect.row) <= set(values) | ignored and _fits(values, effect.row, table, after)
     if not _fits(expected["where"], effect.row, table, after):
@@ -396,6 +407,37 @@ def _is_talk(effect: Effect, colleagues: Collection[str]) -> bool:
         and effect.row["channel"] in colleagues
         and not effect.row["channel"].startswith("#")
     )
+
+
+def _is_of_a_sum(effect: Effect, expect: Sequence[ExpectedEffect], after: Dump) -> bool:
+    """Return whether it is a sum below a column of a sheet that a task fills in, or its label."""
+    if (effect.op, effect.table) != ("add", "cells"):
+        return False
+    sheet, cell = effect.row["sheet"], effect.row["cell"]
+    filled_in = {row["row"].get("sheet") for row in _added_cells(expect)}
+    if sheet not in filled_in:
+        return False
+    cells = {row["cell"]: row["value"] for row in after["cells"].values() if row["sheet"] == sheet}
+    if re.fullmatch(r"(?:sum|total|in all|altogether)\b.*", effect.row["value"], re.IGNORECASE):
+        in_row = [name for name in cells if name[1:] == cell[1:]]
+        return any(_is_sum(cells, name) for name in in_row)
+    return _is_sum(cells, cell)
+
+
+def _added_cells(expect: Sequence[ExpectedEffect]) -> Iterator[ExpectedEffect]:
+    for expected in expect:
+        for effects_of_choice in expected.get("any_of", [[expected]]):
+            yield from (effect for effect in effects_of_choice if effect.get("add") == "cells")
+
+
+def _is_sum(cells: Mapping[str, str], cell: str) -> bool:
+    """Return whether a cell is the last of its column and the sum of all numbers above it."""
+    column = {int(name[1:]): cell_text(cells, name) for name in cells if name[0] == cell[0]}
+    row = int(cell[1:])
+    above = [float(text) for y, text in column.items() if y < row and NUMBER.fullmatch(text)]
+    is_number = NUMBER.fullmatch(column[row]) is not None
+    is_last = row == max(column) and len(above) > 1
+    return is_last and is_number and abs(float(column[row]) - sum(above)) < TINY
 
 
 TOLERATED: Mapping[str, Callable[[Effect, Dump], bool]] = {
