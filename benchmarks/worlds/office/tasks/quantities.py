@@ -104,8 +104,10 @@ def quantities(text: str) -> list[Quantity]:
 def mentions(text: str) -> list[Mention]:
     """Return the places of a text that name quantities in figures, and months in words."""
     result = []
-    for match in VALUES.finditer(without_currency(text)):
-        readings = _readings(match)
+    plain = without_currency(text)
+    for match in VALUES.finditer(plain):
+        is_in_a_row = plain[: match.start()].endswith(",")  # of a table: Delta,14,16
+        readings = [] if is_in_a_row and "," in match[0] else _readings(match)
         if readings:
             result.append(Mention(match.start(), tuple(readings)))
         elif match["number"]:  # a list without spaces, such as 7308,7310
