@@ -16,6 +16,15 @@ WHITE = "contains white space"
         ("?model=m&model=n", []),
         ("?model=m&apikey=k", ['"apikey" in the query is ignored; did you mean "api_key"?']),
         ("?model=m&x=1", ['"x" in the query is ignored; known are api_key and model']),
+        ("?model=m&deployment=d", ["generate_cfg.extra_query sends others"]),
+        (
+            "?model=m&api-version=2024-10-21",
+            [
+                'set generate_cfg.extra_query: {"api-version": "..."} to send it (Azure takes keys as '
+                'generate_cfg.extra_headers: {"api-key": "${NAME}"})'
+            ],
+        ),
+        ("?model=m&Api-Version=preview", ['generate_cfg.extra_query: {"Api-Version": "..."}']),
         *[
             (
                 f"/chat/completions{end}?model=m",
@@ -70,6 +79,20 @@ def test_only_openai_has_a_default_model():
         ("http://h/v1?api_key=schl%C3%BCssel&model=m", "its api_key holds a character"),
         ("http://h/v1?api_key=k&model=m%0A", "its model holds a character"),
         ("https://api.openai.com/v1?api_key=your-api-key=gpt-4o", '"&model" is missing'),
+        *[
+            (f"http://h{path}?model=m", f"ends in {ending}, which is no base URL")
+            for path, ending in (
+                ("/v1/responses", "/responses"),
+                ("/v1/completions/", "/completions"),
+                ("/v1/models", "/models"),
+                ("/v1beta/openai/models", "/models"),
+                ("/v1/embeddings", "/embeddings"),
+                ("/v1/messages", "/messages"),
+                ("/api/chat", "/api/chat"),
+            )
+        ],
+        ("http://h/v1/responses?model=m", '"api": "responses" in the model\'s entry'),
+        ("http://h:11434/api/generate?model=m", "Ollama's ends in /v1"),
     ],
 )
 def test_a_malformed_endpoint_is_an_error_that_quotes_no_key(model_path, fragment):
@@ -77,6 +100,20 @@ def test_a_malformed_endpoint_is_an_error_that_quotes_no_key(model_path, fragmen
         parse_endpoint(model_path)
     assert fragment in str(caught.value)
     assert "your-api-key" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "https://x.services.ai.azure.com/models",  # Azure's own base URL
+        "https://x.openai.azure.com/openai/deployments/completions-7b",
+        "https://models.example/inference",
+        "https://h/responses/v1",
+        "http://responses:8000/v1",
+    ],
+)
+def test_a_base_url_may_hold_the_words_of_endpoints_elsewhere(base_url):
+    assert parse_endpoint(f"{base_url}?model=m").base_url == base_url
 
 
 def test_unusual_hosts_are_fine_an_equals_sign_may_belong_to_the_key_and_no_key_is_shown():

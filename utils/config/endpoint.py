@@ -19,9 +19,15 @@ from utils.text import did_you_mean
 PLACEHOLDER_KEY = "api_key_placeholder"  # sent where no key is given: local servers want some
 DEFAULT_MODEL = "gpt-4o"
 OPENAI_HOST = "api.openai.com"
+AZURE_HOSTS = (".azure.com", ".azure.us", ".azure.cn", ".azure-api.net")
 _FORM = "base_url?api_key=...&model=..."
 _KNOWN = ("api_key", "model")
 _ADDED = "/chat/completions"
+# Other paths of servers, which are no base URLs; below Azure's /models there is one.
+_ENDPOINTS = re.compile(
+    r"/(completions|responses|embeddings|messages|api/(chat|generate))$"
+    r"|((?<=/openai)|(?<=/v1beta)|(?<=/v\d))/models$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +58,13 @@ def parse_endpoint(model_path: str) -> Endpoint:
     """Take an endpoint apart; UserError: it is no URL, or its query was meant otherwise."""
     base_url, _, query = model_path.partition("?")
     _check(model_path, base_url)
+    _check_ending(base_url)
     parameters: dict[str, str] = {}
     warnings: list[str] = []
     # parity: the first of several equal keys counts, "+" is a blank, only "&" separates
     for name, value in parse_qsl(query):
         if name not in _KNOWN:
-            label = name if len(name) <= 16 else f"{name[:4]}..."  # it may be a key
-            warnings.append(
-                f'"{label}" in the query is '
-                f"ignored{did_you_mean(name, _KNOWN) or '; known are api_key and model'}"
-            )
+            warnings.append(_ignored(name))
         elif not value.isprintable() or (name == "api_key" and not value.isascii()):
             what = "holds a character that cannot be sent (a line break?); was it read from a file?"
             raise UserError(f"its {name} {what}")
@@ -83,6 +86,21 @@ def parse_endpoint(model_path: str) -> Endpoint:
         problem = None
     key = parameters.get("api_key", PLACEHOLDER_KEY)
     return Endpoint(base_url, key, parameters.get("model", DEFAULT_MODEL), tuple(warnings), problem)
+
+
+def _ignored(name: str) -> str:
+    """Return the warning about a name in the query that is not sent."""
+    label = name if len(name) <= 16 else f"{name[:4]}..."  # it may be a key
+    text = f'"{label}" in the query is ignored'
+    meant = did_you_mean(name, _KNOWN)
+    if meant:
+        return text + meant
+    if name.lower() == "api-version":
+        return (
+            f'{text}; set generate_cfg.extra_query: {{"{label}": "..."}} to send it (Azure takes '
+            'keys as generate_cfg.extra_headers: {"api-key": "${NAME}"})'
+        )
+    return f"{text}; known are api_key and model. generate_cfg.extra_query sends others"
 
 
 def resolve_api_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
@@ -124,3 +142,17 @@ def _check(model_path: str, base_url: str) -> None:
     ):
         if is_wrong:
             raise UserError(what)
+
+
+def _check_ending(base_url: str) -> None:
+    """Raise a UserError for the address of something that a server offers, which is no base URL."""
+    url = base_url.rstrip("/")
+    path = _ENDPOINTS.search(url)
+    if path is None or url.endswith(_ADDED):
+        return
+    what = f"ends in {path[0]}, which is no base URL: leave it out (http://host:port/v1)"
+    if path[0] == "/responses":
+        what += '; "api": "responses" in the model\'s entry sends requests there'
+    elif path[0].startswith("/api/"):
+        what += "; Ollama's ends in /v1"
+    raise UserError(what)
