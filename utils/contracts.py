@@ -170,8 +170,9 @@ class CallError(Exception):
     """One attempt to get an answer failed; `retry_policy` decides what follows."""
 
     # "http" (an error status), "timeout", "connection", "dns", "refused_connection", "unreachable",
-    # "bad_body" (no usable answer), "content_filter", "refusal" (the model's own), "model" (raised)
-    # or "skipped" (by a person, who may be asked again)
+    # "scheme" (http where https is spoken, or the other way round), "certificate", "bad_body" (no
+    # usable answer), "empty" (a whole reply without text), "content_filter", "refusal" (the
+    # model's own), "model" (raised) or "skipped" (by a person, who may be asked again)
     kind: str
     message: str
     status_code: int | None = None  # the HTTP status, or None
@@ -179,6 +180,8 @@ class CallError(Exception):
     retry_after_s: float | None = None  # what the server asked for, or None
     trace: str = ""  # traceback of a model that is a class of the user's; empty for others
     reply: str = ""  # what came back, where the message does not say it
+    empty_answer: Generation | None = None  # of the kind "empty": the answer, if it stays empty
+    advice: str = ""  # what to do, where more is known about it than the kind says
 
     def __str__(self) -> str:
         return self.message

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from models.wrappers.api.finish import stored_finish_reason
 from models.wrappers.api.replies import token_counts
 from models.wrappers.defaults import WrapperDefaults, request_of
 from models.wrappers.local.defaults import DEFAULTS_VERSION
@@ -115,6 +116,7 @@ class CustomModelWrapper(WrapperDefaults):
         return replace(
             generation,
             usage=token_counts(generation.usage),
+            finish_reason=stored_finish_reason(generation.finish_reason),
             image_sizes=generation.image_sizes or prepared.image_sizes,
         )
 

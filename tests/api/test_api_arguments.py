@@ -62,7 +62,8 @@ def test_what_the_responses_api_does_not_take_is_an_error_with_a_hint(name, valu
         ("do_sample", False, 'greedy decoding is "temperature": 0'),
         ("img_size", 5, 'it belongs in "kwargs"'),
         ("quux", 5, 'server-specific parameters go into "extra_body"'),
-        ("stream", True, "replies are not streamed; leave it out"),
+        ("stream", "yes", 'must be true or false, not "yes"'),
+        ("stream_options", {}, "the program asks for the token counts of a stream; leave it out"),
         ("n", 2, "so n must be 1"),
         ("n", "1", "so n must be 1"),
         ("tools", {}, 'must be a list of tools: [{"type": "function", "function": {...}}]'),
@@ -84,7 +85,8 @@ def test_what_the_responses_api_does_not_take_is_an_error_with_a_hint(name, valu
         ("extra_body", 5, OBJECT),
         ("extra_headers", "X: 5", OBJECT),
         ("extra_query", ["a"], OBJECT),
-        ("extra_body.stream", True, "replies are not streamed; leave it out"),
+        ("extra_body.stream_options", {}, "the program asks for the token counts of a stream"),
+        ("extra_body.n", 2, "so n must be 1"),
         *[
             ("extra_headers.X", value, SIGNS)
             for value in (5, None, "two\nlines", "schlüssel", "key ", " key", "key\t")
@@ -103,7 +105,7 @@ def test_what_the_api_takes_passes():
         "temperature": 0,
         "max_tokens": 5,
         "seed": 1,
-        "stream": False,
+        "stream": True,
         "n": 1,
         "extra_body": {},
         "timeout": 1.5,

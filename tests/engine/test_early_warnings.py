@@ -12,6 +12,7 @@ THOUGHTS = {
     "message": {"content": None, "reasoning_content": "Let me see"},
     "finish_reason": "length",
 }
+UNREAD = THOUGHTS | {"finish_reason": "stop"}
 
 
 @pytest.fixture
@@ -51,6 +52,19 @@ def unless(special, reply, usual):
                 "raise generate_cfg.max_tokens",
             ],
         ),
+        (
+            lambda request: Reply(body=json.dumps({"choices": [UNREAD]}).encode()),
+            7,
+            [
+                "20 of the first 20 answers are empty; 20 of them have text in the reasoning field",
+                "reasoning parser of this model, or without one",
+            ],
+        ),
+        (
+            unless("easy", Reply("B."), Reply("")),
+            7,
+            ["13 of the first 20 answers are empty"],
+        ),
         (unless("Question 3 hard", Reply("B."), Reply(status=418)), 7, None),
         (lambda request: Reply("B."), 7, None),
         (lambda request: Reply("?"), 2, None),
@@ -59,6 +73,8 @@ def unless(special, reply, usual):
         "unreadable",
         "cut-off",
         "all-thoughts",
+        "all-thoughts-of-whole-replies",
+        "mostly-empty",
         "but-not-of-one-answer",
         "nor-of-readable",
         "nor-of-few",
@@ -77,9 +93,9 @@ def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, expe
         (Reply(status=500, body=b"GPU on fire"), "HTTP 500: GPU on fire"),
         (Reply(status=418, body=b"teapot"), "HTTP 418: teapot"),
         (Reply(body=b"<html>Welcome</html>"), "<html>Welcome</html>"),
-        (Reply(""), "has no text"),
+        (Reply("", finish_reason="network_error"), "broke off"),
     ],
-    ids=["500", "418", "html", "empty"],
+    ids=["500", "418", "html", "broken-off"],
 )
 def test_a_server_that_answers_nothing_is_given_up_like_one_that_refuses_all(
     reply, expected_text, staged

@@ -36,10 +36,12 @@ def other(kind, **facts):
     ("error", "before_any_answer", "after_an_answer"),
     [
         # nothing will work
-        *[(http(status), STOP, STOP) for status in (401, 402)],
+        *[(http(status), STOP, STOP) for status in (401, 402, 407)],
         *[(http(status, code="insufficient_quota"), STOP, STOP) for status in (429, 403)],
         # wrong address or model at first, one sample's matter later
         *[(http(status), STOP, FAILED) for status in (403, 404, 307)],
+        *[(other(kind), STOP, FAILED) for kind in ("scheme", "certificate")],
+        (CallError("scheme", "HTTP 400", status_code=400), STOP, FAILED),
         *[(other(kind), STOP, PAUSE) for kind in ("dns", "refused_connection", "unreachable")],
         # away: a matter of the whole run, once it has begun
         *[(http(status), AGAIN, PAUSE) for status in (502, 503)],
@@ -59,6 +61,24 @@ def other(kind, **facts):
 def test_every_way_to_fail_has_one_outcome(error, before_any_answer, after_an_answer):
     assert decide(error, NEW, options()).action is before_any_answer
     assert decide(error, ANSWERED, options()).action is after_an_answer
+
+
+@pytest.mark.parametrize(
+    ("history", "retries", "action"),
+    [
+        (NEW, 5, AGAIN),
+        (ANSWERED, 1, AGAIN),
+        (NEW, 0, Action.EMPTY),
+        (History(was_empty=True), 5, Action.EMPTY),
+        (History(failures=1), 1, Action.EMPTY),
+        (History(failures=1), 2, AGAIN),  # what failed before was something else
+        (History(failures=1, was_empty=True), 2, Action.EMPTY),
+    ],
+)
+def test_an_empty_reply_is_the_answer_after_one_more_try_at_most(history, retries, action):
+    empty = other("empty", empty_answer=Generation(""))
+    decision = decide(empty, history, options(retry=retries))
+    assert (decision.action, decision.wait_s) == (action, 0.0)
 
 
 @pytest.mark.parametrize(

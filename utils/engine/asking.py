@@ -20,6 +20,13 @@ ADVICE = {
     402: "The account has no credit.",
     403: "The key may not use this model.",
     404: "No such model or no such path: base URLs usually end in /v1.",
+    407: "The proxy wants a user and a password.",
+}
+ADVICE_BY_KIND = {
+    "scheme": "http:// and https:// are mixed up in model_path.",
+    "certificate": (
+        "SSL_CERT_FILE names a file with the certificate of the authority that has signed it."
+    ),
 }
 NOT_THERE = (
     "Is the server running, and is the base URL right? --wait-for-server S waits for one "
@@ -48,6 +55,8 @@ class _Attempts:
     count: int = 0
     failures: int = 0  # those that use up a retry
     rate_limited_s: float = 0.0
+    last_s: float = 0.0  # how long the last one took
+    was_empty: bool = False  # a reply was whole and had no text
     answered_meanwhile: bool = False  # the server answered others beside a 502 or 503
 
 
@@ -94,8 +103,13 @@ class Asker:
             decision = decide(result, history, self._options, jitter=random.random())
             if decision.action is Action.STOP:
                 raise StopRun(self._stop_text(result, history), summary=str(result))
+            if decision.action is Action.EMPTY:
+                return RequestResult(
+                    Status.OK, attempts.count, result.empty_answer, latency_s=attempts.last_s
+                )
             if decision.action in (Action.REFUSED, Action.FAILED):
                 return RequestResult(Status(decision.action.value), attempts.count, error=result)
+            attempts.was_empty = attempts.was_empty or result.empty_answer is not None
             if decision.counts:
                 attempts.failures += 1
             if result.status_code == 429:
@@ -120,20 +134,27 @@ class Asker:
             except Abandoned:
                 return None
             except CallError as error:
+                attempts.last_s = time.monotonic() - sent_s
                 if error.status_code == 429 or error.kind == "timeout":
                     self._gate.too_many()
                 if error.status_code in AWAY_STATUS and self._answers > answers_before:
                     attempts.answered_meanwhile = True  # no other failure can be about one sample
+                if error.empty_answer is not None:
+                    self._note_answer()
                 return presentable(error, self._clean)
             latency_s = time.monotonic() - sent_s
-            with self._lock:
-                self._answers += 1
-                if self._silent_since_s is not None:
-                    self._report_answer()
-                self._away_since_s = math.inf
-                self._limited_since_s = math.inf
-            self._gate.answered()
+            self._note_answer()
         return RequestResult(Status.OK, attempts.count, generation, latency_s=latency_s)
+
+    def _note_answer(self) -> None:
+        """Note that the server answers."""
+        with self._lock:
+            self._answers += 1
+            if self._silent_since_s is not None:
+                self._report_answer()
+            self._away_since_s = math.inf
+            self._limited_since_s = math.inf
+        self._gate.answered()
 
     def _history(self, error: CallError, attempts: _Attempts) -> History:
         now_s = time.monotonic()
@@ -146,6 +167,7 @@ class Asker:
                 self._limited_since_s = min(self._limited_since_s, now_s)
             return History(
                 failures=attempts.failures,
+                was_empty=attempts.was_empty,
                 rate_limited_s=attempts.rate_limited_s,
                 run_has_answers=self._answers > 0,
                 answered_meanwhile=attempts.answered_meanwhile,
@@ -188,6 +210,10 @@ def presentable(error: CallError, clean: Callable[[str], str]) -> CallError:
 
 
 def _advice(error: CallError, history: History) -> str:
+    if error.advice and not history.run_has_answers:
+        return error.advice
+    if error.kind in ADVICE_BY_KIND:
+        return ADVICE_BY_KIND[error.kind]
     if error.code == "insufficient_quota":
         return "The account's quota is used up."
     if error.code in FATAL_CODES or error.status_code == 400:

@@ -3,7 +3,8 @@
 A wrong parameter, parse function or token limit should be seen after twenty samples, not after
 eight thousand:
 
-- the first 20 requests are all refused: the run stops, and these samples count as failed;
+- the first 20 requests are all refused, or the first 10 in the same words: the run stops, and
+  these samples count as failed;
 - the server answers none of the first 20 samples, whatever it says instead: the run stops;
 - 403, 404 or a redirect 10 times in a row, or nobody was ever there: the run stops;
 - native tool calls in place of text: a warning at the first, and the run stops after 5 in a row,
@@ -15,13 +16,20 @@ eight thousand:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from utils.contracts import Record, Status, Verdict, repeat_of
 from utils.engine.asking import KEPT
 from utils.engine.jobs import Job
-from utils.engine.retry_policy import AWAY_KINDS, AWAY_STATUS, MISPLACED_STATUS, REFUSED_STATUS
+from utils.engine.retry_policy import (
+    AWAY_KINDS,
+    AWAY_STATUS,
+    MISPLACED_KINDS,
+    MISPLACED_STATUS,
+    REFUSED_STATUS,
+)
 from utils.errors import StopRun
 from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW
@@ -47,6 +55,7 @@ class Watcher:
         self._skip_errors = skip_errors
         self.all_refused = True  # whatever was queried so far
         self._refused = 0
+        self._refusals: set[str] = set()  # in the server's words, without ids
         self._unanswered = 0  # samples that the server failed on, while it has answered none
         self._has_answers = False
         self._general_failures = 0  # in a row: they are about the server, not about single samples
@@ -105,7 +114,8 @@ class Watcher:
         if record.get("raw") is not None or record.get("turns"):
             self._has_answers = True
         is_away = code in AWAY_STATUS or kind in AWAY_KINDS or kind == "timeout"
-        if code in MISPLACED_STATUS or (is_away and not self._has_answers):
+        is_misplaced = code in MISPLACED_STATUS or kind in MISPLACED_KINDS
+        if is_misplaced or (is_away and not self._has_answers):
             self._general_failures += 1
         else:
             self._general_failures = 0
@@ -124,8 +134,12 @@ class Watcher:
     def _see_refusal(self, record: Record, error: Mapping[str, Any], reason: str | None) -> None:
         if reason != Reason.REFUSED_BEFORE and repeat_of(record["key"]) == 1:
             self._refused += 1
-        if self._refused >= ENOUGH:
-            refused = f"the first {ENOUGH} requests were all refused"
+            self._refusals.add(_without_ids(error["message"]))
+        # Of 413 it is the images that are too large, and later ones may be smaller.
+        is_same = len(self._refusals) == 1 and error.get("status_code") != 413
+        enough = FAILURES_IN_A_ROW if is_same else ENOUGH
+        if self._refused >= enough:
+            refused = f"the first {self._refused} requests were all refused"
             raise StopRun(
                 f'model "{self._model}": {refused}, so the request itself must be wrong. The '
                 f"server said: {error['message']}",
@@ -206,6 +220,9 @@ class Watcher:
                 ),
             )
             return
+        if counts["empty"] > ENOUGH / 2:
+            self._warn(job, scorer.empty_finding("early.empty_text", f"the first {ENOUGH} answers"))
+            return
         if counts["cut_off"] == ENOUGH:
             summary = f"all {OF_FIRST} were cut off at the token limit ({scorer.token_limit})"
             self._warn(job, warning("early.cut_off", summary, setting=scorer.token_limit))
@@ -231,3 +248,8 @@ def _example(samples: Sequence[ScoredSample], verdict: Verdict | None) -> str:
     """Return the beginning of the first reply that came to a verdict."""
     replies = [sample.prediction for sample in samples if sample.judgement.verdict == verdict]
     return f"one of them: {replies[0][:200]!r}"
+
+
+def _without_ids(text: str) -> str:
+    """Return a server's words without the ids of requests; sizes of images stay."""
+    return re.sub(r"\b(?=[\w-]*\d)[\w-]{8,}", "#", text)

@@ -15,7 +15,7 @@ LONGEST_RATE_LIMITED_S = 900.0  # of one sample, all its 429 together
 
 REFUSED_STATUS = frozenset({400, 413, 422})
 TRANSIENT_STATUS = frozenset({408, 409, 429})
-FATAL_STATUS = frozenset({401, 402})
+FATAL_STATUS = frozenset({401, 402, 407})
 FATAL_CODES = frozenset({"insufficient_quota", "billing_not_active", "Arrearage"})
 # Anthropic, Google, LiteLLM say 400, as of a malformed request, to all that such an account asks.
 FATAL_WORDS = (
@@ -26,6 +26,7 @@ FATAL_WORDS = (
 )
 # Wrong model or path, a redirect (none is followed), or something about one sample.
 MISPLACED_STATUS = frozenset({301, 302, 303, 307, 308, 403, 404})
+MISPLACED_KINDS = frozenset({"scheme", "certificate"})  # wrong address, or one that is not trusted
 REFUSED_KINDS = frozenset({"content_filter", "refusal"})
 AWAY_STATUS = frozenset({502, 503})
 AWAY_KINDS = frozenset({"dns", "refused_connection", "unreachable"})
@@ -38,6 +39,7 @@ class Action(StrEnum):
     PAUSE = "pause"  # the server is away: nobody asks for a while, then the same request once more
     REFUSED = "refused"  # the server will not answer this request; the others go on
     FAILED = "failed"  # no answer for this sample; the next run asks again
+    EMPTY = "empty"  # an empty reply stays empty: it is the answer
     STOP = "stop"  # nothing will work: the run ends, all is kept
 
 
@@ -46,6 +48,7 @@ class History:
     """What happened so far to one sample, and to its run."""
 
     failures: int = 0  # earlier attempts of this sample that count against the retries
+    was_empty: bool = False  # an earlier reply to this sample was whole and had no text
     rate_limited_s: float = 0.0  # how long this sample has waited for 429s
     run_has_answers: bool = False  # the server has answered something in this run
     answered_meanwhile: bool = False  # and others during an attempt that it met with 502 or 503
@@ -76,7 +79,10 @@ def decide(error: CallError, history: History, options: Options, jitter: float =
     is_alone = is_away(error) and not history.answered_meanwhile
     if is_alone and (patient := _while_away(error, history, options)):
         return patient
-    if status in MISPLACED_STATUS:
+    if error.empty_answer is not None:  # the server is well: nothing is to be waited for
+        is_last = history.was_empty or history.failures >= options.retry
+        return Decision(Action.EMPTY if is_last else Action.AGAIN)
+    if status in MISPLACED_STATUS or error.kind in MISPLACED_KINDS:
         return Decision(Action.FAILED if history.run_has_answers else Action.STOP)
     if status in REFUSED_STATUS or error.kind in REFUSED_KINDS:
         return Decision(Action.REFUSED)

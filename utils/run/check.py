@@ -344,10 +344,10 @@ def _no_answer(
     lines = [f"  what came back: {_shortened(clean(error.reply))}"] if error.reply else []
     text = str(presentable(error, clean))
     if is_away(error):
-        return CheckResult(lines, [failed("away", text.rstrip("."), NOT_THERE)])
+        return CheckResult(lines, [failed("away", text.rstrip("."), error.advice or NOT_THERE)])
     if error.status_code == 404:
         return CheckResult(lines, [failed("not_found", text.rstrip("."), ADVICE[404])])
-    return CheckResult(lines, [failed("call", text)])
+    return CheckResult(lines, [failed("call", text.rstrip("."), error.advice)])
 
 
 def _answer_lines(record: Record, generation: Generation) -> list[str]:

@@ -205,6 +205,9 @@ class Scorer:
         is_cut = record.get("finish_reason") == "length"
         counts["cut_off"] += is_cut
         counts["spent"] += is_cut and not record.get("raw")
+        is_empty = not is_cut and not record.get("raw")
+        counts["empty"] += is_empty
+        counts["empty_with_reasoning"] += is_empty and bool(record.get("reasoning"))
         sent = record["sizes"].get("sent")
         counts["size_differs"] += bool(sent and sent != record["sizes"]["file"])
 
@@ -244,6 +247,8 @@ class Scorer:
                     setting=self.token_limit,
                 )
             ]
+        if self.counts["empty"] >= NEARLY_ALL * answered:
+            return [self.empty_finding("replies.empty", f"{answered} replies")]
         is_most = unparsed >= NEARLY_ALL * answered
         if not is_most and not self.better_parsers:
             return []
@@ -258,6 +263,18 @@ class Scorer:
                 setting=self.parser_setting,
             )
         ]
+
+    def empty_finding(self, code: str, all_replies: str) -> Finding:
+        """Return the warning about whole replies without text, and where it may be instead."""
+        detail = ""
+        with_reasoning = self.counts["empty_with_reasoning"]
+        if with_reasoning:
+            detail = (
+                f"{with_reasoning} of them have text in the reasoning field (reasoning_content or "
+                "reasoning): start the server with the reasoning parser of this model, or without "
+                "one (vLLM: --reasoning-parser)"
+            )
+        return warning(code, f"{self.counts['empty']} of {all_replies} are empty", detail=detail)
 
     def parser_advice(self) -> str:
         """Return what to do about replies that the parse function could not read."""

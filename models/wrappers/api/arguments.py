@@ -89,14 +89,14 @@ _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
         ("max_completion_tokens", "max_output_tokens", "max_tokens", "seed", "top_logprobs"), _WHOLE
     ),
     **dict.fromkeys(("frequency_penalty", "presence_penalty", "temperature", "top_p"), _NUMBER),
-    **dict.fromkeys(("logprobs", "parallel_tool_calls"), ((bool,), "true or false")),
+    **dict.fromkeys(("logprobs", "parallel_tool_calls", "stream"), ((bool,), "true or false")),
     "tools": ((list,), 'a list of tools: [{"type": "function", "function": {...}}]'),
     "stop": ((str, list), "a string or a list of strings"),
 }
 NOT_YOURS = {
     "messages": "the messages come from the prompt; leave it out",
     "model": "the model name comes from model_path (?model=...); leave it out",
-    "stream_options": "replies are not streamed; leave it out",
+    "stream_options": "the program asks for the token counts of a stream; leave it out",
     "functions": 'the API calls it "tools" now',
     "function_call": 'the API calls it "tool_choice" now',
 }
@@ -202,8 +202,6 @@ def _reply_problem(name: str, value: Any) -> str | None:
     """Return why a parameter would change what a reply is."""
     if name in NOT_YOURS:
         return NOT_YOURS[name]
-    if name == "stream" and value not in (False, None):
-        return "replies are not streamed; leave it out"
     if name == "n" and value is not None and (value != 1 or isinstance(value, bool)):
         return "each sample is queried once, so n must be 1; leave it out"
     return None

@@ -6,17 +6,16 @@ again as they came, so nothing has to be kept on the server and a run can go on 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from models.wrappers.api.replies import check_error, excerpt, token_counts, tool_call
+from models.wrappers.api.bodies import excerpt, is_too_deep, load_json
+from models.wrappers.api.replies import Reply, answer_of, raise_error_in, tool_call
+from models.wrappers.api.streams import is_stream, joined_response
 from models.wrappers.api.wire import ImageSlot, ImageStyle
 from utils.contracts import CallError, Generation, Message, Sizes, ToolCall
 from utils.errors import UserError
-
-_REASONS = {"max_output_tokens": "length"}  # as chat completions name them
 
 
 def input_items(messages: Sequence[Message], style: ImageStyle) -> list[dict[str, Any]]:
@@ -91,36 +90,32 @@ def read_response(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
         CallError: as `read_reply` of chat completions.
     """
     try:
-        answer = json.loads(body)
-        check_error(answer, body)
-        items = answer["output"]
-        texts = _texts(items, "message", "output_text")
-        refusals = [part for item in items for part in _parts(item) if part["type"] == "refusal"]
-        calls = [call for call in map(_call_of, items) if call is not None]
-        reasoning = _texts(items, "reasoning", "summary_text", "reasoning_text")
-        finish_reason = (answer.get("incomplete_details") or {}).get("reason")
+        answer = joined_response(body) if is_stream(body) else load_json(body)
+        raise_error_in(answer, body)
+        reply = _reply_of(answer)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         problem = "the server's answer is no response of the Responses API (does it have one?)"
         raise CallError("bad_body", f"{problem}: {excerpt(body)}") from None
-    if finish_reason is None:
-        finish_reason = "tool_calls" if calls else "stop"
-    finish_reason = _REASONS.get(finish_reason, finish_reason)
-    if answer.get("status") == "failed" or not (texts or calls):
-        if refusals:
-            problem = f"the model refused to answer: {refusals[0].get('refusal')}"
-            raise CallError("refusal", problem, reply=excerpt(body))
-        if finish_reason != "length":
-            kind = "content_filter" if finish_reason == "content_filter" else "bad_body"
-            problem = f"the answer has no text (status {answer.get('status')!r})"
-            raise CallError(kind, problem, reply=excerpt(body))
-    return Generation(
-        text="".join(texts),
-        finish_reason=finish_reason,
-        usage=token_counts(answer.get("usage")),
-        image_sizes=image_sizes,
-        reasoning="\n".join(reasoning) or None,
-        tool_calls=calls,
-        message=items,
+    return answer_of(reply, body, image_sizes)
+
+
+def _reply_of(answer: Mapping[str, Any]) -> Reply:
+    """Return what a response holds; it raises what a lookup raises where it is none."""
+    items = [item for item in answer["output"] if not is_too_deep(item)]
+    calls = [call for call in map(_call_of, answer["output"]) if call is not None]
+    refusals = [part for item in items for part in _parts(item) if part.get("type") == "refusal"]
+    finish_reason = (answer.get("incomplete_details") or {}).get("reason")
+    if answer.get("status") == "failed":
+        finish_reason = "error"
+    return Reply(
+        "".join(_texts(items, "message", "output_text")),
+        calls,
+        finish_reason or ("tool_calls" if calls else "stop"),
+        answer.get("usage"),
+        items,
+        "\n".join(_texts(items, "reasoning", "summary_text", "reasoning_text")) or None,
+        "an item of its own",
+        refusals[0].get("refusal") if refusals else None,
     )
 
 
@@ -132,20 +127,18 @@ def _texts(items: Sequence[Mapping[str, Any]], kind: str, *part_types: str) -> l
     return [
         part["text"]
         for item in items
-        if item["type"] == kind
+        if item.get("type") == kind
         for part in _parts(item)
-        if part["type"] in part_types and part["text"]
+        if part.get("type") in part_types and part["text"]
     ]
 
 
 def _call_of(item: Mapping[str, Any]) -> ToolCall | None:
     """Return a tool call of an output item; None: it is something else."""
-    if item["type"] == "function_call":
-        return tool_call(item["call_id"], item["name"], item["arguments"])
-    if item["type"] != "computer_call":
+    call_id = str(item.get("call_id") or item.get("id") or "")
+    if item.get("type") == "function_call":
+        return tool_call(call_id, item["name"], item.get("arguments"))
+    if item.get("type") != "computer_call":
         return None
-    return {
-        "id": item["call_id"],
-        "name": "computer",
-        "arguments": {key: item[key] for key in ("action", "actions") if item.get(key)},
-    }
+    arguments = {key: item[key] for key in ("action", "actions") if item.get(key)}
+    return tool_call(call_id, "computer", arguments)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from models.wrappers.api.arguments import envelope_problems
-from models.wrappers.api.replies import as_call_error, note_start, read_body, read_reply
+from models.wrappers.api.connection import Connection
+from models.wrappers.api.hints import add_request_hints
+from models.wrappers.api.replies import read_reply
 from models.wrappers.api.responses import input_items, read_response
 from models.wrappers.api.wire import (
     ImageSlot,
@@ -27,23 +28,25 @@ from models.wrappers.api.wire import (
     without_images,
 )
 from models.wrappers.defaults import WrapperDefaults, aligned
-from utils.config.endpoint import OPENAI_HOST, parse_endpoint, place_of_key, resolve_api_key
+from utils.config.endpoint import (
+    PLACEHOLDER_KEY,
+    parse_endpoint,
+    place_of_key,
+    resolve_api_key,
+)
+from utils.config.proxies import connection_problems
 from utils.config.secret_filter import is_secret_name
 from utils.config.text import key_path
-from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
-from utils.errors import StopRun
+from utils.contracts import CallError, Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.functions.calling import call_user_function, one_at_a_time, private_copy
 from utils.functions.fingerprints import code_digest, digest
 from utils.images import read_header
-from utils.import_utils import no_collecting
 from utils.text import likeness, listed
 
 if TYPE_CHECKING:
     from utils.config.schema import Api, Vllm
 
 DEFAULT_TIMEOUT_S = 600.0
-LISTING_TIMEOUT_S = 5.0
-CONNECTING = "the environment's ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE or SSL_CERT_DIR"
 # Of generate_cfg: they say how to send a request, not what it asks.
 TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "extra_body"})
 
@@ -116,25 +119,33 @@ class APIModelWrapper(WrapperDefaults):
         self._style_settings = self._style.as_settings()
         self._is_responses = getattr(entry, "api", None) == "responses"
         self._key = "input" if self._is_responses else "messages"  # of a request's body
-        self._connections = connections
         self._uses_proxies = address is None
+        self._connections = connections
+        self._connection = self._new_connection()
         lock = threading.Lock()  # one for both functions: they may share globals
         self._user_preprocess = preprocess_function
         self._preprocess = preprocess_function and one_at_a_time(
             preprocess_function, lock, copy_result=True
         )
         self._postprocess = postprocess_function and one_at_a_time(postprocess_function, lock)
-        self._client: Any = None
+        self._takes_usage_option = True  # of a stream; until the server says that it does not
         self._offered_models: list[str] | None = None  # of the server; None: not requested yet
-        self._client_lock = threading.Lock()
 
     def move_to(self, address: str) -> None:
         """Set another address of the same model, before the first request is sent."""
         self._endpoint = parse_endpoint(address)
+        self._connection = self._new_connection()
+
+    def _new_connection(self) -> Connection:
+        return Connection(self._endpoint, self._connections, uses_proxies=self._uses_proxies)
+
+    def problems(self) -> list[str]:
+        """Return what in the environment stands in the way of any connection."""
+        return [*connection_problems()] if self._uses_proxies else []
 
     def warm_up(self) -> None:
         """Import the client library, which takes longer than all else before the first request."""
-        self._client_or_new()
+        self._connection.open()
 
     def settings_digest(self) -> str:
         """Return a hash of where requests go, their parameters, and what makes them of messages."""
@@ -224,6 +235,8 @@ class APIModelWrapper(WrapperDefaults):
         deciding_body = without_images(body, images)
         if isinstance(self.identity, str):  # the same weights under another name
             del deciding_body["model"]
+        if deciding_body.get("stream") is True:  # says how the reply comes, not what it is
+            del deciding_body["stream"]
         keyless = [  # secrets decide nothing
             {name.lower(): value for name, value in part.items() if not is_secret_name(name)}
             for part in (headers, query)
@@ -272,15 +285,12 @@ class APIModelWrapper(WrapperDefaults):
             CallError: no usable answer; says what kind of failure it was.
             UserError: an image cannot be sent as the settings ask.
         """
-        import httpx2
-
         request: ApiRequest = prepared.payload
         options = {
-            "headers": {"content-type": "application/json", **request.headers},
+            "headers": self._headers(request),
             "params": dict(request.query),
             "timeout": request.timeout_s,
         }
-        body = encode_body(request.body)
         image_sizes = prepared.image_sizes or [Sizes()] * len(request.urls)
         sent_sizes = [
             url.encoded()[1] if isinstance(url, ImageSlot) else data_url_wh(url)
@@ -288,23 +298,58 @@ class APIModelWrapper(WrapperDefaults):
         ]
         if len(sent_sizes) != len(image_sizes):
             sent_sizes = aligned(sent_sizes, len(image_sizes))
-        client = self._client or self._client_or_new()
-        began_s = time.monotonic()
-        path = "/responses" if self._is_responses else "/chat/completions"
-        try:
-            response = client.post(path, content=body, cast_to=httpx2.Response, options=options)
-        except Exception as error:
-            call_error = as_call_error(
-                error, time.monotonic() - began_s, place_of_key(self._endpoint, os.environ)
-            )
-            if call_error.status_code == 404:
-                call_error.message += self._offer(options)
-            raise call_error from error
         image_sizes = [
             replace(sizes, sent_wh=wh) for sizes, wh in zip(image_sizes, sent_sizes, strict=True)
         ]
         read = read_response if self._is_responses else read_reply
-        return read(response.content, image_sizes)
+        try:
+            return read(self._send(request, options), image_sizes)
+        except CallError as error:
+            self._explain(error, request, options)
+            raise
+
+    def _headers(self, request: ApiRequest) -> dict[str, Any]:
+        """Return the headers of a request; with a key of its own it gets no placeholder of one."""
+        headers: dict[str, Any] = {"content-type": "application/json", **request.headers}
+        has_own_key = "api-key" in {name.lower() for name in request.headers}
+        if has_own_key and resolve_api_key(self._endpoint, os.environ) == PLACEHOLDER_KEY:
+            import openai
+
+            headers["Authorization"] = openai.Omit()
+        return headers
+
+    def _send(self, request: ApiRequest, options: Mapping[str, Any]) -> bytes:
+        """Return the body of the response; a stream is asked for its token counts, too.
+
+        Raises:
+            CallError: there is none.
+        """
+        if self._is_responses:
+            return self._connection.post("/responses", encode_body(request.body), options)
+        path = "/chat/completions"
+        if request.body.get("stream") is True and self._takes_usage_option:
+            body = {"stream_options": {"include_usage": True}, **request.body}
+            try:
+                return self._connection.post(path, encode_body(body), options)
+            except CallError as error:
+                if error.status_code not in (400, 422) or "stream_options" not in str(error):
+                    raise
+                self._takes_usage_option = False
+        return self._connection.post(path, encode_body(request.body), options)
+
+    def _explain(self, error: CallError, request: ApiRequest, options: Mapping[str, Any]) -> None:
+        """Add to an error what is known here and helps to mend it.
+
+        Args:
+            error: of a request.
+            request: the request.
+            options: that it was sent with.
+        """
+        add_request_hints(error, self._endpoint, request.body, options)
+        if error.status_code == 401:
+            error.message += f" - {place_of_key(self._endpoint, os.environ)}"
+        if error.status_code == 404:
+            error.message += self._offer(options)
 
     def _offer(self, options: Mapping[str, Any]) -> str:
         """Return ` - the server offers "a", "b"`, the likeliest first; "" if that is not known.
@@ -313,72 +358,16 @@ class APIModelWrapper(WrapperDefaults):
             options: of the request that met with a 404.
         """
         if self._offered_models is None:
-            self._offered_models = self._list_models(options)
+            self._offered_models = self._connection.list_models(options)
         requested = self._endpoint.model or ""
         if not self._offered_models or requested in self._offered_models:
             return ""
         names = sorted(self._offered_models, key=lambda name: -likeness(requested, name))
         return f" - the server offers {listed(names)}"
 
-    def _list_models(self, options: Mapping[str, Any]) -> list[str]:
-        import httpx2
-
-        options = {**options, "timeout": LISTING_TIMEOUT_S}
-        try:
-            response = self._client_or_new().get(
-                "/models", cast_to=httpx2.Response, options=options
-            )
-            return [str(model["id"]) for model in response.json()["data"]]
-        except Exception:  # noqa: BLE001  it is the 404 that is reported, whatever comes of this
-            return []
-
-    def _client_or_new(self) -> Any:
-        """Return the one pooled client, made when the first request is due."""
-        with self._client_lock:
-            if self._client is None:
-                self._client = self._new_client()
-            return self._client
-
-    def _new_client(self) -> Any:
-        with no_collecting():
-            import httpx2
-            import openai
-
-        connections = self._connections + 8
-        try:
-            http_client = openai.DefaultHttpxClient(
-                limits=httpx2.Limits(
-                    max_connections=connections, max_keepalive_connections=connections
-                ),
-                trust_env=self._uses_proxies,
-                follow_redirects=False,  # they would take key and image elsewhere
-                event_hooks={"request": [note_start], "response": [read_body]},
-            )
-        except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
-            # Of a broken URL no part is told: it may be that of a password.
-            reason = "" if isinstance(error, httpx2.InvalidURL) else f": {error}"
-            raise StopRun(f"no connection can be set up with {CONNECTING}{reason}") from None
-        client = openai.OpenAI(
-            base_url=self._endpoint.base_url,
-            api_key=resolve_api_key(self._endpoint, os.environ),
-            max_retries=0,  # the engine decides about retries, with the whole run in view
-            http_client=http_client,
-        )
-        if self._endpoint.host != OPENAI_HOST:
-            # The environment's (OPENAI_ORG_ID, ...) are meant for OpenAI alone.
-            client.organization = None
-            client.project = None
-            client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold a key
-        return client
-
     def close(self) -> None:
-        """Let go of the client; a request that is under way keeps it until it ends.
-
-        Closing its sockets under a thread that waits on one would give the number of the socket to
-        the next file that is opened, and the thread would wait on that.
-        """
-        with self._client_lock:
-            self._client = None
+        """Let go of the connection."""
+        self._connection.close()
 
 
 def _payload_problem(payload: Any, key: str) -> str | None:

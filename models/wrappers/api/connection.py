@@ -1,0 +1,132 @@
+"""The connection to a server: one pooled client for all threads, and what may fail on the way."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from models.wrappers.api.bodies import note_start, read_body
+from models.wrappers.api.failures import as_call_error
+from models.wrappers.api.hints import add_proxy_hint
+from utils.config.endpoint import OPENAI_HOST, Endpoint, resolve_api_key
+from utils.config.proxies import proxy_for
+from utils.errors import StopRun
+from utils.import_utils import no_collecting
+
+LISTING_TIMEOUT_S = 5.0
+CONNECTING = "the environment's ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE or SSL_CERT_DIR"
+
+
+class Connection:
+    """Sends requests to one server.
+
+    Args:
+        endpoint: of the server.
+        connections: how many requests may be in flight.
+        uses_proxies: the environment's; False for a server of the program's own.
+    """
+
+    def __init__(self, endpoint: Endpoint, connections: int, *, uses_proxies: bool) -> None:
+        self._endpoint = endpoint
+        self._connections = connections
+        self._uses_proxies = uses_proxies
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._http_client: Any = None  # that the client sends with
+
+    def open(self) -> Any:
+        """Return the client, made when the first request is due; StopRun: it cannot be made."""
+        with self._lock:
+            if self._client is None:
+                self._client = self._new_client()
+            return self._client
+
+    def post(self, path: str, body: bytes, options: Mapping[str, Any]) -> bytes:
+        """Return the body of a 200 response.
+
+        Args:
+            path: below the base URL.
+            body: of the request.
+            options: headers, query, time limit.
+
+        Raises:
+            CallError: there is none.
+        """
+        import httpx2
+
+        client = self._client or self.open()
+        began_s = time.monotonic()
+        try:
+            response = client.post(path, content=body, cast_to=httpx2.Response, options=options)
+        except Exception as error:
+            call_error = as_call_error(error, time.monotonic() - began_s)
+            proxy = proxy_for(self._endpoint.base_url)
+            if proxy is not None and self._is_proxied():
+                add_proxy_hint(call_error, proxy, self._endpoint.host)
+            raise call_error from error
+        content: bytes = response.content
+        return content
+
+    def _is_proxied(self) -> bool:
+        """Return whether requests go through a proxy; the client alone knows all of NO_PROXY."""
+        import httpx2
+
+        http_client = self._http_client
+        transport = http_client._transport_for_url(httpx2.URL(self._endpoint.base_url))
+        return transport is not http_client._transport
+
+    def list_models(self, options: Mapping[str, Any]) -> list[str]:
+        """Return the names of the models that the server offers; none where it does not say."""
+        import httpx2
+
+        options = {**options, "timeout": LISTING_TIMEOUT_S}
+        try:
+            response = self.open().get("/models", cast_to=httpx2.Response, options=options)
+            return [str(model["id"]) for model in response.json()["data"]]
+        except Exception:  # noqa: BLE001  it is the 404 that is reported, whatever comes of this
+            return []
+
+    def _new_client(self) -> Any:
+        with no_collecting():
+            import httpx2
+            import openai
+
+        connections = self._connections + 8
+        try:
+            http_client = openai.DefaultHttpxClient(
+                limits=httpx2.Limits(
+                    max_connections=connections, max_keepalive_connections=connections
+                ),
+                trust_env=self._uses_proxies,
+                follow_redirects=False,  # they would take key and image elsewhere
+                event_hooks={"request": [note_start], "response": [read_body]},
+            )
+        except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
+            # Of a broken URL no part is told: it may be that of a password.
+            reason = "" if isinstance(error, httpx2.InvalidURL) else f": {error}"
+            raise StopRun(f"no connection can be set up with {CONNECTING}{reason}") from None
+        self._http_client = http_client
+        client = openai.OpenAI(
+            base_url=self._endpoint.base_url,
+            api_key=resolve_api_key(self._endpoint, os.environ),
+            max_retries=0,  # the engine decides about retries, with the whole run in view
+            http_client=http_client,
+        )
+        if self._endpoint.host != OPENAI_HOST:
+            # The environment's (OPENAI_ORG_ID, ...) are meant for OpenAI alone.
+            client.organization = None
+            client.project = None
+            client._custom_headers = {}  # OPENAI_CUSTOM_HEADERS, which may hold a key
+        return client
+
+    def close(self) -> None:
+        """Let go of the client; a request that is under way keeps it until it ends.
+
+        Closing its sockets under a thread that waits on one would give the number of the socket to
+        the next file that is opened, and the thread would wait on that.
+        """
+        with self._lock:
+            self._client = None
