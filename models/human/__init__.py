@@ -7,13 +7,12 @@ docs/human.md says how to measure people with it.
 
 from __future__ import annotations
 
-import os
 import sys
-import webbrowser
 from collections.abc import Sequence
 
 from models.base import CallError, Generation, Message
 from models.human.desk import Desk
+from models.human.opening import OpenedPage, has_display
 from models.human.questions import question_of
 from models.human.server import PageServer
 
@@ -27,6 +26,7 @@ class Human:
     def __init__(self) -> None:
         self._desk = Desk()
         self._server: PageServer | None = None
+        self._opened: OpenedPage | None = None
 
     def announce(self, dataset_name: str, sample_count: int, index: int) -> None:
         """Note which sample of a data set the next question is of."""
@@ -45,7 +45,10 @@ class Human:
             raise CallError("model", str(error)) from error
         if self._server is None:
             self._server = PageServer(self._desk)
-            _open(self._server.address)
+            address = self._server.address
+            print(f"\nThe questions are at {address}", file=sys.stderr, flush=True)
+            if has_display():
+                self._opened = OpenedPage(address)
         reply, seconds = self._desk.ask(question)
         return Generation(reply, latency_s=seconds)
 
@@ -58,13 +61,6 @@ class Human:
         if self._server is not None:
             self._server.close()
             self._server = None
-
-
-def _open(address: str) -> None:
-    """Say where the page is, and open it where there is a display."""
-    print(f"\nThe questions are at {address}", file=sys.stderr, flush=True)
-    has_display = sys.platform in ("darwin", "win32") or any(
-        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-    )
-    if has_display:
-        webbrowser.open(address)
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None

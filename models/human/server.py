@@ -28,6 +28,7 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
 }
 LONGEST_BODY = 100_000  # bytes
+MOST_DIGITS = 15  # of a number in a request; Python itself refuses some thousands
 POLL_S = 20.0  # after which the page asks anew whether there is something new
 IDLE_S = 60.0  # of a connection
 HEADERS = {
@@ -83,6 +84,12 @@ class _Refused(Exception):
     def __init__(self, status: HTTPStatus, text: str = "") -> None:
         super().__init__(text)
         self.status = status
+
+
+def _number(text: str) -> int | None:
+    """Return a whole number of a request; None of what is none, or has more digits than any."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+    return int(text) if is_number else None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -148,11 +155,11 @@ class _Handler(BaseHTTPRequestHandler):
         return name, query
 
     def _body(self) -> Mapping[str, Any]:
-        length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > LONGEST_BODY:
+        length = _number(self.headers.get("Content-Length", ""))
+        if length is None or length > LONGEST_BODY:
             raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         try:
-            body = json.loads(self.rfile.read(int(length)))
+            body = json.loads(self.rfile.read(length))
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
@@ -169,20 +176,20 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.BAD_REQUEST, str(error)) from None
 
     def _send_state(self, query: str) -> None:
-        known_state = query.removeprefix("known=")
-        state = self.server.desk.state(int(known_state) if known_state.isdecimal() else 0, POLL_S)
+        known_version = _number(query.removeprefix("known=")) if query else 0
+        if known_version is None:
+            raise _Refused(HTTPStatus.BAD_REQUEST, "expected the number of a state")
+        state = self.server.desk.state(known_version, POLL_S)
         self._send(HTTPStatus.OK, "application/json", json.dumps(state).encode("ascii"))
         self.server.desk.note_version(state["version"])
 
     def _send_image(self, name: str) -> None:
         """Serve an image of the present question: its number, and which of its images."""
-        number, _, index = name.partition("/")
-        question = None
-        if number.isdecimal() and index.isdecimal():
-            question = self.server.desk.question(int(number))
-        if question is None or int(index) >= len(question.pictures):
+        number, index = (_number(text) for text in name.partition("/")[::2])
+        question = None if number is None else self.server.desk.question(number)
+        if question is None or index is None or index >= len(question.pictures):
             raise _Refused(HTTPStatus.NOT_FOUND)
-        picture = question.pictures[int(index)]
+        picture = question.pictures[index]
         try:
             content = picture.path.read_bytes()
         except OSError:

@@ -1,23 +1,12 @@
 """A run that asks a person is stopped or killed, and continued; and pages of others look at it."""
 
-import re
 import signal
 
 import pytest
 
-from tests.support.human import MODEL, Person
+from tests.support.human import MODEL, Person, address_of
 from tests.support.pages import Pages
 from tests.support.stage import L1, L2
-
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+/")
-
-
-def address_of(process):
-    """Where the page is, by what the process has printed."""
-    for line in process.stderr:
-        if address := ADDRESS.search(line):
-            return address[0]
-    raise AssertionError("no address was printed")
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])

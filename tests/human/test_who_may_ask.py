@@ -4,7 +4,7 @@ import http.client
 import json
 import threading
 from types import SimpleNamespace
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from PIL import Image
@@ -146,6 +146,35 @@ def test_what_is_no_answer_is_told_so(served):
         (b"x" * 100_001, 413),
     ):
         assert served.request(f"/{served.token}/answer", "POST", body)[0] == status
+    assert served.answers == []
+
+
+MANY = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"image/{MANY}/0", 404),
+        (f"image/1/{MANY}", 404),
+        (f"image/{MANY}/{MANY}", 404),
+        (f"state?known={MANY}", 400),
+        ("state?known=-1", 400),
+        ("state?known=x", 400),
+        ("state?other=1", 400),
+        ("state?known=１", 400),  # a full-width digit
+        ("image/١/0", 404),  # an Arabic one
+    ],
+)
+def test_numbers_that_no_question_has_get_a_reply(served, path, status):
+    assert served.request(f"/{served.token}/{quote(path, safe='/?=')}")[0] == status
+    assert served.request(f"/{served.token}/{STATE}")[0] == 200
+
+
+@pytest.mark.parametrize("length", [MANY, "9" * 20, "-1", "x", "1.5", ""])
+def test_a_length_that_is_none_gets_a_reply(served, length):
+    headers = {"Content-Length": length}
+    assert served.request(f"/{served.token}/answer", "POST", {"number": 1}, **headers)[0] == 413
     assert served.answers == []
 
 

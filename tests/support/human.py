@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import queue
+import re
 import threading
 import webbrowser
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
+from urllib.parse import unquote, urlsplit
 
 from models import human
 from models.human.server import PageServer
@@ -15,28 +18,47 @@ from tests.support.browser import DESKTOP, Tab
 
 MODEL = {"human": {"model_path": "models.human.Human", "imp_type": "custom"}}
 PATIENCE_S = 120
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+/")
+
+
+def address_of(process):
+    """Where the page is, by what the process has printed."""
+    for line in process.stderr:
+        if address := ADDRESS.search(line):
+            return address[0]
+    raise AssertionError("no address was printed")
 
 
 @contextmanager
 def asking(stage, *arguments):
     """Run a stage in a thread; yields `address`, once its page is open, and `ran`, once it is over.
 
+    `uri` is that of the file that was opened.
+
     Where the block ends, so does the run.
     """
-    addresses, finished, desks = queue.SimpleQueue(), queue.SimpleQueue(), []
+    addresses, uris, desks = queue.SimpleQueue(), queue.SimpleQueue(), []
+    finished = queue.SimpleQueue()
 
     def serve(desk):
         desks.append(desk)
         return PageServer(desk)
 
     run = threading.Thread(target=lambda: finished.put(stage.run(*arguments)), daemon=True)
+
+    def open_page(uri):
+        text = Path(unquote(urlsplit(uri).path)).read_text("utf-8")
+        addresses.put(re.search(r'url=([^"]+)"', text)[1])
+        uris.put(uri)
+
     with (
-        mock.patch.object(webbrowser, "open", addresses.put),
+        mock.patch.object(webbrowser, "open", open_page),
         mock.patch.object(human, "PageServer", serve),
     ):
         stage.env["DISPLAY"] = ":0"  # nothing is shown on it
         run.start()
         running = SimpleNamespace(address=lambda: addresses.get(timeout=PATIENCE_S))
+        running.uri = lambda: uris.get(timeout=PATIENCE_S)
         running.ran = lambda: finished.get(timeout=PATIENCE_S)
         try:
             yield running

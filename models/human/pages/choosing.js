@@ -56,7 +56,7 @@ export class Choosing {
     if (this.question?.kind === "letter") return choice ? `Chosen: ${choice.letter}` : "Choose an option.";
     if (!choice) {
       const hint = this.question?.may_be_absent ? " It may also not be there." : "";
-      return `Click where you would click.${hint}`;
+      return `Click on the image, then confirm.${hint}`;
     }
     return choice.point ? `Chosen: x ${choice.point.x}, y ${choice.point.y}` : "Chosen: it is not there";
   }

@@ -189,7 +189,7 @@ async function begin(next, isSameTask) {
 function showTexts(next) {
   byId("text").textContent = next.text;
   showText("remark", next.remark);
-  showText("step", next.kind === "actions" ? `Step ${next.steps.length + 1}` : "");
+  showText("step", { actions: `Step ${next.steps.length + 1}`, point: "Where would you click for this?" }[next.kind]);
   const note = next.steps.at(-1)?.note ?? "";
   showText("note", note && `Note on your last action: ${note}`);
   byId("told").hidden = !next.system;
