@@ -26,7 +26,7 @@ from models import argument_problems, build_model, recipe_lines
 from utils.config.environment import load_dotenv_files
 from utils.config.options import options_of
 from utils.engine.interrupt import leave
-from utils.results.load import RunResults, load_run
+from utils.results.load import ResultsOfModels, load_run
 from utils.run.prepare import Registry
 from utils.run.start import errors_for_callers, run_command, run_for_caller
 
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_command([*map(str, sys.argv[1:] if arguments is None else arguments)], REGISTRY)
 
 
-def run(config: str | Path | Mapping[str, Any], **options: Any) -> list[RunResults]:
+def run(config: str | Path | Mapping[str, Any], **options: Any) -> ResultsOfModels:
     """Run a config from Python, as the command line does, in this process.
 
         results = run("configs/my_model.json", model="my-model", limit=20, quiet=True)
@@ -59,7 +59,8 @@ def run(config: str | Path | Mapping[str, Any], **options: Any) -> list[RunResul
             `work_dir`, `set`, `mode`, `api_nproc`, `limit`, `fresh=True`, `quiet=True`, ...
 
     Returns:
-        The results of each model, in the order of the config. Samples without an answer count as
+        A list of the results of each model, in the order of the config; printed, it shows their
+        figures, as the results of `load_run` do. Samples without an answer count as
         wrong in the scores and raise nothing; `samples["status"]` tells which they are.
 
     Raises:
@@ -68,7 +69,7 @@ def run(config: str | Path | Mapping[str, Any], **options: Any) -> list[RunResul
     """
     load_dotenv_files()
     with errors_for_callers():
-        return run_for_caller(options_of(config, options), REGISTRY)
+        return ResultsOfModels(run_for_caller(options_of(config, options), REGISTRY))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from tests.support.finished import L1, L2, l1_set, l2_set, make_run, write_log
 from tests.support.mock_server import Reply
 from tests.support.stage import KEY
 from utils.errors import UserError
-from utils.results.load import SAMPLE_COLUMNS, load_run
+from utils.results.load import SAMPLE_COLUMNS, ResultsOfModels, load_run
 
 
 @pytest.fixture
@@ -68,6 +68,40 @@ def test_what_is_loaded_is_that_of_the_files_and_a_table_unstacks_as_it_was_prin
     wide = frame["value"].unstack()
     assert (list(wide.index), list(wide.columns)) == (["easy", "hard"], table["columns"])
     assert len(frame) == 5
+
+
+INTERVAL = {"value": 12.345, "low": 10.0, "high": 15.06}
+SHOWN = [
+    ({"average": INTERVAL}, "average 12.35 [10.0–15.1]", "<td>12.35</td><td>10.0–15.1</td>"),
+    ({"average": {"value": 0.0}}, "average 0.00", "<td>0.00</td><td></td>"),
+    ({"average": {"value": None}}, "average -", "<td>-</td><td></td>"),
+    ({"a<b>": {"value": 1.0}}, "a<b> 1.00", "<td>a&lt;b&gt;</td><td>1.00</td>"),
+    ({}, "no score", "<td>no score"),
+]
+
+
+@pytest.mark.parametrize(("figures", "text", "html"), SHOWN)
+def test_results_show_their_figures_however_they_are_shown(tmp_path, figures, text, html):
+    entry = {"level": "L2", "figures": figures}
+    folder = make_run(
+        tmp_path / "r", {L2: l2_set("x.")}, model="<m>", manifest={"datasets": {L2: entry}}
+    )
+    run = load_run(folder)
+    assert str(run) == repr(run)
+    assert str(run).startswith(f"<m>\n  L2: {text}")
+    assert html in run._repr_html_() and "&lt;m&gt;" in run._repr_html_()
+    both = ResultsOfModels([run, run])
+    assert str(both) == repr(both) == f"{run}\n{run}"
+    assert both._repr_html_() == run._repr_html_() * 2
+
+
+def test_what_run_returns_is_a_list_that_shows_figures(config):
+    results = evaluate.run(config, quiet=True)
+    assert isinstance(results, list)
+    assert [result.model for result in results] == ["m", "n"]
+    loaded = [load_run(result.folder) for result in results]
+    assert str(results) == "\n".join(map(str, loaded))
+    assert "average 100.00" in str(results)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ Nothing here runs a user's function or needs the data; pandas is imported for th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,7 @@ SAMPLE_COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunResults:
     """The results of one run of one model."""
 
@@ -87,11 +88,11 @@ class RunResults:
     datasets: tuple[str, ...]  # that were scored
     partial: tuple[str, ...]  # data sets of which not all samples were scored
     # By data set: the score object as in its file; tables with intervals and audits.
-    scores: Mapping[str, dict[str, Any]] = field(repr=False)
-    analysis: Mapping[str, dict[str, Any]] = field(repr=False)
+    scores: Mapping[str, dict[str, Any]]
+    analysis: Mapping[str, dict[str, Any]]
     # Config, versions, checksums, commands; empty for a run that has none.
-    manifest: Mapping[str, Any] = field(repr=False)
-    files: Mapping[str, ScoredFiles] = field(repr=False)  # where the derived files lie
+    manifest: Mapping[str, Any]
+    files: Mapping[str, ScoredFiles]  # where the derived files lie
 
     @property
     def figures(self) -> dict[str, dict[str, float]]:
@@ -115,7 +116,7 @@ class RunResults:
 
     def __str__(self) -> str:
         """Return the model, its official figures in percent with intervals, and the folder."""
-        lines = [f"{self.model}{' (partial)' if self.partial else ''}"]
+        lines = [self._title]
         for level, entry in self._scored().items():
             figures = []
             for name, cell in entry["figures"].items():
@@ -124,6 +125,26 @@ class RunResults:
                 figures.append(f"{value} [{interval}]" if interval else value)
             lines.append(f"  {level}: {', '.join(figures) or no_score_text(entry)}")
         return "\n".join([*lines, f"  {self.folder}"])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table; notebooks show it."""
+        rows = ["<tr><th></th><th>figure</th><th>%</th><th>95 % interval</th></tr>"]
+        for level, entry in self._scored().items():
+            cells = entry["figures"].items()
+            if not cells:
+                rows.append(_html_row(level, no_score_text(entry), "", ""))
+            for name, cell in cells:
+                percent = format_percent(cell["value"])
+                rows.append(_html_row(level, name, percent, format_interval(cell)))
+        folder = escape(str(self.folder))
+        table = f"<table><caption>{escape(self._title)}</caption>{''.join(rows)}</table>"
+        return f"{table}<p><code>{folder}</code></p>"
+
+    @property
+    def _title(self) -> str:
+        return f"{self.model}{' (partial)' if self.partial else ''}"
 
     @cached_property
     def samples(self) -> pd.DataFrame:
@@ -177,6 +198,19 @@ class RunResults:
         return frame.set_index([*orders]).astype(dict.fromkeys(numbers, float))
 
 
+class ResultsOfModels(list[RunResults]):
+    """The results of each model of a run; printed, the figures of each."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) or "no results"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the same as tables; notebooks show it."""
+        return "".join(results._repr_html_() for results in self)
+
+
 def load_run(folder: str | Path) -> RunResults:
     """Load a finished run. Needs neither the model, the data, nor user functions.
 
@@ -204,6 +238,10 @@ def _results(folder: Path, files: Mapping[str, ScoredFiles], model: str = "") ->
         manifest=read_json(folder / MANIFEST_NAME),
         files=dict(files),
     )
+
+
+def _html_row(*texts: str) -> str:
+    return f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in texts)}</tr>"
 
 
 def _row(dataset: str, facts: Facts) -> dict[str, Any]:
