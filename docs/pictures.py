@@ -28,7 +28,12 @@ PICTURES = {
     "report_l2": (REPORT, f"#/samples?dataset={L2}&platform=os_web&verdict=miss", "light", "Enter"),
     "report_l1": (REPORT, f"#/samples?dataset={L1}&platform=os_mac", "light", "Enter"),
     "comparison": (COMPARISON, "#/overview", "light", ""),
-    "comparison_l2": (COMPARISON, f"#/samples?dataset={L2}&outcome=both-wrong-apart", "light", "j"),
+    "comparison_l2": (
+        COMPARISON,
+        f"#/samples?dataset={L2}&outcome=both-wrong-different-answers",
+        "light",
+        "j",
+    ),
 }
 BLIND = """
 class Blind:

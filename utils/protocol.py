@@ -48,6 +48,15 @@ SAMPLE_MD5 = {
     L2_NAME: "4260530debb6c5ef9331c8d56695cfdc",
 }
 """Of the sample data that comes with the program; a page says what its scores are worth."""
+SAMPLE_TABLES_MD5 = {
+    "ScreenSpot": "1699ea65fe2a6287ab7b0538772bcc47",
+    "ScreenSpot-v2": "1699ea65fe2a6287ab7b0538772bcc47",
+    "ScreenSpot-Pro": "7b2a05323ef9bba472b7ef0fa3e70249",
+    "ui-vision": "e8be082830094b4e1549a6c949e2b540",
+    "OSWorld-G": "31dc6ce05fb95f99185d3affde6bfa64",
+    "OSWorld-G, instructions refined": "1696cf01e67ae23f90d972cf58f31078",
+}
+"""The same of the rows of the other grounding tables, by name of the annotations."""
 
 TIERS = ("basic", "standard", "long")
 """How much a task of L3 or L4 asks for; in the program's own worlds by its shortest scripted

@@ -136,22 +136,22 @@ def episode(number, **changes):
         (l2_sample, "verdict", "hit", "miss", "only A right"),
         (l2_sample, "verdict", "miss", "hit", "only B right"),
         # The target is 80 x 60 pixels, 100 across: clicks are 96 and 104 pixels apart.
-        (l2_sample, "point_frac", [0.5, 0.5], [0.74, 0.5], "both wrong, alike"),
-        (l2_sample, "point_frac", [0.5, 0.5], [0.76, 0.5], "both wrong, apart"),
-        (l2_sample, "point_frac", None, None, "both wrong, alike"),
-        (l2_sample, "point_frac", None, [0.5, 0.5], "both wrong, apart"),
-        (l1_sample, "chosen", "A", "C", "both wrong, apart"),
-        (l1_sample, "chosen", "C", "C", "both wrong, alike"),
-        (l1_sample, "chosen", None, "C", "both wrong, apart"),
-        (l1_sample, "chosen", None, None, "both wrong, alike"),
-        (episode, "ended", "done", "fail", "both wrong, apart"),
-        (episode, "ended", "done", "done", "both wrong, alike"),
+        (l2_sample, "point_frac", [0.5, 0.5], [0.74, 0.5], "both wrong, similar answers"),
+        (l2_sample, "point_frac", [0.5, 0.5], [0.76, 0.5], "both wrong, different answers"),
+        (l2_sample, "point_frac", None, None, "both wrong, similar answers"),
+        (l2_sample, "point_frac", None, [0.5, 0.5], "both wrong, different answers"),
+        (l1_sample, "chosen", "A", "C", "both wrong, different answers"),
+        (l1_sample, "chosen", "C", "C", "both wrong, similar answers"),
+        (l1_sample, "chosen", None, "C", "both wrong, different answers"),
+        (l1_sample, "chosen", None, None, "both wrong, similar answers"),
+        (episode, "ended", "done", "fail", "both wrong, different answers"),
+        (episode, "ended", "done", "done", "both wrong, similar answers"),
         (
             episode,
             "checks",
             [[True, "x"], [False, "y"]],
             [[False, "x"], [False, "y"]],
-            "both wrong, apart",
+            "both wrong, different answers",
         ),
     ],
 )
@@ -477,7 +477,7 @@ def test_compare_prints_writes_and_is_the_same_behind_evaluate(two):
         "flips.csv",
     ]
     assert "a right, b wrong: 1 sample" in one.stdout
-    assert "B: reply 1 x  → point" in one.stdout
+    assert "B: reply 1 x, read as: point" in one.stdout
     address = (two / "comparison" / "comparison.html").as_uri()
     assert one.stdout.splitlines()[-1] == f"Comparison: {address}"
 

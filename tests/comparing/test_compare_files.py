@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.clicks import Model, columns_of, simulated
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
+from tests.support.report_runs import l1_sample
 from utils.analysis.coordinate_audit import Interpretation, coordinate_audit
 from utils.comparing.command import main
 from utils.comparing.files import figures_csv, flips_csv, wide_csv
@@ -56,7 +57,7 @@ def test_neither_a_reply_nor_a_models_name_can_steer_the_terminal_or_break_a_lin
     assert not [char for char in text if not char.isprintable() and char != "\n"]
     [line_of_reply] = [line for line in text.splitlines() if "<script>" in line]
     assert line_of_reply.startswith("      B: <script>")
-    assert r"\x1b[31m" in line_of_reply and "# head" in line_of_reply
+    assert r"\x1b[31m" in line_of_reply and "head" in line_of_reply
 
 
 def test_the_console_shows_as_many_flips_as_asked_for(tmp_path):
@@ -230,7 +231,7 @@ def test_a_table_in_markdown_has_the_best_in_bold(tmp_path, intervals):
     assert text.startswith(f"### L2 {L2} (accuracy in %)\n")
     assert table[:2] == ["| model | basic | advanced | average |", "| --- | ---: | ---: | ---: |"]
     assert table[2].startswith(r"| b\_100% | **100.00**") and r"| c\|\<b>\*d\* | 50.00" in table[3]
-    assert ("25.00 (1" in table[4]) == intervals
+    assert ("25.00 [1" in table[4]) == intervals
     assert text.count("###") == 4  # average, basic, advanced by platform
 
 
@@ -258,6 +259,115 @@ def test_a_table_in_latex_is_one_that_latex_reads(tmp_path, intervals):
         {"{": 1, "}": -1}.get(sign, 0) for sign in re.sub(r"\\[{}]", "", text)
     )
     assert min(depths := [*depths]) == 0 == depths[-1]
+
+
+def test_both_papers_write_an_interval_in_one_form_and_latex_has_labels(tmp_path):
+    runs = paper_runs(tmp_path)
+    form = re.compile(r"\[\d+\.\d(?:–|--)\d+\.\d\]")
+    texts = [make(runs, intervals=True) for make in (as_markdown, as_latex)]
+    found = [[match.replace("--", "–") for match in form.findall(text)] for text in texts]
+    assert found[0] == found[1] != []
+    labels = re.findall(r"\\caption\{.*\}\n  \\label\{(.*)\}", texts[1])
+    assert labels == [
+        "tab:guielementgrounding",
+        "tab:guielementgrounding-basic",
+        "tab:guielementgrounding-advanced",
+        "tab:guielementgrounding-average",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "heads"),
+    [
+        (["average"], ["average"]),
+        (["average", "basic"], ["average", "basic"]),
+        (["Web"], ["Web", "Web"]),  # of the rows of the score table that have it
+        (["os_web", "overall"], ["Web", "Overall", "Overall", "Web", "Overall"]),
+        (["ADVANCED", "iOS"], ["advanced", "iOS", "iOS"]),
+        ([], None),
+    ],
+)
+@pytest.mark.parametrize("make", [as_markdown, as_latex])
+def test_tables_for_papers_have_the_columns_that_are_asked_for(tmp_path, make, names, heads):
+    text = make(paper_runs(tmp_path), intervals=False, columns=names)
+    lines = re.findall(r"^ *\|? ?model (.*?)(?: \||\s*\\\\)$", text, re.MULTILINE)
+    columns = [name.strip() for line in lines for name in re.split(r"[|&]", line) if name.strip()]
+    if heads is None:
+        assert len(columns) == 10  # of three figures, and three rows of two or three columns
+    else:
+        assert columns == heads
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--format", "latex", "--columns", "averag"],
+            '--columns: no table has "averag"; columns are "easy", "medium", "hard", "overall"',
+        ),
+        (["--columns", "average"], "--columns is about the tables for papers"),
+        (["--format", "csv", "--columns", "average"], "--columns is about the tables for papers"),
+    ],
+)
+def test_columns_that_no_table_has_are_an_error(tmp_path, capsys, options, message):
+    folders = [make_run(tmp_path / name, {L1: l1_set("x..x")}, model=name) for name in "ab"]
+    output = ["--output", str(tmp_path / "out")]
+    assert main([*map(str, folders), *output, *options]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "notes"),
+    [
+        ({"protocol": "zoom"}, [f"a, {L2}: zoom, more than one request a sample"]),
+        ({"protocol": "follow-up"}, [f"a, {L2}: follow-up, more than one request a sample"]),
+        ({}, []),
+    ],
+)
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_end_of_a_run_explains_its_tables_as_compare_does(tmp_path, changes, notes, count):
+    folders = [
+        make_run(
+            tmp_path / name / "T20260101_Gaa",
+            {L2: l2_set("x..x")},
+            model=name,
+            partial=name == "b",
+            manifest={"datasets": {L2: changes if name == "a" else {}}},
+        )
+        for name in "abc"[:count]
+    ]
+    comparison = compare(read_runs(folders))
+    expected = [*notes, f"b, {L2}: partial (‡), 4 samples"]
+    assert list(comparison.notes) == expected
+    for text in (as_text(comparison, flips=0), closing_text(comparison)):
+        lines = text.splitlines()
+        first = lines.index("Notes") + 1
+        assert lines[first : first + len(expected)] == [f"  {note}" for note in expected]
+
+
+@pytest.mark.parametrize(
+    ("reply", "changes", "shown"),
+    [
+        ("C", {"chosen": "C"}, "C"),
+        ("(C)", {"chosen": "C"}, "(C), read as: C"),
+        ("I cannot tell", {"chosen": None}, "I cannot tell, read as: unparsed"),
+        ("Clearly D", {"chosen": "D"}, "Clearly D, read as: D"),
+        ("", {"chosen": None}, ", read as: unparsed"),
+        ("word " * 40 + "C", {"chosen": "C"}, "C, read as: C"),
+    ],
+)
+def test_a_flip_says_what_was_read_from_a_reply(tmp_path, reply, changes, shown):
+    runs = []
+    for name, sample in (
+        ("a", l1_sample(0, prediction=reply, **changes)),
+        ("b", l1_sample(0, verdict="hit", chosen="B", prediction="B")),
+    ):
+        runs.append(make_run(tmp_path / name / "T20260101_Gaa", {L1: [sample]}, model=name))
+    lines = as_text(compare(read_runs(runs)), flips=1).splitlines()
+    [of_a] = [line for line in lines if line.startswith("      A: ")]
+    assert of_a.endswith(shown) and len(of_a) <= WIDTH
+    assert "      B: B" in lines
 
 
 def test_the_wide_table_has_a_row_for_each_run_and_every_score_with_its_bounds(tmp_path):

@@ -42,8 +42,8 @@ WARNING = warning(
 OUTCOMES = {
     "only-a-right": 2,
     "only-b-right": 3,
-    "both-wrong-apart": 2,
-    "both-wrong-alike": 1,
+    "both-wrong-different-answers": 2,
+    "both-wrong-similar-answers": 1,
     "both-right": 1,
 }
 
@@ -237,7 +237,11 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     assert (tab.focus, shown(tab)) == ("rows", 10)
     tab.press("j", "j", "k")
     assert tab.text("#sample-title") == "L2 sample 0"
-    for key, outcome in (("a", "only-a-right"), ("b", "only-b-right"), ("w", "both-wrong-apart")):
+    for key, outcome in (
+        ("a", "only-a-right"),
+        ("b", "only-b-right"),
+        ("w", "both-wrong-different-answers"),
+    ):
         tab.press(key)
         assert tab.hash == f"#/samples?outcome={outcome}"
     tab.press("e", "/")

@@ -184,6 +184,18 @@ def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
             "settings",
             "min_tokens unset in a, 4 in b",
         ),
+        (
+            local(),
+            served(extra_body={"x": [{"factor": 32, "on": True}]}),
+            "settings",
+            'x unset in a, [{"factor": 32, "on": true}] in b',
+        ),
+        (
+            served({"resize": {"to": None}}),
+            served({"resize": "é"}),
+            "settings",
+            'kwargs.resize {"to": null} in a, é in b',
+        ),
         (served({"max_pixels": 9}), served(), "settings", "kwargs.max_pixels 9 in a, unset in b"),
         (local("float32"), local("float16"), "settings", "dtype float32 in a, float16 in b"),
         (local("float32"), served(), "reply", ""),  # a server's own business

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.browser import PHONE, Tab, need_browser
 from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import PROJECT, api_model
 from tests.support.stage import API, L1, L2, Stage, right_answers
 from utils.comparing.runs import read_runs
 from utils.protocol import SAMPLE_MD5
@@ -19,6 +20,7 @@ from utils.report.all_runs import listed_runs, write_index
 from utils.report.data_files import value_of
 from utils.results.load import load_run
 from utils.runs.log import RunLog
+from utils.runs.seals import stamp_of
 
 BAD = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\x1b[31m"
 HOUR_S = 3600
@@ -273,6 +275,137 @@ def test_an_earlier_scoring_is_marked_with_its_reason(
 def test_a_run_on_the_sample_data_says_so_under_its_name(tmp_path, md5, expected):
     run_at(tmp_path, "T20260101_Gaa", annotations={"file": "L2_annotations.json", "md5": md5})
     assert page_of(tmp_path).rows[2][0] == f"mT20260101_Gaa{expected}"
+
+
+def compared_at(work_dir, name, stamps):
+    """A comparison of runs by their folders below the work-dir."""
+    folder = work_dir / "comparisons" / name / "comparison_files"
+    folder.mkdir(parents=True)
+    (folder / "runs.json").write_text(json.dumps(stamps))
+
+
+def scored_at(work_dir, model, content):
+    """The stamp of a run of a model whose files have this content."""
+    folder = run_at(work_dir, "T20260101_Gaa", model=model)
+    path = folder / "manifest.json"
+    written = path.stat().st_mtime
+    manifest = {**json.loads(path.read_text()), "files": {"x": content}}
+    path.write_text(json.dumps(manifest))
+    os.utime(path, (written, written))
+    return stamp_of(manifest)
+
+
+@pytest.mark.parametrize(
+    ("stamps", "outdated"),
+    [
+        ({"a": "now", "b": "now"}, []),
+        ({"a": "now", "b": "before"}, ["b"]),
+        ({"a": "before", "b": "before"}, ["a", "b"]),
+        ({"a": "now", "b": ""}, []),  # of a run of an older version
+        (["a", "b"], []),  # of an older version
+        ({"a": "before", "gone": "before"}, ["a"]),
+    ],
+)
+def test_a_comparison_made_before_a_scoring_is_marked_with_whose(tmp_path, stamps, outdated):
+    current = {name: scored_at(tmp_path, name, f"of {name}") for name in "ab"}
+    folders = {name: f"../../{name}/T20260101_Gaa" for name in stamps}
+    told = [*folders.values()]
+    if isinstance(stamps, dict):
+        told = {
+            folders[name]: current[name] if stamp == "now" else stamp
+            for name, stamp in stamps.items()
+        }
+    compared_at(tmp_path, "a_vs_b", told)
+    page = page_of(tmp_path)
+    mark = "compared §" if outdated else "compared"
+    texts = {row[0].partition("T")[0]: row[-1].partition("\n")[0] for row in page.rows[2:]}
+    assert texts == {name: mark if name in stamps else "" for name in "ab"}
+    titles = [title for title in page.titles if "made before" in title]
+    assert len(titles) == (len(folders.keys() & {"a", "b"}) if outdated else 0)
+    assert all(f"scoring of {', '.join(outdated)};" in title for title in titles)
+
+
+def test_a_comparison_is_marked_once_one_of_its_models_is_read_in_another_way(tmp_path):
+    parse = {L2: "utils.coordinates.parse_per_mille"}
+    texts = []
+    with MockServer(lambda _: Reply("(150, 200)")) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.data = {L2: {"mode": "all"}}
+        for entry, options in (
+            ({}, ()),
+            ({}, ("--mode", "eval")),  # the same again
+            ({"parse_function": parse}, ("--mode", "eval", "--model", "b")),
+            ({"parse_function": parse}, ("--mode", "eval")),  # all: compared anew
+        ):
+            stage.model = {"a": api_model(server.url), "b": api_model(server.url, **entry)}
+            ran = stage.run(*options)
+            assert ran.code == 0, ran.output
+            rows = Page((stage.work_dir / "index.html").read_text("utf-8")).rows[2:]
+            texts.append({row[-1].partition("\n")[0] for row in rows})
+    assert texts == [{"compared"}, {"compared"}, {"compared §"}, {"compared"}]
+
+
+TABLE_ROWS = {
+    "ScreenSpot": (12, 1272),
+    "ScreenSpotV2": (12, 1272),
+    "ScreenSpotPro": (8, 1581),
+    "OSWorldG": (10, 564),
+    "UIVision": (20, 5479),
+    "refined": (10, 564),
+}
+
+
+@pytest.fixture(scope="module")
+def sample_tables(tmp_path_factory):
+    """A run of every table on the sample data."""
+    home = tmp_path_factory.mktemp("tables")
+    with MockServer(lambda _: Reply("(0.5, 0.5)")) as server:
+        stage = Stage.make(home, server)
+        stage.data = {name: {} for name in TABLE_ROWS}
+        stage.data["refined"] = {"benchmark": "OSWorldG", "instructions": "refined"}
+        stage.env = {"LMUData": str(PROJECT / "sample_data")}
+        ran = stage.run()
+        assert ran.code == 0, ran.output
+    return stage
+
+
+def test_a_run_of_tables_on_the_sample_data_is_marked_and_its_warnings_counted(sample_tables):
+    page = Page((sample_tables.work_dir / "index.html").read_text("utf-8"))
+    [row] = page.rows[2:]
+    assert row[0].endswith(" · sample data")
+    manifest = json.loads((sample_tables.folder() / "manifest.json").read_text())
+    warnings = sum(entry["warnings"] for entry in manifest["datasets"].values())
+    assert row[1] == f"whole {warnings + len(TABLE_ROWS)} warnings"
+    figures = [text for text in row[2:-3] if text]
+    assert figures and all(text.endswith("‡") for text in figures if text != "–")
+    for rows, published in TABLE_ROWS.values():
+        assert any(f"{rows:,} of {published:,} rows" in title for title in page.titles)
+
+
+@pytest.mark.parametrize("name", TABLE_ROWS)
+def test_a_report_says_how_many_rows_of_each_table_there_are(sample_tables, name):
+    rows, published = TABLE_ROWS[name]
+    script = (sample_tables.folder() / "report/data/summary_0.js").read_text("ascii")
+    notices = {entry["name"]: entry["notices"] for entry in value_of(script)["datasets"]}
+    assert any(f"{rows} of {published:,} rows of the published" in note for note in notices[name])
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_marked"),
+    [
+        ({"samples": 1272}, False),
+        ({"samples": 1270, "left_out": 2}, False),
+        ({"samples": 1273}, True),
+        ({"samples": 501, "mode": "mobile"}, False),
+        ({"samples": 20, "limit": 20}, False),
+        ({"samples": 12}, True),
+    ],
+)
+def test_rows_that_are_not_those_published_are_marked(tmp_path, changes, is_marked):
+    annotations = {"file": "ScreenSpot-v2", "md5": "0"}
+    run_at(tmp_path, "T20260101_Gaa", **{"mode": "all", "annotations": annotations, **changes})
+    row = page_of(tmp_path).rows[2]
+    assert ("‡" in row[2], "1 warning" in row[1]) == (is_marked, is_marked)
 
 
 def test_odd_folders_and_broken_manifests_hide_no_run(tmp_path):

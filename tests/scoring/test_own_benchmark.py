@@ -102,7 +102,7 @@ def test_the_benchmark_of_the_docs_is_checked_run_reported_and_compared(folder, 
     output = capsys.readouterr().out
     assert "My screens · overall: wrong − right = -33.3" in output
     assert "printer  [2]" in output
-    assert "A: (-1, -1)  → not there" in output
+    assert "A: (-1, -1), read as: not there" in output
 
 
 def test_a_comparison_keeps_the_order_of_the_labels(folder, capsys):

@@ -14,7 +14,7 @@ from utils.comparing.page import write_page
 from utils.comparing.pairing import Comparison, compare
 from utils.comparing.portable import ZIP
 from utils.comparing.runs import ComparedRun, read_runs, without_work_dirs
-from utils.comparing.tables import as_latex, as_markdown
+from utils.comparing.tables import as_latex, as_markdown, with_columns
 from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
 from utils.config.options import HelpShown, Parser, not_negative
@@ -98,12 +98,16 @@ def _compared(options: argparse.Namespace, output: Path) -> tuple[Comparison, li
         raise UserError(f"{problems[0]}, or none with --format text")
     if options.small_images and "html" not in options.format:
         raise UserError("--small-images is about the page: leave --format out, or name html, too")
+    if options.columns and not set(options.format) & set(PAPER):
+        raise UserError("--columns is about the tables for papers: --format markdown latex")
     paths, notes = without_work_dirs(options.runs)
     if len(paths) < 2 and not options.published:
         raise UserError(["only one run; name another one, or use --published", *notes])
     runs = read_runs(paths)
     published = read_published() if options.published else None
-    return compare(runs, all_pairs=options.all_pairs, published=published), notes
+    comparison = compare(runs, all_pairs=options.all_pairs, published=published)
+    with_columns(comparison.boards, options.columns)
+    return comparison, notes
 
 
 def _write_files(comparison: Comparison, options: argparse.Namespace, output: Path) -> None:
@@ -142,7 +146,7 @@ def _write_tables(comparison: Comparison, options: argparse.Namespace, output: P
             files.append(write_text(output / name, make(comparison)))
     for name, (file, make_table) in PAPER.items():
         if name in options.format:
-            text = make_table(comparison, intervals=options.intervals)
+            text = make_table(comparison, intervals=options.intervals, columns=options.columns)
             files.append(write_text(output / file, text))
     return files
 
@@ -208,6 +212,14 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         "for papers); text is always printed and has no file",
     )
     add("--intervals", action="store_true", help="95 %% intervals in the tables for papers")
+    add(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="columns of the tables for papers, in this order (average Web); tables without any of "
+        "them are left out",
+    )
     add(
         "--small-images",
         action="store_true",

@@ -23,7 +23,7 @@ from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, Outcome, PairOfRuns, SamplePair
 from utils.comparing.portable import ZIP, write_zip
 from utils.comparing.ranking import Ranking, rankings_of
-from utils.comparing.runs import ComparedRun, answers_to
+from utils.comparing.runs import ComparedRun, answers_to, right_text
 from utils.comparing.why import different_functions, different_settings
 from utils.contracts import Facts
 from utils.errors import UserError
@@ -42,6 +42,7 @@ from utils.report.data_files import (
 from utils.report.pictures import Pictures
 from utils.report.privacy import path_hider
 from utils.report.run_facts import REPORT_FOLDER
+from utils.runs.seals import stamp_of
 from utils.scoring.sheets import write_text
 from utils.text import (
     format_difference,
@@ -80,8 +81,10 @@ def write_page(comparison: Comparison, output: Path, *, small_images: bool = Fal
                 if asset.name != PAGE:
                     shutil.copyfile(asset, fresh / asset.name)
             _write_data(comparison, output, fresh, small_images=small_images)
-            folders = [os.path.relpath(run.path, output) for run in comparison.runs]
-            (fresh / RUNS_FILE).write_text(json.dumps(folders), "utf-8")
+            stamps = {
+                os.path.relpath(run.path, output): stamp_of(run.manifest) for run in comparison.runs
+            }
+            (fresh / RUNS_FILE).write_text(json.dumps(stamps), "utf-8")
         (output / ZIP).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{output}: cannot write ({error.strerror or error})") from error
@@ -112,6 +115,7 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path, *, small_imag
         "matches": matches,
         "notes": list(comparison.notes),
         "how": words.HOW_TO_READ,
+        "outcomes": list(Outcome),
         "pictures": pictures,
     }
     if comparison.has_many:
@@ -202,9 +206,11 @@ def report_ids(run: ComparedRun) -> dict[tuple[str, str], str]:
         for key, facts in scored.samples.items():
             index = "none" if facts.get("index") is None else str(facts["index"])
             name = "/".join(quote(part, safe="!'()*-._~") for part in (dataset, index))
-            number = counts[name] + 1  # an index may occur twice: the later ones get a tail
+            answers = [answer.get("repeat") for answer in answers_to(facts)]
+            # An index may occur twice, and has as many answers: all but the first have a tail.
+            number = counts[name] + answers.index(facts.get("repeat")) + 1
             ids[dataset, key] = name if number == 1 else f"{name}~{number}"
-            counts[name] += len(answers_to(facts))  # the later answers have tails, too
+            counts[name] += len(answers)
     return ids
 
 
@@ -248,6 +254,7 @@ def _figure(difference: Difference) -> dict[str, Any]:
     return {
         "name": words.group_text(difference.group),
         "group": difference.group,
+        "field": difference.field,
         "samples": difference.samples,
         "images": paired.pictures,
         "a": format_number(difference.baseline_pct),
@@ -343,6 +350,7 @@ def _add_sample(
         "answer": facts.get("answer"),
         "wh": facts.get("file_wh"),
         "screen": screen,
+        "right": [right_text(side) for side in sides],
     }
     for name, field in FIELDS_OF_SIDES.items():
         details[name] = [side.get(field) for side in sides]

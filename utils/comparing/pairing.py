@@ -52,8 +52,8 @@ class Outcome(StrEnum):
 
     ONLY_A = "only A right"
     ONLY_B = "only B right"
-    APART = "both wrong, apart"
-    ALIKE = "both wrong, alike"
+    APART = "both wrong, different answers"
+    ALIKE = "both wrong, similar answers"
     BOTH = "both right"
 
 
@@ -126,6 +126,7 @@ class Difference:
     run_pct: float
     baseline_pct: float
     paired: PairedResult
+    field: str = ""  # of a sample that has the group's name; "": it is of all samples
     is_headline: bool = False  # an official figure
     p_holm: float | None = None  # corrected: an official figure for all pairs of runs, if there
     # are several; a group for all groups of all pairs
@@ -422,7 +423,8 @@ def _official_differences(
     if not is_acting:
         splits = _groups(common, "split", (*OFFICIAL, *labels.get("split", ())))
     headline = [
-        _difference(name, pairs, _as_in_a_level(pairs, weight)) for name, pairs in splits.items()
+        replace(_difference(name, pairs, _as_in_a_level(pairs, weight)), field="split")
+        for name, pairs in splits.items()
     ]
     if parts_of_average:
         sizes = Counter(_part(pair, parts_of_average) for pair in common)
@@ -457,7 +459,10 @@ def _group_differences(
     for column, order in group_columns.items():
         groups = _groups(common, column, (*labels.get(column, ()), *order))
         if len(groups) > 1:
-            differences += [_difference(name, pairs, weight) for name, pairs in groups.items()]
+            differences += [
+                replace(_difference(name, pairs, weight), field=column)
+                for name, pairs in groups.items()
+            ]
     return differences
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from utils.analysis.paired import MOST
 from utils.contracts import Facts, question_of
 from utils.errors import UserError
 from utils.findings import warnings_in
@@ -53,7 +54,7 @@ class ScoredSet:
             notes.append(
                 f"{self.repeats} answers to each question: differences go by the mean of a "
                 "question's answers; it is listed as right where most of them are, and what is "
-                "shown of it is the first"
+                "shown of it is an answer that agrees with most"
             )
         without_answer = _unanswered(self.samples.values())
         if without_answer:
@@ -242,7 +243,8 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
 def _by_question(facts_of_answers: Iterable[Facts]) -> dict[str, Facts]:
     """Return samples by key; several answers to a question as one sample.
 
-    It is the first answer with the mean of their hits; `ANSWERS` has all of them.
+    It is the first answer that agrees with most of them, right or wrong, with the mean of their
+    hits; `ANSWERS` has all of them.
     """
     answers: dict[str, list[Facts]] = {}
     for facts in facts_of_answers:
@@ -252,7 +254,8 @@ def _by_question(facts_of_answers: Iterable[Facts]) -> dict[str, Facts]:
         samples[key] = group[0]
         if len(group) > 1:
             hit = fmean(facts["hit"] for facts in group)
-            samples[key] = {**group[0], "hit": hit, ANSWERS: group}
+            shown = next(facts for facts in group if bool(facts["hit"]) == (hit > MOST))
+            samples[key] = {**shown, "key": key, "hit": hit, ANSWERS: group}
     return samples
 
 
@@ -260,6 +263,14 @@ def answers_to(facts: Facts) -> Sequence[Facts]:
     """Return the answers that a sample of a comparison stands for."""
     answers: Sequence[Facts] = facts.get(ANSWERS) or [facts]
     return answers
+
+
+def right_text(facts: Facts) -> str:
+    """Return how many answers of a sample are right, `2 of 3`; "" where it has one only."""
+    answers = answers_to(facts)
+    if len(answers) == 1:
+        return ""
+    return f"{sum(bool(answer['hit']) for answer in answers)} of {len(answers)}"
 
 
 def _holds_key(scores: object, key: str) -> bool:

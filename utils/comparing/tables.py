@@ -15,7 +15,8 @@ from utils.comparing.boards import (
 )
 from utils.comparing.pairing import Comparison
 from utils.comparing.words import group_text, measure_of, one_line
-from utils.text import format_interval, format_percent
+from utils.errors import UserError
+from utils.text import format_interval, format_percent, listed
 
 NOTES = {PARTIAL_MARK: "part of the data set", PUBLISHED_MARK: "published"}
 LATEX_SIGNS = {
@@ -33,11 +34,17 @@ LATEX_SIGNS = {
 }
 
 
-def as_markdown(comparison: Comparison, *, intervals: bool) -> str:
-    """Return a table for each board, the best of each column in bold."""
+def as_markdown(comparison: Comparison, *, intervals: bool, columns: Sequence[str] = ()) -> str:
+    """Return a table for each board, the best of each column in bold.
+
+    Args:
+        comparison: its boards.
+        intervals: behind the scores, too.
+        columns: names of those to show, of `with_columns`.
+    """
     parts: list[str] = []
-    for board in comparison.boards:
-        interval = " ({})" if intervals else ""
+    for board in with_columns(comparison.boards, columns):
+        interval = " [{}]" if intervals else ""
         rows = _rows(board, lambda text: f"**{text}**", interval, _markdown)
         heads = ["model", *map(group_text, board.columns)]
         lines = [heads, ["---", *["---:"] * len(board.columns)], *rows]
@@ -47,10 +54,10 @@ def as_markdown(comparison: Comparison, *, intervals: bool) -> str:
     return "\n".join(parts)
 
 
-def as_latex(comparison: Comparison, *, intervals: bool) -> str:
-    """Return the same as tables of the package booktabs."""
+def as_latex(comparison: Comparison, *, intervals: bool, columns: Sequence[str] = ()) -> str:
+    """Return the same as tables of the package booktabs, each with a label."""
     parts = ["% \\usepackage{booktabs}\n"]
-    for board in comparison.boards:
+    for board in with_columns(comparison.boards, columns):
         rows = _rows(
             board,
             lambda text: f"\\textbf{{{text}}}",
@@ -66,12 +73,49 @@ def as_latex(comparison: Comparison, *, intervals: bool) -> str:
         body = "\n".join(f"    {' & '.join(row)} \\\\" for row in rows)
         parts.append(
             "\\begin{table}\n  \\centering\n"
-            f"  \\caption{{{latex(caption)}}}\n"
+            f"  \\caption{{{latex(caption)}}}\n  \\label{{{_label(board)}}}\n"
             f"  \\begin{{tabular}}{{l{'r' * len(board.columns)}}}\n    \\toprule\n"
             f"    {' & '.join(map(latex, heads))} \\\\\n    \\midrule\n{body}\n    \\bottomrule\n"
             "  \\end{tabular}\n\\end{table}\n"
         )
     return "\n".join(parts)
+
+
+def with_columns(boards: Sequence[Board], names: Sequence[str]) -> list[Board]:
+    """Return boards with the columns of these names alone, in their order; all without names.
+
+    A column has its name of the score table or the one that people read: "os_web" or "Web",
+    whatever the case. Boards that have none of them are left out.
+
+    Raises:
+        UserError: no board has a column of some name.
+    """
+    if not names:
+        return list(boards)
+    known = {name for board in boards for column in board.columns for name in _names(column)}
+    unknown = [name for name in names if name.casefold() not in known]
+    if unknown:
+        heads = dict.fromkeys(group_text(column) for board in boards for column in board.columns)
+        raise UserError(
+            f"--columns: no table has {listed(unknown)}; columns are {listed([*heads], 40)}"
+        )
+    chosen: list[Board] = []
+    for board in boards:
+        by_name = {name: column for column in board.columns for name in _names(column)}
+        columns = [by_name[name.casefold()] for name in names if name.casefold() in by_name]
+        if columns:
+            chosen.append(board._replace(columns=columns))
+    return chosen
+
+
+def _names(column: str) -> set[str]:
+    return {column.casefold(), group_text(column).casefold()}
+
+
+def _label(board: Board) -> str:
+    """Return what a paper refers to a table by: `tab:guielementgrounding-basic`."""
+    words = re.findall(r"[a-z0-9]+", f"{board.dataset} {board.split}".lower())
+    return f"tab:{'-'.join(words)}"
 
 
 def _markdown(text: str) -> str:

@@ -24,7 +24,7 @@ from utils.protocol import noun_of
 from utils.report.run_facts import model_entry, parse_functions
 from utils.runs.folder import safe_name
 from utils.scoring.sheets import write_text
-from utils.text import counted, printable
+from utils.text import as_json_text, counted, printable
 
 STAGES: Mapping[str, Callable[[Facts], str]] = {
     "image": lambda facts: facts.get("image_digest") or "unknown",
@@ -165,7 +165,7 @@ def different_functions(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, 
 
 def _different(in_a: Mapping[str, Any], in_b: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [
-        (name, str(in_a.get(name, "unset")), str(in_b.get(name, "unset")))
+        (name, as_json_text(in_a.get(name, "unset")), as_json_text(in_b.get(name, "unset")))
         for name in dict.fromkeys([*in_a, *in_b])
         if in_a.get(name) != in_b.get(name)
     ]

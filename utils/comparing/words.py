@@ -12,6 +12,7 @@ from typing import Any
 from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, SamplePair
 from utils.comparing.ranking import Ranking, rankings_of
+from utils.comparing.runs import right_text
 from utils.contracts import Facts
 from utils.coordinates import format_size
 from utils.protocol import PLATFORM_LABELS, noun_of, title_of, unit_of
@@ -149,11 +150,7 @@ def one_line(text: str, width: int = sys.maxsize) -> str:
 
 def as_text(comparison: Comparison, *, flips: int) -> str:
     """Return the comparison with the first `flips` flipped samples of each kind."""
-    lines = _scores(comparison)
-    if comparison.notes:
-        lines += ["", "Notes"]
-        for note in comparison.notes:
-            lines += wrapped(note, 2)
+    lines = [*_scores(comparison), *_notes(comparison)]
     if comparison.has_many:
         lines += ["", *wrapped(HOW_TO_READ_MANY)]
     else:
@@ -165,8 +162,8 @@ def as_text(comparison: Comparison, *, flips: int) -> str:
 
 
 def closing_text(comparison: Comparison) -> str:
-    """Return the end of a run of several models: their scores and the headline of each pair."""
-    lines = _scores(comparison)
+    """Return the end of a run of several models: scores, notes and the headline of each pair."""
+    lines = [*_scores(comparison), *_notes(comparison)]
     if not comparison.has_many:
         for pair in comparison.pairs:
             lines += ["", *_head(pair)]
@@ -177,6 +174,14 @@ def _scores(comparison: Comparison) -> list[str]:
     if comparison.has_many:
         return [line for ranking in rankings_of(comparison) for line in _ranking(ranking)]
     return [line for board in comparison.summary for line in _board(board)]
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    """Yield what a reader must know about the runs."""
+    if comparison.notes:
+        yield from ("", "Notes")
+    for note in comparison.notes:
+        yield from wrapped(note, 2)
 
 
 def _ranking(ranking: Ranking) -> Iterator[str]:
@@ -319,9 +324,18 @@ def _flip(flip: SamplePair) -> Iterator[str]:
     yield f"  {one_line(str(flip.text), room)}  [{label}]"
     yield f"      {one_line(f'right: {truth_of(flip)}', WIDTH - 6)}"
     for side, facts_of_side in (("A", flip.baseline), ("B", flip.run)):
-        parsed = f"  → {one_line(parsed_text(facts_of_side), 40)}"
-        reply = _brief(reply_text(facts_of_side), WIDTH - 9 - len(parsed))
-        yield f"      {side}: {reply}{parsed}"
+        right = right_text(facts_of_side)
+        head = f"{side} ({right} right)" if right else side
+        yield f"      {head}: {_reply_and_reading(facts_of_side, WIDTH - 8 - len(head))}"
+
+
+def _reply_and_reading(facts: Facts, room: int) -> str:
+    """Return a reply and, where it is not the same, what was read from it."""
+    parsed = one_line(parsed_text(facts), 40)
+    if one_line(reply_text(facts)) == parsed:
+        return parsed
+    parsed = f", read as: {parsed}"
+    return _brief(reply_text(facts), room - len(parsed)) + parsed
 
 
 def wrapped(text: str, indent: int = 0) -> list[str]:

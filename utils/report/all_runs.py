@@ -25,7 +25,13 @@ from urllib.parse import quote
 from utils.errors import StopRun, one_line_reason
 from utils.locks import file_lock
 from utils.protocol import AVERAGE, OVERALL, noun_of, official_order
-from utils.report.run_facts import REPORT_FOLDER, SAMPLE, data_kind, failed_requests
+from utils.report.run_facts import (
+    REPORT_FOLDER,
+    SAMPLE,
+    data_kind,
+    failed_requests,
+    rows_note,
+)
 from utils.runs.derived import MANIFEST_NAME, no_score_text, read_json
 from utils.runs.log import is_locked
 from utils.runs.seals import STAMP, has_unfinished_scoring, stamp_of
@@ -44,6 +50,14 @@ _RUN_FOLDER = re.compile(r"T\d{8}_G\w+", re.ASCII)
 _LOG = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
 
 
+@dataclass(frozen=True)
+class ListedComparison:
+    """One comparison in the list."""
+
+    folder: str  # below the work-dir
+    outdated: Sequence[str]  # models that were scored again since
+
+
 @dataclass
 class ListedRun:
     """One run in the list."""
@@ -57,7 +71,8 @@ class ListedRun:
     stopped: Mapping[str, Mapping[str, Any]]  # likewise
     unscored: Collection[str]  # data sets whose logs are newer than the scores
     has_report: bool
-    comparisons: list[str] = field(default_factory=list)  # folders below the work-dir
+    stamp: str  # of its scoring; "" of older versions
+    comparisons: list[ListedComparison] = field(default_factory=list)
 
     def figures(self, dataset: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the official figures of a data set by name; empty where it was not scored."""
@@ -106,10 +121,12 @@ def listed_runs(work_dir: Path) -> list[ListedRun]:
         run = _listed(folder)
         if run is not None:
             runs[run.folder] = run
-    for comparison in (work_dir / COMPARISONS).glob("*"):
-        for name in runs_compared(comparison, work_dir):
-            if name in runs:
-                runs[name].comparisons.append(f"{COMPARISONS}/{comparison.name}")
+    for folder in sorted((work_dir / COMPARISONS).glob("*")):
+        stamps = runs_compared(folder, work_dir)
+        compared = [runs[name] for name in stamps if name in runs]
+        outdated = [run.model for run in compared if stamps[run.folder] not in ("", run.stamp)]
+        for run in compared:
+            run.comparisons.append(ListedComparison(f"{COMPARISONS}/{folder.name}", outdated))
     return sorted(runs.values(), key=lambda run: (-run.last_active_s, run.folder))
 
 
@@ -162,6 +179,7 @@ def _listed(folder: Path) -> ListedRun | None:
         stopped=stopped,
         unscored=[name for log, name in dataset_of_log.items() if log_times[log] > scored_at],
         has_report=_has_report(folder, manifest),
+        stamp=stamp_of(manifest),
     )
 
 
@@ -244,17 +262,22 @@ def _state(
     return "whole", ""
 
 
-def runs_compared(comparison: Path, work_dir: Path) -> list[str]:
-    """Return the runs of the comparison in a folder, by their folders below the work-dir."""
+def runs_compared(comparison: Path, work_dir: Path) -> dict[str, str]:
+    """Return the runs of the comparison in a folder, by their folders below the work-dir.
+
+    Each has the stamp of the scoring that was compared; "" in comparisons of older versions.
+    """
     try:
         folders = json.loads((comparison / RUNS_OF_COMPARISON).read_bytes())
+        stamps = folders if isinstance(folders, dict) else dict.fromkeys(folders, "")
         home = os.path.realpath(work_dir)
-        return [
-            Path(os.path.relpath(os.path.realpath(comparison / folder), home)).as_posix()
-            for folder in folders
-        ]
+        paths = {folder: os.path.realpath(comparison / folder) for folder in stamps}
+        return {
+            Path(os.path.relpath(path, home)).as_posix(): str(stamps[folder])
+            for folder, path in paths.items()
+        }
     except (OSError, ValueError, TypeError):
-        return []
+        return {}
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -316,17 +339,16 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[s
     folder = _text(run.folder.partition("/")[2])
     kinds = {data_kind(entry) for entry in run.datasets.values()}
     note = " · sample data" if SAMPLE in kinds else ""
-    warning_count = sum(entry.get("warnings") or 0 for entry in run.datasets.values())
+    warning_count = sum(
+        (entry.get("warnings") or 0) + bool(rows_note(entry)) for entry in run.datasets.values()
+    )
     warnings = ""
     if warning_count:
         link = _report_link(run, counted(warning_count, "warning"))
         warnings = f' <span class="odd">{link}</span>'
     samples = sum(entry.get("samples") or 0 for entry in run.datasets.values())
     last_active = local_time(run.last_active_s)
-    comparisons = [
-        f'<a href="{_link(f"{comparison}/comparison.html")}">compared</a>'
-        for comparison in run.comparisons
-    ]
+    comparisons = [_comparison_link(comparison) for comparison in run.comparisons]
     cells = [
         f'<th scope="row">{_report_link(run, run.model)}'
         f'<span class="folder"><a href="{_link(run.folder)}/">{folder}</a>{note}</span></th>',
@@ -342,6 +364,18 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[s
         f"<td>{' '.join(comparisons)}</td>",
     ]
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def _comparison_link(comparison: ListedComparison) -> str:
+    """Return the link to a comparison, marked where it shows what is no longer so."""
+    link = f'<a href="{_link(f"{comparison.folder}/comparison.html")}">compared</a>'
+    if not comparison.outdated:
+        return link
+    title = (
+        f"made before the last scoring of {', '.join(comparison.outdated)}; the command of these "
+        "runs, or compare.py, makes it anew"
+    )
+    return f'<span class="odd" title="{_text(title)}">{link} §</span>'
 
 
 def _report_link(run: ListedRun, text: str) -> str:
@@ -369,6 +403,8 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
             continue
         interval = format_interval(cell)
         title = f"{cell.get('samples')} {noun}s, 95 % interval {interval or 'unknown'}"
+        if rows := rows_note(run.datasets.get(dataset, {})):
+            title += f", {rows} of the published files"
         if reason:
             title += f"; from an earlier scoring: {reason}"
         value = format_percent(cell["value"])
@@ -388,7 +424,7 @@ def _why_earlier(run: ListedRun, dataset: str) -> str:
 
 def _signs(entry: Mapping[str, Any], *, is_earlier: bool) -> str:
     """Return what stands behind each figure of a data set, as the page's legend explains it."""
-    signs = "‡" if entry.get("partial") else ""
+    signs = "‡" if entry.get("partial") or rows_note(entry) else ""
     if is_earlier:
         signs += "§"
     if entry.get("protocol"):

@@ -40,6 +40,7 @@ from utils.report.run_facts import (
     REPORT_FOLDER,
     compares_with_published,
     model_entry,
+    rows_note,
     run_facts,
     why_stopped,
 )
@@ -266,6 +267,9 @@ class _ReportData:
             self._totals.update(episodes=tally.counts["samples"], tasks=len(tally.units))
         self._levels[name] = level
         is_comparable = compares_with_published(entry, is_partial=scored.is_partial)
+        rows = rows_note(entry)
+        if rows:
+            rows = f"{rows} of the published files: its scores compare with no published one"
         return {
             "name": name,
             "level": level,
@@ -276,7 +280,7 @@ class _ReportData:
             "questions": tally.questions,
             "pictures": len(tally.units),
             "problems": [] if tally.why_no_score(level) else tally.problems(level),
-            "notices": notices_of(analysis) + replaced,
+            "notices": notices_of(analysis) + replaced + ([rows] if rows else []),
             "details": tables_of(name, level, analysis),
             "beside": published_of_checkpoint(entry.get("published")),
             **scores_of(tally, analysis, level, is_comparable=is_comparable),

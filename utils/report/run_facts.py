@@ -14,6 +14,7 @@ from utils.protocol import (
     PUBLISHED_MD5,
     PUBLISHED_ROWS,
     SAMPLE_MD5,
+    SAMPLE_TABLES_MD5,
     is_weighted,
 )
 from utils.text import as_json_text, counted, cut, format_number, local_time
@@ -91,9 +92,21 @@ def data_kind(entry: Mapping[str, Any]) -> str:
         return OTHER
     if PUBLISHED_MD5.get(file) == md5:
         return PUBLISHED
-    if SAMPLE_MD5.get(file) == md5:
+    if md5 in (SAMPLE_MD5.get(file), SAMPLE_TABLES_MD5.get(file)):
         return SAMPLE
     return LIVE if file in TASK_FILES else OTHER
+
+
+def rows_note(entry: Mapping[str, Any]) -> str:
+    """Say that a table has other rows than the published files: `12 of 1,272 rows`; else "".
+
+    A limit or one mode takes a part of them on purpose.
+    """
+    published = PUBLISHED_ROWS.get(str((entry.get("annotations") or {}).get("file")))
+    if published is None or entry.get("limit") or entry.get("mode") != "all":
+        return ""
+    rows = (entry.get("samples") or 0) + (entry.get("left_out") or 0)
+    return "" if rows == published else f"{rows:,} of {published:,} rows"
 
 
 def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
@@ -180,6 +193,8 @@ def _data(entries: Mapping[str, Any]) -> str:
     for entry in entries.values():
         file = (entry.get("annotations") or {}).get("file")
         if file in PUBLISHED_ROWS:  # by their number, as their checksums are not known
+            if data_kind(entry) == SAMPLE:
+                kinds.add(SAMPLE)
             rows = f"{entry.get('samples') or 0:,} of {PUBLISHED_ROWS[file]:,} rows"
             tables.append(f"{file}: {rows}")
         else:

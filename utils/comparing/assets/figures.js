@@ -5,7 +5,8 @@ Report.figures = (() => {
   const { el, svg, styled, whole, plural, pairs } = Report;
   const figures = {};
   const GROUPS = { L1: "By platform", L2: "By platform and kind of element" };
-  const OUTCOMES = ["only B right", "only A right", "both wrong, apart", "both wrong, alike", "both right"];
+  const APART =
+    "Different answers: other options, clicks farther apart than the target is large, or episodes that ended otherwise.";
 
   figures.draw = (host) => {
     const { summary, match } = pairs;
@@ -199,7 +200,7 @@ Report.figures = (() => {
 
   /** Who is right: counts as one bar, each a link to exactly its samples. */
   function outcomes(found) {
-    const shown = OUTCOMES.filter((name) => name in found.outcomes);
+    const shown = pairs.summary.outcomes;
     return el(
       "div",
       { class: "who" },
@@ -230,12 +231,12 @@ Report.figures = (() => {
           );
         }),
       ),
+      el("p", { class: "quiet" }, APART),
     );
   }
 
   function linkOf(found, each, more) {
-    const field = ["split", "platform", "kind", "tier"].find((name) => pairs.match.facets[name].includes(each.group));
-    return pairs.listLink({ dataset: found.dataset, ...(field ? { [field]: each.group } : {}), ...more });
+    return pairs.listLink({ dataset: found.dataset, ...(each.field ? { [each.field]: each.group } : {}), ...more });
   }
 
   function groups(found) {

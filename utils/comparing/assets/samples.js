@@ -327,6 +327,7 @@ Report.samples = (() => {
         el("span", { class: "run-name" }, pairs.match[letter.toLowerCase()]),
         badge(verdict, pairs.set(row)?.unit === "task"),
         el("span", { class: "quiet" }, how(side, row, details, wh)),
+        details.right[side] ? el("span", { class: "tag" }, `${details.right[side]} answers right`) : null,
         details.finish[side] === "length" ? el("span", { class: "tag bad" }, "cut off") : null,
       ),
       error ? el("p", { class: "quiet" }, `${error.class ?? "error"}: ${error.message ?? ""}`) : null,
