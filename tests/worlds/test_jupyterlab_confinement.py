@@ -180,3 +180,19 @@ def test_a_notebook_s_cells_that_are_run_and_scripts_that_are_trusted_do_nothing
         assert not executed.exists()
     finally:
         world.close()
+
+
+@pytest.mark.parametrize("how", ["closed", "killed"])
+def test_temporary_files_of_a_lab_end_with_it(how):
+    need_lab()
+    lab = Lab()
+    try:
+        LabClient(lab.new_episode({"notes.md": "mine"}))
+        server = psutil.Process(lab.pid)
+        assert Path(server.environ()["TMPDIR"]).is_relative_to(lab.folder)
+        assert [*lab.folder.glob("tmp/*")]  # what JupyterLab left in /tmp before
+        if how == "killed":
+            server.kill()
+    finally:
+        lab.close()
+    assert not lab.folder.exists()

@@ -37,14 +37,16 @@ class Lab:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="jupyterlab-"))
         home = str(self.folder / "home")
-        paths = {"HOME": home, "IPYTHONDIR": home, "JUPYTER_NO_CONFIG": "1"}
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        paths = {"HOME": home, "IPYTHONDIR": home, "TMPDIR": str(temporary)}
         self._process = subprocess.Popen(
             [sys.executable, "-I", str(SERVER), str(self.folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=self.folder,
-            env={"PATH": os.defpath, "LANG": "C.UTF-8", **paths},
+            env={"PATH": os.defpath, "LANG": "C.UTF-8", "JUPYTER_NO_CONFIG": "1", **paths},
             start_new_session=True,  # Ctrl+C is for the run, which ends it in order
             text=True,
         )
