@@ -24,6 +24,12 @@ from utils.scoring.console import ConsoleProgress, pace
         (100, 50, 0, ", 2.0 a second"),
         (10, 10, 40, ", 1.0 a second, about 40 s left"),
         (10, 10, 60, ", 1.0 a second, about 1 min left"),
+        # the first answers contain the start of a browser, of a checkpoint, of a server
+        (1, 12, 197, ", 12.0 s each"),
+        (2, 50, 18, ", 25.0 s each"),
+        (2, 2, 1, ", 1.0 a second"),
+        (2, 60, 0, ", 30.0 s each"),
+        (3, 60, 18, ", 20.0 s each, about 6 min left"),
     ],
 )
 def test_pace_is_told_by_what_was_queried(done, took_s, samples_left, expected_text):
@@ -72,6 +78,22 @@ class Terminal:
             text += os.read(self._reader, 1 << 20)
         states = re.split(r"[\r\n]+", text.decode().partition("THE END")[0])
         return [state for state in states if state.strip()]
+
+
+@pytest.mark.parametrize(
+    ("reused", "answered", "has_estimate"),
+    [(0, 0, False), (0, 1, False), (0, 2, False), (30, 2, False), (0, 3, True), (30, 3, True)],
+)
+def test_a_bar_estimates_nothing_before_three_answers(reused, answered, has_estimate, monkeypatch):
+    terminal = Terminal(120)
+    monkeypatch.setattr(sys, "stderr", terminal.stream)
+    progress = ConsoleProgress(54, "m")
+    for number in range(reused + answered):
+        progress.advance("ok", reused=number < reused)
+    progress.close()
+    *_, last = terminal.shown()
+    assert f"{reused + answered}/54 [" in last
+    assert ("<" in last) == has_estimate
 
 
 @pytest.mark.parametrize(

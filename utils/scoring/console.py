@@ -26,6 +26,8 @@ from utils.text import (
 SECONDS_BETWEEN_LINES = 30.0
 USUAL_COLUMNS = 80  # some terminals (of `script`, ssh -tt, CI) report none
 NARROWEST_BAR = 5  # columns
+FEWEST_ANSWERS = 3  # for an estimate: the first ones contain the start of a browser or a checkpoint
+WITHOUT_ESTIMATE = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 MOST_LEFT_OUT = 20  # lines
 MOST_ERRORS = 10  # kinds shown in a summary
 AVERAGES = ("overall", "micro", "macro", "mean", "without")  # names that begin so are printed
@@ -58,7 +60,10 @@ class ConsoleProgress:
         if sys.stderr.isatty() and not is_quiet:
             from tqdm import tqdm
 
-            self._bar = tqdm(total=total, desc=label, unit=unit, ncols=columns_of(sys.stderr))
+            columns = columns_of(sys.stderr)
+            self._bar = tqdm(
+                total=total, desc=label, unit=unit, ncols=columns, bar_format=WITHOUT_ESTIMATE
+            )
 
     def advance(self, status: str, *, reused: bool) -> None:
         """Count a finished sample, and show it."""
@@ -69,6 +74,8 @@ class ConsoleProgress:
             label = f"{status} before" if reused else str(status)
         self._counts[label] += 1
         if self._bar is not None:
+            if self._queried >= FEWEST_ANSWERS:
+                self._bar.bar_format = None  # tqdm's own
             self._fit_bar()
             self._bar.update()
         elif self._counts.total() < self._total and time.monotonic() >= self._next_line_s:
@@ -101,7 +108,8 @@ class ConsoleProgress:
             self._bar.set_description(f"{self._label[:length]}…", refresh=False)
 
     def _width_without_bar(self) -> int:
-        texts = self._bar.format_dict | {"ncols": None, "bar_format": "{l_bar}{r_bar}"}
+        bar_format = (self._bar.bar_format or "{l_bar}{r_bar}").replace("{bar}", "")
+        texts = self._bar.format_dict | {"ncols": None, "bar_format": bar_format}
         return len(self._bar.format_meter(**texts))
 
     def _print_line(self) -> None:
@@ -122,12 +130,17 @@ def columns_of(terminal: TextIO) -> int:
 
 
 def pace(done: int, took_s: float, remaining: int) -> str:
-    """Return how fast it goes and how long it will take; nothing of a run that was over at once."""
+    """Return how fast it goes, and how long it will take once that can be told.
+
+    Nothing of a run that was over at once.
+    """
     if not done or took_s < 1:
         return ""
     rate = done / took_s
     shown_rate = f"{rate:.1f} a second" if rate >= 1 else f"{1 / rate:.1f} s each"
-    return f", {shown_rate}" + (f", about {duration(remaining / rate)} left" if remaining else "")
+    if not remaining or done < FEWEST_ANSWERS:
+        return f", {shown_rate}"
+    return f", {shown_rate}, about {duration(remaining / rate)} left"
 
 
 def duration(seconds: float) -> str:
