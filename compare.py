@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 
 if __name__ == "__main__":  # ahead of the imports that would end in a traceback
-    from utils.errors import stop_unless_ready
+    from utils.starting import interruptible_imports, stop_unless_ready
 
+    interruptible_imports()
     stop_unless_ready("PIL", "blake3", "numpy", program="compare.py")
 
 from utils.comparing.command import main

@@ -12,8 +12,10 @@ import sys
 
 if __name__ == "__main__":  # ahead of the imports that would end in a traceback
     gc.disable()  # what imports make stays; to look for garbage in it takes a tenth of the start
-    from utils.errors import stop_unless_ready
+    from utils.starting import interruptible_imports, say_that_it_starts, stop_unless_ready
 
+    interruptible_imports()
+    say_that_it_starts("evaluate.py", sys.argv[1:])
     REQUIRED = "PIL blake3 dotenv filelock numpy pybase64 pydantic tqdm xlsxwriter"
     stop_unless_ready(*REQUIRED.split(), program="evaluate.py")
 

@@ -37,8 +37,9 @@ if __package__ in (None, ""):
     sys.path[:] = [str(PROJECT_ROOT), *(e for e in sys.path if e != str(PROJECT_ROOT / "utils"))]
 
 if __name__ == "__main__":  # ahead of the imports that would end in a traceback
-    from utils.errors import stop_unless_ready
+    from utils.starting import interruptible_imports, stop_unless_ready
 
+    interruptible_imports()
     stop_unless_ready("dotenv", "filelock", "huggingface_hub", program="utils/download.py")
 
 from utils.config.environment import load_dotenv_files
@@ -48,6 +49,7 @@ from utils.hub import Hub
 from utils.images import data_root, expand_home
 from utils.locks import file_lock
 from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
+from utils.starting import imports_are_done
 from utils.table_downloads import fetch_tables, listing
 
 REPO_ID = "OpenGVLab/MMBench-GUI"
@@ -271,6 +273,7 @@ def fetch(options: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; 1: images are missing."""
+    imports_are_done()
     options = read_options(argv)
     try:
         load_dotenv_files()

@@ -3,21 +3,17 @@
 UserError                 one or more problems, each with its place; exit code 2, no traceback
 └── StopRun               the run stopped on purpose, all answers are kept; code 1
 
-The standard library only: a program checks with it that its packages are there.
+The standard library only: programs need it before they know whether their packages are there.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
 
 from utils.text import counted
 
 DONE, SOME_FAILED, NOTHING_RUN, INTERRUPTED = 0, 1, 2, 130
 """Exit codes of `evaluate.py`."""
-
-DISTRIBUTIONS = {"PIL": "pillow", "dotenv": "python-dotenv"}  # what pip calls a package
 
 
 class UserError(Exception):
@@ -52,15 +48,3 @@ def problem_report(problems: Sequence[str], *, ran: bool = False, warnings: int 
     count = counted(len(problems), "problem")
     count += f", {counted(warnings, 'warning')}." if warnings else "."
     return "\n".join([*problems, count if ran else f"{count} Nothing was run."])
-
-
-def stop_unless_ready(*packages: str, program: str) -> None:
-    """End the process with one line and code 2 where an import would end it with a traceback."""
-    missing = [DISTRIBUTIONS.get(name, name) for name in packages if find_spec(name) is None]
-    if missing:
-        sys.stderr.write(
-            f"{program}: this Python ({sys.executable}) lacks {', '.join(sorted(missing))}. "
-            "Activate the environment (. .venv/bin/activate), or install what is missing (Python "
-            "3.11 or newer): pip install -r requirements/core.txt. Nothing was run.\n"
-        )
-        sys.exit(NOTHING_RUN)

@@ -19,12 +19,13 @@ from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
 from utils.config.options import HelpShown, Parser, not_negative
 from utils.config.secret_filter import protect_output
-from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, one_line_reason
+from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, one_line_reason
 from utils.images import expand_home
 from utils.published import read_published
 from utils.report.all_runs import COMPARISONS, INDEX, runs_compared
 from utils.runs.folder import safe_name, work_dir_problems
 from utils.scoring.sheets import write_text
+from utils.starting import imports_are_done
 from utils.text import printable
 
 PARTIAL = "_partial"  # ends the folder of a comparison, as the names of partial files
@@ -59,7 +60,16 @@ exit codes: 0 compared; 1 compared, but not all files could be written; 2 nothin
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare runs, print and write the comparison; return the exit code."""
+    imports_are_done()
     protect_output()  # names and replies may be of any script
+    try:
+        return _compare(arguments)
+    except KeyboardInterrupt:
+        print("Interrupted. Files may be missing: the same command writes them all.")
+        return INTERRUPTED
+
+
+def _compare(arguments: Sequence[str] | None) -> int:
     try:
         options = _parsed(arguments)
         if options.denominators:

@@ -27,6 +27,7 @@ from utils.run.prepare import Registry, prepare
 from utils.run.runner import has_answers, run_plan
 from utils.runs.folder import drop_dead_links
 from utils.runs.provenance import version_text
+from utils.starting import NOT_STARTED, imports_are_done
 from utils.text import counted
 
 HOW_TO_DELETE = """\
@@ -38,12 +39,13 @@ hold stays. Then list again:
 
 def run_command(arguments: Sequence[str], registry: Registry) -> int:
     """Run the command line of `evaluate.py` and return its exit code."""
+    imports_are_done()
     protect_output()
-    code = _run_nothing(arguments, registry)
-    if code is not None:
-        return code
     rank: Rank | None = None
     try:
+        code = _run_nothing(arguments, registry)
+        if code is not None:
+            return code
         load_dotenv_files()
         options = parse_arguments(arguments)
         if options.runs:
@@ -64,6 +66,7 @@ def run_command(arguments: Sequence[str], registry: Registry) -> int:
             print(problem_report(error.problems), file=sys.stderr)
         return NOTHING_RUN
     except KeyboardInterrupt:
+        print(NOT_STARTED)
         return INTERRUPTED
     return _run(options, plans, rank)
 
