@@ -231,7 +231,7 @@ def test_only_whole_replies_that_could_not_be_read_are_judged(lab):
         return Reply("yes", finish_reason="length") if reply.text == "no" else reply
 
     judged.model.answer = answer
-    judged.run(code=1)
+    judged.run()
     read = [facts["prediction"] for facts in judged.samples if "judge" in facts]
     assert read == ["yes", "maybe", "yes and no"]
 
@@ -512,7 +512,7 @@ def test_a_comparison_has_no_figure_of_a_judge_that_read_nothing(lab):
         (Reply('{"choice": "Q"}'), "the judge's choice was no letter of the question"),
         (Reply("{}"), "the judge's reply was no JSON object with a choice"),
         (Reply(status=400), "HTTP 400"),
-        (Reply(""), "the answer has no text"),
+        (Reply(""), "the judge's reply was no JSON object with a choice"),
     ],
 )
 def test_an_unusable_reply_of_the_judge_says_why_and_is_asked_for_again(lab, otherwise, reason):
