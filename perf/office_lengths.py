@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.worlds.jupyterlab import tasks as jupyterlab
 from benchmarks.worlds.office import tasks as office
-from tests.support.office_lengths import lengths
+from tests.support.office_lengths import feasible_tasks, lengths
 from utils.protocol import TIERS
 
 QUOTED = re.compile(r"“([^”]+)”")
@@ -38,7 +38,7 @@ class Measured(NamedTuple):
 
 def measured(suite: Any, level: str, seed: int) -> Iterator[Measured]:
     """Yield the tasks of a level."""
-    for task in suite.tasks(level, [seed]):
+    for task in feasible_tasks(suite, level, seed):
         literals = {text.rstrip(".,") for text in QUOTED.findall(task["goal"])}
         written = set(texts(task["oracle"]))
         yield Measured(

@@ -36,6 +36,16 @@ REWRITING = ("change", "duplicate", "write", "edit")  # steps that find a text i
 TAB = Action("key", keys=("tab",))
 
 
+def feasible_tasks(suite: Any, level: str, seed: int) -> list[Any]:
+    """Return the tasks of a level under a seed; twins of those that cannot be done under it."""
+    tasks = []
+    for task in suite.tasks(level, [seed]):
+        if not task.get("feasible", True):
+            [task] = suite.tasks(level, [seed + 2], [task["id"]])
+        tasks.append(task)
+    return tasks
+
+
 class _Focus:
     """The name of the focused field: after the Tab key it is the one that is looked for."""
 

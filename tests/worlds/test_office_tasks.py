@@ -13,7 +13,7 @@ from tests.support.mutants import mutants_of
 from tests.support.office_store import StoreHand
 
 LEVELS = ("L3", "L4")
-SURVIVORS = {"files_attach_budget", "sheet_mail_those_on_leave"}
+SURVIVORS = {"files_attach_budget", "infeasible_attach", "sheet_mail_those_on_leave"}
 """Tasks that ask for a mail with "any text you like": another text is right, too."""
 
 

@@ -18,7 +18,10 @@ A task is an entry of a file in `l3/` or `l4/`:
     facts    like `draw`, of the world after the changes; a query has exactly one row
     expect   effects (see `checks`); one with `each = "list"` stands for one per row of the list
     tolerates  names of effects that do no harm (see `checks`)
-    answer   the right answer to a question; `feasible = false`: only `fail` is right
+    answer   the right answer to a question
+    can, cannot  twins: more entries of the variants that can be done, and of those that cannot, in
+             which only `fail` is right (see `with_side`). The goal is the same
+    can_under  [0, 1] or [2, 3]: the seeds, modulo 4, under which such a task can be done
     oracle   steps that solve it, as `tests/support/office_oracle.py` plays them;
              ["each", "list", step] repeats one
     ways     a list of other solutions, each by another way to the same end
@@ -139,7 +142,31 @@ def look_of(task: Mapping[str, Any], seed: int, looks: Sequence[str]) -> str:
     return looks[(first + seed) % len(looks)]
 
 
+def with_side(task: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
+    """Return a task with the entries of its side under a seed, and `feasible`; without sides as is.
+
+    Entries of a side are added to the task's own: tables key by key, lists at the end. What the
+    side draws is drawn first. Of four seeds that are 0, 1, 2 and 3 modulo 4 a task can be done
+    under two, and each of two phrasings of its goal is seen on both sides.
+    """
+    if "can" not in task:
+        return task
+    feasible = seed % 4 in task["can_under"]
+    side = task["can" if feasible else "cannot"]
+    draw = {**side.get("draw", {}), **task.get("draw", {})}
+    return {**_joined(task, side), "draw": draw, "feasible": feasible}
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """Return two tables with their tables joined, or two lists one after the other."""
+    if isinstance(one, Mapping):
+        both = {name: _joined(one[name], other[name]) for name in one if name in other}
+        return {**one, **other, **both}
+    return [*one, *other]
+
+
 def _variant(task: Mapping[str, Any], seed: int, also: Sequence[str]) -> Row:
+    task = with_side(task, seed)
     rng = random.Random(f"{task['id']} {seed}")
     variables: Row = {}
     _draw(task.get("draw", {}), variables, _drawing_store(seed), rng)
