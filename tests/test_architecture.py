@@ -37,6 +37,8 @@ ORDER = (
         "utils.thinking",
         "utils.coordinates",
         "utils.images",
+        "utils.orientation",
+        "utils.pixels",
         "utils.published",
         "utils.resizing",
         "utils.targets",
@@ -58,8 +60,8 @@ ORDER = (
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
 BELOW = (
-    "contracts data_files errors findings protocol text misc thinking coordinates images resizing targets "
-    "zooming functions "
+    "contracts data_files errors findings protocol text misc thinking coordinates images orientation pixels "
+    "resizing targets zooming functions "
 )
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config published"}
 DOWNLOAD = {"utils.download", "utils.github", "utils.hub", "utils.table_downloads"}

@@ -56,6 +56,13 @@ class Status(StrEnum):
     FAILED = "failed"  # no answer after all tries; wrong, counted apart, asked again
 
 
+class ImageChange(StrEnum):
+    """What is done to an image before it is sent, without a setting that asks for it."""
+
+    ORIENTATION = "orientation"  # its tag says "as stored" now
+    PNG = "png"  # it is the first frame, since servers refuse the format, or animations
+
+
 class Verdict(StrEnum):
     """What an answered sample came to. `UNPARSED` is a miss that is counted apart."""
 
@@ -116,6 +123,7 @@ class Prepared:
     payload: Any  # what the wrapper needs to send it; opaque to everyone else
     image_sizes: Sequence[Sizes] = ()  # of the prompt's images in order, as far as known by then
     prompt: Sequence[Message] = ()  # for people: messages in order, images without value
+    image_changes: Sequence[ImageChange] = ()  # of any of its images, each once
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,15 @@ from cachetools import LRUCache, cached
 
 from utils.contracts import WH
 from utils.data_files import POINTER, is_pointer
+from utils.orientation import as_stored, is_turned
+from utils.pixels import ROOM, WIDE_MODES, in_8_bits
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 T = TypeVar("T")
-PNG_MODES = ("1", "L", "LA", "I", "I;16", "I;16B", "P", "RGB", "RGBA")
+PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
+USUAL_FORMATS = ("PNG", "JPEG", "WEBP", "GIF")  # hosted servers refuse others, and animations
 END_MARKS = {"PNG": b"IEND\xaeB`\x82", "JPEG": b"\xff\xd9", "GIF": b";"}
 """The last bytes of a whole file, by Pillow's name of the format."""
 
@@ -80,9 +83,12 @@ def image_file(value: str) -> Path | None:
 class Header:
     """Size and format of an image file."""
 
-    wh: WH  # width and height in pixels, as stored (an EXIF rotation is not applied)
+    wh: WH  # width and height in pixels, as stored (an orientation tag is not obeyed)
     format: str  # Pillow's name: "PNG", "JPEG", ...
     mime: str  # by content, not by file name
+    is_turned: bool  # an orientation tag says that it is to be turned or mirrored
+    is_usual: bool  # of a format that every server takes, and no animation
+    is_wide: bool  # has more than 8 bits for a channel that Pillow does not scale itself
 
 
 def cached_by_file(
@@ -117,8 +123,37 @@ def read_header(path: Path) -> Header:
         image_format = image.format or ""
         mime = "image/jpeg" if image_format == "MPO" else f"image/{image_format.lower()}"
         if not _has_end_mark(path, image_format):
-            image.load()  # raises if something is missing; bytes behind the end do no harm
-        return Header(image.size, image_format, mime)
+            with ROOM.taken(_decoded_bytes(image)):
+                image.load()  # raises if something is missing; bytes behind the end do no harm
+        is_usual = image_format in ("JPEG", "MPO") or (
+            image_format in USUAL_FORMATS and not getattr(image, "is_animated", False)
+        )
+        return Header(
+            image.size, image_format, mime, is_turned(path), is_usual, image.mode in WIDE_MODES
+        )
+
+
+def as_sent(path: Path) -> tuple[bytes, str]:
+    """The bytes of an image file in a form that every server and browser shows as stored.
+
+    Returns:
+        The bytes, and their MIME type.
+
+    Raises:
+        OSError: it is no image.
+    """
+    header = read_header(path)
+    if not header.is_usual:
+        with decoded_image(path) as image:
+            return encode(image, "PNG"), "image/png"
+    content = path.read_bytes()
+    return as_stored(content) if header.is_turned else content, header.mime
+
+
+@cached_by_file(20_000)
+def digest_as_stored(path: Path) -> str:
+    """Return a hash of a file's bytes without an orientation tag."""
+    return bytes_digest(as_stored(path.read_bytes()))
 
 
 @cached_by_file(20_000)
@@ -144,12 +179,19 @@ def bytes_digest(data: bytes) -> str:
 
 @contextmanager
 def open_image(path: Path) -> Iterator[Image]:
-    """Open an image file for a block that may decode it; `OSError`, whatever is wrong with it."""
+    """Open an image file for a block that may decode it; `OSError`, whatever is wrong with it.
+
+    It is never turned: Pillow leaves all formats as stored but TIFF.
+    """
     from PIL import Image, UnidentifiedImageError
 
     try:
         with Image.open(path) as image:
-            yield image
+            if image.format == "TIFF" and is_turned(path):
+                with Image.open(io.BytesIO(as_stored(path.read_bytes()))) as stored:
+                    yield stored
+            else:
+                yield image
     except Image.DecompressionBombError as error:
         raise OSError(_too_large(error)) from error
     except UnidentifiedImageError as error:
@@ -158,6 +200,22 @@ def open_image(path: Path) -> Iterator[Image]:
         raise
     except (SyntaxError, ValueError, EOFError, struct.error) as error:
         raise OSError(f"not a readable image: {error}") from error
+
+
+@contextmanager
+def decoded_image(path: Path) -> Iterator[Image]:
+    """Decode an image file for a block; waits while others of this process fill the memory.
+
+    Raises:
+        OSError: whatever is wrong with it.
+    """
+    with open_image(path) as image, ROOM.taken(_decoded_bytes(image)):
+        image.load()
+        yield image
+
+
+def _decoded_bytes(image: Image) -> int:
+    return 4 * image.width * image.height  # Pillow has four bytes for each pixel in colour
 
 
 def _too_large(refusal: Exception) -> str:
@@ -189,6 +247,7 @@ def on_white(image: Image) -> Image:
     """Return an image as RGB; what is transparent shows white, as a viewer has it."""
     from PIL import Image as images
 
+    image = in_8_bits(image)
     if not image.has_transparency_data:
         return image.convert("RGB")
     white = images.new("RGBA", image.size, "white")
@@ -201,8 +260,10 @@ def encode(image: Image, image_format: str, **options: Any) -> bytes:
     Raises:
         OSError: another format cannot hold the mode (I;16 as JPEG, say).
     """
-    if image_format == "PNG" and image.mode not in PNG_MODES:
-        image = image.convert("RGB")
+    if image_format == "PNG":
+        image = in_8_bits(image)
+        if image.mode not in PNG_MODES:
+            image = image.convert("RGB")
     buffer = io.BytesIO()
     image.save(buffer, format=image_format, **options)
     return buffer.getvalue()

@@ -37,8 +37,7 @@ class Picture:
     """An image of a prompt."""
 
     path: Path
-    wh: WH  # as stored; an EXIF rotation is not applied
-    media_type: str
+    wh: WH  # as stored; an orientation tag is not obeyed
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +102,7 @@ def _picture(value: str) -> Picture:
     path = image_file(value)
     if path is None:
         raise ValueError(f"the image {value[:60]!r} is no file; a person is shown files")
-    header = read_header(path)
-    return Picture(path, header.wh, header.mime)
+    return Picture(path, read_header(path).wh)
 
 
 def _options_apart(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:

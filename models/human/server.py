@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from models.human.desk import Desk
 from models.human.replies import BadAnswer, reply_of
+from utils.images import as_sent
 
 PAGES = Path(__file__).parent / "pages"
 MEDIA_TYPES = {
@@ -191,10 +192,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(HTTPStatus.NOT_FOUND)
         picture = question.pictures[index]
         try:
-            content = picture.path.read_bytes()
+            content, media_type = as_sent(picture.path)
         except OSError:
             raise _Refused(HTTPStatus.NOT_FOUND) from None
-        self._send(HTTPStatus.OK, picture.media_type, content)
+        self._send(HTTPStatus.OK, media_type, content)
 
     def _send_text(self, refused: _Refused) -> None:
         text = str(refused) or refused.status.phrase

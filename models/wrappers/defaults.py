@@ -38,7 +38,9 @@ def request_of(
     image_sizes: list[Sizes] = []
     for message in messages:
         if message["type"] == "image":
-            content, sizes = _content_and_sizes(message["value"], kwargs or {})
+            content, sizes = _content_and_sizes(
+                message["value"], kwargs or {}, is_read_here=kwargs is not None
+            )
             images.append(content)
             image_sizes.append(sizes)
             texts.append({**message, "value": "<image>"})
@@ -51,8 +53,16 @@ def request_of(
     )
 
 
-def _content_and_sizes(value: str, kwargs: Mapping[str, Any]) -> tuple[str, Sizes]:
-    """Return what stands for an image in fingerprints, and its sizes as far as they are known."""
+def _content_and_sizes(
+    value: str, kwargs: Mapping[str, Any], *, is_read_here: bool
+) -> tuple[str, Sizes]:
+    """Return what stands for an image in fingerprints, and its sizes as far as they are known.
+
+    Args:
+        value: of the image's message.
+        kwargs: the config's.
+        is_read_here: the program reads the image, not a class of the user's.
+    """
     file = image_file(value)
     if file is None:
         keys = [key for key in ("img_size", "resize") if kwargs.get(key) not in (None, 0, -1)]
@@ -61,8 +71,11 @@ def _content_and_sizes(value: str, kwargs: Mapping[str, Any]) -> tuple[str, Size
             raise UserError(f"{setting} needs an image file, not {value[:80]!r}")
         return value, Sizes()
     try:
-        file_wh = read_header(file).wh
-        return content_digest(file), Sizes(file_wh, sent_wh=sent_wh(kwargs, file_wh))
+        header = read_header(file)
+        content = content_digest(file)
+        if header.is_wide and is_read_here:
+            content += ";8 bits"  # earlier versions cut the values
+        return content, Sizes(header.wh, sent_wh=sent_wh(kwargs, header.wh))
     except (OSError, ValueError) as error:
         raise UserError(f"{file}: the image cannot be read: {error}") from error
 

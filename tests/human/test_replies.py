@@ -24,7 +24,7 @@ WH = (640, 360)
 
 
 def asked(kind, tmp_path, **more):
-    picture = Picture(tmp_path / "any.png", WH, "image/png")
+    picture = Picture(tmp_path / "any.png", WH)
     return Question(kind, "any", "What?", (picture,), **more)
 
 

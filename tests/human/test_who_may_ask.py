@@ -23,9 +23,7 @@ def served(tmp_path):
     Image.new("RGB", (40, 30)).save(path)
     (tmp_path / "secret.txt").write_text("secret")
     desk = Desk()
-    question = Question(
-        "letter", "L1", "Which?", (Picture(path, (40, 30), "image/png"),), (("A", "one"),)
-    )
+    question = Question("letter", "L1", "Which?", (Picture(path, (40, 30)),), (("A", "one"),))
     answers = []
     asking_thread = threading.Thread(target=lambda: answers.append(desk.ask(question)), daemon=True)
     asking_thread.start()

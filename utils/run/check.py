@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import json
-import os
 import sys
 import time
 from collections import Counter
@@ -45,9 +43,10 @@ from utils.engine.jobs import Questions
 from utils.engine.retry_policy import is_away
 from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, UserError, problem_report
 from utils.findings import Finding, Severity, is_warning, warning
-from utils.images import open_image, read_header
+from utils.images import read_header
 from utils.judging.check import check_judge
 from utils.resizing import steps_of
+from utils.run.image_check import RequestSizes, check_images
 from utils.run.plan import Plan
 from utils.run.requests import folder_of, questions_of, run_specs
 from utils.runs.log import StoredAnswer
@@ -80,30 +79,6 @@ class SampleProblem:
     samples: list[Sample]
 
 
-def unreadable_images(samples: Sequence[Sample]) -> list[str]:
-    """Return images whose pixels cannot all be decoded, with the reason."""
-    from tqdm import tqdm
-
-    def problem(image: Path) -> str | None:
-        try:
-            with open_image(image) as picture:
-                picture.load()
-        except OSError as error:
-            return f"{image}: cannot be decoded: {error}"
-        return None
-
-    images = {sample.image: None for sample in samples if sample.image is not None}
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
-        results = tqdm(
-            threads.map(problem, images),
-            "decoding images",
-            len(images),
-            leave=False,
-            disable=not sys.stderr.isatty(),
-        )
-        return [result for result in results if result is not None]
-
-
 def check_questions(
     model: ModelWrapper, questions: Questions, options: Options, shown_before: dict[str, str]
 ) -> tuple[CheckResult, dict[Origin, SampleProblem]]:
@@ -118,7 +93,7 @@ def check_questions(
     reasons: Counter[str] = Counter()
     stored: Counter[Status] = Counter()
     problems: dict[Origin, SampleProblem] = {}
-    bytes_out = 0
+    sizes = RequestSizes(model, questions)
     line: Line | None = None  # that the request was made of; repeats of a sample share it
     for sample in questions.samples:
         of_episode = None if questions.fingerprint is None else questions.fingerprint(sample)
@@ -130,6 +105,7 @@ def check_questions(
                 first = first or prompt
                 if not any(message["type"] == "image" for message in prompt.messages):
                     without_image.append(sample)
+            sizes.image_changes.update(prepared.image_changes)
             looked_up = (
                 (prepared.fingerprint, prepared.parts)
                 if of_episode is None
@@ -139,7 +115,7 @@ def check_questions(
             if isinstance(answer, StoredAnswer):
                 stored[answer.status] += 1
             else:
-                bytes_out += model.wire_size(prepared) if of_episode is None else 0
+                sizes.add(prepared)
                 reasons[answer] += 1
         except (UserFunctionError, UserError, WorldError) as error:
             problem = problems.setdefault(_origin(error), SampleProblem(str(error), []))
@@ -149,10 +125,11 @@ def check_questions(
         report.append(f"{questions.dataset}: the first prompt, images by file name:")
         report += shown_prompt(first.messages, questions.dataset, shown_before)
     to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
-    to_ask += f", {bytes_out / 1e6:.1f} MB" if bytes_out else ""
+    to_ask = ", ".join(filter(None, [to_ask, str(sizes)]))
     available = _available(stored, problems)
     what = "requests to send" if questions.fingerprint is None else "episodes to play"
     report.append(f"{questions.dataset}: {reasons.total()} {what} ({to_ask}), {available}")
+    report += [f"{questions.dataset}: {note}" for note in console.image_notes(sizes.image_changes)]
     findings = []
     if without_image:
         findings.append(
@@ -479,7 +456,9 @@ def check(plan: Plan) -> int:
     """Report what a run would do and everything that would go wrong (`--check`)."""
     for data in plan.data.values():
         print(f"{data.benchmark.name}: {len(data.samples)} samples, mode {data.mode}")
-    problems = unreadable_images([sample for data in plan.data.values() for sample in data.samples])
+    images = check_images([sample for data in plan.data.values() for sample in data.samples])
+    print(images.summary)
+    problems = images.problems
     warnings, parser_problems = _sorted_findings(_parser_findings(plan))
     warnings += plan.warnings
     problems += parser_problems

@@ -21,6 +21,9 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
            line, sizes                      truth and image sizes: all that scoring needs
            image_digest                     of the sample's image as the model was asked about it
            image_sizes                      of all images of the prompt, where it has several
+           image_changes                    where no setting asks for it: "orientation" (a tag
+                                            that says how to turn an image was overwritten), "png"
+                                            (sent as PNG, its first frame)
            prompt                           the messages as the model saw them, without images
            finish_reason, usage, reasoning, latency_s, attempts, asked_at
            tool_calls                       native ones (id, name, arguments); `raw` has them, too
@@ -98,6 +101,8 @@ def new_record(
     if sample.image is not None:
         with suppress(OSError):  # without the image the request fails, and says so
             record["image_digest"] = image_digest(sample.image)
+    if prepared is not None and prepared.image_changes:
+        record["image_changes"] = list(prepared.image_changes)
     if len(image_sizes) > 1:
         record["image_sizes"] = sizes_by_image
     if prompt is not None and prompt.crop is not None:

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import Any, TextIO
 
 from utils.config.options import Options
+from utils.contracts import ImageChange
 from utils.protocol import FEWEST_PICTURES, PLATFORM_LABELS, noun_of, official_text, unit_of
 from utils.scoring.write import Scored
 from utils.text import (
@@ -319,7 +320,24 @@ def _summary(scored: Scored, options: Options) -> list[str]:
         lines.append(
             f"{counts['size_differs']} samples had their image resized before sending; {read}"
         )
+    lines += image_notes({change: counts[f"image_{change}"] for change in ImageChange})
     return lines + _error_lines(scored.scorer.errors, options)
+
+
+def image_notes(counts: Mapping[ImageChange, int]) -> list[str]:
+    """Say of how many samples the image is sent otherwise than the file has it."""
+    texts = {
+        ImageChange.ORIENTATION: "goes without its orientation tag: the model sees it as stored, "
+        "which is the frame of the annotations",
+        ImageChange.PNG: "goes as PNG, its first frame: hosted servers refuse its format, or "
+        "animations",
+    }
+    return [
+        f'{counted(counts[change], "sample")}: the image {text} (kwargs.image_format "original" '
+        "sends the file's bytes)"
+        for change, text in texts.items()
+        if counts[change]
+    ]
 
 
 def _error_lines(errors: Mapping[str, tuple[int, str]], options: Options) -> list[str]:

@@ -209,6 +209,8 @@ class Scorer:
         counts["empty"] += is_empty
         counts["empty_with_reasoning"] += is_empty and bool(record.get("reasoning"))
         sent = record["sizes"].get("sent")
+        for change in record.get("image_changes", ()):
+            counts[f"image_{change}"] += 1
         counts["size_differs"] += bool(sent and sent != record["sizes"]["file"])
 
     def findings(self) -> list[Finding]:

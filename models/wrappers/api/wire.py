@@ -17,18 +17,21 @@ from typing import Any
 
 import pybase64
 
-from utils.contracts import WH, Message
+from utils.contracts import WH, ImageChange, Message
 from utils.errors import UserError
 from utils.images import (
     bytes_digest,
     cached_by_file,
     content_digest,
+    decoded_image,
+    digest_as_stored,
     encode,
     on_white,
-    open_image,
     read_header,
     shrink,
 )
+from utils.orientation import as_stored
+from utils.pixels import in_8_bits
 from utils.resizing import Step, resized, resized_wh, steps_of
 
 JPEG_QUALITY = 95  # unless `jpeg_quality` says otherwise: artefacts stay below a downscale's
@@ -45,7 +48,7 @@ class ImageStyle:
 
     is_reference: bool = False  # as the reference implementation sends them, always JPEG
     img_size: int = -1  # side of the square that they must fit, in pixels; -1 or 0: as they are
-    image_format: str = "original"  # or "png", "jpeg"
+    image_format: str = ""  # "original", "png", "jpeg"; "": the bytes, made fit to be sent
     img_detail: str | None = None  # the API's `detail`; None to leave it out
     resize: tuple[Step, ...] = ()  # before they are sent
     jpeg_quality: int = JPEG_QUALITY
@@ -58,7 +61,7 @@ class ImageStyle:
         return cls(
             is_reference,
             kwargs.get("img_size", -1),
-            kwargs.get("image_format", "original"),
+            kwargs.get("image_format") or "",
             kwargs.get("img_detail") or default_detail,
             steps_of(kwargs),
             kwargs.get("jpeg_quality", JPEG_QUALITY),
@@ -67,6 +70,10 @@ class ImageStyle:
     def as_settings(self) -> dict[str, Any]:
         """Return what decides answers, for fingerprints."""
         settings = asdict(self)
+        # As earlier versions wrote it, whose "original" was what is now left out.
+        settings["image_format"] = {"": "original", "original": "the bytes as they are"}.get(
+            self.image_format, self.image_format
+        )
         if not self.resize:
             del settings["resize"]
         if self.jpeg_quality == JPEG_QUALITY:
@@ -84,6 +91,7 @@ class ImageSlot:
     mime: str  # that the request declares
     source: str  # hash of the file
     identity: str  # stands for the data URL in fingerprints: by content, nothing is encoded for it
+    change: ImageChange | None = None  # without a setting that asks for it
 
     @classmethod
     def of(cls, path: Path, style: ImageStyle) -> ImageSlot:
@@ -98,14 +106,21 @@ class ImageSlot:
         except OSError as error:
             raise UserError(f"{path}: the prompt's image cannot be read: {error}") from None
         requested = "JPEG" if style.is_reference else style.image_format.upper()
+        keeps_bytes = requested == "ORIGINAL"
         is_shrunk = 0 < style.img_size < max(header.wh)
         try:
             is_resized = bool(style.resize) and resized_wh(style.resize, header.wh) != header.wh
         except ValueError as error:
             raise UserError(f"{path}: {error}") from None
         is_same = not is_shrunk and not is_resized and not style.is_reference
-        if requested in ("ORIGINAL", header.format) and is_same:
-            return cls(path, style, None, header.mime, source, f"data:{header.mime};{source}")
+        is_wanted = is_same and (keeps_bytes or requested in ("", header.format))
+        if is_wanted and (keeps_bytes or header.is_usual):
+            change, digest = None, source
+            if header.is_turned and not keeps_bytes:
+                change, digest = ImageChange.ORIENTATION, digest_as_stored(path)
+            return cls(
+                path, style, None, header.mime, source, f"data:{header.mime};{digest}", change
+            )
         import PIL
 
         target = "JPEG" if requested == "JPEG" else "PNG"
@@ -119,7 +134,12 @@ class ImageSlot:
             encoder += f";resized {style.resize}"
         if target == "JPEG" and style.jpeg_quality != JPEG_QUALITY:
             encoder += f";quality {style.jpeg_quality}"
-        return cls(path, style, target, mime, source, f"data:{mime};{source};{encoder}")
+        if header.is_wide and not style.is_reference:
+            encoder += ";8 bits"
+        if header.is_turned and header.format == "TIFF":
+            encoder += ";as stored"
+        change = ImageChange.PNG if is_wanted else None
+        return cls(path, style, target, mime, source, f"data:{mime};{source};{encoder}", change)
 
     def encoded(self) -> tuple[bytes, WH]:
         """Return the image as it is sent, in base64, and its size then.
@@ -136,10 +156,15 @@ class ImageSlot:
 @cached_by_file(CACHED_BYTES, weigh=lambda encoded: len(encoded[0]))
 def _encoded(path: Path, target: str | None, style: ImageStyle) -> tuple[bytes, WH]:
     if target is None:
-        return pybase64.b64encode(path.read_bytes()), read_header(path).wh
+        content = path.read_bytes()
+        header = read_header(path)
+        if header.is_turned and style.image_format != "original":
+            content = as_stored(content)
+        return pybase64.b64encode(content), header.wh
     options = {}
-    with open_image(path) as image:
-        image.load()
+    with decoded_image(path) as image:
+        if not style.is_reference:
+            image = in_8_bits(image)
         if style.is_reference and image.mode in ("RGBA", "P", "LA"):
             # parity: alpha is dropped, not blended; other modes go as the writer takes them.
             image = image.convert("RGB")

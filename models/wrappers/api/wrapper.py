@@ -208,6 +208,9 @@ class APIModelWrapper(WrapperDefaults):
             ),
             image_sizes=image_sizes,
             prompt=plain_messages(inputs),
+            image_changes=sorted(
+                {url.change for url in urls if isinstance(url, ImageSlot) and url.change}
+            ),
         )
 
     @cached_property

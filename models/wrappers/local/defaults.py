@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Message
-from utils.images import cached_by_file, image_file, on_white, open_image
+from utils.images import cached_by_file, decoded_image, image_file, on_white
 
 CACHED_BYTES = 256 * 1024**2  # of decoded and resized images; one has three bytes a pixel
 DEFAULTS_VERSION = 4
@@ -249,7 +249,7 @@ def _fitted(image: Any, patch_size: int, smallest: int, largest: int) -> Any:
 
 def _on_white(file: Path) -> Any:
     """Return a file as RGB; what is transparent shows white, as a viewer has it."""
-    with open_image(file) as image:
+    with decoded_image(file) as image:
         return on_white(image)
 
 

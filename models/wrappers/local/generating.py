@@ -20,7 +20,6 @@ from models.wrappers.local.defaults import default_postprocess_function, sequenc
 from models.wrappers.local.inputs import (
     CannotSplit,
     Encoded,
-    ShrunkCopy,
     ShrunkImages,
     collate,
     completion_end,
@@ -79,7 +78,7 @@ class LoadedModel:
         self._settings = {**checkpoint.generation, **entry.generate_cfg}  # of the generate method
         img_size = img_size_of(entry)
         steps = steps_of(entry.kwargs)
-        self.images = ShrunkImages(img_size, steps) if img_size or steps else None
+        self.images = ShrunkImages(img_size, steps)
         self._pad_id = int(getattr(checkpoint.tokenizer, "pad_token_id", None) or 0)
         self._end_ids = _end_ids(entry, checkpoint)
         limit = self._settings.get("max_new_tokens")
@@ -113,10 +112,8 @@ class LoadedModel:
             CallError: an image cannot be read any more, or the prompt exceeds the context.
         """
         messages = private_copy(prepared.payload)
-        copies: Sequence[ShrunkCopy] = ()
         try:
-            if self.images is not None:
-                copies = self.images.apply(messages)
+            copies = self.images.apply(messages)
         except OSError as error:  # it was readable when the request was made
             raise CallError("model", f"image: {error}") from error
 

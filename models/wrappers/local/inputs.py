@@ -17,14 +17,17 @@ from models.wrappers.local.loading import Checkpoint
 from utils.contracts import WH, Message, Prepared, Sizes
 from utils.coordinates import seen_wh, thumbnail_wh
 from utils.images import (
+    Header,
     cached_by_file,
+    decoded_image,
     encode,
     image_file,
     on_white,
-    open_image,
     read_header,
     shrink,
 )
+from utils.orientation import as_stored
+from utils.pixels import in_8_bits
 from utils.resizing import Step, resized, resized_wh
 
 COPIES_BYTES = 512 * 1024**2  # of files that nobody is using
@@ -48,7 +51,10 @@ class ShrunkCopy:
 
 
 class ShrunkImages:
-    """Replaces the images of messages by resized copies; usable from many threads.
+    """Replaces the images of messages by copies; usable from many threads.
+
+    Images are resized where the settings ask for it. Others are copied where libraries that open
+    them would turn them (orientation tags) or cut their values (more than 8 bits).
 
     The copies are files, because preprocess functions take paths; PNG, so that nothing else about
     the pixels changes. An image with several questions is shrunk once, as long as its copy is
@@ -80,20 +86,28 @@ class ShrunkImages:
         copies = []
         for message in messages:
             file = image_file(message["value"]) if message["type"] == "image" else None
-            if file is None or self._is_kept(read_header(file).wh):
+            if file is None or self._is_kept(read_header(file)):
                 continue
             copy = self._copy_of(file)
             copies.append(copy)
             message["value"] = str(copy.path)
         return copies
 
-    def _is_kept(self, file_wh: WH) -> bool:
+    def _is_kept(self, header: Header) -> bool:
+        return self._has_size(header.wh) and not header.is_turned and not header.is_wide
+
+    def _has_size(self, file_wh: WH) -> bool:
         return thumbnail_wh(resized_wh(self._steps, file_wh), self._img_size) == file_wh
 
     def _shrunk(self, file: Path) -> ShrunkCopy:
+        header = read_header(file)
         target = Path(self.folder.name) / f"{next(self._numbers)}.png"
-        with open_image(file) as picture:
-            image = resized(self._steps, on_white(picture)) if self._steps else picture
+        if self._has_size(header.wh) and not header.is_wide:
+            target = target.with_suffix(file.suffix)
+            target.write_bytes(as_stored(file.read_bytes()))
+            return ShrunkCopy(target)
+        with decoded_image(file) as picture:
+            image = resized(self._steps, on_white(picture)) if self._steps else in_8_bits(picture)
             target.write_bytes(encode(shrink(image, self._img_size), "PNG"))
         return ShrunkCopy(target)
 

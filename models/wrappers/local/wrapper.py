@@ -290,7 +290,7 @@ class LocalModelWrapper(WrapperDefaults):
         """Let go of the model and the shrunk images."""
         if self._batcher is not None:
             self._batcher.close()
-        if self._model is not None and self._model.images is not None:
+        if self._model is not None:
             self._model.images.folder.cleanup()
         self._batcher = None
         self._model = None
