@@ -109,6 +109,12 @@ class FollowUp(Protocol):
     def release(self, prompt: Prompt) -> None:
         """Remove what was made for a prompt, which was answered."""
 
+    def begin(self) -> None:
+        """Remove what a killed run has left; called by the only process that runs the data set."""
+
+    def close(self) -> None:
+        """Remove all that was made."""
+
 
 PromptOf = Callable[[Line], Prompt]  # the user's prompt function's, or the benchmark's default
 

@@ -6,9 +6,12 @@ Every stage is an answer of its own in the log; the first has the sample's key, 
 
 from __future__ import annotations
 
+import glob
+import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,8 @@ from utils.coordinates import point_as_fractions, read_size
 from utils.errors import UserError
 from utils.functions.calling import call_user_function, private_copy
 from utils.functions.prompting import checked_messages
+from utils.images import decoded_image
+from utils.pixels import in_8_bits
 from utils.zooming import Crop, SecondLook, Zoom
 
 MOST_STAGES = 8
@@ -26,6 +31,39 @@ Accept = Callable[[Any], Any]
 Sizes = Mapping[str, Sequence[int] | None]
 
 
+class CropFolder:
+    """Where the crops of one data set lie while their requests are under way: in the run's folder.
+
+    A run that is killed leaves it there; the next one in the folder removes it.
+    """
+
+    def __init__(self, run_folder: Path, dataset: str) -> None:
+        self._run_folder = run_folder
+        self._prefix = f".crops_{dataset}_"
+        self._path: Path | None = None
+        self._lock = threading.Lock()
+
+    def path(self) -> Path:
+        """The folder, which is made when the first crop is; for this process and user alone."""
+        with self._lock:
+            if self._path is None:
+                self._run_folder.mkdir(parents=True, exist_ok=True)
+                self._path = Path(tempfile.mkdtemp(prefix=self._prefix, dir=self._run_folder))
+            return self._path
+
+    def remove_left_behind(self) -> None:
+        """Remove what earlier runs of the data set have left; nobody else is running now."""
+        for folder in self._run_folder.glob(f"{glob.escape(self._prefix)}*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        with self._lock:
+            if self._path is not None:
+                shutil.rmtree(self._path, ignore_errors=True)
+            self._path = None
+
+
 @dataclass(frozen=True)
 class ZoomStage:
     """A second look at the part of the image around the point of the first reply."""
@@ -33,9 +71,7 @@ class ZoomStage:
     zoom: Zoom
     prompt_of: PromptOf
     point_of: Callable[[Record], Any]  # what the parse function reads; a point or not
-    _folder: tempfile.TemporaryDirectory[str] = field(
-        default_factory=lambda: tempfile.TemporaryDirectory(prefix="zoom-")
-    )
+    crops: CropFolder
 
     def next_prompt(self, sample: Sample, records: Sequence[Record]) -> Prompt | None:
         """Return the prompt on the crop; None after it, and where the first reply has no point."""
@@ -45,7 +81,7 @@ class ZoomStage:
         if not isinstance(point, tuple):
             return None
         crop = self.zoom.crop(sample.file_wh, point_as_fractions(point, sample.file_wh))
-        file = Path(self._folder.name) / f"{sample.key}.png"
+        file = self.crops.path() / f"{sample.key}.png"
         save_crop(sample.image, crop, file)
         line = {**sample.line, "image_path": str(file), "image_size": list(crop.sent_wh)}
         return replace(self.prompt_of(line), image=file, crop=self.zoom.as_record(crop))
@@ -54,6 +90,14 @@ class ZoomStage:
         """Remove the crop of a prompt that was answered."""
         if prompt.image is not None:
             prompt.image.unlink(missing_ok=True)
+
+    def begin(self) -> None:
+        """Remove crops of a run that was killed."""
+        self.crops.remove_left_behind()
+
+    def close(self) -> None:
+        """Remove all crops."""
+        self.crops.close()
 
 
 @dataclass(frozen=True)
@@ -85,6 +129,12 @@ class UserStages:
     def release(self, prompt: Prompt) -> None:
         """Do nothing: its images are the user's."""
 
+    def begin(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
 
 def reply_text(record: Record, postprocess: Callable[[str], str]) -> str:
     """Return the text to parse of an answered stage."""
@@ -93,11 +143,18 @@ def reply_text(record: Record, postprocess: Callable[[str], str]) -> str:
 
 
 def save_crop(image: Path, crop: Crop, file: Path) -> None:
-    """Cut a part out of an image, resize it as the authors do, and save it as PNG."""
+    """Cut a part out of an image, resize it as the authors do, and save it as PNG.
+
+    Raises:
+        UserError: the image cannot be decoded; the server may well have read it.
+    """
     from PIL import Image
 
-    with Image.open(image) as opened:
-        part = opened.convert("RGB").crop(crop.box_px)
+    try:
+        with decoded_image(image) as whole:
+            part = in_8_bits(whole.crop(crop.box_px)).convert("RGB")
+    except OSError as error:
+        raise UserError(f"{image}: no part of it can be cut out: {error}") from None
     if part.size != crop.sent_wh:
         part = part.resize(crop.sent_wh, Image.Resampling.LANCZOS)
     part.save(file, compress_level=1)

@@ -35,7 +35,11 @@ def open_jobs(plan: Plan, name: str, stack: ExitStack) -> tuple[RunFolder, list[
             log = RunLog(folder.log(dataset), clean=plan.secrets.clean_object)
             stack.enter_context(closing(log))
             ranks.adopt(folder, dataset, log)
-            opened.append((questions_of(plan, name, dataset, folder), log))
+            questions = questions_of(plan, name, dataset, folder)
+            if questions.follow_up is not None:
+                questions.follow_up.begin()
+                stack.callback(questions.follow_up.close)
+            opened.append((questions, log))
         numbers = [run.seq for _, runs in logs_by_age(work_dir, name) for run in runs]
         numbers += [questions.answers.newest for questions, _ in opened]
         seq = 1 + max(numbers, default=0)
@@ -125,7 +129,10 @@ def _take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None
         for dataset, run in runs.items():
             log = ranks.open_rank_log(group, folder, dataset, run, clean=plan.secrets.clean_object)
             stack.enter_context(closing(log))
-            jobs.append(Job(**vars(questions_of(plan, name, dataset, folder)), log=log, run=run))
+            questions = questions_of(plan, name, dataset, folder)
+            if questions.follow_up is not None:
+                stack.callback(questions.follow_up.close)
+            jobs.append(Job(**vars(questions), log=log, run=run))
         ranks.share_samples(group, name, jobs, batch_size_of(plan, name))
         wall_s, cpu_s = infer(plan, model, jobs, group)
     ranks.report(group, name, jobs, wall_s, cpu_s)

@@ -17,7 +17,7 @@ from utils.engine.jobs import Job, Questions
 from utils.engine.worlds import Worlds
 from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import READING, code_digest, digest
-from utils.functions.follow_up import UserStages, ZoomStage, reply_text
+from utils.functions.follow_up import CropFolder, UserStages, ZoomStage, reply_text
 from utils.functions.prompting import prompt_builder, readable_messages
 from utils.functions.signatures import takes_settings
 from utils.import_utils import resolve
@@ -81,7 +81,8 @@ def questions_of(
         benchmark, system_prompt=system_prompt, custom=custom, settings=prompt_settings
     )
     if not benchmark.acts:
-        follow_up = _follow_up_of(plan, name, dataset, prompt_of)
+        crops = CropFolder(folder.path, dataset)
+        follow_up = _follow_up_of(plan, name, dataset, prompt_of, crops)
     return Questions(
         dataset=dataset,
         samples=data.requested(plan.options.limit),
@@ -96,7 +97,9 @@ def questions_of(
     )
 
 
-def _follow_up_of(plan: Plan, name: str, dataset: str, prompt_of: PromptOf) -> FollowUp | None:
+def _follow_up_of(
+    plan: Plan, name: str, dataset: str, prompt_of: PromptOf, crops: CropFolder
+) -> FollowUp | None:
     """Return what a model is asked after a reply, if anything; workers call it, several at once."""
     postprocess = plan.models[name].postprocess(dataset)
     benchmark = plan.data[dataset].benchmark
@@ -118,7 +121,7 @@ def _follow_up_of(plan: Plan, name: str, dataset: str, prompt_of: PromptOf) -> F
         )
         return point
 
-    return ZoomStage(zoom, one_at_a_time(prompt_of, threading.Lock()), point_of)
+    return ZoomStage(zoom, one_at_a_time(prompt_of, threading.Lock()), point_of, crops)
 
 
 def _of_episode(settings: str, prompt_code: str, sample: Sample) -> str:
