@@ -50,12 +50,11 @@ from utils.images import data_root, expand_home
 from utils.locks import file_lock
 from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 from utils.starting import imports_are_done
-from utils.table_downloads import fetch_tables, listing
+from utils.table_downloads import BROKEN_ZIP, fetch_tables, listing, members_by_target
 
 REPO_ID = "OpenGVLab/MMBench-GUI"
 IMAGE_FOLDER, NOTE_NAME, LOCK_NAME = "offline_images", "unpacked.json", "lock"
 _say = partial(print, flush=True)
-BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -144,9 +143,7 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
     Returns:
         The size of each image of the zip, by its path below `images`.
     """
-    files = [member for member in archive.infolist() if not member.is_dir()]
-    by_target = {image_of(member.filename): member for member in files}
-    by_target.pop("", None)  # no image
+    by_target = members_by_target(archive, image_of)
     if not by_target:
         folders = ", ".join(PLATFORMS)
         raise UserError(f"{archive.filename}: no member lies in one of the folders {folders}")
@@ -159,7 +156,8 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
         with archive.open(member) as source, part.open("wb") as sink:
             shutil.copyfileobj(source, sink)
         part.replace(images / target)
-    if skipped := sum(not image_of(member.filename) for member in files):
+    files = [member.filename for member in archive.infolist() if not member.is_dir()]
+    if skipped := sum(not image_of(name) for name in files):
         _say(f"skipped {skipped} members that are not images of a platform")
     return {target: member.file_size for target, member in by_target.items()}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class Hub:
                 headers={**hub.utils.build_hf_headers(), "Accept-Encoding": "identity"},
                 displayed_filename=name,
             )
+        _check_sum(part, name, metadata.etag)
         part.replace(complete)
         return complete
 
@@ -97,6 +99,24 @@ class Hub:
                 f"{what}. Check the network, the proxy settings, HF_TOKEN and HF_ENDPOINT (a "
                 f"mirror). {AGAIN}"
             ) from failed
+
+
+def _check_sum(part: Path, name: str, etag: str) -> None:
+    """Compare a file with its ETag, which of large files is their SHA-256; remove another one.
+
+    Raises:
+        UserError: it is another one.
+    """
+    if not re.fullmatch("[0-9a-f]{64}", etag):
+        return
+    with part.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != etag:
+        part.unlink()
+        raise UserError(
+            f"{name}: what arrived is damaged (SHA-256 {digest}, {_shown_endpoint()} says {etag}). "
+            "It was removed; run the same command again to fetch it anew"
+        )
 
 
 def hub_endpoint() -> str:

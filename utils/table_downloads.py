@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from utils.errors import UserError
 from utils.github import fetch_folder
 from utils.hub import Hub, hub_endpoint
 
+BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+"""What reading a damaged zip raises, of its list as well as of its content."""
 REVISION_FILE = ".revision.json"
 
 
@@ -160,18 +163,50 @@ def _recorded_commit(folder: Path) -> str | None:
     return commit
 
 
+def members_by_target(
+    archive: zipfile.ZipFile, target_of: Callable[[str], str]
+) -> dict[str, zipfile.ZipInfo]:
+    """The members of a zip by the path that each is written to; of one name the last counts.
+
+    Args:
+        archive: the zip.
+        target_of: makes the path of a member's name; "": it is not written.
+
+    Raises:
+        UserError: two members of different content would become one file.
+    """
+    members = {member.filename: member for member in archive.infolist() if not member.is_dir()}
+    by_target: dict[str, zipfile.ZipInfo] = {}
+    for member in members.values():
+        target = target_of(member.filename)
+        other = by_target.setdefault(target, member)
+        if target and (other.CRC, other.file_size) != (member.CRC, member.file_size):
+            raise UserError(
+                f"{archive.filename}: {other.filename} and {member.filename} differ, and both "
+                f"would become {target}. Nothing was unpacked; see the data set's page"
+            )
+    by_target.pop("", None)
+    return by_target
+
+
+def _image_name(member: str) -> str:
+    """The file name of an image in a zip; "" for what macOS adds."""
+    name = Path(member).name
+    return "" if name.startswith(".") or "__MACOSX" in member else name
+
+
 def _unpack(archive_path: Path, images: Path) -> None:
-    """Write the images of a zip, whatever folder they lie in there; the zip itself goes."""
+    """Write the images of a zip, whatever folder they lie in there; the zip itself goes.
+
+    Raises:
+        UserError: it is damaged, and was removed; or two of its images have one name.
+    """
     try:
         with zipfile.ZipFile(archive_path) as archive:
-            for member in archive.infolist():
-                name = Path(member.filename).name
-                is_litter = name.startswith(".") or "__MACOSX" in member.filename
-                if member.is_dir() or is_litter:
-                    continue
+            for name, member in members_by_target(archive, _image_name).items():
                 images.mkdir(parents=True, exist_ok=True)
                 (images / name).write_bytes(archive.read(member))
-    except zipfile.BadZipFile as problem:
+    except BROKEN_ZIP as problem:
         archive_path.unlink()
         raise UserError(
             f"{archive_path}: not a readable zip file ({problem}). It was removed; run the same "

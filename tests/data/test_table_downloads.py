@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 import zipfile
 
 import pytest
@@ -118,3 +119,139 @@ def test_the_list_names_sizes_and_licences(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 6
     assert any("ScreenSpotV2" in line and "1.3 GB, Apache-2.0" in line for line in lines)
+
+
+# -- damaged zips -----------------------------------------------------------------------------
+
+TEXT = b"text that packs well " * 400
+
+
+def zipped(members, method=zipfile.ZIP_DEFLATED):
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", method) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return sink.getvalue()
+
+
+def first_block(value):
+    """The beginning of the compressed data of the first member, overwritten."""
+
+    def damage(content):
+        start = 30 + len("images/a.png")
+        return content[:start] + value + content[start + len(value) :]
+
+    return damage
+
+
+def encrypted(content):
+    """Every member says that it needs a password."""
+    local, listed = content.index(b"PK\3\4"), content.index(b"PK\1\2")
+    flagged = bytearray(content)
+    flagged[local + 6] |= 1
+    flagged[listed + 8] |= 1
+    return bytes(flagged)
+
+
+def cut_inside(content):
+    """The list at its end is whole; what it points at is not."""
+    listed = content.index(b"PK\1\2")
+    return content[: listed - 4000] + b"\0" * 4000 + content[listed:]
+
+
+DAMAGES = {
+    "another kind of block": first_block(b"\xff"),
+    "no block at all": first_block(b"\0" * 8),
+    "other bytes": lambda content: content.replace(TEXT[:40], b"\1" * 40),
+    "its list is missing": lambda content: content[:-30],
+    "a password": encrypted,
+    "no zip": lambda content: b"<html>not found</html>",
+    "zeros at its end": cut_inside,
+}
+
+
+def published_zip(content):
+    return {"screenspot_web_v2.json": b"[{}]", "screenspotv2_image.zip": content}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_zip_is_removed_and_fetched_anew(name, hub, tmp_path, capsys):
+    method = zipfile.ZIP_STORED if name == "other bytes" else zipfile.ZIP_DEFLATED
+    noise = random.Random(4).randbytes(9000)
+    good = zipped([("images/a.png", TEXT), ("images/b.png", noise)], method)
+    bad = DAMAGES[name](good)
+    assert bad != good
+    hub.files |= published_zip(bad)
+    assert fetch(tmp_path, "ScreenSpotV2") == 2
+    error = capsys.readouterr().err
+    assert "not a readable zip file" in error and "It was removed" in error
+    assert "Traceback" not in error
+    folder = tmp_path / "ScreenSpot-v2"
+    assert list((folder / ".download").iterdir()) == []
+    hub.files |= published_zip(good)
+    assert fetch(tmp_path, "ScreenSpotV2") == 0
+    images = folder / "screenspotv2_image"
+    assert {file.name: file.read_bytes() for file in images.iterdir()} == {
+        "a.png": TEXT,
+        "b.png": noise,
+    }
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"\0" + content[1:],
+        lambda content: content[:-1] + b"\1",
+        lambda content: content[: len(content) // 2] * 2,
+        lambda content: bytes(len(content)),
+        lambda content: content[::-1],
+    ],
+)
+def test_a_zip_that_is_not_what_the_hub_has_is_removed(damage, tmp_path, monkeypatch, capsys):
+    good = zipped([("images/a.png", TEXT)])
+    sums = {name: HubServer(published_zip(good)).etag(name) for name in published_zip(good)}
+    with HubServer(published_zip(damage(good + b"\0" * (len(good) % 2)))) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.address)
+        monkeypatch.setattr(server, "etag", sums.__getitem__)
+        assert fetch(tmp_path, "ScreenSpotV2") == 2
+        error = capsys.readouterr().err
+        assert "screenspotv2_image.zip: what arrived is damaged (SHA-256 " in error
+        assert sums["screenspotv2_image.zip"] in error
+        assert list((tmp_path / "ScreenSpot-v2" / ".download").iterdir()) == []
+        server.files |= published_zip(good)
+        assert fetch(tmp_path, "ScreenSpotV2") == 0
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ([("x/1.png", b"a"), ("y/1.png", b"b")], "x/1.png and y/1.png differ"),
+        ([("1.png", b"a"), ("z/1.png", b"")], "1.png and z/1.png differ"),
+        ([("x/1.png", b"a"), ("x/2.png", b"b"), ("y/z/2.png", b"c")], "x/2.png and y/z/2.png"),
+        ([("x/1.png", b"a"), ("../1.png", b"b")], "x/1.png and ../1.png differ"),
+        ([("x/1.png", b"a"), ("/1.png", b"b")], "x/1.png and /1.png differ"),
+    ],
+)
+def test_two_members_that_would_become_one_image_are_an_error(members, said, hub, tmp_path, capsys):
+    hub.files |= published_zip(zipped(members))
+    assert fetch(tmp_path, "ScreenSpotV2") == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "ScreenSpot-v2" / "screenspotv2_image").exists()
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [("x/1.png", b"a"), ("y/1.png", b"a")],
+        [("x/1.png", b"a"), ("__MACOSX/x/1.png", b"b")],
+        [("x/1.png", b"a"), ("x/._1.png", b"b")],
+        [("x/1.png", b"a"), ("x/1.png/", b"")],
+        [("x/1.png", b"b"), ("x/1.png", b"a")],  # an updated zip: the last one counts
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_copy_or_litter_beside_an_image_does_no_harm(members, hub, tmp_path):
+    hub.files |= published_zip(zipped(members))
+    assert fetch(tmp_path, "ScreenSpotV2") == 0
+    images = tmp_path / "ScreenSpot-v2" / "screenspotv2_image"
+    assert [(file.name, file.read_bytes()) for file in images.iterdir()] == [("1.png", b"a")]
