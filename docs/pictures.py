@@ -30,7 +30,7 @@ PICTURES = {
     "comparison": (COMPARISON, "#/overview", "light", ""),
     "comparison_l2": (
         COMPARISON,
-        f"#/samples?dataset={L2}&outcome=both-wrong-different-answers",
+        f"#/samples?dataset={L2}&outcome=both-wrong-different",
         "light",
         "j",
     ),

@@ -15,7 +15,7 @@ from utils.misc import parser_response_into_coordinates
 
 BOX = [0.4, 0.4, 0.5, 0.5]  # 100 x 100 pixels of a picture of 1000 x 1000
 HIT = [0.45, 0.45]
-DISTANCE, DIRECTION = "distance of misses", "direction of points"
+DISTANCE, DIRECTION = "distance of misses", "offset from the target's centre"
 
 
 def sample(point, *, box=BOX, image=0, file_wh=(1000, 1000), **more):
@@ -53,7 +53,9 @@ def row(section, group, name):
     ],
 )
 def test_distances_are_to_the_box_in_its_own_size(point, sizes):
-    distance_row = row(section_of([sample(point), sample(HIT)]), DISTANCE, "50 % are within")
+    distance_row = row(
+        section_of([sample(point), sample(HIT)]), DISTANCE, "50 % of misses lie within"
+    )
     assert distance_row["value"] == pytest.approx(sizes, rel=1e-3)
 
 
@@ -97,7 +99,11 @@ def test_a_point_that_means_no_place_spoils_no_figure(far):
     mean = row(section, DIRECTION, "mean dy")
     assert mean["samples"] == 12 and None not in (mean["value"], mean["low"], mean["high"])
     assert row(section, DIRECTION, "median dx")["value"] == pytest.approx(15)
-    [half] = [table_row for table_row in section["rows"] if table_row["name"] == "50 % are within"]
+    [half] = [
+        table_row
+        for table_row in section["rows"]
+        if table_row["name"] == "50 % of misses lie within"
+    ]
     assert half["value"] < 1e5
 
 

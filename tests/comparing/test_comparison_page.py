@@ -42,8 +42,8 @@ WARNING = warning(
 OUTCOMES = {
     "only-a-right": 2,
     "only-b-right": 3,
-    "both-wrong-different-answers": 2,
-    "both-wrong-similar-answers": 1,
+    "both-wrong-different": 2,
+    "both-wrong-similar": 1,
     "both-right": 1,
 }
 
@@ -240,7 +240,7 @@ def test_the_page_can_be_used_with_the_keyboard_alone(open_tab):
     for key, outcome in (
         ("a", "only-a-right"),
         ("b", "only-b-right"),
-        ("w", "both-wrong-different-answers"),
+        ("w", "both-wrong-different"),
     ):
         tab.press(key)
         assert tab.hash == f"#/samples?outcome={outcome}"

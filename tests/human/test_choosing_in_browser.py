@@ -23,6 +23,7 @@ def test_both_levels_one_after_the_other_with_scores_times_and_eval(ask, stage):
     running, page = ask()
     page.wait_for("L1 GUIContentUnderstanding: 1 of 3")
     assert page.text("#text") == "Question: Question 0 easy?"
+    assert not page.page.is_visible("#step")
     assert page.texts(".option") == ["Ano", "Byes", "Cmaybe"]
     page.letter("b")
     page.wait_for("2 of 3")
@@ -35,6 +36,8 @@ def test_both_levels_one_after_the_other_with_scores_times_and_eval(ask, stage):
     page.letter("b")
     page.wait_for("L2 GUIElementGrounding: 1 of 2")
     assert page.text("#text") == "Click basic target 0."
+    assert page.text("#step") == "Where would you click for this?"
+    assert page.text("#actual") == "100 %"
     page.click_pixel(500, 300)
     page.click_pixel(128, 54)  # once more, before it is confirmed
     assert page.text(CHOSEN) == "Chosen: x 128, y 54"

@@ -236,6 +236,40 @@ def test_scores_are_rounded_and_absent_where_most_requests_failed(tmp_path, chan
     assert page_of(tmp_path).rows[2][2:-3] == expected
 
 
+@pytest.mark.parametrize(
+    ("changes", "below"),
+    [
+        ({"protocol": "zoom"}, "zoom"),
+        ({"repeats": 3}, "×3"),
+        ({"protocol": "follow-up", "repeats": 2}, "follow-up ×2"),
+        ({"protocol": "zoom", "partial": True}, "zoom"),
+        ({"protocol": "<b>"}, "<b>"),
+    ],
+)
+def test_how_samples_were_asked_stands_once_below_the_main_figure(tmp_path, changes, below):
+    run_at(tmp_path, "T20260101_Gaa", **changes)
+    page = page_of(tmp_path)
+    assert page.intervals == ["55.1–65.1", below, "65.1–75.1", "45.0–55.0"]
+    mark = "‡" if "partial" in changes else ""
+    assert page.rows[2][2:-3] == [f"{value}{mark}" for value in ("60.06", "70.13", "50.00")]
+
+
+@pytest.mark.parametrize(
+    ("names", "heads"),
+    [
+        (["SR 15", "EQA* 15", "SR 50", "EQA* 50"], ["SR 50", "SR 15", "EQA* 15", "EQA* 50"]),
+        (["SR 15", "EQA* 15"], ["SR 15", "EQA* 15"]),
+        (["SR 100", "SR 20", "EQA* 100"], ["SR 100", "SR 20", "EQA* 100"]),
+        (["easy", "medium", "hard", "overall"], ["overall", "easy", "medium", "hard"]),
+        (["text", "icon", "average"], ["average", "text", "icon"]),
+        (["accuracy"], ["accuracy"]),
+    ],
+)
+def test_the_main_figure_of_a_data_set_stands_first(tmp_path, names, heads):
+    run_at(tmp_path, "T20260101_Gaa", figures={name: cell(50.0) for name in names})
+    assert [head.strip() for head in page_of(tmp_path).rows[1]] == heads
+
+
 def test_every_score_has_its_interval_below_it_without_hovering(tmp_path):
     without = {"value": 12.5, "low": None, "high": None, "samples": 4}
     run_at(tmp_path, "T20260101_Gaa")

@@ -279,7 +279,7 @@ def test_the_report_shows_which_answer_a_sample_is(repeated):
     assert summary["datasets"][1]["repeats"]["title"].startswith("L2 GUIElementGrounding repeats")
     facts = {fact["name"]: fact["text"] for fact in summary["facts"]}
     assert facts["Samples"] == "21 answers to 15 on 3 images (L2: 2 times each)"
-    assert " ×2" in (repeated.work_dir / "index.html").read_text()
+    assert ">×2<" in (repeated.work_dir / "index.html").read_text()
 
 
 def test_a_run_of_three_answers_is_compared_by_the_means_of_questions(repeated):

@@ -22,7 +22,7 @@ FARTHEST = 1000.0  # images away; a reply that ends in a loop of digits means no
 NOTES = [
     "A target's size is its diagonal; distances are to the nearest point of its box, in pixels of "
     "the file, for misses with a point, inside the image or outside.",
-    "Direction: from the target's centre to the point, for all replies with a point; positive is "
+    "Offset: from the target's centre to the point, for all replies with a point; positive is "
     "right and down. The median resists a few clicks that went far astray.",
 ]
 
@@ -53,7 +53,7 @@ def anatomy(columns: SampleColumns) -> Section:
         "distance of misses": columns.spans(missed),
         OUTSIDE: columns.spans(outside),
         "points outside the image": columns.spans(has_point),
-        "direction of points": columns.spans(has_point),
+        "offset from the target's centre": columns.spans(has_point),
     }
     misses = columns.where(missed)
     rows = [
@@ -89,7 +89,9 @@ def _distances(
     counts = {"samples": len(points), "pictures": len(set(pictures))}
     for quantile in QUANTILES if len(points) else ():
         value = round(float(np.percentile(in_sizes, quantile)), 3)
-        yield _row(group, f"{quantile} % are within", "target sizes", value=value, **counts)
+        yield _row(
+            group, f"{quantile} % of misses lie within", "target sizes", value=value, **counts
+        )
     for low, high in pairwise(DISTANCE_BOUNDS):
         if not low:
             name = f"near miss: less than {high:g} target size"
@@ -108,7 +110,7 @@ def _directions(away: Floats, pictures: Ints) -> Iterator[Row]:
         return
     layout = intervals.lay_out(None, pictures)
     counts = {"samples": len(away), "pictures": layout.pictures}
-    group = "direction of points"
+    group = "offset from the target's centre"
     has_bounds = layout.pictures >= FEWEST_PICTURES
     if has_bounds:
         errors = np.sqrt(intervals.clustered_variance(layout.cells(away.T), layout))

@@ -52,8 +52,8 @@ class Outcome(StrEnum):
 
     ONLY_A = "only A right"
     ONLY_B = "only B right"
-    APART = "both wrong, different answers"
-    ALIKE = "both wrong, similar answers"
+    APART = "both wrong, different"
+    ALIKE = "both wrong, similar"
     BOTH = "both right"
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast
 from utils.errors import UserError
 from utils.import_utils import file_beside, module_at
 from utils.published import Figure
-from utils.text import likeness, listed
+from utils.text import as_json_text, likeness, listed
 
 PACKAGE = "models.recipes"
 SHARED = ("base", "reading", "sources", "agents")  # of the package: no recipes
@@ -73,12 +73,17 @@ class FilledIn:
     entry: dict[str, Any]
     recipe: Recipe
     from_recipe: frozenset[tuple[str, ...]]  # key paths within the entry
+    recipe_values: Mapping[tuple[str, ...], Any]  # by key path, also where the entry has another
 
     def own_settings(self, dataset: str) -> list[str]:
-        """Return the keys of the config that decide replies to a data set in the recipe's place."""
+        """Return what the config sets in the recipe's place for a data set, beside its value.
+
+        `generate_cfg.temperature 0.7 (recipe: 0)`
+        """
         return [
-            ".".join(path)
-            for path, _ in values_in(self.entry)
+            f"{'.'.join(path)} {as_json_text(value)} "
+            f"(recipe: {as_json_text(self.recipe_values.get(path, 'none'))})"
+            for path, value in values_in(self.entry)
             if path not in self.from_recipe
             and (path[0] == "generate_cfg" or path in _OF_IMAGES or path[1:] == (dataset,))
         ]
@@ -120,9 +125,10 @@ def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, st
             raise UserError(f'{recipe.family} has no zoom; set "zoom": {{"ratio": 0.25}} instead')
         entry = {key: value for key, value in entry.items() if key != "zoom"}
         defaults |= second_look
+    recipe_values = dict(values_in(defaults))
     _leave_out_alternatives(defaults, entry)
     merged, paths = _merged(entry, defaults)
-    return FilledIn(merged, recipe, frozenset(paths))
+    return FilledIn(merged, recipe, frozenset(paths), recipe_values)
 
 
 def _recipe_of(name: str) -> tuple[str, Recipe]:

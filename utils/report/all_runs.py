@@ -328,11 +328,16 @@ def _levels(runs: Sequence[ListedRun]) -> dict[str, str]:
 
 
 def _figure_names(runs: Sequence[ListedRun], dataset: str) -> list[str]:
-    """Return the names of a data set's figures, the one over everything first."""
-    names = {name for run in runs for name in run.figures(dataset)}
+    """Return the names of a data set's figures, the main one first: it is all that a phone shows.
+
+    That is the one over everything; of episodes, the success rate with the most steps.
+    """
+    names = sorted({name for run in runs for name in run.figures(dataset)}, key=official_order)
     if not names:
         return ["score"]
-    return sorted(names, key=lambda name: (name not in (OVERALL, AVERAGE), official_order(name)))
+    rates = [name for name in names if name.startswith("SR ")]
+    main = (OVERALL, AVERAGE, *rates[-1:])
+    return sorted(names, key=lambda name: name not in main)
 
 
 def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[str, str]) -> str:
@@ -394,6 +399,7 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
     reason = _why_earlier(run, dataset)
     signs = _signs(run.datasets.get(dataset, {}), is_earlier=bool(reason))
     mark = f"<i>{signs}</i>" if signs else ""
+    how = _how_asked(run.datasets.get(dataset, {}))
     cells: list[str] = []
     for figure in figures:
         attributes = "" if cells else f" {LEAD_CLASS} {lead}"
@@ -409,6 +415,8 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
             title += f"; from an earlier scoring: {reason}"
         value = format_percent(cell["value"])
         bounds = f"<small>{interval}</small>" if interval else ""
+        if how and not cells:
+            bounds += f'<small class="odd">{_text(how)}</small>'
         score = "" if cell["value"] is None else f' data-score="{cell["value"]}"'
         cells.append(f'<td{attributes}{score} title="{_text(title)}">{value}{mark}{bounds}</td>')
     return "".join(cells)
@@ -425,13 +433,13 @@ def _why_earlier(run: ListedRun, dataset: str) -> str:
 def _signs(entry: Mapping[str, Any], *, is_earlier: bool) -> str:
     """Return what stands behind each figure of a data set, as the page's legend explains it."""
     signs = "‡" if entry.get("partial") or rows_note(entry) else ""
-    if is_earlier:
-        signs += "§"
-    if entry.get("protocol"):
-        signs += f" {_text(entry['protocol'])}"
-    if entry.get("repeats"):
-        signs += f" ×{entry['repeats']}"
-    return signs
+    return f"{signs}§" if is_earlier else signs
+
+
+def _how_asked(entry: Mapping[str, Any]) -> str:
+    """Return how samples were asked where that is not once each: `zoom ×3`."""
+    repeats = f"×{entry['repeats']}" if entry.get("repeats") else ""
+    return " ".join(filter(None, [entry.get("protocol"), repeats]))
 
 
 def _cell_without_figures(run: ListedRun, dataset: str, attributes: str) -> str:

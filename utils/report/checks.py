@@ -212,7 +212,7 @@ def _basis(dataset: str, section: Section, rows: Sequence[Section]) -> Json | No
     if len(counts) > 1 or not samples or not images:
         return None
     return {
-        "text": f"of {samples:,} samples on {images:,} images",
+        "text": f"{samples:,} samples on {images:,} images",
         "link": _link(dataset, section, rows[0].get("group", "compared")),
     }
 

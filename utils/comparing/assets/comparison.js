@@ -4,7 +4,7 @@
 (() => {
   const { el, whole, plural, stage, pairs, figures, samples } = Report;
   const $ = (id) => document.getElementById(id);
-  const QUICK = { a: "only-a-right", b: "only-b-right", w: "both-wrong-different-answers", e: null };
+  const QUICK = { a: "only-a-right", b: "only-b-right", w: "both-wrong-different", e: null };
   let view = null,
     toSearch = false,
     turn = 0;
