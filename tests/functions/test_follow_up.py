@@ -418,3 +418,72 @@ def test_a_users_questions_stay_theirs_when_the_config_has_a_zoom_now(lab):
     finished = lab.run("--mode", "eval")
     assert lab.sample["point_frac"] == [0.2, 0.15] and "zoom" not in lab.sample
     assert f"(zoom, follow_up.{L2})" in finished.output
+
+
+# -- what --check counts ----------------------------------------------------------------------------
+
+
+def requests_line(lab, *arguments):
+    """What --check says of the requests to L2."""
+    output = lab.run("--check", *arguments).stdout
+    [line] = [line for line in output.splitlines() if line.startswith(L2) and "to send" in line]
+    return re.sub(r", [0-9.]+ MB", "", line.removeprefix(f"{L2}: "))
+
+
+NOTHING = "0 requests to send (none), 1 answers stored already"
+SECOND_ALONE = "at least 0 requests to send (none); 1 with the second look, 1 answers stored"
+BOTH = "at least 1 requests to send (1 new); 2 with the second look, 0 answers stored already"
+
+
+def test_check_counts_the_second_look(lab):
+    assert requests_line(lab) == BOTH
+    lab.sets = {L2: {"mode": "all"}}
+    assert requests_line(lab).startswith(
+        "at least 2 requests to send (2 new); 4 with the second look"
+    )
+    assert requests_line(lab, "--limit", "1") == BOTH
+    lab.model = {"parse_function": PER_MILLE}
+    assert requests_line(lab).startswith("2 requests to send (2 new), 0 answers")
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        ({"zoom": ZOOM}, {"zoom": ZOOM}, NOTHING),
+        ({}, {"zoom": ZOOM}, SECOND_ALONE),
+        ({"zoom": ZOOM}, {"zoom": {"ratio": 0.3}}, SECOND_ALONE),
+        ({"zoom": ZOOM}, {}, NOTHING),
+        ({"zoom": ZOOM}, {"zoom": ZOOM, "parse_function": {}}, SECOND_ALONE),
+    ],
+)
+def test_check_counts_second_looks_that_are_not_stored(lab, first, then, expected):
+    lab.model = {"parse_function": PER_MILLE, **first}
+    lab.run()
+    lab.model = {"parse_function": PER_MILLE, **then}
+    assert requests_line(lab).startswith(expected)
+
+
+def test_check_counts_a_second_look_that_failed_and_none_after_a_reply_without_a_point(lab):
+    lab.server.answer = lambda request: (
+        Reply("(200,150)") if sent_wh(request) == WH else Reply(status=500)
+    )
+    lab.run("--outage", "0", code=1)
+    assert requests_line(lab).startswith(SECOND_ALONE)
+    assert requests_line(lab, "--ignore").startswith(NOTHING)
+    lab.server.answer = Eyes("I see nothing")
+    lab.run("--fresh")
+    assert requests_line(lab).startswith(NOTHING)
+    assert requests_line(lab, "--fresh").startswith("at least 1 requests to send (1 --fresh); 2")
+
+
+def test_check_says_how_often_a_function_of_the_users_may_ask(lab):
+    (lab.folder / "mine.py").write_text(USERS)
+    lab.model = {"follow_up": {L2: "mine.ask_again"}}
+    text = (
+        "at least 1 requests to send (1 new); follow_up may ask up to 7 more of each of 1 samples"
+    )
+    assert requests_line(lab).startswith(text)
+    replies = iter(["(0.9, 0.9)", "I am sure"])
+    lab.server.answer = lambda _: Reply(next(replies))
+    lab.run()
+    assert requests_line(lab).startswith(NOTHING)

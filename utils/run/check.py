@@ -47,6 +47,7 @@ from utils.images import read_header
 from utils.judging.check import check_judge
 from utils.resizing import steps_of
 from utils.run.image_check import RequestSizes, check_images
+from utils.run.later_stages import open_samples, requests_text
 from utils.run.plan import Plan
 from utils.run.requests import folder_of, questions_of, run_specs
 from utils.runs.log import StoredAnswer
@@ -80,11 +81,16 @@ class SampleProblem:
 
 
 def check_questions(
-    model: ModelWrapper, questions: Questions, options: Options, shown_before: dict[str, str]
+    model: ModelWrapper,
+    questions: Questions,
+    options: Options,
+    shown_before: dict[str, str],
+    request_hashes: Mapping[str, str],
 ) -> tuple[CheckResult, dict[Origin, SampleProblem]]:
     """Build the first request of every sample without sending any.
 
-    `shown_before` is `shown_prompt`'s, for all data sets of a model.
+    `shown_before` is `shown_prompt`'s, for all data sets of a model; `request_hashes` say what the
+    run depends on.
 
     Returns what to print, and what makes samples fail.
     """
@@ -92,6 +98,7 @@ def check_questions(
     without_image: list[Sample] = []
     reasons: Counter[str] = Counter()
     stored: Counter[Status] = Counter()
+    first_answers: list[tuple[str, StoredAnswer | str]] = []
     problems: dict[Origin, SampleProblem] = {}
     sizes = RequestSizes(model, questions)
     line: Line | None = None  # that the request was made of; repeats of a sample share it
@@ -112,6 +119,7 @@ def check_questions(
                 else (of_episode, {"settings": of_episode})
             )
             answer = questions.answers.look_up(sample.key, *looked_up, options)
+            first_answers.append((sample.key, answer))
             if isinstance(answer, StoredAnswer):
                 stored[answer.status] += 1
             else:
@@ -126,9 +134,9 @@ def check_questions(
         report += shown_prompt(first.messages, questions.dataset, shown_before)
     to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
     to_ask = ", ".join(filter(None, [to_ask, str(sizes)]))
-    available = _available(stored, problems)
-    what = "requests to send" if questions.fingerprint is None else "episodes to play"
-    report.append(f"{questions.dataset}: {reasons.total()} {what} ({to_ask}), {available}")
+    more = open_samples(questions, first_answers, request_hashes, options)
+    requests = requests_text(questions, reasons, to_ask, more)
+    report.append(f"{questions.dataset}: {requests}, {_available(stored, problems)}")
     report += [f"{questions.dataset}: {note}" for note in console.image_notes(sizes.image_changes)]
     findings = []
     if without_image:
@@ -519,14 +527,15 @@ def _check_model(plan: Plan, name: str) -> ModelCheck:
         print(line)
     for note in model.notes_before():
         print(note)
-    folder, _ = folder_of(plan, name, run_specs(plan, name))
+    specs = run_specs(plan, name)
+    folder, _ = folder_of(plan, name, specs)
     sample_problems: dict[str, dict[Origin, SampleProblem]] = {}
     shown_before: dict[str, str] = {}
     with contextlib.closing(model), TemporaryDirectory() as screenshots:
         for dataset in plan.data:
             questions = questions_of(plan, name, dataset, folder, Path(screenshots))
             result, sample_problems[dataset] = check_questions(
-                model, questions, plan.options, shown_before
+                model, questions, plan.options, shown_before, specs[dataset].request_hashes
             )
             results = [result]
             if plan.options.ping and not sample_problems[dataset]:

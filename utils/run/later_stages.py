@@ -1,0 +1,73 @@
+"""How many requests `--check` has to reckon with after the first replies (`zoom`, `follow_up`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from utils.config.options import Options
+from utils.contracts import Status, turn_key
+from utils.engine.jobs import Questions
+from utils.functions.follow_up import MOST_STAGES, ZoomStage
+from utils.runs.log import StoredAnswer
+from utils.runs.records import MORE
+
+
+def requests_text(
+    questions: Questions, to_ask: Mapping[str, int], detail: str, open_samples: int
+) -> str:
+    """Return how many requests a run sends: the number, or the least and what may follow.
+
+    Args:
+        questions: what is asked.
+        to_ask: first requests by reason.
+        detail: on these requests.
+        open_samples: how many samples may be asked again after a reply.
+    """
+    count = sum(to_ask.values())
+    what = "requests to send" if questions.fingerprint is None else "episodes to play"
+    if not open_samples:
+        return f"{count} {what} ({detail})"
+    text = f"at least {count} {what} ({detail})"
+    if isinstance(questions.follow_up, ZoomStage):
+        return f"{text}; {count + open_samples} with the second look"
+    return (
+        f"{text}; follow_up may ask up to {MOST_STAGES - 1} more of each of {open_samples} samples"
+    )
+
+
+def open_samples(
+    questions: Questions,
+    answers: Iterable[tuple[str, StoredAnswer | str]],
+    request_hashes: Mapping[str, str],
+    options: Options,
+) -> int:
+    """Return how many samples may be asked again after a reply: all whose last one is not stored.
+
+    Args:
+        questions: what is asked.
+        answers: the stored first answer of each sample by its key, or why the model is asked.
+        request_hashes: what the run depends on.
+        options: of the run.
+    """
+    if questions.follow_up is None:
+        return 0
+    return sum(
+        not isinstance(answer, StoredAnswer) or _is_open(questions, key, request_hashes, options)
+        for key, answer in answers
+    )
+
+
+def _is_open(
+    questions: Questions, key: str, request_hashes: Mapping[str, str], options: Options
+) -> bool:
+    """Return whether a sample with a stored first answer may be asked again."""
+    for number in range(MOST_STAGES):
+        stage = questions.answers.in_own_log(turn_key(key, number), request_hashes)
+        if stage is None:
+            return True
+        if stage.status is not Status.OK:
+            stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
+            return not stands[stage.status]
+        if not stage.read().get(MORE):
+            return False
+    return False
