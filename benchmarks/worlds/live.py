@@ -37,6 +37,7 @@ from benchmarks.worlds.suites import (
     world_digest,
 )
 from utils.analysis.columns import SampleColumns
+from utils.analysis.constant_ending import constant_ending
 from utils.contracts import (
     Episode,
     Generation,
@@ -367,8 +368,11 @@ class LiveBenchmark(Benchmark):
         return score_episodes(list(counted), self._budgets())
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """Return the same figures with intervals."""
-        return episode_sections(columns, self.title, self._budgets())
+        """Return the same figures with intervals, and whether all episodes end alike."""
+        return {
+            **episode_sections(columns, self.title, self._budgets()),
+            "constant_ending": constant_ending(columns),
+        }
 
     def _budgets(self) -> list[int]:
         """Return those of the authors that the episodes reach, and the episodes' own."""
