@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -51,6 +51,17 @@ class Finding:
     def __str__(self) -> str:
         return f"{self.topic}: {self.text}" if self.topic else self.text
 
+    def with_setting(self, setting: str, key: str) -> Finding:
+        """Return the finding with a key path of the config in the place of another one."""
+        if self.setting != setting:
+            return self
+        return replace(
+            self,
+            setting=key,
+            detail=self.detail.replace(setting, key),
+            fix=self.fix.replace(setting, key),
+        )
+
 
 def warning(code: str, summary: str, **texts: str) -> Finding:
     """Return a finding that makes a score or an answer doubtful."""
@@ -70,6 +81,7 @@ def capitalised(text: str) -> str:
 # -- in the analysis of a run ---------------------------------------------------------------------
 
 FINDINGS = "findings"  # of a section
+BESIDE_THE_SCORE = ("letter_bias", "judge", "circular")  # sections that doubt no official figure
 OLD_WARNINGS = "warnings"  # plain texts, in analyses of before
 _OLD_NOTES = ("coverage", "circular")  # sections of before whose warnings said what is missing
 
@@ -114,6 +126,14 @@ def findings_of(name: str, section: Mapping[str, Any]) -> Iterator[Finding]:
 def warnings_in(analysis: Mapping[str, Any]) -> list[Finding]:
     """Return what makes the scores of an analysis doubtful: what everything counts as a warning."""
     return [finding for _, finding in findings_in(analysis) if is_warning(finding)]
+
+
+def doubt_about(analysis: Mapping[str, Any]) -> str:
+    """Return what speaks first against the score of an analysis; "" where nothing does."""
+    for name, finding in findings_in(analysis):
+        if is_warning(finding) and name not in BESIDE_THE_SCORE:
+            return finding.headline
+    return ""
 
 
 def is_warning(finding: Finding) -> bool:

@@ -19,6 +19,7 @@ PROTOCOLS = "protocols"
 """Key of `Published`: data set → model → how it was evaluated, where that is not the usual way."""
 Average = Literal["micro", "mean", "without refusals", ""]
 """Over all rows; the mean of a table's halves or splits; over what is there; "": not known."""
+IS_DOUBTED = "is_doubted"  # of a row: one's own score is not to be compared
 HALF_WIDTH = 1.959964  # of a 95 % interval, in standard errors
 
 
@@ -97,6 +98,7 @@ def figures_beside(
     table: str,
     analysis: Mapping[str, Any],
     protocol: str = "single",
+    doubt: str = "",
 ) -> dict[str, Any] | None:
     """Return the published figures of a checkpoint beside one's own; None where there are none.
 
@@ -106,11 +108,13 @@ def figures_beside(
         table: the name of the annotations that the result is of.
         analysis: of the result.
         protocol: of the result; figures of others are left out.
+        doubt: what an audit says against the result, which is then not compared.
 
     Returns:
-        `{checkpoint, protocol, rows, spread, family}`: a row has model, source, average, note,
-        value, text; those of the checkpoint also `own` {name, text}, difference, standard_errors
-        and is_same_rule. `spread` is how far the sources are apart, in points.
+        `{checkpoint, protocol, doubt, rows, spread, family}`: a row has model, source, average,
+        note, value, text; those of the checkpoint also `own` {name, text}, difference,
+        standard_errors and is_same_rule, or, with a doubt, is_doubted. `spread` is how far the
+        sources are apart, in points.
     """
     fitting = [
         figure for figure in figures if figure.table == table and figure.protocol == protocol
@@ -122,13 +126,15 @@ def figures_beside(
     family: list[dict[str, Any]] = []
     for figure in fitting:
         if figure.model.casefold() in (name.casefold() for name in names):
-            rows.append({**_row(figure), **_beside(figure, own_cells, own_names)})
+            beside = _beside(figure, own_cells, own_names) if not doubt else {IS_DOUBTED: True}
+            rows.append({**_row(figure), **beside})
         else:
             family.append(_row(figure))
     values = [row["value"] for row in rows] or [0.0]
     return {
         "checkpoint": rows[0]["model"] if rows else ", ".join(names),
         "protocol": protocol,
+        "doubt": doubt,
         "rows": rows,
         "spread": round(max(values) - min(values), 2),
         "family": family,
@@ -200,6 +206,8 @@ def lines_of(section: Mapping[str, Any]) -> list[str]:
         return [f"published figures of this family are of {names}; none names {checkpoint}"]
     replies = "" if section["protocol"] == "single" else f", {section['protocol']}"
     lines = [f"published for {checkpoint}{replies}:"]
+    if section.get("doubt"):
+        lines.append(f"  not compared with your score, which an audit doubts: {section['doubt']}")
     if section.get("own_settings"):
         lines.append(f"  your config overrides the recipe: {', '.join(section['own_settings'])}")
     width = max(len(row["source"]) for row in section["rows"])
@@ -212,6 +220,8 @@ def lines_of(section: Mapping[str, Any]) -> list[str]:
 
 def distance_of(row: Mapping[str, Any]) -> str:
     """Return how far one's own figure is from a published one, in words."""
+    if row.get(IS_DOUBTED):
+        return "not compared: an audit doubts your score"
     if "own" not in row:
         return f"{row['average']}: no figure of yours is of this kind"
     text = f"yours {row['own']['text']} {row['own']['name']}: {row['difference']}"

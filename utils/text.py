@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from difflib import SequenceMatcher
 from typing import Any
 
+MOST_SIZES = 3  # of resized images, in a sentence
 LONGEST_NAME = 200  # characters that are compared; what is longer is no name, and takes seconds
 
 
@@ -53,6 +54,26 @@ def listed(names: Sequence[str], limit: int = 12) -> str:
     """Return `"a", "b", "c"`, cut after `limit` names with the number of those left out."""
     text = ", ".join(f'"{name}"' for name in names[:limit])
     return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
+
+
+def resized_text(samples_by_sizes: Mapping[tuple[str, str], int], *, is_asked_for: bool) -> str:
+    """Say that images were resized before they were sent, and to what.
+
+    Args:
+        samples_by_sizes: how many samples by the sizes of the file and of the image sent.
+        is_asked_for: `kwargs.resize` of the model has asked for it.
+    """
+    total = sum(samples_by_sizes.values())
+    ranked = sorted(samples_by_sizes, key=lambda sizes: (-samples_by_sizes[sizes], sizes))
+    texts = [f"{file} → {sent}" for file, sent in ranked[:MOST_SIZES]]
+    if len(ranked) > MOST_SIZES:
+        texts.append(counted(len(ranked) - MOST_SIZES, "other size"))
+    why = " (kwargs.resize)" if is_asked_for else ""
+    text = f"the images of {counted(total, 'sample')} were resized before sending{why}: "
+    text += ", ".join(texts)
+    if not is_asked_for:
+        text += ". Pixels in replies are still divided by the size of the file"
+    return text
 
 
 def printable(text: str) -> str:

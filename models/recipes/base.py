@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -242,6 +243,19 @@ class Recipe:
         """Return whether a config has tasks for agents, and nothing that asks for a point."""
         names = set(benchmarks.values())
         return self.agent is not None and bool(names & {*ACTING}) and names <= {*OTHER_DATA_SETS}
+
+    def parse_functions(self, module: str) -> dict[str, ParseFunction]:
+        """Return the functions of `parsers`, by dotted path; those without a name are left out.
+
+        Args:
+            module: dotted path of the recipe.
+        """
+        names = {id(value): name for name, value in vars(import_module(module)).items()}
+        return {
+            f"{module}.{names[id(parser.parse)]}": parser.parse
+            for parser in self.parsers.values()
+            if id(parser.parse) in names
+        }
 
     def second_look(self, module: str, parsers: Mapping[str, str]) -> dict[str, Any] | None:
         """Return what `"zoom": true` stands for in a model entry; None: the family has no zoom.

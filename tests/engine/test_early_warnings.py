@@ -1,6 +1,7 @@
 """What is noticed early: answers that nobody can read, and models that fail on everything."""
 
 import json
+import re
 
 import pytest
 
@@ -82,7 +83,9 @@ def unless(special, reply, usual):
 )
 def test_first_samples_that_look_wrong_are_warned_of_once(answer, pictures, expected_text, run):
     ran = run(answer, pictures)
-    warnings = [line for line in ran.stdout.splitlines() if line.startswith("warning: m, ")]
+    warnings = [
+        line for line in ran.stdout.splitlines() if re.match("warning: m, .* first 20", line)
+    ]
     assert len(warnings) == (expected_text is not None)
     assert [text for text in expected_text or () if text not in warnings[0]] == [], warnings
 
@@ -130,7 +133,7 @@ LOCAL_KEY = {"extra_body": {"max_new_tokens": 9}}
             [Reply("?")],
             {},
             [
-                f"warning: 6 of 6 replies are unparsed, so the score says little about the model; "
+                f"warning: m, {L1}: 6 of 6 replies are unparsed, so the score says little about the model; "
                 f"ask for another form, or set data.{L1}.parse_function"
             ],
         ),
@@ -140,7 +143,7 @@ LOCAL_KEY = {"extra_body": {"max_new_tokens": 9}}
                 [Reply("B.", finish_reason="length")],
                 settings,
                 [
-                    f"warning: 6 of 6 replies were cut off at the token limit; raise generate_cfg.{key}"
+                    f"warning: m, {L1}: 6 of 6 replies were cut off at the token limit; raise generate_cfg.{key}"
                 ],
             )
             for settings, key in (

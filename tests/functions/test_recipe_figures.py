@@ -8,6 +8,7 @@ from PIL import Image
 from models.recipes import all_recipes
 from models.recipes.sources import L2, LEADERBOARD, OSWORLD_G, SCREENSPOT_PRO, SCREENSPOT_V2
 from tests.support.stage import L2 as L2_DATA_SET
+from utils.findings import as_json, doubt_about, note, warning
 from utils.published import (
     Figure,
     Source,
@@ -131,6 +132,10 @@ MODEL = """
             text = " ".join(part["value"] for part in message if part["type"] == "text")
             x = 870 if any(f"button {number}" in text for number in range(1, 4)) else 100
             return '{"coordinate": [%d,300]}' % x
+
+    class Stuck(Served):
+        def generate(self, message, *, dataset_name):
+            return '{"coordinate": [100,300]}'
 """
 
 
@@ -156,6 +161,19 @@ def test_a_run_on_the_whole_table_shows_the_published_figures(staged, options, i
     assert section["rows"][1]["note"] == "of 563 of the 564 rows"
     report = (stage.folder() / "report" / "data" / "summary_0.js").read_text()
     assert "of 563 of the 564 rows" in report
+
+
+def test_a_run_that_an_audit_doubts_is_not_compared_and_says_why(staged):
+    stage = staged()
+    rows_of_osworld_g(stage.root)
+    stage.module(MODEL, name="mine_served")
+    entry = {"recipe": "mai_ui", "imp_type": "custom", "model_path": "mine_served.Stuck"}
+    entry |= {"model_identity": "Tongyi-MAI/MAI-UI-8B", "generate_cfg": {}}
+    result = stage.evaluate({"m": entry}, data={"OSWorldG": {}})
+    assert "not compared with your score, which an audit doubts: constant answer" in result.stdout
+    assert "standard errors" not in result.stdout
+    report = (stage.folder() / "report" / "data" / "summary_0.js").read_text()
+    assert "not compared: an audit doubts your score" in report
 
 
 # -- the recipes' figures -------------------------------------------------------------------------
@@ -194,3 +212,34 @@ def test_sample_data_have_no_published_figures_beside_them(staged):
     entry = {"recipe": "mai_ui", "model_path": "{url}?api_key=test-key-123456&model=MAI-UI-8B"}
     result = stage.evaluate({"m": entry}, data={L2_DATA_SET: {"mode": "all"}})
     assert "published" not in result.stdout
+
+
+DOUBTS = {
+    "coordinate_audit": ("coordinate_audit.other_frame", "coordinate audit"),
+    "constant_answer": ("constant_answer", "constant answer"),
+    "replies": ("replies.unparsed", ""),
+    "parse_audit": ("parse_audit.doubtful", "parse audit"),
+    "constant_ending": ("constant_ending", "constant ending"),
+}
+
+
+@pytest.mark.parametrize(("section", "code"), DOUBTS.items())
+def test_a_score_that_an_audit_doubts_is_not_compared(section, code):
+    finding = warning(code[0], "it is odd", topic=code[1])
+    analysis = {**ANALYSIS, section: as_json({"title": "t", "findings": [finding]})}
+    doubt = doubt_about(analysis)
+    assert doubt == finding.headline
+    beside = figures_beside(MAI_UI, ["mai-ui-8b"], L2, analysis, doubt=doubt)
+    first, second, *rows, last = lines_of(beside)
+    assert first == "published for MAI-UI-8B:"
+    assert second == f"  not compared with your score, which an audit doubts: {finding.headline}"
+    assert len(rows) == 4 and last.startswith("  the published figures differ")
+    assert all(row.endswith("not compared: an audit doubts your score") for row in rows)
+    assert not any("own" in row or "standard_errors" in row for row in beside["rows"])
+
+
+@pytest.mark.parametrize("section", ["letter_bias", "judge", "circular", "coverage"])
+def test_what_doubts_no_official_figure_hinders_no_comparison(section):
+    severe = note if section == "coverage" else warning
+    finding = severe(section, "it is odd")
+    assert doubt_about({section: as_json({"title": "t", "findings": [finding]})}) == ""

@@ -273,7 +273,7 @@ def test_what_makes_a_score_doubtful_stands_first_and_at_its_figure(open_tab, tm
     stage, finished = ran(tmp_path / "run", 12, in_thousandths)
     tab = open_tab(report_of(stage))
     [warned] = [line for line in finished.stdout.splitlines() if line.startswith("warning: ")]
-    summary = warned.removeprefix("warning: coordinate audit: ")
+    summary = warned.removeprefix(f"warning: m, {L2}: coordinate audit: ")
 
     first, *others = [" ".join(line.split()) for line in tab.texts(".problems li")]
     assert first == f"L2 Coordinate audit: {summary[:1].upper()}{summary[1:]}"
@@ -298,7 +298,7 @@ def test_a_run_of_one_mode_has_one_figure_which_is_the_main_one(open_tab, tmp_pa
         stage.evaluate(stage.model, data={level: {"mode": mode}})
     tab = open_tab(report_of(stage))
     assert tab.texts(".figure.main .name") == [mode] and tab.page.locator(".doubt").count() == 1
-    size = "12 of 12 samples had their image resized before sending"
+    size = "The images of 12 samples were resized before sending: 40x30 → 20x15"
     assert size in tab.text(".checks")
 
 

@@ -265,7 +265,7 @@ def test_a_judge_whose_server_is_away_leaves_the_official_score(lab):
     judged.settings = {"model_path": "http://127.0.0.1:9/v1?api_key=k-123456&model=reader"}
     finished = judged.run("--outage", "0", code=1)
     assert {facts["judge"]["status"] for facts in judged.samples} == {"not asked"}
-    assert "warning: judge: it stopped: " in finished.stdout
+    assert f"warning: m, {L1}: judge: it stopped: " in finished.stdout
     assert "no score: the judge read 0 of 2 replies" in finished.stdout
     assert [facts["hit"] for facts in judged.samples] == [0, 0, 1]
 

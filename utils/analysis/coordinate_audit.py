@@ -378,9 +378,9 @@ def _configured_text(
         ]
         parts.append(f"a mix: {', '.join(shares)}" if shares else "a frame of its own")
     if counts[OTHER]:
-        parts.append(f"other numbers of the reply in {counts[OTHER]} replies")
+        parts.append(f"{counts[OTHER]} replies: other numbers read")
     if counts[NO_POINT]:
-        parts.append(f"no point found in {counts[NO_POINT]} replies")
+        parts.append(f"{counts[NO_POINT]} replies: no point found")
     return "; ".join(parts)
 
 
@@ -429,9 +429,9 @@ def _other_frame(
     return warning(
         "coordinate_audit.other_frame",
         f"read as {winner.name}, these replies score {format_percent(row['value'])} %",
-        detail=f"{configured_row['name']} {format_percent(configured_row['value'])} % "
-        f"({row['samples']} replies, {row['discordant pictures']} discordant images, "
-        f"p {row['p (Holm)']:.2g})",
+        detail=f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. "
+        f"Of {row['samples']} replies those on {row['discordant pictures']} images decide "
+        f"(p = {row['p (Holm)']:.2g})",
         fix=fix,
         topic=TOPIC,
         setting=setting,

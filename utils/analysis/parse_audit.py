@@ -254,9 +254,8 @@ def _better_text(score: Row, ready_made: Row, lead: Lead) -> str:
         return ""
     return (
         "read as the answer that follows any thinking, these replies score "
-        f"{_score_text(ready_made)} instead of {_score_text(score)} "
-        f"({score['samples']} replies, {lead.discordant} discordant images, "
-        f"p {lead.p_value:.2g})"
+        f"{_score_text(ready_made)} instead of {_score_text(score)}. Of {score['samples']} replies "
+        f"those on {lead.discordant} images decide (p = {lead.p_value:.2g})"
     )
 
 

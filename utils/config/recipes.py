@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from utils.contracts import ParseFunction
 from utils.errors import UserError
 from utils.import_utils import file_beside, module_at
 from utils.published import Figure
@@ -58,6 +59,13 @@ class Recipe(Protocol):
     def other_data_sets(self, benchmarks: Mapping[str, str]) -> list[str]:
         """Return the data sets that the generation settings are not made for."""
 
+    def parse_functions(self, module: str) -> Mapping[str, ParseFunction]:
+        """Return all that read replies as the authors' code does, by dotted path.
+
+        Args:
+            module: dotted path of the recipe, in which they are.
+        """
+
     def second_look(self, module: str, parsers: Mapping[str, str]) -> dict[str, Any] | None:
         """Return what `"zoom": true` stands for; None: the family has no zoom.
 
@@ -74,6 +82,7 @@ class FilledIn:
     recipe: Recipe
     from_recipe: frozenset[tuple[str, ...]]  # key paths within the entry
     recipe_values: Mapping[tuple[str, ...], Any]  # by key path, also where the entry has another
+    module: str  # dotted path of the recipe
 
     def own_settings(self, dataset: str) -> list[str]:
         """Return what the config sets in the recipe's place for a data set, beside its value.
@@ -128,7 +137,7 @@ def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, st
     recipe_values = dict(values_in(defaults))
     _leave_out_alternatives(defaults, entry)
     merged, paths = _merged(entry, defaults)
-    return FilledIn(merged, recipe, frozenset(paths), recipe_values)
+    return FilledIn(merged, recipe, frozenset(paths), recipe_values, path)
 
 
 def _recipe_of(name: str) -> tuple[str, Recipe]:

@@ -233,7 +233,7 @@ class Watcher:
         if counts["unparsed"] > ENOUGH / 2:
             summary = f"{counts['unparsed']} {OF_FIRST} are unparsed"
             detail = _example(samples, Verdict.UNPARSED)
-            if scorer.better_parsers:
+            if scorer.best_parser() is not None:
                 detail += f"; {scorer.parser_advice()}"
             self._warn(
                 job,

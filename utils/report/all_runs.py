@@ -350,7 +350,9 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[s
     warnings = ""
     if warning_count:
         link = _report_link(run, counted(warning_count, "warning"))
-        warnings = f' <span class="odd">{link}</span>'
+        texts = [text for entry in run.datasets.values() for text in entry.get("warned") or ()]
+        title = f' title="{_text(chr(10).join(texts))}"' if texts else ""
+        warnings = f' <span class="odd"{title}>{link}</span>'
     samples = sum(entry.get("samples") or 0 for entry in run.datasets.values())
     last_active = local_time(run.last_active_s)
     comparisons = [_comparison_link(comparison) for comparison in run.comparisons]

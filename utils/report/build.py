@@ -230,7 +230,7 @@ class _ReportData:
             dataset["terms"] += [shared] if shared else []
         self._totals["images"] = len(self._images)
         if any(not dataset["no_score"] for dataset in datasets):
-            checks += run_checks(self._totals, model_entry(self._manifest))
+            checks += run_checks(self._totals, model_entry(self._manifest), self._tallies)
         checks.sort(key=lambda check: bool(check.pop("is_last", False)))
         stopped = [
             f"{title_of(str(self._manifest['stopped'][name].get('level')), name)}: {reason}"

@@ -13,6 +13,8 @@ from utils.analysis.judge_reading import SECTION as JUDGED
 from utils.analysis.repeats import SECTION as REPEATS
 from utils.config.schema import token_limit_key
 from utils.contracts import Facts, repeat_of
+from utils.coordinates import format_size
+from utils.findings import capitalised
 from utils.protocol import (
     ACTING,
     AVERAGE,
@@ -30,7 +32,14 @@ from utils.protocol import (
 from utils.published import PROTOCOLS, distance_of, read_published
 from utils.report.checks import group_tag
 from utils.report.run_facts import REPEATED
-from utils.text import cut, format_interval, format_number, format_percent, format_share
+from utils.text import (
+    cut,
+    format_interval,
+    format_number,
+    format_percent,
+    format_share,
+    resized_text,
+)
 
 Json = dict[str, Any]
 NO_ANSWER = "no answer"
@@ -80,6 +89,7 @@ class Tally:
         self.counts: Counter[str] = Counter()
         self.questions = 0  # each of which may have several answers
         self.outcomes: Counter[str] = Counter()
+        self.resized: Counter[tuple[str, str]] = Counter()  # samples by size of the file, as sent
         self.apps: dict[str, set[str]] = {}  # as the list filters by them, of each application
         self.folders: set[str] = set()  # that its images lie in, by name
         self.taken_from: Counter[str] = Counter()  # samples by the folder of another table
@@ -97,6 +107,8 @@ class Tally:
             tags.append(CUT_OFF)
         if facts.get("sent_wh") and facts["sent_wh"] != facts.get("file_wh"):
             tags.append(RESIZED)
+            sizes = format_size(facts.get("file_wh")), format_size(facts["sent_wh"])
+            self.resized[sizes] += 1
         if attempts > 1:
             tags.append(REPEATED)
         if facts.get("declined"):
@@ -214,19 +226,22 @@ def shared_rows(tally: Tally, tallies: Sequence[Tally]) -> str:
     return " ".join(sentences)
 
 
-def run_checks(counts: Mapping[str, int], entry: Mapping[str, Any]) -> list[Json]:
+def run_checks(
+    counts: Mapping[str, int], entry: Mapping[str, Any], tallies: Sequence[Tally]
+) -> list[Json]:
     """Return the checks of the run as a whole, in the form of those of a data set.
 
     Args:
-        counts: the sums of the tallies of all data sets, and "episodes".
+        counts: the sums of the tallies, and "episodes".
         entry: of the model, in the config.
+        tallies: of all data sets.
     """
     total = counts["samples"] - counts["episodes"]  # of their turns nothing is known here
     if not total:
         return []
-    resized = "; pixel coordinates in replies are divided by the size of the file"
-    if (entry.get("kwargs") or {}).get("resize"):
-        resized = ", as kwargs.resize asks for it"
+    sizes = sum((tally.resized for tally in tallies), Counter())
+    is_asked_for = bool((entry.get("kwargs") or {}).get("resize"))
+    resized = capitalised(resized_text(sizes, is_asked_for=is_asked_for)) if sizes else ""
     return [
         _run_check(
             "Answers",
@@ -243,13 +258,14 @@ def run_checks(counts: Mapping[str, int], entry: Mapping[str, Any]) -> list[Json
             counts[CUT_OFF],
             f"of {total:,} replies were cut off at the token limit ({token_limit_key(entry)})",
         ),
-        _run_check(
-            "Image size",
-            "all images were sent as they are",
-            {"check": RESIZED},
-            counts[RESIZED],
-            f"of {total:,} samples had their image resized before sending{resized}",
-        ),
+        {
+            **_run_check("Image size", resized or "all images were sent as they are", {}, 0, ""),
+            "findings": (
+                [{"text": resized, "link": {"check": RESIZED}}]
+                if resized and not is_asked_for
+                else []
+            ),
+        },
     ]
 
 

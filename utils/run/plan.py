@@ -10,13 +10,20 @@ from utils.config.environment import is_set
 from utils.config.options import Options
 from utils.config.schema import RunConfig, token_limit_key
 from utils.config.secret_filter import SecretFilter
+from utils.config.text import key_path
 from utils.contracts import DataSet, ModelWrapper, ParseFunction, Record
+from utils.coordinates import Frame, parse_function_name
 from utils.functions.signatures import parse_caller
 from utils.import_utils import resolve
 from utils.judging.judge import Judge
 from utils.protocol import FOLLOW_UP, SINGLE, ZOOM
 from utils.scoring.scorer import Scorer
+from utils.thinking import PARSE_OPTION
 from utils.zooming import Zoom
+
+GROUNDING_PARSERS = [
+    parse_function_name(frame, y_first=y_first) for y_first in (False, True) for frame in Frame
+]
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,30 @@ class Plan:
             return FOLLOW_UP
         return SINGLE if self.zoom(name, dataset) is None else ZOOM
 
+    def parser_setting(self, name: str, dataset: str) -> str:
+        """Return the key path that sets what reads the replies of one model, and of no other."""
+        if len(self.config.model) > 1:
+            return key_path("model", name, "parse_function", dataset)
+        _, key = self.config.parser_of(name, dataset)
+        return key
+
+    def _other_parsers(
+        self, name: str, dataset: str, configured: str | None
+    ) -> dict[str, ParseFunction]:
+        """Return what could read replies in place of what does: of the model's recipe, and ours."""
+        benchmark = self.data[dataset].benchmark
+        if benchmark.acts:
+            return {}  # the benchmark tries its own
+        parsers: dict[str, ParseFunction] = {}
+        filled_in = self.config.recipes.get(name)
+        if filled_in is not None and benchmark.is_grounding:
+            parsers |= filled_in.recipe.parse_functions(filled_in.module)
+        for dotted in GROUNDING_PARSERS if benchmark.is_grounding else (PARSE_OPTION,):
+            parsers[dotted] = resolve(dotted, role=dotted)
+        return {
+            dotted: parse_caller(parse) for dotted, parse in parsers.items() if dotted != configured
+        }
+
     def scorer(
         self,
         name: str,
@@ -81,11 +112,12 @@ class Plan:
             run: the record of the run that has asked, if it is another one.
         """
         entry, data = self.config.model[name], self.data[dataset]
-        parser, parser_setting = self.config.parser_of(name, dataset)
+        parser, _ = self.config.parser_of(name, dataset)
         zoom, is_other_parser = self.zoom(name, dataset), False
         if run and run.get("config"):
             zoom = zoom_of_run(run, name)
             is_other_parser = parser_of_run(run, name, dataset) != parser
+        others = {} if zoom is not None else self._other_parsers(name, dataset, parser)
         functions = {
             "prompt": entry.custom_prompt.get(dataset),
             "preprocess": entry.preprocess_function,
@@ -101,7 +133,8 @@ class Plan:
             skip_errors=skip_errors or is_set("SKIP_ERR"),
             functions={stage: dotted for stage, dotted in functions.items() if dotted},
             token_limit=token_limit_key(self.dump["model"][name]),
-            parser_setting=parser_setting,
+            parser_setting=self.parser_setting(name, dataset),
+            other_parsers=others,
             zoom=zoom,
             is_other_parser=is_other_parser,
         )

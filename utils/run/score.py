@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from utils.config.text import key_path
 from utils.engine.ranks import runs as ranks
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
-from utils.findings import warnings_in
+from utils.findings import doubt_about, warnings_in
 from utils.protocol import SINGLE, official_figures
 from utils.published import checkpoint_names, figures_beside, lines_of
 from utils.report.run_facts import is_whole
@@ -132,13 +131,7 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
             if dataset in plan.judges:
                 task = replace(task, second_reader=_judge_replies(plan, name, dataset, task, view))
             scored = score_data_set(task, view)
-            entry.facts["figures"] = {} if scored.no_score else official_figures(scored.analysis)
-            if scored.no_score:
-                entry.facts["no_score"] = scored.no_score
-            entry.facts["warnings"] = len(warnings_in(scored.analysis))
-            published = _published(plan, name, dataset, entry, scored) if not is_part else None
-            if published is not None:
-                entry.facts["published"] = published
+            published = _note_scoring(plan, name, dataset, entry, scored)
     except StopRun as stop:  # what ends this data set alone; the others are scored all the same
         problems = [f"{dataset}: {problem}" for problem in stop.problems]
         outcome = report_stop(plan, dataset, folder, problems, stop.summary)
@@ -151,9 +144,26 @@ def score(plan: Plan, name: str, folder: RunFolder, dataset: str) -> Outcome:
     console.show_scored(scored, name, options)
     if published is not None:
         print("\n".join(lines_of(published)))
-    _print_parser_setting(plan, name, dataset, scored)
     code = DONE if scored.is_whole else SOME_FAILED
     return Outcome(dataset, folder, code, is_scored=True, entry=entry, checksums=scored.checksums)
+
+
+def _note_scoring(
+    plan: Plan, name: str, dataset: str, entry: Entry, scored: Scored
+) -> dict[str, Any] | None:
+    """Put what came of a scoring into the manifest's entry; return the published figures."""
+    entry.facts["figures"] = {} if scored.no_score else official_figures(scored.analysis)
+    if scored.no_score:
+        entry.facts["no_score"] = scored.no_score
+    warned = warnings_in(scored.analysis)
+    entry.facts["warnings"] = len(warned)
+    if warned:
+        entry.facts["warned"] = [str(finding) for finding in warned]
+    is_part = scored.analysis["head"]["partial"]
+    published = None if is_part else _published(plan, name, dataset, entry, scored)
+    if published is not None:
+        entry.facts["published"] = published
+    return published
 
 
 def _judge_replies(plan: Plan, name: str, dataset: str, task: ScoringTask, view: LogView) -> Judged:
@@ -186,19 +196,8 @@ def _published(
         entry.facts["annotations"]["file"],
         scored.analysis,
         entry.facts.get("protocol", SINGLE),
+        doubt_about(scored.analysis),
     )
     if section is not None:
         section["own_settings"] = filled_in.own_settings(dataset)
     return section
-
-
-def _print_parser_setting(plan: Plan, name: str, dataset: str, scored: Scored) -> None:
-    """Say how one model gets its parse function where a finding names the key of all models."""
-    has_own = dataset in plan.config.model[name].parse_function
-    if not has_own and len(plan.config.model) == 1:
-        return
-    setting = f"data.{dataset}.parse_function"
-    if any(finding.setting == setting for finding in scored.findings):
-        key = key_path("model", name, "parse_function", dataset)
-        whose = "for models without one of their own" if has_own else "for all models"
-        print(f"  ({setting} is {whose}, {key} for this one)")

@@ -14,7 +14,7 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         (that these took, repeated ones, too), tokens, answered (first and last
                         time),
                         figures (the official ones, where it was scored: cells of the analysis),
-                        warnings (how many, where it was scored),
+                        warnings (how many, where it was scored), warned (in words),
                         published (of a recipe's checkpoint, beside the figures of a whole data set:
                         see `utils.published.figures_beside`),
                         runs_with (answers of local models by device, dtype, attention),

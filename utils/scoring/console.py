@@ -22,6 +22,7 @@ from utils.text import (
     format_interval,
     format_percent,
     format_share,
+    resized_text,
 )
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -265,7 +266,7 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
             print(f"\n{title} · {model} · no score: {judged['no_score']}{note}")
         print("\n".join(judged["notes"]))
     for finding in scored.findings:
-        print(f"{finding.severity}: {finding}")
+        print(f"{finding.severity}: {model}, {analysis['head']['dataset']}: {finding}")
 
 
 def _what_was_scored(analysis: Mapping[str, Any]) -> str:
@@ -313,13 +314,9 @@ def _summary(scored: Scored, options: Options) -> list[str]:
             "the same command without --mode eval" if options.mode == "eval" else "the same command"
         )
         lines.append(f"{scored.missing} {what}; {again} queries them")
-    if counts["size_differs"]:
-        read = "pixel coordinates in replies are still divided by the size of the file"
-        if scored.scorer.kwargs.get("resize"):
-            read = "as kwargs.resize asks for it"
-        lines.append(
-            f"{counts['size_differs']} samples had their image resized before sending; {read}"
-        )
+    if scored.scorer.resized:
+        is_asked_for = bool(scored.scorer.kwargs.get("resize"))
+        lines.append(resized_text(scored.scorer.resized, is_asked_for=is_asked_for))
     lines += image_notes({change: counts[f"image_{change}"] for change in ImageChange})
     return lines + _error_lines(scored.scorer.errors, options)
 

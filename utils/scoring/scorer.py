@@ -26,7 +26,7 @@ from utils.contracts import (
     Verdict,
     repeat_of,
 )
-from utils.coordinates import PIXEL_LIMITS, point_as_fractions
+from utils.coordinates import PIXEL_LIMITS, format_size, point_as_fractions
 from utils.errors import StopRun
 from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW, READING
@@ -38,6 +38,8 @@ from utils.zooming import SecondLook, Zoom
 MOST_EXAMPLES = 3
 COST = ("requests", "usage", "latency_s", "wall_s")  # of an episode, in its record
 NEARLY_ALL = 0.8  # of the replies
+MOST_TRIED = 100  # unparsed replies on which other parse functions are tried
+FEWEST_UNPARSED, MUCH = 10, 0.05  # so many replies, and this share, are worth another function
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
 
 
@@ -63,14 +65,19 @@ class Scorer:
     functions: Mapping[str, str] = field(default_factory=dict)  # the user's, by stage
     token_limit: str = "generate_cfg.max_tokens"  # the key of the model's entry
     parser_setting: str = "parse_function"  # the key path of what reads this model's replies
+    # By dotted path: what may read replies that `parse` cannot.
+    other_parsers: Mapping[str, ParseFunction] = field(default_factory=dict)
     zoom: Zoom | None = None  # how samples of two stages were looked at, if no record says it
     is_other_parser: bool = False  # `parse` is not what read the first points of these looks
     # "samples", "answered", "unparsed", "failed", ...
     counts: Counter[str] = field(default_factory=Counter)
     # What went wrong, by kind: how often, and one traceback ("" where there is none).
     errors: dict[str, tuple[int, str]] = field(default_factory=dict)
+    # Of images that were resized before sending: samples by the sizes of the file and as sent.
+    resized: Counter[tuple[str, str]] = field(default_factory=Counter)
     unparsed: list[str] = field(default_factory=list)  # the first few replies without an answer
     better_parsers: Counter[str] = field(default_factory=Counter)  # that read what is unparsed
+    hits_of_parsers: Counter[str] = field(default_factory=Counter)  # and how often rightly
     _counted: dict[int, list[Any]] = field(default_factory=dict)  # of first answers, second ones
     _kinds: dict[Any, Any] = field(default_factory=dict)  # of equal ones one is kept
     _failures_in_a_row: Counter[str] = field(default_factory=Counter)  # by function
@@ -98,6 +105,8 @@ class Scorer:
         self._count(record, reply, judged, error)
         if judged.better_parser:
             self.better_parsers[judged.better_parser] += 1
+        if judged.verdict == Verdict.UNPARSED and reply is not None and "stages" not in record:
+            self._try_others(record, sizes, reply, extra)
         key = record["key"]
         repeat = repeat_of(key) if REPEAT_MARK in key else 1
         counted = self._counted.setdefault(repeat, [])
@@ -106,6 +115,35 @@ class Scorer:
         if judged.verdict == Verdict.UNPARSED and prediction not in self.unparsed[:MOST_EXAMPLES]:
             self.unparsed = [*self.unparsed, prediction][:MOST_EXAMPLES]
         return ScoredSample(record["line"], prediction, judged, error)
+
+    def _try_others(self, record: Record, sizes: Sizes, reply: str, extra: Line) -> None:
+        """Try the other parse functions on a reply that could not be read, on the first ones."""
+        if not reply.strip() or self.counts["tried"] >= MOST_TRIED or not self.other_parsers:
+            return
+        self.counts["tried"] += 1
+        for dotted, parse in self.other_parsers.items():
+            judged = self.benchmark.judge(record["line"], sizes, reply, parse, extra)
+            if judged.verdict in (Verdict.HIT, Verdict.MISS) and judged.error is None:
+                self.better_parsers[dotted] += 1
+                self.hits_of_parsers[dotted] += judged.verdict == Verdict.HIT
+
+    def best_parser(self) -> str | None:
+        """Return the parse function that reads most of what this one cannot; None: there is none.
+
+        Of those that read as many rightly it is the first.
+        """
+        enough = [
+            dotted
+            for dotted in [*self.other_parsers, *self.better_parsers]
+            if self.better_parsers[dotted]
+            and 2 * self.better_parsers[dotted] >= self.counts["tried"]
+            and (self.hits_of_parsers[dotted] or not self.other_parsers)
+        ]
+        if not enough:
+            return None
+        return max(
+            enough, key=lambda dotted: (self.hits_of_parsers[dotted], self.better_parsers[dotted])
+        )
 
     def _second_look(self, stages: Sequence[Record]) -> SecondLook | None:
         """Return how a sample was looked at again; None where a user's function has asked."""
@@ -211,7 +249,8 @@ class Scorer:
         sent = record["sizes"].get("sent")
         for change in record.get("image_changes", ()):
             counts[f"image_{change}"] += 1
-        counts["size_differs"] += bool(sent and sent != record["sizes"]["file"])
+        if sent and sent != record["sizes"]["file"]:
+            self.resized[format_size(record["sizes"]["file"]), format_size(sent)] += 1
 
     def findings(self) -> list[Finding]:
         """Warn where nearly all replies say nothing of the model, or are read otherwise now."""
@@ -252,7 +291,9 @@ class Scorer:
         if self.counts["empty"] >= NEARLY_ALL * answered:
             return [self.empty_finding("replies.empty", f"{answered} replies")]
         is_most = unparsed >= NEARLY_ALL * answered
-        if not is_most and not self.better_parsers:
+        is_much = unparsed >= FEWEST_UNPARSED and unparsed >= MUCH * answered
+        has_better = self.best_parser() is not None and (is_much or not self.other_parsers)
+        if not is_most and not has_better:
             return []
         summary = f"{unparsed} of {answered} replies are unparsed"
         if is_most:
@@ -281,9 +322,15 @@ class Scorer:
     def parser_advice(self) -> str:
         """Return what to do about replies that the parse function could not read."""
         key = self.parser_setting
-        if not self.better_parsers:
+        name = self.best_parser()
+        if name is None:
             return f"ask for another form, or set {key}"
-        [(name, count)] = self.better_parsers.most_common(1)
+        count = self.better_parsers[name]
+        if self.other_parsers:
+            return (
+                f'set {key}: "{name}", which reads {count} of {self.counts["tried"]} '
+                f"({self.hits_of_parsers[name]} rightly), and run --mode eval; no request is made"
+            )
         return (
             f'set {key}: "{name}", which reads {count} of them, or its sister for the frame of '
             "the points (docs/agents.md)"

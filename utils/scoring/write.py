@@ -160,7 +160,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             columns, questions = _judged(
                 task, records, scorer, add, keeps_facts=circular is not None
             )
-        analysis = _analysis(benchmark, columns, head, scorer.findings(), view.repeats)
+        analysis = _analysis(benchmark, columns, head, scorer, view.repeats)
         is_whole = records.is_all(data.repeats) and not scorer.has_failures
         if task.second_reader is not None:
             analysis[SECOND_READING] = _second_reading(task, columns, questions)
@@ -266,16 +266,24 @@ def _analysis(
     benchmark: Benchmark,
     columns: SampleColumns,
     head: Mapping[str, Any],
-    findings: Sequence[Finding],
+    scorer: Scorer,
     repeats: int,
 ) -> dict[str, Any]:
     """Return the sections of a data set as JSON, and what the replies have shown.
+
+    What audits say of a data set's parse function is said of the key that counts for this model.
 
     With several answers to each question (`repeats`), the values of the table are the means of
     those of single runs, of which a section tells more.
     """
     analysis: dict[str, Any] = {"head": head}
     for title, section in benchmark.sections(columns, os.environ).items():
+        if FINDINGS in section:
+            findings = [
+                finding.with_setting(f"data.{benchmark.name}.parse_function", scorer.parser_setting)
+                for finding in section[FINDINGS]
+            ]
+            section = {**section, FINDINGS: findings}
         analysis[title] = finite(as_json(section))
     if repeats > 1:
         single_runs = [
@@ -285,7 +293,7 @@ def _analysis(
         table = table_with_means(analysis["table"], [run["table"] for run in single_runs])
         analysis["table"] = finite(table)
         analysis[REPEATS] = finite(repeats_section(columns, table["title"], single_runs))
-    if findings:
+    if findings := scorer.findings():
         analysis["replies"] = as_json({"title": "Replies", FINDINGS: findings})
     return analysis
 
