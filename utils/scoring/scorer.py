@@ -243,7 +243,7 @@ class Scorer:
         is_cut = record.get("finish_reason") == "length"
         counts["cut_off"] += is_cut
         counts["spent"] += is_cut and not record.get("raw")
-        is_empty = not is_cut and not record.get("raw")
+        is_empty = record["kind"] == "answer" and not is_cut and not record.get("raw")
         counts["empty"] += is_empty
         counts["empty_with_reasoning"] += is_empty and bool(record.get("reasoning"))
         sent = record["sizes"].get("sent")
