@@ -163,7 +163,7 @@ def test_results_carry_the_protocol_and_no_published_figure_is_beside_them(lab):
     assert lab.manifest["datasets"][L2]["protocol"] == "zoom"
     assert "n = 1 · basic only · zoom" in output
     page = (lab.folder / "out" / "index.html").read_text()
-    assert "<i>‡ zoom</i>" in page or "<i> zoom</i>" in page
+    assert '<small class="odd">zoom</small>' in page
 
 
 def test_the_report_draws_the_crop_and_both_points(lab):

@@ -132,10 +132,8 @@ def check_questions(
     if first is not None:
         report.append(f"{questions.dataset}: the first prompt, images by file name:")
         report += shown_prompt(first.messages, questions.dataset, shown_before)
-    to_ask = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "none"
-    to_ask = ", ".join(filter(None, [to_ask, str(sizes)]))
     more = open_samples(questions, first_answers, request_hashes, options)
-    requests = requests_text(questions, reasons, to_ask, more)
+    requests = requests_text(questions, reasons, str(sizes), more)
     report.append(f"{questions.dataset}: {requests}, {_available(stored, problems)}")
     report += [f"{questions.dataset}: {note}" for note in console.image_notes(sizes.image_changes)]
     findings = []

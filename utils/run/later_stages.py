@@ -13,17 +13,19 @@ from utils.runs.records import MORE
 
 
 def requests_text(
-    questions: Questions, to_ask: Mapping[str, int], detail: str, open_samples: int
+    questions: Questions, to_ask: Mapping[str, int], size: str, open_samples: int
 ) -> str:
     """Return how many requests a run sends: the number, or the least and what may follow.
 
     Args:
         questions: what is asked.
         to_ask: first requests by reason.
-        detail: on these requests.
+        size: of these requests, in words; "" where it is not known.
         open_samples: how many samples may be asked again after a reply.
     """
     count = sum(to_ask.values())
+    reasons = [f"{of_reason} {reason}" for reason, of_reason in to_ask.items()] or ["none"]
+    detail = ", ".join([*reasons, size] if size else reasons)
     what = "requests to send" if questions.fingerprint is None else "episodes to play"
     if not open_samples:
         return f"{count} {what} ({detail})"
