@@ -420,6 +420,30 @@ def test_the_provenance_is_a_flat_list_that_fits_the_window(open_tab, tmp_path, 
     assert lines == 1
 
 
+@pytest.mark.parametrize("images", [2, 12])
+def test_below_the_figures_stands_what_is_drawn_there_and_no_more(open_tab, tmp_path, images):
+    """Intervals are in brackets where there are any; lines of others where they are drawn."""
+    table = analysis_of(images)
+    write_samples(tmp_path / "run", L2, [l2_sample(0)])
+    report_runs.write_analysis(tmp_path / "run", L2, table)
+    page = build_report(tmp_path / "run", image_root=None, cache=tmp_path / "cache")
+    tab = open_tab(page)
+    legend = tab.text(".legend-of-scores")
+    assert ("in brackets: 95 % interval, by image" in legend) == (images >= 10)
+    assert "brown lines" not in legend and "[ ]" not in legend
+    tab.click(".published-switch input")
+    assert "brown lines: published results" in tab.text(".legend-of-scores")
+
+
+def analysis_of(images):
+    """Of L2, on so many images."""
+    analysis = report_runs.analysis_of_l2()
+    cells = [report_runs.cell(50.0, 40, images) for _ in range(3)]
+    names = ("basic", "advanced", "average")
+    rows = [{"name": name, "cells": [cell]} for name, cell in zip(names, cells, strict=True)]
+    return analysis | {"table": {"title": "L2", "columns": ["Overall"], "rows": rows}}
+
+
 def test_a_cut_parameter_leads_to_all_of_it(open_tab, tmp_path):
     stop = "until the last of them has been found and clicked, and not before that"
     model = {"generate_cfg": {"stop": stop}}

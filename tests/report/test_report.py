@@ -400,6 +400,11 @@ def test_trying_some_samples_out_takes_no_full_report_away_and_none_holds_the_ke
     full = report_of(stage)
     data, text = summary(full), all_text(full)
     assert first.code == 0, first.output
+    officials = re.findall(r"^official figure: (.*)$", first.stdout, re.MULTILINE)
+    assert officials == ["overall (all questions)", "average (the mean of basic and advanced)"]
+    assert [d["terms"] for d in summary(full)["datasets"]] == [
+        [f"official figure: {official}"] for official in officials
+    ]
     assert first.stdout.splitlines()[-1] == f"Report: {(full / 'index.html').as_uri()}"
     assert [(d["level"], d["samples"], d["outcomes"][0]["count"]) for d in data["datasets"]] == [
         ("L1", 9, 9),

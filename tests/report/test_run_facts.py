@@ -130,17 +130,17 @@ def test_times_are_local_and_say_their_zone(zone, expected, monkeypatch):
         (
             {"samples": 432, "questions": 144},
             {L2: 3},
-            "432 answers to 144 on 18 images (3 times each)",
+            "432 answers to 144 samples on 18 images (3 times each)",
         ),
         (
             {"samples": 486, "questions": 198},
             {L1: 1, L2: 3},
-            "486 answers to 198 on 18 images (L2: 3 times each)",
+            "486 answers to 198 samples on 18 images (L2: 3 times each)",
         ),
         (
             {"samples": 540, "questions": 198},
             {L1: 2, L2: 3},
-            "540 answers to 198 on 18 images (L1: 2 times each, L2: 3 times each)",
+            "540 answers to 198 samples on 18 images (L1: 2 times each, L2: 3 times each)",
         ),
         ({"samples": 198, "questions": 198}, {L1: 1, L2: 1}, "198 on 18 images"),
         (

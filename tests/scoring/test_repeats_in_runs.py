@@ -278,7 +278,7 @@ def test_the_report_shows_which_answer_a_sample_is(repeated):
     assert "repeats" not in summary["datasets"][0]
     assert summary["datasets"][1]["repeats"]["title"].startswith("L2 GUIElementGrounding repeats")
     facts = {fact["name"]: fact["text"] for fact in summary["facts"]}
-    assert facts["Samples"] == "21 answers to 15 on 3 images (L2: 2 times each)"
+    assert facts["Samples"] == "21 answers to 15 samples on 3 images (L2: 2 times each)"
     assert ">×2<" in (repeated.work_dir / "index.html").read_text()
 
 

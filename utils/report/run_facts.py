@@ -226,7 +226,7 @@ def _samples(
     if questions or not episodes:
         text = f"{questions:,} on {totals['images']:,} images"
         if answers > questions:
-            text = f"{answers:,} answers to {text}"
+            text = f"{answers:,} answers to {questions:,} samples on {totals['images']:,} images"
         parts.append(text)
     if episodes and questions:
         parts.append(f"{counted(episodes, 'episode')} of {counted(totals['tasks'], 'task')}")
