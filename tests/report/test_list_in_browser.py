@@ -284,3 +284,14 @@ def test_a_share_is_rounded_half_up_in_the_list_too(open_tab):
     }
     tab = open_tab()
     assert {pair: tab.run("(pair) => Report.shareText(...pair)", pair) for pair in shares} == shares
+
+
+@pytest.mark.parametrize("width", [1100, 1280, 1400])
+def test_the_answer_to_a_question_stands_in_one_line_of_the_table(open_tab, width):
+    viewport = {"width": width, "height": 900}
+    tab = open_tab(address=f"#/samples?dataset={L1}&view=table", viewport=viewport)
+    texts = tab.texts("#window .row .letters")
+    lines = tab.run(
+        "[...document.querySelectorAll('#window .row .letters')].map((e) => e.getClientRects().length)"
+    )
+    assert "chose none, right B" in texts and lines == [1] * len(texts)
