@@ -1,7 +1,7 @@
 """Frames of points and sizes: the image as a file, as sent, and as a grid that a model saw.
 
-Below them: `numbers_of_reply`, which reads the numbers of a reply, and a parse function for every
-frame, to be named in a config's `parse_function`. Pure arithmetic, no torch. A point or size says
+Below them: a parse function for every frame, to be named in a config's `parse_function`. They read
+the numbers of a reply by `utils.reply_numbers`. Pure arithmetic, no torch. A point or size says
 its frame in its name: `_px` are pixels of some image, `_frac` fractions of its width and height
 (0..1); `_wh` is (width, height), `_hw` is (height, width), the order in which the Qwen-VL code base
 writes sizes.
@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import ast
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from utils.contracts import WH, ParseFunction, Point
-from utils.thinking import after_thinking
+from utils.reply_numbers import numbers_of_reply as numbers_of_reply
 
 QWEN_FACTOR = 28  # two patches of 14 px, merged (Qwen2-VL, Qwen2.5-VL; Qwen3-VL has 32)
 QWEN_PIXELS = (4 * QWEN_FACTOR**2, 1280 * QWEN_FACTOR**2)  # what processor and hosts begin with
@@ -184,95 +182,6 @@ def thumbnail_wh(image_wh: WH, side: int) -> WH:
     if aspect <= 1:
         return nearest(side * aspect, lambda wide: abs(aspect - wide / side)), side
     return side, nearest(side / aspect, lambda high: abs(aspect - side / high) if high else 0)
-
-
-# -- the numbers of a reply -----------------------------------------------------------------------
-# The protocol's own parser takes the first two numbers it meets. This reader looks at the form
-# instead: numbers with keys (`x=0.2, y=0.3`), in brackets or tags (`(200, 300)`,
-# `<point>200 300</point>`, `[x1, y1, x2, y2]`) or on a line of their own count before others, and
-# of equals the last one counts, because models that think aloud answer at the end.
-
-# Two numbers (a point) or four (a box); x comes first wherever the reply says which is which.
-Numbers = tuple[float, ...]
-LARGEST = 1e6  # no screen has a coordinate beyond it; identifiers and time stamps have
-
-_NUMBER = r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?"
-# Not inside a word (bbox_2d, 1920x1080, v1.2.3); "%" and "px" may follow.
-_LONE_NUMBER = re.compile(
-    rf"(?<![\w.])(?P<number>{_NUMBER})(?:\s?%|\s?px\b)?(?![\w%]|\.\d)", re.IGNORECASE
-)
-_KEYED_NUMBER = re.compile(
-    rf"(?<![a-z0-9])(?P<key>[xy](?:_?(?:1|2|min|max))?)[\"']?\s*[:=]\s*[\"']?(?P<number>{_NUMBER})"
-    r"(?![\w]|\.\d)",
-    re.IGNORECASE,
-)
-_BETWEEN = re.compile(r"[\s,;()\[\]{}]{1,12}")  # what may stand between two numbers of a point
-_BETWEEN_KEYED = re.compile(r"[\s,;\"'%&px]{1,12}|\s*and\s*", re.IGNORECASE)
-_OPENING = set("([{<>'\"|")
-_CLOSING = set(")]}<>'\"|")
-LONGEST_LABEL = 60  # signs; also what bounds the time that a long reply takes
-_LABEL = re.compile(r"[\s*`#>-]*(?:[^\n:=]{0,40}[:=])?[\s*`]*")  # "Answer:" in front of numbers
-
-_KEYED_FORMS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax"), ("x", "y"))
-
-
-class _Candidate(NamedTuple):
-    """Numbers that may be the answer; the greatest one is, of equal ones the last."""
-
-    is_well_formed: bool  # with keys, in brackets, or on a line of their own
-    end: int  # position in the reply
-    numbers: Numbers
-
-
-def numbers_of_reply(reply: str) -> Numbers | None:
-    """Return the two or four numbers with which a reply names its point or box, None without."""
-    answer = after_thinking(reply) if "think" in reply.casefold() else reply
-    candidates = [*_keyed_numbers(answer), *_plain_numbers(answer)]
-    if not candidates:
-        return None
-    return max(reversed(candidates), key=attrgetter("is_well_formed", "end")).numbers
-
-
-def _keyed_numbers(reply: str) -> Iterator[_Candidate]:
-    """Find numbers that say what they are: `x=1, y=2`, `{"x1": 1, ...}`; in whatever order."""
-    by_key: dict[str, float] = {}
-    end = -1
-    for match in _KEYED_NUMBER.finditer(reply):
-        key = match["key"].lower().replace("_", "")
-        between = reply[end : match.start()]
-        if key in by_key or end < 0 or not _BETWEEN_KEYED.fullmatch(between):
-            by_key = {}
-        by_key[key] = float(match["number"])
-        end = match.end()
-        for form in _KEYED_FORMS:
-            if set(by_key) == set(form) and max(map(abs, by_key.values())) < LARGEST:
-                yield _Candidate(True, end, tuple(by_key[name] for name in form))
-
-
-def _plain_numbers(reply: str) -> Iterator[_Candidate]:
-    """Find runs of exactly two or four numbers with nothing but separators between them."""
-    runs: list[list[re.Match[str]]] = []
-    for match in _LONE_NUMBER.finditer(reply):
-        if runs and _BETWEEN.fullmatch(reply, runs[-1][-1].end(), match.start()):
-            runs[-1].append(match)
-        else:
-            runs.append([match])
-    for run in runs:
-        numbers = tuple(float(match["number"]) for match in run)
-        if len(numbers) not in (2, 4) or max(map(abs, numbers)) >= LARGEST:
-            continue
-        start = run[0].start()
-        end = run[-1].end()
-        before = reply[max(0, start - 4) : start].rstrip()
-        after = reply[end : end + 4].lstrip()
-        is_in_brackets = before[-1:] in _OPENING and after[:1] in _CLOSING
-        yield _Candidate(is_in_brackets or _is_on_own_line(reply, start, end), end, numbers)
-
-
-def _is_on_own_line(reply: str, start: int, end: int) -> bool:
-    before = reply[max(0, start - LONGEST_LABEL) : start].rpartition("\n")[2]
-    after = reply[end : end + LONGEST_LABEL].partition("\n")[0]
-    return _LABEL.fullmatch(before) is not None and not after.strip(" \r.*`")
 
 
 # -- parse functions to be named in a config ------------------------------------------------------

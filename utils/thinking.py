@@ -1,9 +1,10 @@
 """The answer of a reply without the thinking around it, and parse functions that read only that.
 
-Models that think before they answer write it between marks (`<think>`, `<thinking>`, `◁think▷`,
-`[THINK]`), unless their server takes it out. The protocol's parsers know no marks: they read the
-first letter or the first pair of numbers, which then is a thought. The two parse functions here can
-be named in a config instead; the audits say when that is called for.
+Models that think before they answer write it between marks (`<think>`, `<thought>`, `◁think▷`,
+`[THINK]`, ...), unless their server takes it out. The protocol's parsers know no marks: they read
+the first letter or the first pair of numbers, which then is a thought. The two parse functions here
+can be named in a config instead; the audits say when that is called for. One table of marks serves
+the readers of letters, of points and of actions.
 """
 
 from __future__ import annotations
@@ -12,40 +13,119 @@ import ast
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from utils.contracts import Point
+from utils.folding import WORD, fold
 from utils.misc import OPTION_LETTERS, parser_answers_into_option, parser_response_into_coordinates
 
 PARSE_OPTION = f"{__name__}.parse_option"
 """What a config's `parse_function` says for L1."""
 
-_MARK = re.compile(r"</?(?:seed:)?think(?:ing)?>|◁/?think(?:ing)?▷|\[/?think\]", re.IGNORECASE)
+# How marks of tags are written: as they are, or escaped for HTML, JSON or Markdown.
+_LEFT, _RIGHT = r"(?:<|&lt;|\\u003c|\\<)\|?\s?", r"\s?\|?(?:>|&gt;|\\u003e|\\>)"
+_STEMS = {  # of tags: <think>, <seed:think>, <thinking>, </|thought|>, <reasoning_process>, ...
+    "think": "think(?:ing)?",
+    "thought": "thoughts?",
+    "reasoning": "reason(?:ing)?",
+    "reflection": "reflection",
+    "analysis": "analysis",
+    "scratchpad": "scratchpad",
+    "monologue": "monologue",
+    "cot": "cot",
+}
+_BEFORE, _AFTER = (
+    "(?:[a-z]{1,10}:|ant|(?:grounding|inner|internal)_)?",
+    "(?:_(?!start|end)[a-z]{1,10})?",
+)
+_KIND = "(?:think(?:ing)?|thought|reasoning)"
+
+
+class _Marks(NamedTuple):
+    """How a thinking is opened and closed, as regular expressions."""
+
+    opening: str
+    closing: str
+    closes_alone: bool = True  # the chat template, or a mark of another kind, may have opened it
+
+
+_THINKING = {
+    **{
+        name: _Marks(
+            rf"{_LEFT}{_BEFORE}{stem}{_AFTER}(?:\s[^<>]{{0,100}})?{_RIGHT}",
+            rf"{_LEFT}/\|?\s?{_BEFORE}{stem}{_AFTER}{_RIGHT}",
+        )
+        for name, stem in _STEMS.items()
+    },
+    "triangles": _Marks("◁think(?:ing)?▷", "◁/think(?:ing)?▷"),  # Kimi
+    "brackets": _Marks(r"\[think\]", r"\[/think\]"),  # Magistral
+    "tokens": _Marks(  # Cohere's START_THINKING, OpenThinker's begin_of_thought
+        rf"<\|(?:start|begin)_(?:of_)?{_KIND}\|>|<\|{_KIND}_start\|>",
+        rf"<\|end_(?:of_)?{_KIND}\|>|<\|{_KIND}_end\|>"
+        r"|<\|START_RESPONSE\|>|<\|begin_of_solution\|>",
+    ),
+    "inner": _Marks(r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
+    "channel": _Marks(r"<\|channel>\s*(?:thought|analysis)", r"<channel\|>"),  # Gemma
+    "message": _Marks(  # gpt-oss
+        r"<\|channel\|>\s*analysis\s*(?:<\|message\|>)?",
+        r"<\|channel\|>\s*final\s*(?:<\|message\|>)?",
+    ),
+    "words": _Marks(r"\A(?-i:analysis)(?-i:(?=[A-Z]))", "(?-i:assistantfinal)", False),  # the same
+    "steps": _Marks(r"\A\s*Here are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]"),  # Apriel
+    "process": _Marks(  # Granite
+        r"\A\s*Here(?:'s| is) my thought process:", r"Here(?:'s| is) my response:", False
+    ),
+    "dots": _Marks(r"\A\s*Thinking\.\.\.\s*\n", r"\.\.\.\s?done thinking\.", False),  # Ollama
+    "details": _Marks(
+        r"<details[^<>]{0,100}\breasoning\b[^<>]{0,100}>", r"</details>", False
+    ),  # Open WebUI
+}
+"""The marks that models write around their thinking; every reader reads past all of them."""
+
+# Marks of the end of a message, or of the answer.
+_END = r"<\|(?:end|return|END_RESPONSE|end_of_solution)\|>|\[END FINAL RESPONSE\]"
+_EACH = [
+    *(f"(?P<open_{name}>{marks.opening})" for name, marks in _THINKING.items()),
+    *(f"(?P<close_{name}>{marks.closing})" for name, marks in _THINKING.items()),
+    f"(?P<end_>{_END})",
+]
+_MARK = re.compile(rf"(?=[<&\\◁\[.AHT\s])(?:{'|'.join(_EACH)})", re.IGNORECASE)
 
 
 def answer_span(reply: str) -> tuple[int, int]:
     """Return where the answer of a reply starts and ends: the last text outside of its thinking.
 
-    A closing mark alone ends a thinking that the chat template has opened; an opening one alone
-    starts a thinking that was cut off. Without marks it is the whole reply, and empty where a
-    reply is nothing but thinking.
+    A closing mark alone ends a thinking that the chat template has opened. A thinking that is never
+    closed was cut off, and what stands before it is no answer either. Without marks the answer is
+    the whole reply. It is empty where there is none.
     """
-    spans_outside = []
-    start = 0
-    is_outside = True
-    for mark in _MARK.finditer(reply):
-        if "/" in mark[0]:
-            start = mark.end()
-            is_outside = True
-        elif is_outside:
-            spans_outside.append((start, mark.start()))
-            is_outside = False
-    if is_outside:
-        spans_outside.append((start, len(reply)))
-    for start, end in reversed(spans_outside):
-        if reply[start:end].strip():
-            return start, end
+    folded = fold(reply)
+    for start, end in reversed(_spans_outside(folded.text)):
+        if folded.text[start:end].strip():
+            return folded.places[start], folded.places[end]
     return 0, 0
+
+
+def _spans_outside(text: str) -> list[tuple[int, int]]:
+    """Return where a text is no thinking; nowhere if a thinking is never closed."""
+    spans = []
+    start = 0
+    open_marks: list[str] = []
+    for mark in _MARK.finditer(text):
+        kind, _, name = str(mark.lastgroup).partition("_")
+        if kind == "end" and "message" in open_marks:
+            kind, name = "close", "message"
+        if kind != "close":
+            if not open_marks:
+                spans.append((start, mark.start()))
+                start = mark.end()
+            if kind == "open" and name not in open_marks:
+                open_marks.append(name)
+        elif name in open_marks or _THINKING[name].closes_alone:
+            first_closed = open_marks.index(name) if name in open_marks else 0
+            del open_marks[first_closed:]
+            start = mark.end()
+    return [] if open_marks else [*spans, (start, len(text))]
 
 
 def after_thinking(reply: str) -> str:
@@ -57,7 +137,7 @@ def after_thinking(reply: str) -> str:
 def option_after_thinking(reply: str, letters: Collection[str]) -> str | None:
     """Return the letter that a reply plainly states after its thinking, else the protocol's."""
     answer = after_thinking(reply)
-    return strict_option(answer, letters) or parser_answers_into_option(answer)
+    return strict_option(answer, letters) or parser_answers_into_option(fold(answer).text)
 
 
 def parse_option(response: str, meta: Mapping[str, Any]) -> str | None:
@@ -71,7 +151,7 @@ def parse_point(response: str, meta: Mapping[str, Any] | None = None) -> Point |
     For a model that answers in one frame throughout, `utils.coordinates.parse_fractions` and its
     like are the better choice: they look past the thinking too.
     """
-    return parser_response_into_coordinates(after_thinking(response), meta)
+    return parser_response_into_coordinates(fold(after_thinking(response)).text, meta)
 
 
 def _letters(options: Any) -> Collection[str]:
@@ -96,9 +176,11 @@ _VERBS = (
 ARTICLE = re.compile(rf"[ \t]+(?!(?:{_VERBS})\b)[^\W\d_]", re.IGNORECASE)
 """What follows an article "a"."""
 
-_LETTER = r"[\W_]{0,8}(?i:option\s+)?[\W_]{0,8}([A-Z])(?![\w'’])(?!\.\w)"
+_ENDS = rf"(?!{WORD}|')(?!\.{WORD})"  # the letter is not the first one of a word
+_LETTER = rf"[\W_]{{0,8}}(?i:option\s+)?[\W_]{{0,8}}([A-Z]){_ENDS}"
 _RIGHT = r"(?:correct|right|best)"
 # Words of which a statement has one, and its form; most replies have none, and are done quickly.
+_ASIAN_LINK = "(?:就是|是|为|為|选择?|選擇?|は|은|는|:|=)?"
 _STATEMENTS = tuple(
     (words.split(), re.compile(form))
     for words, form in (
@@ -106,32 +188,43 @@ _STATEMENTS = tuple(
         (
             "answer",
             r"(?i:\banswer\b(?:\s+(?:choice|option))?(?:\s+(?:is|would be|should be|must be))?"
-            r"(?:\s+therefore)?\s*[:：=]?)" + _LETTER,
+            r"(?:\s+therefore)?\s*[:=]?)" + _LETTER,
         ),
         (
             "option choice one",
-            rf"(?i:\b{_RIGHT}\s+(?:option|choice|one)\s+(?:is|would be)\s*[:：]?)" + _LETTER,
+            rf"(?i:\b{_RIGHT}\s+(?:option|choice|one)\s+(?:is|would be)\s*:?)" + _LETTER,
         ),
         (
             "choose select pick go",
-            r"(?i:\bI(?:\s+would|'d|’d|\s+will|'ll|’ll)?"
+            r"(?i:\bI(?:\s+would|'d|\s+will|'ll)?"
             r"\s+(?:choose|select|pick|go\s+with))" + _LETTER,
         ),
         (
             "option",
-            rf"(?i:\boption)\s+[\W_]{{0,4}}([A-Z])(?![\w'’])\s+(?i:is\s+(?:the\s+)?{_RIGHT})",
+            rf"(?i:\boption)\s+[\W_]{{0,4}}([A-Z]){_ENDS}\s+(?i:is\s+(?:the\s+)?{_RIGHT})",
         ),
         (
             "correct right best",
-            rf"(?<![\w'’])([A-Z])[\W_]{{0,3}}\s+(?i:is\s+(?:the\s+)?{_RIGHT})\b",
+            rf"(?<!{WORD})(?<!')([A-Z])[\W_]{{0,3}}\s+(?i:is\s+(?:the\s+)?{_RIGHT})\b",
         ),
         ("boxed", r"(?i:boxed\s*\{)\s*(?:\\text\s*\{)?" + _LETTER),
         ("<answer> begin_of_box", r"(?i:<answer>|<\|begin_of_box\|>)" + _LETTER),
+        # 正确答案是C, 答案：C, 选C, 應該選C, 而是C; 答えはC, 正解：C; 정답은 C
+        (
+            "答 正 最 답",
+            r"(?:答案|答え|正解|정답|답|(?:正确|正確|最佳)(?:选项|選項))(?:应该|應該)?"
+            rf"\s*{_ASIAN_LINK}\s*(?:选项|選項|選択肢)?{_LETTER}",
+        ),
+        ("选 選", rf"(?<![不没沒别別勿该該能会會])(?:选择|選擇|选|選)(?!项|項){_LETTER}"),
+        ("应 應 而", rf"(?<!不)(?:应该|應該|应|應|而)(?:是|为|為|选|選|选择|選擇){_LETTER}"),
     )
 )
-_ONLY_A_LETTER = re.compile(r"[\W_]{0,40}(?:(?i:option)[\W_]{0,4})?([A-Za-z])[\W_]{0,40}")
+_ONLY_A_LETTER = re.compile(
+    r"[\W_]{0,40}(?:(?:(?i:option)|选项|選項|選択肢)[\W_]{0,4})?([A-Za-z])[\W_]{0,40}"
+)
 _LINE = re.compile(  # "B. Settings", "(B)", "**B**", "B, because ..."
-    r"^[ \t*_#>\-\"'(\[]{0,8}([A-Z])[*_\"']{0,2}(?:[.:)\],;](?!\w)|[ \t]*$|[ \t]+[–—-][ \t])",
+    r"^[ \t*_#>\-\"'(\[]{0,8}([A-Z])[*_\"']{0,2}"
+    rf"(?:[.:)\],;](?!{WORD})|[ \t]*$|[ \t]+[—-][ \t])",
     re.MULTILINE,
 )
 
@@ -143,7 +236,7 @@ def strict_option(reply: str, letters: Collection[str]) -> str | None:
     several statements the last; or a line starts with one letter as a list item ("B. Settings")
     and no line with another. Other letters than those of the sample's options are no answer.
     """
-    text = reply.strip()
+    text = fold(reply).text.strip()
     alone = _ONLY_A_LETTER.fullmatch(text) if len(text) <= 100 else None
     stated = (0, alone[1].upper()) if alone else last_statement(text)
     if stated:
@@ -154,14 +247,15 @@ def strict_option(reply: str, letters: Collection[str]) -> str | None:
 
 def last_statement(reply: str) -> tuple[int, str] | None:
     """Return position and letter of the last statement of a reply which letter is its answer."""
-    lowered = reply.lower()
+    text, places = fold(reply)
+    lowered = text.lower()
     statements = []
     for words, form in _STATEMENTS:
         if not any(word in lowered for word in words):
             continue
-        for match in form.finditer(reply):
+        for match in form.finditer(text):
             letter = match.group(1)
-            is_word = letter in "AI" and ARTICLE.match(reply, match.end(1))
+            is_word = letter in "AI" and ARTICLE.match(text, match.end(1))
             if not is_word:
-                statements.append((match.start(1), letter))
+                statements.append((places[match.start(1)], letter))
     return max(statements, default=None)

@@ -106,6 +106,10 @@ _CONTROL_CHARACTERS = {
 _LONE_CONTROL_CHARACTER = re.compile(r"(?<![^+])[\b\t\n\r\x1b\x7f](?![^+])")
 
 
+AT_POINTER = "pointer"
+"""In place of a point: where the mouse is."""
+
+
 class NoAction(ValueError):
     """What a reply asks for does not exist, in words that the model is told."""
 
@@ -124,6 +128,7 @@ class Action:
     amount: float = NOTCHES  # notches of the wheel
     seconds: float = 1.0  # to wait
     app: str = ""  # name of an application
+    remark: str = field(default="", compare=False)  # what the model is told of how it was taken
 
     def __str__(self) -> str:
         """Write the action as the default prompt does: `click(0.412, 0.090)`."""
@@ -185,29 +190,56 @@ class Outcome:
             raise ValueError(f"partial must be a share, 0 to 1, or None, not {self.partial!r}")
 
 
-def read_actions(parsed: Any, screen_wh: WH) -> tuple[Action, ...] | None:
+def read_actions(
+    parsed: Any, screen_wh: WH, pointer: Point | None = None
+) -> tuple[Action, ...] | None:
     """Return what a parse function returned as actions in one form; None: there is none.
 
     Args:
         parsed: an `Action`, a mapping with its fields, or a list of them; None or an empty list if
-            there is none. A coordinate above 1 declares pixels of the screenshot.
+            there is none. A coordinate above 1 declares pixels of the screenshot. `AT_POINTER` may
+            stand for a point.
+        screen_wh: size of the screenshot.
+        pointer: where the mouse is, in fractions; None: it has not been moved yet.
 
     Raises:
         NoAction: nonsense.
     """
     if parsed is None:
         return None
-    actions = [parsed] if isinstance(parsed, (Action, Mapping)) else parsed
-    if isinstance(actions, (str, bytes)) or not isinstance(actions, Sequence):
+    written = [parsed] if isinstance(parsed, (Action, Mapping)) else parsed
+    if isinstance(written, (str, bytes)) or not isinstance(written, Sequence):
         raise NoAction(f"{parsed!r:.200} is no action")
-    if len(actions) > MOST_ACTIONS:
-        raise NoAction(f"{len(actions)} actions in one reply; at most {MOST_ACTIONS} are allowed")
-    return tuple(_action_of(_fields_of(action), screen_wh) for action in actions) or None
+    if len(written) > MOST_ACTIONS:
+        raise NoAction(f"{len(written)} actions in one reply; at most {MOST_ACTIONS} are allowed")
+    actions = []
+    for fields in map(_fields_of, written):
+        action = _action_of(_at_pointer(fields, pointer), screen_wh)
+        pointer = pointer_after(action) or pointer
+        actions.append(action)
+    return tuple(actions) or None
+
+
+def pointer_after(action: Action) -> Point | None:
+    """Return where the mouse is after an action; None: where it was before."""
+    return action.to_point or action.point
+
+
+def _at_pointer(fields: dict[str, Any], pointer: Point | None) -> dict[str, Any]:
+    """Return the fields of an action, with the place of the mouse where they name it."""
+    if fields.get("point") != AT_POINTER:
+        return fields
+    if pointer is not None:
+        return {**fields, "point": pointer}
+    kind = fields["kind"]
+    if "point" in NEEDS[kind]:
+        raise NoAction(f"{kind} without point, and the mouse has not been moved to any yet")
+    return {name: value for name, value in fields.items() if name != "point"}
 
 
 def _fields_of(action: Any) -> dict[str, Any]:
     """Return the fields that are given, of which each exists and none that is needed is missing."""
-    names = Action.__dataclass_fields__
+    names = [name for name in Action.__dataclass_fields__ if name != "remark"]
     if isinstance(action, Action):
         action = {name: getattr(action, name) for name in names}
     if not isinstance(action, Mapping):
@@ -236,15 +268,17 @@ def _action_of(fields: dict[str, Any], screen_wh: WH) -> Action:
     if kind == "type" and line_count > MOST_LINES:
         raise NoAction(f"type: {line_count} lines; at most {MOST_LINES} are allowed")
     points = {
-        name: _point_on_screen(fields[name], screen_wh, kind)
+        name: _point_of(fields[name], screen_wh, kind)
         for name in ("point", "to_point")
         if name in fields
     }
     if kind == "scroll":
         points.setdefault("point", (0.5, 0.5))
+    remarks = [_off_screen(point, screen_wh) for point in points.values()]
     return Action(
         kind,
-        **points,
+        **{name: _on_screen(point) for name, point in points.items()},
+        remark=" ".join(filter(None, remarks)),
         text=text,
         keys=read_keys(fields["keys"]) if kind == "key" else (),
         modifiers=_read_modifiers(fields.get("modifiers"), kind),
@@ -265,8 +299,8 @@ def _number(value: Any, kind: str, limit: float) -> float:
     return min(max(number, 0.0), limit)
 
 
-def _point_on_screen(value: Any, screen_wh: WH, kind: str) -> Point:
-    """Return fractions that lie on the screen."""
+def _point_of(value: Any, screen_wh: WH, kind: str) -> Point:
+    """Return a point in fractions of the screen, on it or off it."""
     try:
         x, y = map(float, () if isinstance(value, (str, bytes)) else value)
     except (TypeError, ValueError, OverflowError):
@@ -275,7 +309,24 @@ def _point_on_screen(value: Any, screen_wh: WH, kind: str) -> Point:
         raise NoAction(f"{kind}: {value!r:.60} is no point")
     if max(x, y) > 1:
         x, y = x / screen_wh[0], y / screen_wh[1]
+    return x, y
+
+
+def _on_screen(point: Point) -> Point:
+    """Return the nearest point on the screen."""
+    x, y = point
     return min(max(x, 0.0), 0.9999), min(max(y, 0.0), 0.9999)
+
+
+def _off_screen(point: Point, screen_wh: WH) -> str:
+    """Return what a model is told of a point off the screen; "" of one on it."""
+    if min(point) >= 0 and max(point) <= 1:
+        return ""
+    (x, y), (width, height) = point, screen_wh
+    return (
+        f"The point ({x * width:.0f}, {y * height:.0f}) is off the screen of {width}x{height} "
+        "pixels; the nearest point on it was taken."
+    )
 
 
 def read_keys(keys: Any) -> tuple[str, ...]:

@@ -2,53 +2,57 @@
 
     parse_actions         the default prompt's: `Action: click(0.412, 0.090)`
     parse_uitars          UI-TARS: `Action: click(point='<point>735 512</point>')`
-    parse_computer_use    JSON: Qwen's `computer_use` calls, the computer tools of OpenAI and
-                          Claude, written in the reply or as native tool calls
+    parse_computer_use    JSON or XML: Qwen's `computer_use` calls, the computer tools of OpenAI
+                          and Claude, written in the reply or as native tool calls
     parse_tool_calls      native tool calls; a reply without one ends the task, and is the answer
 
 Each reads points in the frame that is usual for it (the first one takes fractions, or pixels of the
 screenshot where a coordinate is above 1). The functions at the end of this file read them in the
-other frames of `utils.coordinates`. Pure: nothing of a reply is ever executed. They return None
-where a reply names no action, and raise `NoAction` where it names one that does not exist.
+other frames of `utils.coordinates`. Pure: nothing of a reply is ever executed. They return actions
+as mappings of their fields, None where a reply names no action, and raise `NoAction` where it names
+one that does not exist.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import re
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from benchmarks.worlds.actions import (
+    AT_POINTER,
     CALLS,
     CLICKS,
     KEYS,
     NOTCHES,
     POINTING,
-    Action,
     NoAction,
     read_actions,
     read_keys,
 )
 from utils.contracts import ParseFunction, Point, ToolCall
 from utils.coordinates import Frame, in_frame
+from utils.folding import fold_outside_quotes
+from utils.reply_numbers import numbers_of_reply
 from utils.text import did_you_mean
 from utils.thinking import after_thinking
+from utils.tool_calls import json_objects, written_calls
 
 ToPoint = Callable[[Any, Any], Point]
 """x and y as a model gives them → the point as `read_actions` takes it."""
 PIXELS_PER_NOTCH = 100  # where a model scrolls by pixels
 MOST_QWEN_NOTCHES = 30  # up to which its "pixels" are notches: it was trained on pyautogui's wheel
 LONGEST_READ = 100_000  # characters, from the end: what bounds the time that a reply takes
-MOST_BRACES = 200  # of which a JSON object is tried to be read
+DEEPEST_CALL = 5  # of objects within "arguments" within ...
 INFEASIBLE = "INFEASIBLE"  # how an agent without an action for it says that it gives up
-Actions = list[Action] | None  # None: the reply names none
+ActionFields = dict[str, Any]
+Actions = list[ActionFields] | None  # None: the reply names none
 
 
 def _number(value: Any) -> float:
@@ -160,7 +164,7 @@ def _end_of_call(text: str, start: int) -> int | None:
     return None
 
 
-def _action_of_call(text: str, to_point: ToPoint) -> Action:
+def _action_of_call(text: str, to_point: ToPoint) -> ActionFields:
     name = text.partition("(")[0].strip().lower()
     if name not in _DEFAULT_KINDS:
         raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _DEFAULT_KINDS)}")
@@ -182,7 +186,7 @@ def _action_of_call(text: str, to_point: ToPoint) -> Action:
             fields[target] = to_point(fields.pop(x), fields.pop(y))
     if any(x in fields or y in fields for _, x, y in _COORDINATES):  # half of a pair
         raise NoAction(f"{name} takes {', '.join(names)}")
-    return Action(kind, **fields)
+    return {"kind": kind, **fields}
 
 
 def _literals(name: str, text: str) -> tuple[list[Any], dict[str, Any]]:
@@ -221,20 +225,25 @@ _TARS_KINDS = {
     "press_back": "back",
     "open_app": "open_app",
 }
-_TARS_CALL = re.compile(r"\s*(\w+)\(")
+_TARS_LABEL = re.compile(r"Action\**\s*+[:：]")
+_TARS_CALL = re.compile(r"[\s*`]*+(\w++)\(")
 _TARS_VALUE = re.compile(r"""\b(\w++)\s*+=\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
-_TARS_TEXT = re.compile(r"""\(\s*+content\s*+=\s*+(?=(?P<quote>['"]))""")
+_TARS_TEXT = re.compile(r"""\(\s*+(?:content|text|value)\s*+=\s*+(?=(?P<quote>['"]))""")
 _TARS_TEXT_END = re.compile(r"""\\.|(?P<quote>['"])\s*+\)""", re.DOTALL)
 _TARS_NEXT = re.compile(r"[\s;]*+(?:\Z|(?P<name>\w++)\()")
-_TARS_POINTS = ("point", "start_point", "start_box"), ("end_point", "end_box")
+_TARS_POINTS = ("point", "start_point", "start_box", "coordinate"), ("end_point", "end_box")
+_TARS_TEXTS = ("content", "text", "value")
+_TARS_KEYS = ("key", "hotkey", "keys")
+_TARS_APPS = ("app_name", "app", "name")
 TARS_WAIT_S = 5.0  # what its prompt says of `wait()`
 
 
 def _read_uitars(reply: str, to_point: ToPoint) -> Actions:
     """Return the calls after the last "Action:", each on a line of its own."""
-    _, label, text = reply.rpartition("Action:")
-    actions: list[Action] = []
-    while label and (match := _TARS_CALL.match(text)):
+    labels = [label.end() for label in _TARS_LABEL.finditer(reply)]
+    text = reply[labels[-1] :] if labels else ""
+    actions: list[ActionFields] = []
+    while match := _TARS_CALL.match(text):
         content = _tars_text(text, match.end() - 1)
         if content is not None:
             values = {"content": _unquoted(content[0])}
@@ -271,32 +280,37 @@ def _tars_text(text: str, opened: int) -> tuple[str, int] | None:
     return first
 
 
-def _action_of_uitars(name: str, values: Mapping[str, str], to_point: ToPoint) -> Action:
+def _action_of_uitars(name: str, values: Mapping[str, str], to_point: ToPoint) -> ActionFields:
     if name not in _TARS_KINDS:
         raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _TARS_KINDS)}")
     kind = _TARS_KINDS[name]
-    content = values.get("content", "")
+    content = _first(values, _TARS_TEXTS)
     points: dict[str, Any] = {}
     for target, names in zip(("point", "to_point"), _TARS_POINTS, strict=True):
-        texts = [values[name] for name in names if name in values]
-        if texts:
-            points[target] = _point_of_text(texts[0], to_point)
+        text = _first(values, names)
+        if text is not None:
+            points[target] = _point_of_text(text, to_point)
     if kind == "done" and content:
-        return Action("answer", text=content)
+        return {"kind": "answer", "text": content}
     fields_by_kind: dict[str, dict[str, Any]] = {
         "scroll": {"direction": values.get("direction", "down")},
         "type": {"text": content},
-        "key": {"keys": values.get("key", values.get("hotkey", ""))},
+        "key": {"keys": _first(values, _TARS_KEYS)},
         "wait": {"seconds": TARS_WAIT_S},
-        "open_app": {"app": values.get("app_name", "")},
+        "open_app": {"app": _first(values, _TARS_APPS)},
     }
-    return Action(kind, **points, **fields_by_kind.get(kind, {}))
+    return {"kind": kind, **points, **fields_by_kind.get(kind, {})}
+
+
+def _first(values: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return the value of the first of these names that has one; None: none has."""
+    return next((values[name] for name in names if values.get(name) is not None), None)
 
 
 def _point_of_text(text: str, to_point: ToPoint) -> Point:
     """Read `<point>735 512</point>`, `(735,512)`; of a box with four numbers return the centre."""
-    numbers = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", text)]
-    if len(numbers) not in (2, 4):
+    numbers = numbers_of_reply(text)
+    if numbers is None:
         raise NoAction(f"{text!r:.60} is no point")
     x, y = ((a + b) / 2 for a, b in zip(numbers[:2], numbers[-2:], strict=True))
     return to_point(x, y)
@@ -311,7 +325,7 @@ def _unquoted(text: str) -> str:
     )
 
 
-# -- JSON: Qwen, OpenAI, Claude -------------------------------------------------------------------
+# -- JSON and XML: Qwen, OpenAI, Claude -----------------------------------------------------------
 
 _JSON_KINDS = {
     "click": "click",
@@ -353,85 +367,134 @@ _BUTTONS = {  # of OpenAI's click
 }
 
 
+# Names of arguments beside the usual one, which comes first.
+_POINT_NAMES = (
+    "coordinate",
+    "coordinates",
+    "point",
+    "position",
+    "location",
+    "start_box",
+    "point_2d",
+    "bbox",
+    "bbox_2d",
+)
+_TO_NAMES = ("coordinate2", "end_coordinate", "end_point", "end_box")
+_TEXT_NAMES = ("text", "content", "value")
+_KEY_NAMES = ("keys", "key", *_TEXT_NAMES)
+_APP_NAMES = ("app", "app_name", *_TEXT_NAMES)
+_SECONDS_NAMES = ("time", "duration", "seconds")
+_CLICKS_AT_POINTER = (  # of Claude's and Qwen's tools, whose point may be left out
+    "left_click",
+    "right_click",
+    "middle_click",
+    "double_click",
+    "triple_click",
+)
+
+
 def _read_json(reply: str, to_point: ToPoint) -> Actions:
-    """Return the calls of a reply: JSON objects with "action", or with a "type" that is one."""
-    calls = [call for written in _objects(reply) for call in _calls_of(written)]
+    """Return the calls of a reply: objects with "action", or with a "type" that is one."""
+    calls = [call for written in written_calls(reply) for call in _calls_of(written)]
     return [_action_of_json(call, to_point) for call in calls] or None
 
 
-def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a text, outermost first, in order."""
-    decoder = json.JSONDecoder(strict=False)  # models write line feeds into texts as they are
-    position = reply.find("{")
-    for _ in range(MOST_BRACES):
-        if position < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(reply, position)
-        except (ValueError, RecursionError):
-            end = position + 1
-        else:
-            if isinstance(value, dict):
-                yield value
-        position = reply.find("{", end)
-
-
-def _calls_of(written: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _calls_of(written: Mapping[str, Any], depth: int = 0) -> list[Mapping[str, Any]]:
     """Return the parts of a tool call that say what to do; none if it is something else."""
     batch = written.get("actions")  # OpenAI's `computer_call` of several
+    if depth == DEEPEST_CALL:
+        raise NoAction(f"a call within {depth} others")
     if isinstance(batch, list):
         if not all(isinstance(action, Mapping) for action in batch):
             raise NoAction(f"{batch!r:.60} are no actions")
-        return [call for action in batch for call in _calls_of(action)]
+        return [call for action in batch for call in _calls_of(action, depth + 1)]
     for name in ("arguments", "input", "action"):  # Qwen; Claude; OpenAI's `computer_call` of one
         inner = written.get(name)
         if isinstance(inner, str) and name == "arguments":
-            inner = next(_objects(inner), None)
+            inner = next(json_objects(inner), None)
         if isinstance(inner, Mapping):
-            return _calls_of(inner) or [inner]
+            # A tool without "action" is named by it.
+            return _calls_of(inner, depth + 1) or [{**inner, "action": written.get("name")}]
     has_name = isinstance(written.get("action", written.get("type")), str)
     return [written] if has_name else []
 
 
-def _read_tool_calls(tool_calls: Sequence[ToolCall], to_point: ToPoint) -> list[Action]:
-    """Return the actions of native tool calls; a tool without "action" is named by it."""
-    actions: list[Action] = []
+def _read_tool_calls(tool_calls: Sequence[ToolCall], to_point: ToPoint) -> list[ActionFields]:
+    """Return the actions of native tool calls."""
+    actions: list[ActionFields] = []
     for tool_call in tool_calls:
         name, arguments = tool_call["name"], tool_call["arguments"]
         if not isinstance(arguments, Mapping):
             raise NoAction(f"the arguments of {name} are no JSON object: {arguments!r:.80}")
-        for call in _calls_of(arguments) or [{**arguments, "action": name}]:
+        for call in _calls_of({"name": name, "arguments": arguments}):
             actions.append(_action_of_json(call, to_point))
     return actions
 
 
-def _action_of_json(call: Mapping[str, Any], to_point: ToPoint) -> Action:
-    name = str(call.get("action", call.get("type")))
+def _action_of_json(call: Mapping[str, Any], to_point: ToPoint) -> ActionFields:
+    name = str(call.get("action", call.get("type"))).strip()
     if name not in _JSON_KINDS:
         raise NoAction(f"unknown action {name!r:.60}{did_you_mean(name, _JSON_KINDS)}")
     if name == "system_button":
         return _system_button(call.get("button"))
     kind = _kind_of_button(name, call)
-    text = call.get("text", "")
     if kind == "back":  # a button of the mouse
-        return Action(kind)
-    fields: dict[str, Any] = dict(_points_of(kind, call, to_point))
+        return {"kind": kind}
+    fields: ActionFields = {"kind": kind, **_points_of(kind, call, to_point)}
+    if name in _CLICKS_AT_POINTER:
+        fields.setdefault("point", AT_POINTER)
+    elif name == "left_click_drag" and "to_point" not in fields and "point" in fields:
+        fields |= {"point": AT_POINTER, "to_point": fields["point"]}
     if kind in POINTING:
         fields["modifiers"] = _held_keys(call)
     if kind == "scroll":
         fields |= _scroll_fields(name, call)
+        fields.setdefault("point", AT_POINTER)
     if name == "terminate" and call.get("status") not in (None, "success"):
-        return Action("fail")
-    seconds = call.get("time", call.get("duration", 1))
-    fields_by_kind = {
-        "type": {"text": text},
-        "answer": {"text": text},
-        "key": {"keys": call.get("keys", text)},
-        "wait": {"seconds": 0.0 if name == "screenshot" else seconds},
-        "open_app": {"app": call.get("app", call.get("name", text))},
-        "fail": {"text": call.get("reason", text)},
-    }
-    return Action(kind, **fields, **fields_by_kind.get(kind, {}))
+        return {"kind": "fail"}
+    return fields | _other_fields(name, kind, call)
+
+
+def _other_fields(name: str, kind: str, call: Mapping[str, Any]) -> ActionFields:
+    """Return the fields of an action that is done at no point; one without a value is None."""
+    match kind:
+        case "type":
+            return {"text": _said(call, _TEXT_NAMES)}
+        case "answer":
+            return {"text": _said(call, (*_TEXT_NAMES, "answer"))}
+        case "fail":
+            return {"text": _said(call, ("reason", *_TEXT_NAMES))}
+        case "key":
+            return {"keys": _list_of_keys(_said(call, _KEY_NAMES))}
+        case "open_app":
+            return {"app": _first({"app": _said(call, _APP_NAMES), **call}, ("app", "name"))}
+        case "wait":
+            return {"seconds": 0.0 if name == "screenshot" else _said(call, _SECONDS_NAMES)}
+    return {}
+
+
+def _said(call: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return the value that a call gives by the usual name, else by the others; None: by none.
+
+    Raises:
+        NoAction: without the usual one, others say different things.
+    """
+    values = [call[name] for name in names if call.get(name) is not None]
+    filled = [value for value in values if value not in ("", [])]
+    if not filled:
+        return values[0] if values else None
+    is_usual = filled[0] == call.get(names[0])
+    if not is_usual and any(value != filled[0] for value in filled):
+        raise NoAction(f"{filled[0]!r:.60} and {filled[-1]!r:.60}: which of them is meant?")
+    return filled[0]
+
+
+def _list_of_keys(keys: Any) -> Any:
+    """Return the keys of a text that is a list, as arguments in XML are; others as they are."""
+    if isinstance(keys, str) and keys.startswith("["):
+        with suppress(ValueError, SyntaxError):
+            return ast.literal_eval(keys)
+    return keys
 
 
 def _kind_of_button(name: str, call: Mapping[str, Any]) -> str:
@@ -449,13 +512,13 @@ def _kind_of_button(name: str, call: Mapping[str, Any]) -> str:
     raise NoAction(f"{name} with the button {button!r:.60} cannot be done here")
 
 
-def _system_button(button: Any) -> Action:
+def _system_button(button: Any) -> ActionFields:
     """Return what a button of a phone does."""
     match str(button).lower():
         case "back" | "home" as kind:
-            return Action(kind)
+            return {"kind": kind}
         case "enter":
-            return Action("key", keys=("enter",))
+            return {"kind": "key", "keys": ("enter",)}
     raise NoAction(f"there is no system button {button!r:.60} here; known are Back, Home, Enter")
 
 
@@ -463,7 +526,7 @@ def _held_keys(call: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the keys held while the mouse acts: OpenAI's `keys`, Claude's `text`."""
     keys = call.get("keys")
     if keys:
-        return read_keys(keys)
+        return read_keys(_list_of_keys(keys))
     text = call.get("text")
     if not text or not isinstance(text, str):
         return ()
@@ -474,51 +537,62 @@ def _held_keys(call: Mapping[str, Any]) -> tuple[str, ...]:
     return names if set(names) <= set(KEYS) else ()
 
 
-def _points_of(kind: str, call: Mapping[str, Any], to_point: ToPoint) -> dict[str, Point]:
+def _points_of(kind: str, call: Mapping[str, Any], to_point: ToPoint) -> ActionFields:
     """Return the points of Qwen's and Claude's `coordinate`, of OpenAI's `x` and `y` or `path`."""
-    point = call.get("coordinate")
-    if point is None and "x" in call and "y" in call:
-        point = (call["x"], call["y"])
-    to = call.get("coordinate2", call.get("end_coordinate"))
+    point = _said(call, _POINT_NAMES)
+    if point is None and "x" in call:
+        point = (call["x"], call["y"]) if "y" in call else call["x"]
+    to = _said(call, _TO_NAMES)
     path = call.get("path")
     if isinstance(path, Sequence) and not isinstance(path, str) and len(path) > 1:
         point, to = path[0], path[-1]
     elif call.get("start_coordinate") is not None:
-        point, to = call["start_coordinate"], point
+        point, to = call["start_coordinate"], point if to is None else to
     points = {}
     if point is not None:
-        points["point"] = _point_of_pair(point, to_point)
+        points["point"] = _point_of_value(point, to_point)
     if kind == "drag" and to is not None:
-        points["to_point"] = _point_of_pair(to, to_point)
+        points["to_point"] = _point_of_value(to, to_point)
     return points
 
 
-def _point_of_pair(value: Any, to_point: ToPoint) -> Point:
+def _point_of_value(value: Any, to_point: ToPoint) -> Point:
+    """Return the point of a pair, of a mapping, or of a text; of a box the centre."""
     if isinstance(value, Mapping):
         value = (value.get("x"), value.get("y"))
-    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+    if isinstance(value, str):
+        return _point_of_text(value, to_point)
+    if not isinstance(value, Sequence) or len(value) not in (2, 4):
         raise NoAction(f"{value!r:.60} is no point")
-    return to_point(value[0], value[1])
+    numbers = [_number(number) for number in value]
+    x, y = ((a + b) / 2 for a, b in zip(numbers[:2], numbers[-2:], strict=True))
+    return to_point(x, y)
 
 
 def _scroll_fields(name: str, call: Mapping[str, Any]) -> dict[str, Any]:
     """Return which way and how far: Claude in notches, OpenAI in pixels, Qwen in either."""
-    if "scroll_direction" in call:
-        amount = call.get("scroll_amount", NOTCHES)
-        return {"direction": str(call["scroll_direction"]), "amount": _number(amount)}
+    direction = _said(call, ("scroll_direction", "direction"))
+    if direction is not None:
+        amount = _said(call, ("scroll_amount", "amount"))
+        return {
+            "direction": str(direction).strip(),
+            "amount": NOTCHES if amount is None else _number(amount),
+        }
     unit_px = PIXELS_PER_NOTCH
     if "pixels" in call:  # Qwen: positive is up, and to the right for hscroll
         pixels = _number(call["pixels"])
         across_px, down_px = (pixels, 0.0) if name == "hscroll" else (0.0, -pixels)
         if abs(pixels) <= MOST_QWEN_NOTCHES:
             unit_px = 1
-    else:
+    elif "scroll_x" in call or "scroll_y" in call:
         across_px = _number(call.get("scroll_x") or 0)
         down_px = _number(call.get("scroll_y") or 0)
-    direction = "down" if down_px > 0 else "up"
+    else:
+        raise NoAction(f"{name} without direction")
+    way = "down" if down_px > 0 else "up"
     if abs(across_px) > abs(down_px):
-        direction = "right" if across_px > 0 else "left"
-    return {"direction": direction, "amount": max(abs(across_px), abs(down_px)) / unit_px}
+        way = "right" if across_px > 0 else "left"
+    return {"direction": way, "amount": max(abs(across_px), abs(down_px)) / unit_px}
 
 
 # -- the parse functions --------------------------------------------------------------------------
@@ -539,14 +613,30 @@ def parser(dialect: str, frame: Frame | None = None) -> ParseFunction:
     def parse(response: str, meta: Mapping[str, Any]) -> Actions:
         if dialect == "computer_use" and meta.get("tool_calls"):
             return _read_tool_calls(meta["tool_calls"], partial(_point, point_frame, meta))
-        reply = response[-LONGEST_READ:]
-        if "think" in reply.casefold():
-            reply = after_thinking(reply)
-        return read(reply, partial(_point, point_frame, meta))
+        reply = after_thinking(response)[-LONGEST_READ:]
+        return _read_as_it_stands(read, reply, partial(_point, point_frame, meta))
 
     name = f"parse_{dialect}" if frame is None else f"parse_{dialect}_{frame}"
     parse.__name__ = parse.__qualname__ = name
     return parse
+
+
+def _read_as_it_stands(
+    read: Callable[[str, ToPoint], Actions], reply: str, to_point: ToPoint
+) -> Actions:
+    """Return the actions of a reply; where it has none, of the reply with its signs folded.
+
+    Only in this order are texts to be typed left as they are.
+    """
+    folded = fold_outside_quotes(reply)
+    if folded == reply:
+        return read(reply, to_point)
+    try:
+        return read(reply, to_point) or read(folded, to_point)
+    except NoAction:
+        with suppress(NoAction):
+            return read(folded, to_point)
+        raise
 
 
 def better_parser(replies: Sequence[str]) -> str:
@@ -577,8 +667,8 @@ def tool_call_parser(frame: Frame | None = None) -> ParseFunction:
         if not text:
             return None
         if text.upper().startswith(INFEASIBLE):
-            return [Action("fail", text=text[len(INFEASIBLE) :].lstrip(" :"))]
-        return [Action("answer", text=text)]
+            return [{"kind": "fail", "text": text[len(INFEASIBLE) :].lstrip(" :")}]
+        return [{"kind": "answer", "text": text}]
 
     name = "parse_tool_calls" if frame is None else f"parse_tool_calls_{frame}"
     parse.__name__ = parse.__qualname__ = name

@@ -9,11 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.base import meta_of
-from benchmarks.worlds.actions import ENDS, Action, NoAction, Observation, Outcome, read_actions
+from benchmarks.worlds.actions import (
+    ENDS,
+    Action,
+    NoAction,
+    Observation,
+    Outcome,
+    pointer_after,
+    read_actions,
+)
 from utils.contracts import (
     WH,
     Generation,
     Line,
+    Point,
     Prompt,
     PromptOf,
     ReplyParsing,
@@ -283,7 +292,7 @@ def _act(world: World, step: Step) -> tuple[Observation, str]:
         note = observation.note
         if not note and not is_end and observation.image == image_before:
             note = STILL_THE_SAME if action.kind == "wait" else UNCHANGED
-        step.notes.append(note)
+        step.notes.append(" ".join(filter(None, [action.remark, note])))
         if is_end:
             return observation, action.kind
         if observation.has_ended:
@@ -299,19 +308,27 @@ def state_of(
 ) -> Line:
     """Return what prompt and parse functions get: the task's line with the state of its episode.
 
-    That is `image_path` and `image_size` of the screen now, `step` (from 1), `max_steps`, and
-    `history`: of each earlier step its `image_path`, `image_size`, `reply`, `actions` (as texts),
-    the `notes` on what came of each of them and, in one text, `note`; its native `tool_calls`, and
-    `message`: the whole reply in the form of the model's own API, None where there is none.
+    That is `image_path` and `image_size` of the screen now, `pointer` (where the mouse is, in
+    fractions; None before it was moved), `step` (from 1), `max_steps`, and `history`: of each
+    earlier step its `image_path`, `image_size`, `reply`, `actions` (as texts), the `notes` on what
+    came of each of them and, in one text, `note`; its native `tool_calls`, and `message`: the whole
+    reply in the form of the model's own API, None where there is none.
     """
     return {
         **line,
         "image_path": str(screenshot.absolute()),  # `image_path_of` leaves it as it is
         "image_size": list(screen_wh),
+        "pointer": _pointer(steps),
         "step": len(steps) + 1,
         "max_steps": max_steps,
         "history": [step.history_entry() for step in steps],
     }
+
+
+def _pointer(steps: Sequence[Step]) -> Point | None:
+    """Return where the last action that moved the mouse has left it."""
+    done = [action for step in steps for action in step.actions[: step.done_count]]
+    return next(filter(None, map(pointer_after, reversed(done))), None)
 
 
 def parse_response(
@@ -335,7 +352,8 @@ def parse_response(
             meta = meta_of(fields)
         except RecursionError:
             return ParsedReply(problem="the arguments of a tool call are nested too deep")
-        return ParsedReply(read_actions(reading.parse(reply, meta), screen_wh) or ())
+        parsed = reading.parse(reply, meta)
+        return ParsedReply(read_actions(parsed, screen_wh, state.get("pointer")) or ())
     except NoAction as error:
         return ParsedReply(problem=str(error))
     except UserFunctionError as error:
@@ -349,7 +367,7 @@ def _without_defaults(action: Action) -> dict[str, Any]:
     return {
         name: value
         for name, value in asdict(action).items()
-        if name == "kind" or value != defaults[name]
+        if name != "remark" and (name == "kind" or value != defaults[name])
     }
 
 

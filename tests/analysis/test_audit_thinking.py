@@ -31,8 +31,8 @@ META = {"image_size": "[2000, 1000]", "options": "{'A': 'x', 'B': 'y', 'C': None
         ("<think>A?</think>", ""),
         ("A?</think>\n ", ""),
         ("B <think>is it?</think>\n", "B "),  # thinks behind the answer
-        ("B <think>is it?", "B "),
-        ("<think>A?</think>B<think>or", "B"),
+        ("B <think>is it?", ""),  # cut off before it had thought it over
+        ("<think>A?</think>B<think>or", ""),
         ("I think> so <thinker>", "I think> so <thinker>"),
         ("", ""),
     ],

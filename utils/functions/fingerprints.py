@@ -31,7 +31,14 @@ from typing import Any
 from utils import PROJECT
 
 PROGRAM = ("utils.", "models.base.", "models.wrappers.")
-READING = ("utils.coordinates", "utils.misc", "utils.thinking")
+READING = (
+    "utils.coordinates",
+    "utils.folding",
+    "utils.misc",
+    "utils.reply_numbers",
+    "utils.thinking",
+    "utils.tool_calls",
+)
 """Modules of this program that read replies; where a reply is acted upon at once, they count."""
 INSTALLED = {"site-packages", "dist-packages"}
 

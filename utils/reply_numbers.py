@@ -1,0 +1,264 @@
+"""The numbers with which a reply names its point or box, whatever frame they are in.
+
+The protocol's own parser takes the first two numbers it meets. `numbers_of_reply` looks at the form
+instead. Numbers with names (`x=0.2, y=0.3`), in brackets or tags (`(200, 300)`,
+`<point>200 300</point>`, `[x1, y1, x2, y2]`) or on a line of their own count before others. Of
+equals the last one counts, because models that think aloud answer at the end. Numbers that can be
+read in two ways (`1,920, 1,080`) are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from operator import attrgetter
+from typing import NamedTuple
+
+from utils.folding import WORD, fold
+from utils.thinking import after_thinking
+
+# Two numbers (a point) or four (a box); x comes first wherever the reply says which is which.
+Numbers = tuple[float, ...]
+LARGEST = 1e6  # no screen has a coordinate beyond it; identifiers and time stamps have
+LONGEST_LABEL = 60  # signs; also what bounds the time that a long reply takes
+
+
+class _Candidate(NamedTuple):
+    """Numbers that may be the answer; the greatest one is, of equal ones the last."""
+
+    is_well_formed: bool  # with names, in brackets, or on a line of their own
+    end: int  # position in the reply
+    numbers: Numbers | None  # None: they can be read in two ways
+    start: int = 0
+
+
+def numbers_of_reply(reply: str) -> Numbers | None:
+    """Return the two or four numbers with which a reply names its point or box, None without."""
+    tagged: list[_Candidate] = []
+    text = _without_point_tags(fold(after_thinking(reply)).text, tagged)
+    text = _QUOTED_LIST.sub(lambda match: re.sub("[\"']", " ", match[0]), text)
+    named = [*_lone_names(text), *_adjacent_names(text)]
+    unreadable = [candidate for candidate in named if candidate.numbers is None]
+    plain = [
+        candidate
+        for candidate in _plain_numbers(text)
+        if not any(other.start <= candidate.end <= other.end for other in unreadable[-1:])
+    ]
+    candidates = [*named, *plain, *tagged]
+    if not candidates:
+        return None
+    return max(reversed(candidates), key=attrgetter("is_well_formed", "end")).numbers
+
+
+_NUMBER = r"[-+]?(?:\d+(?:\.\d+|\.(?=\s*[,;)\]}]))?|\.\d+)(?:e[-+]?\d+)?"
+_UNIT = rf"(?:\s?%|\s?(?:px|pixels?)(?!{WORD}))?"
+_NUMBER_ENDS = rf"(?!{WORD}|%|[.']\d)"
+
+
+# -- numbers with names ---------------------------------------------------------------------------
+
+_TAIL = r"(?P<tail>[,']\d[\d.,']*|(?: \d{3})+(?!\d))?"  # 1,234 or 0,512 or 1'234 or 1 234
+_VALUE = rf"(?P<number>{_NUMBER}){_TAIL}{_UNIT}{_NUMBER_ENDS}"
+_NAMED_NUMBER = re.compile(
+    r"(?<![a-z0-9])(?P<name>(?:c|cent(?:er|re)_?)?[xy](?:_?(?:0|1|2|min|max|cent(?:er|re)))?"
+    r"|(?<!_)(?:left|top|right|bottom|width|height|w|h))"
+    rf"[\"']?\s*[:=]\s*[\"']?{_VALUE}",
+    re.IGNORECASE,
+)
+_BETWEEN_NAMED = re.compile(r"[\s,;\"'%&px]{1,12}|\s*and\s*", re.IGNORECASE)
+_POINT_FORMS = (("x", "y"), ("cx", "cy"))
+_CORNER_FORMS = (
+    ("x1", "y1", "x2", "y2"),
+    ("x0", "y0", "x1", "y1"),
+    ("xmin", "ymin", "xmax", "ymax"),
+    ("left", "top", "right", "bottom"),
+)
+_SIZE_FORMS = (("x", "y", "width", "height"), ("left", "top", "width", "height"))
+_CENTRE_FORM = ("cx", "cy", "width", "height")
+_SAME_NAMES = {"w": "width", "h": "height"}
+
+# An x and a y with words or signs around them, where each stands in the reply once.
+_LONE_NAME = re.compile(
+    r"(?<![a-z0-9_])(?P<name>[xy]|横坐标|纵坐标|橫座標|縱座標)"
+    r"(?:[ _-]?(?:coordinate|coord|position|pos|value|axis|坐标|座標))?(?: of [^\d\n:=|]{1,40})?"
+    r"[\"'`*)]{0,4}(?:\s{0,4}(?:[:=|≈→~]|->|is|at|为|是|は)){1,2}"
+    rf"[\s\"'`*|(]{{0,8}}(?:(?:about|around|approximately|约|大约)\s*)?{_VALUE}"
+    r"(?!\s*(?:-|~|to)\s*\d)",
+    re.IGNORECASE,
+)
+_Y_NAMES = ("y", "纵坐标", "縱座標")
+
+
+def _adjacent_names(text: str) -> Iterator[_Candidate]:
+    """Find numbers that say what they are: `x=1, y=2`, `{"x1": 1, ...}`; in whatever order."""
+    values: dict[str, float] = {}
+    start = 0
+    end = -1
+    is_plain = True
+    for match in _NAMED_NUMBER.finditer(text):
+        name = _plain_name(match["name"])
+        if name in values or end < 0 or not _BETWEEN_NAMED.fullmatch(text, end, match.start()):
+            values = {}
+            is_plain = True
+            start = match.start()
+        values[name] = float(match["number"])
+        is_plain = is_plain and match["tail"] is None
+        end = match.end()
+        numbers = _numbers_of_form(values)
+        if numbers is not None and max(map(abs, numbers)) < LARGEST:
+            yield _Candidate(True, end, numbers if is_plain else None, start)
+
+
+def _plain_name(name: str) -> str:
+    name = name.lower().replace("_", "")
+    for centre in ("center", "centre"):
+        if centre in name:
+            return "c" + name.replace(centre, "")
+    return _SAME_NAMES.get(name, name)
+
+
+def _numbers_of_form(values: dict[str, float]) -> Numbers | None:
+    """Return a point or the corners of a box; None: these names are neither."""
+    names = values.keys()
+    for form in (*_POINT_FORMS, *_CORNER_FORMS):
+        if names == set(form):
+            return tuple(values[name] for name in form)
+    for form in _SIZE_FORMS:
+        if names == set(form):
+            left, top, width, height = (values[name] for name in form)
+            return left, top, left + width, top + height
+    if names == set(_CENTRE_FORM):
+        x, y, width, height = (values[name] for name in _CENTRE_FORM)
+        return x - width / 2, y - height / 2, x + width / 2, y + height / 2
+    return None
+
+
+def _lone_names(text: str) -> Iterator[_Candidate]:
+    """Find an x and a y of which the text has one each: `the x coordinate is 5 and y is 6`."""
+    matches = list(_LONE_NAME.finditer(text))
+    if len(matches) != 2 or len({match["name"].lower() in _Y_NAMES for match in matches}) != 2:
+        return
+    x, y = sorted(matches, key=lambda match: match["name"].lower() in _Y_NAMES)
+    numbers = float(x["number"]), float(y["number"])
+    if max(map(abs, numbers)) < LARGEST:
+        is_plain = x["tail"] is None and y["tail"] is None
+        start, end = matches[0].start(), matches[1].end()
+        yield _Candidate(True, end, numbers if is_plain else None, start)
+
+
+# -- numbers side by side -------------------------------------------------------------------------
+
+# Not inside a word (bbox_2d, 1920x1080, v1.2.3); "%" and "px" may follow.
+_LONE_NUMBER = re.compile(
+    rf"(?<!{WORD})(?<!\.)(?<!\d')(?P<number>{_NUMBER}){_UNIT}{_NUMBER_ENDS}", re.IGNORECASE
+)
+_BETWEEN = re.compile(r"[\s,;()\[\]{}|]{1,12}")  # what may stand between two numbers of a point
+_BRACKETS = set("()[]{}|")
+_OPENING = set("([{<>'\"|")
+_CLOSING = set(")]}<>'\"|")
+_LABEL = re.compile(r"[\s*`#>-]*(?:[^\n:=]{0,40}[:=])?[\s*`]*")  # "Answer:" in front of numbers
+_BEHIND = " \r.*`。"
+_QUOTED = rf"(?:\"{_NUMBER}{_UNIT}\"|'{_NUMBER}{_UNIT}')"
+_QUOTED_LIST = re.compile(rf"[\[(]\s*+{_QUOTED}(?:\s*+,\s*+{_QUOTED}){{1,3}}\s*+[\])]")
+
+
+def _plain_numbers(text: str) -> Iterator[_Candidate]:
+    """Find runs of two or four numbers with nothing but separators between them."""
+    runs: list[list[re.Match[str]]] = []
+    for match in _LONE_NUMBER.finditer(text):
+        if runs and _BETWEEN.fullmatch(text, runs[-1][-1].end(), match.start()):
+            runs[-1].append(match)
+        else:
+            runs.append([match])
+    for run in runs:
+        written = [match["number"] for match in run[:6]]
+        coordinates = _without_confidence(written)
+        between = [
+            text[one.end() : other.start()] for one, other in pairwise(run[: len(coordinates)])
+        ]
+        is_readable = not _has_two_ways(coordinates, between)
+        if len(run) > 5 or (is_readable and len(coordinates) not in (2, 4)):
+            continue
+        numbers = tuple(map(float, coordinates))
+        if max(map(abs, numbers)) >= LARGEST:
+            continue
+        start = run[0].start()
+        end = run[-1].end()
+        before = text[max(0, start - 4) : start].rstrip()
+        after = text[end : end + 4].lstrip()
+        is_in_brackets = before[-1:] in _OPENING and after[:1] in _CLOSING
+        is_well_formed = is_in_brackets or _is_on_own_line(text, start, end)
+        yield _Candidate(is_well_formed, end, numbers if is_readable else None, start)
+
+
+def _without_confidence(written: list[str]) -> list[str]:
+    """Return numbers without a last one of 0 to 1 behind whole pixels: [512, 384, 0.98]."""
+    *whole, last = written
+    is_confidence = "." in last and 0 <= float(last) <= 1
+    return whole if len(whole) in (2, 4) and is_confidence and _are_whole(whole) else written
+
+
+def _are_whole(written: Sequence[str]) -> bool:
+    return all(number.isdigit() for number in written)
+
+
+def _has_two_ways(written: Sequence[str], between: Sequence[str]) -> bool:
+    """Return whether signs between whole numbers may also be signs within fewer, larger ones.
+
+    `1,920, 1,080` and `0,512; 0,384` are two numbers for some and four for others, and so are
+    `1 920, 1 080` and, as a box without width, `1,920,1,080`.
+    """
+    if not 3 <= len(written) <= 4 or not _are_whole(written):
+        return False
+    if any(_BRACKETS & set(separator) for separator in between):
+        return False
+    if between.count(",") == len(between) or between.count(" ") == len(between):
+        x1, y1, x2, y2 = (*written, "")[:4]
+        is_small = len(x1) <= 2 and len(x2) <= 2
+        return bool(y2) and is_small and int(x2) <= int(x1) and (x1, y1) != (x2, y2)
+    if "," in between:
+        return sum(separator != "," for separator in between) == 1
+    thousands = [
+        len(one) <= 2 and len(other) == 3
+        for (one, other), separator in zip(pairwise(written), between, strict=True)
+        if separator == " "
+    ]
+    return len(thousands) == len(written) - 2 and all(thousands)
+
+
+def _is_on_own_line(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - LONGEST_LABEL) : start].rpartition("\n")[2]
+    after = text[end : end + LONGEST_LABEL].partition("\n")[0]
+    return _LABEL.fullmatch(before) is not None and not after.strip(_BEHIND)
+
+
+# -- points in tags -------------------------------------------------------------------------------
+
+_POINTS_TAG = re.compile(r"<(?:points?|tracks?)\s([^<>]*+)>", re.IGNORECASE)
+_COORDS = re.compile(r"\bcoords\s*=\s*[\"']([^\"']*+)[\"']", re.IGNORECASE)
+_NUMBERED = re.compile(rf"\b[xy]\d+\s*=\s*[\"']({_NUMBER})[\"']", re.IGNORECASE)
+_PLAIN_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def _without_point_tags(text: str, found: list[_Candidate]) -> str:
+    """Return a text with blanks for Molmo's tags of points; the last point of each goes to `found`.
+
+    `<points coords="1 1 512 384">`: the image, and of each point its number, x and y.
+    `<points x1="51.2" y1="38.4" x2=...>`: several points, not the corners of a box.
+    """
+
+    def blank(tag: re.Match[str]) -> str:
+        coords = _COORDS.search(tag[1])
+        if coords is not None:
+            groups = [_PLAIN_NUMBER.findall(group) for group in re.split("[;:,\t]", coords[1])]
+            numbers = next((group for group in reversed(groups) if len(group) > 1), [])
+        else:
+            numbers = _NUMBERED.findall(tag[1])
+        if len(numbers) < 2:
+            return tag[0]
+        x, y = numbers[-2:]
+        found.append(_Candidate(True, tag.end(), (float(x), float(y)), tag.start()))
+        return " " * len(tag[0])
+
+    return _POINTS_TAG.sub(blank, text)
