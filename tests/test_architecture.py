@@ -29,12 +29,15 @@ ORDER = (
         "utils.protocol",
         "utils.starting",
         "utils.text",
+        "utils.folding",
+        "utils.tool_calls",
         "utils.sampling",
         "utils.targets",
     ),
     (
         "utils.misc",
         "utils.thinking",
+        "utils.reply_numbers",
         "utils.coordinates",
         "utils.images",
         "utils.orientation",
@@ -60,8 +63,8 @@ ORDER = (
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
 BELOW = (
-    "contracts data_files errors findings protocol text misc thinking coordinates images orientation pixels "
-    "resizing targets zooming functions "
+    "contracts data_files errors findings protocol text folding tool_calls misc thinking "
+    "reply_numbers coordinates images orientation pixels resizing targets zooming functions "
 )
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config published"}
 DOWNLOAD = {"utils.download", "utils.github", "utils.hub", "utils.table_downloads"}

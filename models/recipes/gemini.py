@@ -29,7 +29,7 @@ Give your reasoning process first, then output the coordinate pair ranging from 
 DESCRIPTION = "The user's element description is: "
 NUMBER = r"(\d+(?:\.\d+)?)"
 ROUND_PAIR = re.compile(rf"\(\s*{NUMBER}\s*,\s*{NUMBER}\s*\)")
-BARE_PAIR = re.compile(rf"{NUMBER}\s*,\s*{NUMBER}")
+BARE_PAIR = re.compile(rf"(?<!\d){NUMBER}\s*,\s*{NUMBER}")  # a number is taken whole
 ZOOM = Zoom(ratio=0.25, resize_to=(1920, 1080), whole_per_mille=True)
 
 

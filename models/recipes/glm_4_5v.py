@@ -23,7 +23,7 @@ from utils.contracts import WH
 from utils.targets import DECLINED, Answer
 
 TEXT = "Help me to locate {instruction} in the image and give me its bounding boxes."
-SECTIONS = re.compile(r"Memory:(.*?)Reason:(.*?)Action:(.*)", re.DOTALL)
+SECTIONS = ("Memory:", "Reason:", "Action:")
 NUMBER = r"\s*(\d+(?:\.\d+)?)\s*"
 BOX = re.compile(rf"\[\[{','.join([NUMBER] * 4)}\]")
 BOX_START = "<|begin_of_box|>"
@@ -37,8 +37,10 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
 
 def action_of(response: str) -> Any:
     """Return the JSON of a reply of the GUI agent; None without any."""
-    matched = SECTIONS.search(response)
-    action = matched[3].strip() if matched is not None else ""
+    action = response
+    for section in SECTIONS:
+        action = action.partition(section)[2]
+    action = action.strip()
     if BOX_START in action:
         start = action.index(BOX_START) + len(BOX_START)
         action = action[start : action.rindex(BOX_END)]

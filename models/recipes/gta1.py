@@ -33,7 +33,8 @@ You are an expert UI element locator. Given a GUI image and a user's element des
 
 Output the coordinate pair exactly:
 (x,y)"""
-PAIR = re.compile(r"\((-?\d*\.?\d+),\s*(-?\d*\.?\d+)\)")
+NUMBER = r"(-?(?:\d+(?:\.\d+)?|\.\d+))"
+PAIR = re.compile(rf"\({NUMBER},\s*{NUMBER}\)")
 
 
 def messages(instruction: str, grid_wh: WH) -> list[ChatMessage]:

@@ -17,7 +17,7 @@ from models.recipes.base import (
     prompt_function,
     system_turn,
 )
-from models.recipes.reading import declined_by_tool, whole_parser
+from models.recipes.reading import call_parser, declined_by_tool, whole_parser
 from models.recipes.sources import (
     AUTHORS,
     CLAWGUI,
@@ -78,6 +78,7 @@ def read_pair(response: str) -> Any:
 
 
 parse_point = whole_parser(read_pair, declined=declined_by_tool)
+parse_call = call_parser()
 OFFICIAL = PromptForm(messages)
 WITH_REFUSAL = PromptForm(messages_with_refusal)
 build_prompt = prompt_function(OFFICIAL)
@@ -94,7 +95,10 @@ RECIPE = Recipe(
     source="X-PLUG/MobileAgent @ 11cea575 "
     "Mobile-Agent-v3.5/grounding_and_kb/eval_grounding_benchmarks.py",
     prompts={"official": OFFICIAL, "official_osworld_g": WITH_REFUSAL},
-    parsers={"official_eval": Parser(parse_point, nothing_found="(0, 0)")},
+    parsers={
+        "official_eval": Parser(parse_point, nothing_found="(0, 0)"),
+        "any_written_call": Parser(parse_call),
+    },
     prompt_functions={"OSWorldG": "build_prompt_with_refusal"},
     limits=LIMITS,
     resize=(LIBRARY_GRID,),

@@ -18,6 +18,7 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import (
+    call_parser,
     declined_by_tool,
     file_wh,
     from_pixels,
@@ -96,6 +97,7 @@ def parse_point(response: str, meta: Mapping[str, Any]) -> Answer:
     return from_pixels(point_px, (width, height), meta)
 
 
+parse_call = call_parser(LIMITS)
 OSWORLD = PromptForm(messages, limits=LIMITS)
 build_prompt = prompt_function(OSWORLD)
 
@@ -105,7 +107,10 @@ RECIPE = Recipe(
     frame=GRID,
     source="OSWorld mm_agents/jedi_7b_agent.py, in vis-nlp/DSAgentBench @ fe670803",
     prompts={"osworld_7b": OSWORLD},
-    parsers={"osworld_jedi_7b": Parser(parse_point, nothing_found="(-1, -1)")},
+    parsers={
+        "osworld_jedi_7b": Parser(parse_point, nothing_found="(-1, -1)"),
+        "any_written_call": Parser(parse_call),
+    },
     limits=LIMITS,
     generate_cfg={"temperature": 0},
     figures=(

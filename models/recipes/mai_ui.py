@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from models.recipes.base import (
@@ -19,7 +18,7 @@ from models.recipes.base import (
     text_part,
     user_turn,
 )
-from models.recipes.reading import read_bare_pair, whole_parser
+from models.recipes.reading import between, read_bare_pair, whole_parser
 from models.recipes.sources import (
     AUTHORS,
     AUTHORS_MICRO,
@@ -53,7 +52,6 @@ Return a json object with a reasoning process in <grounding_think></grounding_th
 </answer>
 ## Input instruction
 """
-ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
@@ -63,7 +61,7 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
 
 def read_answer(response: str) -> Any:
     """Return the coordinate of the JSON between the answer tags."""
-    answer = ANSWER.findall(response.strip())[0].strip()
+    answer = between(response, "<answer>", "</answer>").strip()
     return json.loads(answer).get("coordinate", [])
 
 

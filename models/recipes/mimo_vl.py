@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +16,14 @@ from models.recipes.base import (
     image_and_text,
     prompt_function,
 )
-from models.recipes.reading import centre, from_whole, grid_parser, numbers_or_none, seen_wh
+from models.recipes.reading import (
+    between,
+    centre,
+    from_whole,
+    grid_parser,
+    numbers_or_none,
+    seen_wh,
+)
 from utils.contracts import WH, Point
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
@@ -40,7 +46,6 @@ You are a GUI agent. You will be provided with a screenshot, a goal, and your ac
 None
 
 Now, output the next action in json format [{"action": "{action_name}"}, ...]."""
-FENCED = re.compile(r"```json(.*?)```", re.DOTALL)
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
@@ -83,7 +88,7 @@ def read_action(response: str) -> Any:
 
 def read_bbox(response: str) -> Any:
     """Return the centre of the first `bbox_2d` of four numbers in the fenced JSON list."""
-    listed = json.loads(FENCED.findall(response)[0])
+    listed = json.loads(between(response, "```json", "```"))
     boxes = [element.get("bbox_2d", ()) for element in listed]
     return centre(next(box for box in boxes if len(box) == 4))
 

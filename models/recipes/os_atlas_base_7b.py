@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 from models.recipes.base import (
@@ -15,7 +16,7 @@ from models.recipes.base import (
     image_and_text,
     prompt_function,
 )
-from models.recipes.reading import centre, whole_parser
+from models.recipes.reading import between, centre, whole_parser
 from models.recipes.sources import (
     L2,
     LEADERBOARD,
@@ -28,14 +29,25 @@ from models.recipes.sources import (
 from utils.contracts import WH
 
 TEXT = 'In this UI screenshot, what is the position of the element corresponding to the command "{}" (with bbox)?"'
-BOX = re.compile(r"<\|box_start\|>(.*?)<\|box_end\|>")
-FOUR = re.compile(r"(\d+),\s*(\d+),\s*(\d+),\s*(\d+)")
+FOUR = re.compile(r"(?<!\d)(\d+),\s*(\d+),\s*(\d+),\s*(\d+)")
 NUMBER = re.compile(r"-?\d+\.?\d*")
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
     """Return the authors' prompt; the stray quote at its end is theirs."""
     return [image_and_text(TEXT.replace("{}", instruction))]
+
+
+def first_box(response: str) -> str:
+    """Return what stands in the first box whose tokens are on one line.
+
+    Raises:
+        LookupError: there is none.
+    """
+    for line in response.split("\n"):
+        with suppress(ValueError):
+            return between(line, "<|box_start|>", "<|box_end|>")
+    raise LookupError("no box")
 
 
 def read_box(response: str) -> Any:
@@ -45,7 +57,7 @@ def read_box(response: str) -> Any:
     between 0 and 1, and is then divided by 1000 once more: that branch of the code is broken.
     """
     if "<|box_start|>" in response and "<|box_end|>" in response:
-        inside = re.sub(r"[()\[\]]", "", BOX.findall(response)[0])
+        inside = re.sub(r"[()\[\]]", "", first_box(response))
         box = [int(number) for number in FOUR.findall(inside)[0]]
         return centre(box) if all(0 < number < 1000 for number in box) else None
     numbers = [float(number) for number in NUMBER.findall(response)]

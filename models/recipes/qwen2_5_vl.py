@@ -18,6 +18,7 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import (
+    call_parser,
     centre,
     declined_by_tool,
     from_grid,
@@ -124,6 +125,7 @@ def parse_point_after_prefix(response: str, meta: Mapping[str, Any]) -> Point | 
     return from_grid(read_call(PREFIX + response), meta, LIMITS)
 
 
+parse_call = call_parser(LIMITS)
 COOKBOOK = PromptForm(messages, limits=LIMITS)
 SSP = PromptForm(ssp_messages, limits=LIMITS, prefix=PREFIX)
 build_prompt = prompt_function(COOKBOOK)
@@ -139,6 +141,7 @@ RECIPE = Recipe(
     parsers={
         "ssp_no_prefill": Parser(parse_point),
         "ssp_prefill": Parser(parse_point_after_prefix),
+        "any_written_call": Parser(parse_call),
     },
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 100},

@@ -18,6 +18,7 @@ from models.recipes.base import (
 )
 from models.recipes.qwen2_5_vl import TOOLS
 from models.recipes.reading import (
+    call_parser,
     declined_by_tool,
     file_pixel_parser,
     tool_call,
@@ -56,6 +57,7 @@ def read_call(response: str) -> Any:
 
 parse_point = whole_parser(read_call, declined=declined_by_tool)
 parse_point_mobile = file_pixel_parser(read_call, 999, round)  # as the mobile cookbook does
+parse_call = call_parser()
 COOKBOOK = PromptForm(messages)
 build_prompt = prompt_function(COOKBOOK)
 
@@ -71,6 +73,7 @@ RECIPE = Recipe(
     parsers={
         "qwen_cookbook_1000": Parser(parse_point),
         "qwen_mobile_cookbook_999": Parser(parse_point_mobile),
+        "any_written_call": Parser(parse_call),
     },
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 512},

@@ -8,13 +8,17 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
 from models.recipes.base import Limits
 from utils.contracts import WH, Point
 from utils.coordinates import UNKNOWN, model_grid_wh, read_size
+from utils.reply_numbers import numbers_of_reply
 from utils.targets import DECLINED, Answer, Declined
+from utils.thinking import after_thinking
+from utils.tool_calls import json_objects, written_calls
 
 NOT_READ = (
     ArithmeticError,
@@ -189,18 +193,102 @@ def tool_call(response: str) -> Any:
     return json.loads(response.split("<tool_call>\n")[1].split("\n</tool_call>")[0])
 
 
+def between(response: str, opening: str, closing: str) -> str:
+    """Return what stands between the first `opening` and the first `closing` behind it.
+
+    Raises:
+        ValueError: there is no such pair.
+    """
+    start = response.index(opening) + len(opening)
+    return response[start : response.index(closing, start)]
+
+
+def last_between(response: str, opening: str, closing: str) -> str:
+    """Return what stands in the last of the pairs that follow each other, each as `between` has it.
+
+    Raises:
+        ValueError: there is no such pair.
+    """
+    inside = between(response, opening, closing)
+    position = 0
+    with suppress(ValueError):
+        while True:
+            start = response.index(opening, position) + len(opening)
+            end = response.index(closing, start)
+            inside = response[start:end]
+            position = end + len(closing)
+    return inside
+
+
+def braced_call(response: str, end: int) -> str:
+    """Return the first `{` in a tool call's tags up to a `}` before a closing tag.
+
+    Args:
+        response: the reply.
+        end: which `}` of several: 0 is the first, -1 the last.
+
+    Raises:
+        LookupError: there is none.
+    """
+    opened = _OPENED_CALL.search(response)
+    start = len(response) if opened is None else opened.end()
+    ends = [closed.start() + 1 for closed in _CLOSED_CALL.finditer(response, start)]
+    return response[start : ends[end]]
+
+
 def declined_by_tool(response: str) -> Declined | None:
     """Return DECLINED for a tool call that ends the task as failed: there is no such element."""
     try:
-        call = json.loads(_TOOL_CALL.findall(response)[0])["arguments"]
+        call = json.loads(braced_call(response, -1))["arguments"]
         is_failure = (call["action"], call["status"]) == ("terminate", "failure")
     except NOT_READ:
         return None
     return DECLINED if is_failure else None
 
 
+def call_parser(limits: Limits | None = None) -> Callable[[str, Mapping[str, Any]], Answer]:
+    """Return this program's own parse function for tool calls, beside those of the authors.
+
+    It reads calls in JSON, in XML and in Python's words behind any thinking, and takes the first
+    one with a point.
+
+    Args:
+        limits: of the resized image whose pixels the numbers are; None: they are per mille.
+    """
+
+    def parse(response: str, meta: Mapping[str, Any]) -> Answer:
+        calls = [_arguments_of(call) for call in written_calls(after_thinking(response))]
+        numbers = next(filter(None, map(_point_of_call, calls)), None)
+        point = from_grid(numbers, meta, limits) if limits else from_whole(numbers, meta)
+        is_failure = any(
+            (call.get("action"), call.get("status")) == ("terminate", "failure") for call in calls
+        )
+        return DECLINED if point is None and is_failure else point
+
+    return parse
+
+
+def _arguments_of(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    arguments = call.get("arguments", call)
+    if isinstance(arguments, str):
+        arguments = next(json_objects(arguments), None)
+    return arguments if isinstance(arguments, Mapping) else {}
+
+
+def _point_of_call(arguments: Mapping[str, Any]) -> Numbers | None:
+    """Return the `coordinate` of a call, of a box its centre, else its x and y."""
+    named = {name: arguments[name] for name in ("x", "y") if name in arguments}
+    try:
+        text = json.dumps(arguments.get("coordinate", named))
+    except NOT_READ:
+        return None
+    numbers = numbers_of_reply(text.strip('"'))
+    return numbers if numbers is None or len(numbers) == 2 else centre(numbers)
+
+
 _BARE_PAIR = re.compile(r"\[(\d+),(\d+)\]")
-_TOOL_CALL = re.compile(r"<tool_call>\s*(\{.*\})\s*</tool_call>", re.DOTALL)
+_OPENED_CALL = re.compile(r"<tool_call>\s*+(?=\{)")
+_CLOSED_CALL = re.compile(r"\}\s*+</tool_call>")
 _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

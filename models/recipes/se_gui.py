@@ -16,7 +16,7 @@ from models.recipes.base import (
     prompt_function,
     system_turn,
 )
-from models.recipes.reading import declined_by_tool, grid_parser
+from models.recipes.reading import between, call_parser, declined_by_tool, grid_parser
 from models.recipes.sources import LEADERBOARD, SCREENSPOT_PRO
 from utils.contracts import WH
 
@@ -53,7 +53,6 @@ For each function call, return a json object with function name and arguments wi
 <tool_call>
 {"name": <function-name>, "arguments": <args-json-object>}
 </tool_call>"""
-CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 NUMBER = re.compile(r"\d+\.\d+|\d+")
 
 
@@ -66,11 +65,12 @@ def messages(instruction: str, grid_wh: WH) -> list[ChatMessage]:
 
 def read_call(response: str) -> Any:
     """Return the last two numbers of the first tool call, signs ignored."""
-    numbers = NUMBER.findall(CALL.findall(response)[0])
+    numbers = NUMBER.findall(between(response, "<tool_call>", "</tool_call>"))
     return float(numbers[-2]), float(numbers[-1])
 
 
 parse_point = grid_parser(read_call, LIMITS, declined_by_tool)
+parse_call = call_parser(LIMITS)
 OFFICIAL = PromptForm(messages, limits=LIMITS)
 build_prompt = prompt_function(OFFICIAL)
 
@@ -80,7 +80,10 @@ RECIPE = Recipe(
     frame=GRID,
     source="YXB-NKU/SE-GUI @ 0e262376 src/eval/test_grounding_r1_nothink.py",
     prompts={"official": OFFICIAL},
-    parsers={"official": Parser(parse_point, nothing_found="(0, 0)")},
+    parsers={
+        "official": Parser(parse_point, nothing_found="(0, 0)"),
+        "any_written_call": Parser(parse_call),
+    },
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 256},
     figures=(*LEADERBOARD.of("SE-GUI-7B", {SCREENSPOT_PRO: 47.2}),),

@@ -14,7 +14,7 @@ from models.recipes.base import (
     prompt_function,
     system_turn,
 )
-from models.recipes.reading import grid_parser, read_bare_pair
+from models.recipes.reading import call_parser, grid_parser, read_bare_pair
 from models.recipes.sources import AUTHORS, L2
 from utils.contracts import WH
 
@@ -44,6 +44,7 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
 
 
 parse_point = grid_parser(read_bare_pair, LIMITS)
+parse_call = call_parser(LIMITS)
 OFFICIAL = PromptForm(messages)
 build_prompt = prompt_function(OFFICIAL)
 
@@ -53,7 +54,10 @@ RECIPE = Recipe(
     frame=GRID,
     source="alibaba/UI-Ins @ 1953bbc5 evaluation/eval/model.py",
     prompts={"official": OFFICIAL},
-    parsers={"official_eval": Parser(parse_point, nothing_found="(-1, -1)")},
+    parsers={
+        "official_eval": Parser(parse_point, nothing_found="(-1, -1)"),
+        "any_written_call": Parser(parse_call),
+    },
     limits=LIMITS,
     generate_cfg={"temperature": 0.01, "max_tokens": 256},
     figures=(*AUTHORS.of("UI-Ins-32B", {L2: 84.9}),),

@@ -49,7 +49,7 @@ click(point='<point>x1 y1</point>'')
 ## User Instruction
 {instruction}"""
 POINT_TAG = re.compile(r"<point>(\d+)\s+(\d+)</point>")
-TYPED = re.compile(r"type\(content='(.*?)'\)")
+TYPED = "type(content='"
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
@@ -83,7 +83,8 @@ def _start_box(action: str) -> Numbers | None:
         ValueError: it cannot be read.
     """
     if "type(content" in action:
-        if not TYPED.search(action if action.strip().endswith(")") else f"{action.strip()})"):
+        text = action if action.strip().endswith(")") else f"{action.strip()})"
+        if not any("')" in line.partition(TYPED)[2] for line in text.split("\n")):
             raise ValueError("a text to type without an end")
         return None
     if not action.strip().endswith(")"):

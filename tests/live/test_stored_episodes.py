@@ -275,14 +275,16 @@ oracle = [["done"]]
         ("pages/gestures.py", "LONG_PRESS_MS = ", "LONG_PRESS_MS = 1 + "),  # how actions are done
         (
             "actions.py",
-            "len(actions) > MOST_ACTIONS",
-            "len(actions) > MOST_ACTIONS + 1",
+            "len(written) > MOST_ACTIONS",
+            "len(written) > MOST_ACTIONS + 1",
         ),  # what a reply may hold
         ("dialects.py", "LONGEST_READ = ", "LONGEST_READ = 1 + "),  # the default action format
         ("live.py", "You operate a computer ", "You use a computer "),  # the default prompt
         ("live.py", "no longer shown", "not shown any more"),
         ("episode.py", "The screen did not change.", "Nothing changed."),
         ("../../utils/coordinates.py", "max(x, y) <= 1:", "max(x, y) < 1:"),  # that it reads by
+        ("../../utils/thinking.py", '"reflection": "reflection"', '"reflection": "reflections?"'),
+        ("../../utils/folding.py", '"Cf"', '"Cc"'),
     ]:
         rewrite(worlds / name, before, after)
         assert run() == 1, name

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.recipes.agents import OTHER_WAY, conversation, text, whole_point
-from models.recipes.reading import NOT_READ, centre
+from models.recipes.reading import NOT_READ, braced_call, centre
 from utils.contracts import Line, Message, Point
 
 SYSTEM = """\
@@ -46,7 +45,6 @@ You should use the `open` action to open the app as possible as you can, because
 - You must follow the Action Space strictly, and return the correct json object within <thinking> </thinking> and <tool_call></tool_call> XML tags."""
 EARLIER_IMAGES = 2  # three with the screen now
 FULL_SCALE = 999
-CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
 
 
 def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
@@ -61,7 +59,7 @@ def parse_actions(response: str, meta: Mapping[str, Any]) -> dict[str, Any] | No
     """Return the action of the reply's call; a swipe is named by the way of the finger."""
     try:
         answer = response.partition("</thinking>")[2] or response
-        call = json.loads(CALL.findall(answer)[0])["arguments"]
+        call = json.loads(braced_call(answer, 0))["arguments"]
         return _action(call)
     except NOT_READ:
         return None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from models.recipes.agents import is_phone, screen, text, whole_point
-from models.recipes.reading import NOT_READ
+from models.recipes.reading import NOT_READ, between, last_between
 from utils.contracts import Line, Message
 
 COMPUTER = """\
@@ -92,12 +93,11 @@ You may execute one of the following functions:
 - Consider exploring the screen by using the `scroll` action with different directions to reveal additional content.
 - To copy some text: first select the exact text you want to copy, which usually also brings up the text selection bar, then click the `copy` button in bar.
 - To paste text into a text box, first long press the text box, then usually the text selection bar will appear with a `paste` button in it."""
-PARTS = re.compile(r"<think>(.*?)</think>.*?<action>(.*?)</action>", re.DOTALL)
-ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)
 CALL = re.compile(r"^(\w+)\((.*)\)$", re.DOTALL)
 POINTS = ("box", "start", "end")
 NAMES = "box|start|end|direction|content|app|url|keys"
-VALUE = re.compile(rf"\b({NAMES})\s*=\s*(.*?)\s*(?=,\s*(?:{NAMES})\s*=|$)", re.DOTALL)
+NAME = re.compile(rf"\b({NAMES})\s*+=\s*+")
+NEXT_NAME = re.compile(rf",\s*+(?:{NAMES})\s*+=")
 KINDS = {
     "Click": "click",
     "DoubleClick": "double",
@@ -122,18 +122,25 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     prompt = PHONE if is_phone(line) else COMPUTER
     lines = []
     for number, step in enumerate(line["history"]):
-        match = PARTS.search(step["reply"])
-        parts = match.groups() if match else ("", step["reply"])
-        think, action = (part.strip("\n") for part in parts)
+        think, action = (part.strip("\n") for part in parts_of(step["reply"]))
         lines.append(f"Step {number}: <think>{think}</think><action>{action}</action>")
     prompt = prompt.replace("{user_task}", line["instruction"])
     return [screen(line), text(prompt.replace("{previous_actions}", "\n".join(lines)))]
 
 
+def parts_of(reply: str) -> tuple[str, str]:
+    """Return the thoughts and the action of an earlier reply; without both, all is action."""
+    with suppress(ValueError):
+        think = between(reply, "<think>", "</think>")
+        behind = reply.partition("<think>")[2].partition("</think>")[2]
+        return think, between(behind, "<action>", "</action>")
+    return "", reply
+
+
 def parse_actions(response: str, meta: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the action of the reply's call, such as `Click(box=(512,87))`."""
     try:
-        action = ACTION.findall(response)[-1].strip()
+        action = last_between(response, "<action>", "</action>").strip()
         name, values = _call(action) or _loose_call(action)
         return _action(name, values, is_on_phone=is_phone({"platform": "", **meta}))
     except NOT_READ:
@@ -157,10 +164,19 @@ def _loose_call(action: str) -> tuple[str, dict[str, Any]]:
     """Return the same of a call with texts whose quotes are bare, unescaped or around a point."""
     [(name, inner)] = CALL.findall(action)
     values: dict[str, Any] = {}
-    for key, written in VALUE.findall(inner):
+    for key, written in _written_values(inner):
         value = written.removeprefix("'").removesuffix("'")
         values[key] = ast.literal_eval(value) if key in (*POINTS, "keys") else value
     return name, values
+
+
+def _written_values(inner: str) -> Iterator[tuple[str, str]]:
+    """Yield each name of a call with what stands behind it, up to the next name."""
+    position = 0
+    while name := NAME.search(inner, position):
+        following = NEXT_NAME.search(inner, name.end())
+        position = len(inner) if following is None else following.start()
+        yield name[1], inner[name.end() : position].rstrip()
 
 
 def _action(name: str, values: Mapping[str, Any], *, is_on_phone: bool) -> dict[str, Any]:
