@@ -249,12 +249,11 @@ def _without_point_tags(text: str, found: list[_Candidate]) -> str:
     """
 
     def blank(tag: re.Match[str]) -> str:
+        numbers: list[str] = _NUMBERED.findall(tag[1])
         coords = _COORDS.search(tag[1])
         if coords is not None:
             groups = [_PLAIN_NUMBER.findall(group) for group in re.split("[;:,\t]", coords[1])]
             numbers = next((group for group in reversed(groups) if len(group) > 1), [])
-        else:
-            numbers = _NUMBERED.findall(tag[1])
         if len(numbers) < 2:
             return tag[0]
         x, y = numbers[-2:]

@@ -20,7 +20,7 @@ from typing import Any
 MOST_BRACES = 200  # of which a JSON object is tried to be read
 
 _NAME = r"[^<>\"'\n]{1,200}"
-_PREFIX = r"(?:\|DSML\||[a-z]{1,10}:)?"
+_PREFIX = r"(?:[|｜]DSML[|｜]|[a-z]{1,10}:)?"
 _XML_SIGN = re.compile(
     rf"<function=[\"']?(?P<function>{_NAME})[\"']?>"
     rf"|<{_PREFIX}invoke\s+name=[\"']?(?P<invoke>{_NAME})[\"']?\s*>"

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.worlds import dialects
 from benchmarks.worlds.actions import (
+    AT_POINTER,
     KEYS,
     LONGEST_TEXT,
     MOST_ACTIONS,
@@ -124,6 +125,11 @@ def test_own_words(reply, actions):
         ('Action: scroll(0.5, 0.5, "sideways")', "scroll 'sideways'"),
         ('Action: type("' + "x\\n" * 300 + '")', "type: 301 lines; at most 200 are allowed"),
         ("Action: drag(0.1, 0.2, 0.3)", "drag takes x1, y1, x2, y2"),
+        ("Action: type()", "type without text"),
+        ("Action: answer()", "answer without text"),
+        ("Action: press()", "key without keys"),
+        ("Action: open_app()", "open_app without app"),
+        ("Action: click()", "click without point"),
         ("Action: wait('long')", "'long' is no number"),
         ("Action: " + "done(); " * (MOST_ACTIONS + 1), f"at most {MOST_ACTIONS}"),
     ],
@@ -163,11 +169,31 @@ def test_an_action_is_shown_as_the_default_prompt_reads_it(action):
     assert read(dialects.parse_actions, f"Action: {action}") == (action,)
 
 
+@pytest.mark.parametrize(
+    ("reply", "actions"),
+    [
+        ("Action：click（0.25，0.5）", CLICK),
+        ("动作。Action：Click(０．２５, ０．５)", None),  # not on a line of its own
+        ("**Action：** click(0.25，0.5)", CLICK),
+        ("Action: click(x＝0.25, y＝0.5)", CLICK),
+        ("Action：type（“你好，世界”）", one("type", text="你好，世界")),
+        ("Action: type('“so”，he said')", one("type", text="“so”，he said")),
+        ("Action：type（'（a）'）", one("type", text="（a）")),
+        ("Action: done（）", one("done")),
+    ],
+)
+def test_own_words_in_another_width_are_read_and_texts_stay_as_they_are(reply, actions):
+    assert read(dialects.parse_actions, reply) == actions
+
+
 # -- UI-TARS --------------------------------------------------------------------------------------
 
 
 def of_grid(x, y):
     return x / GRID[0], y / GRID[1]
+
+
+TARS_CLICK = one("click", point=of_grid(322, 378))
 
 
 @pytest.mark.parametrize(
@@ -218,10 +244,35 @@ def of_grid(x, y):
             (Action("type", text="it's"), Action("key", keys=("enter",))),
         ),
         ("no action at all", None),
+        ("Thought：a\nAction：click(point='<point>322 378</point>')", TARS_CLICK),
+        ("**Action:** click(point='<point>322 378</point>')", TARS_CLICK),
+        ("**Action**: `click(point='<point>322 378</point>')`", TARS_CLICK),
+        ("Action：click（point='<point>322 378</point>'）", TARS_CLICK),
+        ("Action: click(point='（322，378）')", TARS_CLICK),
+        ("Action: click(coordinate='[322, 378]')", TARS_CLICK),
+        ("Action: type(text='好，（a）')", one("type", text="好，（a）")),
+        ("Action：type(content='好，（a）')", one("type", text="好，（a）")),
+        ("Action: hotkey(keys='ctrl c')", one("key", keys=("ctrl", "c"))),
     ],
 )
 def test_the_words_of_ui_tars(reply, actions):
     assert read(dialects.parse_uitars, reply) == actions
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("Action: type()", "type without text"),
+        ("Action: hotkey()", "key without keys"),
+        ("Action: open_app()", "open_app without app"),
+        ("Action: click()", "click without point"),
+        ("Action: drag(start_box='(1,2)')", "drag without to_point"),
+        ("Action: click(point='(1,920, 1,080)')", "is no point"),
+    ],
+)
+def test_an_action_of_ui_tars_without_its_argument_is_said_to_the_model(reply, why):
+    with pytest.raises(NoAction, match=why):
+        read(dialects.parse_uitars, reply)
 
 
 # -- JSON -----------------------------------------------------------------------------------------
@@ -350,6 +401,60 @@ def claude(**arguments):
         (claude(action="key", text="ctrl+Return"), one("key", keys=("ctrl", "enter"))),
         (claude(action="wait", duration=1), one("wait", seconds=1.0)),
         ('I think {"action": "left_click", "coordinate": [320, 360]} is right', CLICK),
+        (qwen(action="left_click", coordinate="[320, 360]"), CLICK),
+        (qwen(action="left_click", coordinate="320, 360"), CLICK),
+        (qwen(action="left_click", coordinate="<point>320 360</point>"), CLICK),
+        (qwen(action="left_click", coordinate=["320", "360"]), CLICK),
+        (qwen(action="left_click", coordinate={"x": 320, "y": 360}), CLICK),
+        (qwen(action="left_click", point=[320, 360]), CLICK),
+        (qwen(action="left_click", position="x=320, y=360"), CLICK),
+        (qwen(action="left_click", bbox=[310, 350, 330, 370]), CLICK),
+        (qwen(action="left_click", x="320, 360"), CLICK),
+        (qwen(action="left_click", x=[320, 360]), CLICK),
+        (qwen(action="left_click", x="320", y="360"), CLICK),
+        (qwen(action="left_click", coordinate=[320, 360], bbox=[0, 0, 9, 9]), CLICK),
+        (qwen(action="type", content="abc"), one("type", text="abc")),
+        (qwen(action="type", value="abc"), one("type", text="abc")),
+        (qwen(action="type", text="", content="abc"), one("type", text="abc")),
+        (qwen(action="type", text=""), one("type", text="")),
+        (qwen(action="key", key="ctrl+s"), one("key", keys=("ctrl", "s"))),
+        (qwen(action="open", app_name="Mail"), one("open_app", app="Mail")),
+        (qwen(action="wait", seconds=2), one("wait", seconds=2.0)),
+        (
+            qwen(action="scroll", coordinate=[320, 360], direction="down", amount=2),
+            one("scroll", point=(0.25, 0.5), amount=2.0),
+        ),
+        (qwen(action="left_click", coordinate=[320, 360]).replace('"', "'"), CLICK),
+        ("{'action': 'type', 'text': \"it's\", 'enter': False}", one("type", text="it's")),
+        ("{'action': 'left_click', 'coordinate': (320, 360),}", CLICK),
+        ('{"action"："left_click"，"coordinate"：[320，360]}', CLICK),
+        ("｛“action”：“type”，“text”：“好，”｝", one("type", text="好，")),
+        (json.dumps({"name": "left_click", "arguments": {"coordinate": [320, 360]}}), CLICK),
+        (
+            claude(action="mouse_move", coordinate=[320, 360]) + claude(action="left_click"),
+            (Action("move", (0.25, 0.5)), Action("click", (0.25, 0.5))),
+        ),
+        (
+            claude(action="double_click", coordinate=[320, 360]) + claude(action="right_click"),
+            (Action("double", (0.25, 0.5)), Action("right", (0.25, 0.5))),
+        ),
+        (
+            qwen(action="mouse_move", coordinate=[320, 360])
+            + qwen(action="left_click_drag", coordinate=[640, 360]),
+            (Action("move", (0.25, 0.5)), Action("drag", (0.25, 0.5), (0.5, 0.5))),
+        ),
+        (
+            claude(action="mouse_move", coordinate=[320, 360])
+            + claude(action="scroll", scroll_direction="up", scroll_amount=3),
+            (
+                Action("move", (0.25, 0.5)),
+                Action("scroll", (0.25, 0.5), direction="up", amount=3.0),
+            ),
+        ),
+        (
+            claude(action="scroll", scroll_direction="up"),
+            one("scroll", point=(0.5, 0.5), direction="up"),
+        ),
         ('{"answer": 42}', None),
         ('{"action": ', None),
         ("{" * 5000, None),
@@ -372,6 +477,17 @@ def test_the_json_of_computer_tools(reply, actions):
         (openai(type="click", button="left", x=1, y=1, keys=["A"]), "click with 'a' held"),
         (claude(action="left_click", coordinate=[1, 1], text="delete"), "with 'delete' held"),
         (batch("click"), "are no actions"),
+        (qwen(action="type"), "type without text"),
+        (qwen(action="answer"), "answer without text"),
+        (qwen(action="open"), "open_app without app"),
+        (qwen(action="key"), "key without keys"),
+        (qwen(action="scroll", coordinate=[1, 1]), "scroll without direction"),
+        (qwen(action="left_click_drag", coordinate=[1, 1]), "drag without point, and the mouse"),
+        (openai(type="click", button="left"), "click without point"),
+        (qwen(action="left_click", coordinate="1,920, 1,080"), "is no point"),
+        (qwen(action="left_click", point=[1, 2], position=[3, 4]), "which of them is meant"),
+        (qwen(action="type", content="a", value="b"), "which of them is meant"),
+        ('{"arguments":' * 9 + '{"action": "wait"}' + "}" * 9, "a call within"),
         (batch({"type": "fly"}), "unknown action 'fly'"),
         (claude(action="scroll", scroll_direction="up", scroll_amount="far"), "'far' is no number"),
     ],
@@ -464,6 +580,32 @@ def test_a_reply_of_whatever_length_is_read_in_a_moment(parse, part):
             read(parse, part * (LONG // len(part) or 1))
 
     assert least_cpu_s(reads, 2) < 2
+
+
+@pytest.mark.parametrize(
+    ("point", "remark"),
+    [
+        ((0.5, 0.5), ""),
+        ((1280, 720), ""),  # its far corner
+        ((1281, 5), "The point (1281, 5) is off the screen of 1280x720 pixels"),
+        ((-0.1, 0.5), "The point (-128, 360) is off the screen"),
+        ((5, 7200), "The point (5, 7200) is off the screen"),
+        ((5, -1), "The point (5, -1) is off the screen"),
+    ],
+)
+def test_a_point_off_the_screen_is_moved_to_its_edge_with_a_remark(point, remark):
+    [action] = read_actions({"kind": "click", "point": point}, WH)
+    assert action.remark.startswith(remark)
+    assert bool(action.remark) == bool(remark)
+    assert min(action.point) >= 0
+    assert max(action.point) < 1
+
+
+def test_a_parse_function_may_name_the_place_of_the_mouse():
+    click = {"kind": "click", "point": AT_POINTER}
+    assert read_actions(click, WH, (0.25, 0.5)) == CLICK
+    with pytest.raises(NoAction, match="click without point"):
+        read_actions(click, WH)
 
 
 def test_texts_are_cut_and_actions_counted():

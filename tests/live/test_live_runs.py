@@ -207,6 +207,43 @@ def test_a_reply_without_an_action_is_told_so(bench):
     ]
 
 
+def test_a_click_off_the_screen_is_told_and_done_at_its_edge(bench):
+    replies = iter(["Action: click(3200, -20)", "Action: drag(0.5, 0.5, 0.9, -0.1)", "done()"])
+    stage = bench(lambda request: Reply(next(replies)), tasks=["environment/one"])
+    conversation = stage.run().requests[-1].text.partition("Task: ")[2]
+    lies_off = "is off the screen of 320x180 pixels; the nearest point on it was taken."
+    unchanged = "The screen did not change."
+    assert conversation.splitlines()[1:] == [
+        "Action: click(3200, -20)",
+        f"The point (3200, -20) {lies_off} {unchanged}",
+        "Action: drag(0.5, 0.5, 0.9, -0.1)",
+        f"The point (288, -18) {lies_off} {unchanged}",
+    ]
+    first, *_ = episodes_of(stage)["one"]["returned"]["trajectory"]
+    assert first["actions"] == [{"kind": "click", "point": [0.9999, 0.0]}]
+
+
+def test_a_click_without_a_point_is_done_where_the_mouse_is(bench):
+    actions = [
+        {"action": "left_click"},  # nowhere yet
+        {"action": "mouse_move", "coordinate": [64, 36]},
+        {"action": "wait", "time": 0},
+        {"action": "left_click"},
+        {"action": "terminate", "status": "success"},
+    ]
+    replies = iter(map(json.dumps, actions))
+    stage = bench(
+        lambda request: Reply(next(replies)),
+        tasks=["environment/one"],
+        parse_function="benchmarks.worlds.dialects.parse_computer_use",
+    )
+    ran = stage.run()
+    episode = episodes_of(stage)["one"]["returned"]
+    assert "click without point, and the mouse has not been moved" in ran.requests[1].text
+    assert episode["trajectory"][3]["actions"] == [{"kind": "click", "point": [0.2, 0.2]}]
+    assert episode["success"]
+
+
 def test_the_log_keeps_every_turn_and_the_episode_what_was_seen_and_done(bench):
     stage = bench(tasks=["environment/two"])
     stage.run()

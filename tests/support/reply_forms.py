@@ -51,7 +51,7 @@ POINT_FORMS = {
     "point_2d": _pair_in('```json\n[{{"point_2d": [{}, {}], "label": "x"}}]\n```'),
     "attributes": _pair_in('<point x="{}" y="{}" alt="q">q</point>'),
     "pyautogui": _pair_in("pyautogui.click(x={}, y={})"),
-    "uitars": _pair_in("Action: click(start_box='({},{})')"),
+    "start_box": _pair_in("Action: click(start_box='({},{})')"),
     "box": _box_in("[{}, {}, {}, {}]"),
     "tight box": _box_in("[{},{},{},{}]"),
     "bbox_2d": _box_in('{{"bbox_2d": [{}, {}, {}, {}], "label": "x"}}'),
