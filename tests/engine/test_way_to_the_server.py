@@ -146,7 +146,16 @@ def test_http_to_a_port_that_speaks_https_is_told_once(body, stage):
     stage.server.answer = lambda request: Reply(status=400, body=body)
     ran = stage.run("--api-nproc", "1")
     assert (ran.code, len(ran.requests)) == (1, 1)
-    assert lacking(["this port speaks https, not http", "mixed up in model_path"], ran) == []
+    assert (
+        lacking(
+            [
+                "this port speaks https, not http",
+                "the other of http:// and https:// into model_path",
+            ],
+            ran,
+        )
+        == []
+    )
 
 
 def test_an_alert_of_tls_in_the_place_of_http_is_understood(stage):

@@ -23,7 +23,7 @@ ADVICE = {
     407: "The proxy wants a user and a password.",
 }
 ADVICE_BY_KIND = {
-    "scheme": "http:// and https:// are mixed up in model_path.",
+    "scheme": "Write the other of http:// and https:// into model_path.",
     "certificate": (
         "SSL_CERT_FILE names a file with the certificate of the authority that has signed it."
     ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Mapping
 from typing import Any
 
 LONGEST_ERROR_BODY = 64 * 1024
@@ -46,29 +45,6 @@ def read_body(response: Any) -> None:
     response._content = bytes(body)  # where `read` would leave it
 
 
-def load_json(text: str | bytes) -> Any:
-    """Return what a JSON text holds; NaN and infinite numbers, which JSON lacks, become None.
-
-    Raises:
-        ValueError, RecursionError: it is no JSON, or nested too deeply to be read.
-    """
-    return json.loads(text, parse_constant=lambda name: None, parse_float=_finite)
-
-
-def load_arguments(text: str) -> Any:
-    """Return what the arguments of a tool call hold, as models write them.
-
-    Raises:
-        ValueError, RecursionError: they are no JSON, have numbers that JSON lacks, or are nested
-            too deeply.
-    """
-    # Models write line feeds as they are.
-    arguments = json.loads(text, strict=False, parse_constant=_refused, parse_float=_refused_float)
-    if is_too_deep(arguments):
-        raise ValueError("nested too deeply")
-    return arguments
-
-
 def _finite(text: str) -> float | None:
     number = float(text)
     return number if math.isfinite(number) else None
@@ -83,19 +59,54 @@ def _refused_float(text: str) -> float:
     return number if math.isfinite(number) else _refused(text)
 
 
+# Making a decoder takes longer than reading a short reply.
+_OF_BODIES = json.JSONDecoder(parse_constant=lambda name: None, parse_float=_finite)
+_OF_ARGUMENTS = json.JSONDecoder(
+    parse_constant=_refused,
+    parse_float=_refused_float,
+    strict=False,  # models write line feeds as they are
+)
+
+
+def load_json(text: str | bytes) -> Any:
+    """Return what a JSON text holds; NaN and infinite numbers, which JSON lacks, become None.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON, or nested too deeply to be read.
+    """
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
+    return _OF_BODIES.decode(text)
+
+
+def load_arguments(text: str) -> Any:
+    """Return what the arguments of a tool call hold, as models write them.
+
+    Raises:
+        ValueError, RecursionError: they are no JSON, have numbers that JSON lacks, or are nested
+            too deeply.
+    """
+    arguments = _OF_ARGUMENTS.decode(text)
+    if is_too_deep(arguments):
+        raise ValueError("nested too deeply")
+    return arguments
+
+
 def is_too_deep(value: Any) -> bool:
     """Return whether objects and lists lie more than `DEEPEST` levels inside each other."""
+    if isinstance(value, str):
+        return False
     level = [value]
     for _ in range(DEEPEST):
-        containers = [item for item in level if isinstance(item, Mapping | list)]
+        containers = [item for item in level if isinstance(item, (dict, list))]
         if not containers:
             return False
         level = [
             item
             for container in containers
-            for item in (container.values() if isinstance(container, Mapping) else container)
+            for item in (container.values() if isinstance(container, dict) else container)
         ]
-    return any(isinstance(item, Mapping | list) for item in level)
+    return any(isinstance(item, (dict, list)) for item in level)
 
 
 def excerpt(body: bytes) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 
 class Ending(StrEnum):
@@ -57,8 +58,11 @@ def ending_of(finish_reason: object) -> Ending:
     Of words in several parts (`content_filter: PROHIBITED_CONTENT`, `FinishReason.SAFETY`) the
     first part that is known counts.
     """
-    if not isinstance(finish_reason, str):
-        return Ending.UNKNOWN
+    return _ending_of(finish_reason) if isinstance(finish_reason, str) else Ending.UNKNOWN
+
+
+@lru_cache(100)
+def _ending_of(finish_reason: str) -> Ending:
     for part in (finish_reason, *re.split(r"[:.;,/|()]", finish_reason)):
         word = re.sub(r"[^a-z]", "", part.lower()).removeprefix("finishreason")
         if word in _ENDINGS:
