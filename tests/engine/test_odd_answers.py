@@ -162,3 +162,24 @@ def test_the_words_of_a_users_class_are_understood_alike(stage):
     ran = stage.run()
     assert "4 of 4 replies were cut off at the token limit" in ran.output
     assert {record["finish_reason"] for record in stage.answers(L2)} == {"length"}
+
+
+OWN_NUMBERS = """
+from models.base import Generation
+class Model:
+    def generate(self, message, *, dataset_name):
+        arguments = {"x": float("nan"), "y": [float("inf"), 0.5]}
+        call = {"id": "c", "name": "click", "arguments": arguments}
+        return Generation("(0.2, 0.15)", tool_calls=[call])
+"""
+
+
+def test_numbers_of_a_users_class_that_json_lacks_are_null_in_the_log(stage):
+    stage.module(OWN_NUMBERS)
+    stage.model["m"] = {"imp_type": "custom", "model_path": "mymodel.Model"}
+    ran = stage.run()
+    assert ran.code == 0, ran.output
+    for line in stage.log(L2).read_text().splitlines():
+        json.loads(line, parse_constant=strict)
+    calls = [record["tool_calls"][0]["arguments"] for record in stage.answers(L2)]
+    assert calls == [{"x": None, "y": [None, 0.5]}] * 4

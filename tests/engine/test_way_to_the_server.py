@@ -217,6 +217,26 @@ def test_roles_that_must_alternate_where_each_part_is_a_message_point_to_the_for
     assert lacking([hint], ran) == []
 
 
+@pytest.mark.parametrize(
+    ("status", "text", "hint"),
+    [
+        (400, "This model only supports stream mode, please enable the stream parameter", True),
+        (400, "parameter.stream must be set to true", True),
+        (422, "Streaming is required for operations that take longer than 10 minutes", True),
+        (400, "stream=true is required", True),
+        (504, "upstream request timeout", True),
+        (524, "a timeout occurred", True),
+        (400, "unknown parameter upstream_id", False),
+    ],
+)
+def test_a_server_that_answers_only_in_a_stream_points_to_the_setting(status, text, hint, stage):
+    stage.server.answer = lambda request: Reply(status=status, body=text.encode())
+    ran = stage.run("--retry", "0")
+    assert ("(generate_cfg.stream: true " in ran.output, text in ran.output) == (hint, True)
+    stage.model["m"]["generate_cfg"] = {"stream": True}
+    assert "generate_cfg.stream" not in stage.run("--retry", "0").output
+
+
 def azure(stage, monkeypatch, path="", **entry):
     """The stage's model at an address of Azure's that leads to the mock server."""
     host = "mine.openai.azure.com"

@@ -9,7 +9,7 @@ from typing import Any
 
 from utils.config.secret_filter import with_texts
 from utils.runs.manifest import HOME, folder_replacer
-from utils.scoring.sheets import to_json
+from utils.runs.strict_json import to_json
 
 _ABSOLUTE = re.compile(
     r"(?<![\w.:/\\~%>…-])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\\"'<>|:,;]+[\\/])+([^\s/\\\"'<>|:,;]*)"

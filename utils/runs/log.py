@@ -30,6 +30,7 @@ from utils.config.options import Options
 from utils.contracts import Record, Status
 from utils.errors import StopRun, UserError
 from utils.locks import file_lock
+from utils.runs.strict_json import to_json
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -175,7 +176,7 @@ class RunLog:
         if record["kind"] in ("run", "rank"):
             self._seq = record["seq"]
         content = {"kind": record["kind"], "seq": self._seq, **self._clean(dict(record))}
-        text = json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+        text = to_json(content).encode("ascii")
         line = text[:-1] + _CRC % zlib.crc32(text)
         try:
             rest = memoryview(line)

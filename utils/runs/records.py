@@ -25,7 +25,9 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
                                             that says how to turn an image was overwritten), "png"
                                             (sent as PNG, its first frame)
            prompt                           the messages as the model saw them, without images
-           finish_reason, usage, reasoning, latency_s, attempts, asked_at
+           finish_reason, usage, reasoning, latency_s, attempts, asked_at; the finish reason of a
+                                            reply that was cut off is always "length", of one that
+                                            was withheld "content_filter"
            tool_calls                       native ones (id, name, arguments); `raw` has them, too
            more                             another stage of the sample follows, as `<key>~<n>`
            crop                             of a second look: the zoom's settings, the edges of the

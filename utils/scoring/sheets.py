@@ -9,7 +9,6 @@ import errno
 import io
 import itertools
 import json
-import math
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,25 +25,6 @@ CUT_MARK = " [cut here: {length} characters in all, the log has the whole text]"
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 # What spreadsheet programs take for the start of a formula, full-width forms included.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
-
-def finite(value: Any) -> Any:
-    """Return a copy of plain data with None for numbers that JSON does not have (NaN, infinity)."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
-    return value
-
-
-def to_json(value: Any) -> str:
-    """Return ASCII JSON on one line; numbers that JSON does not have become null."""
-    try:
-        return json.dumps(value, allow_nan=False, separators=(",", ":"))
-    except ValueError:  # whatever a server, a spreadsheet or a user's function came up with
-        return json.dumps(finite(value), allow_nan=False, separators=(",", ":"))
 
 
 class Together:

@@ -27,6 +27,13 @@ _NO_SYSTEM_ROLE = re.compile(
     re.IGNORECASE,
 )
 
+_STREAMS_ONLY = re.compile(
+    r"only.{0,30}stream|stream(ing)?\W.{0,20}(is |be )?(required|enabled|set to true|true\b)"
+    r"|must be streamed|enable.{0,20}stream",
+    re.IGNORECASE,
+)
+_STATUS_OF_IMPATIENT_GATEWAYS = {504, 524}
+
 
 def add_proxy_hint(error: CallError, proxy: Proxy, host: str) -> None:
     """Say of an error that the request went through a proxy, which may be what failed."""
@@ -57,14 +64,24 @@ def add_request_hints(
         body: of the request.
         options: its headers and query.
     """
-    if error.status_code in (400, 422, 500) and _NO_SYSTEM_ROLE.search(str(error)[:2000]):
+    beginning = str(error)[:2000]
+    is_refused = error.status_code in (400, 422, 500)
+    if is_refused and _NO_SYSTEM_ROLE.search(beginning):
         roles = [message.get("role") for message in body.get("messages") or ()]
         if "system" in roles:
             _add(error, 'kwargs.system_prompt: "model_default" leaves the system message out')
         elif any(role == following for role, following in itertools.pairwise(roles)):
             _add(error, 'kwargs.wire_format: "documented" joins the messages of one role')
-    if not endpoint.host.endswith(AZURE_HOSTS):
-        return
+    if not body.get("stream"):
+        if is_refused and _STREAMS_ONLY.search(beginning):
+            _add(error, "generate_cfg.stream: true asks for a stream")
+        if error.status_code in _STATUS_OF_IMPATIENT_GATEWAYS:
+            _add(error, "generate_cfg.stream: true keeps a gateway that waits too shortly")
+    if endpoint.host.endswith(AZURE_HOSTS):
+        _add_azure_hint(error, options)
+
+
+def _add_azure_hint(error: CallError, options: Mapping[str, Any]) -> None:
     headers = {name.lower() for name in options["headers"]}
     if error.status_code == 401 and "api-key" not in headers:
         _add(error, 'Azure takes keys as generate_cfg.extra_headers: {"api-key": "${NAME}"}')
