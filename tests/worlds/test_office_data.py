@@ -9,6 +9,7 @@ from benchmarks.worlds.office.store import NOW, Store
 from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.quantities import mentions
 from benchmarks.worlds.office.week import WORDS, base_store, base_world
+from tests.support.office_store import StoreHand
 
 SEEDS = range(4)
 CLAUSE = re.compile(r"[^.!?;\n]+")
@@ -128,15 +129,42 @@ def test_sizes_do_not_tell_which_copy_differs(seed):
     assert len(set(scans)) == 2
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_meeting_that_is_handed_over_meets_no_other_by_chance(seed):
-    task, store = episode("live_handover_changed", seed)
-    [new] = [effect["row"] for effect in task["expect"] if effect["add"] == "events"]
-    overlapping = store.rows(
-        'SELECT title FROM events WHERE date = ? AND start < ? AND "end" > ?',
-        *(new[name] for name in ("date", "end", "start")),
-    )
-    assert overlapping == []
+def clashes(task):
+    """The events that a solution enters, and events of the week that are at the same time."""
+    hand = StoreHand(task)
+    old = hand.before["events"]
+    planned = {row["title"] for row in task["setup"].get("add", {}).get("events", ())}
+    hand.play(task["oracle"])
+    events = hand.store.dump()["events"].values()
+    for new in [row for row in events if row != old.get(row["id"])]:
+        for other in events:
+            is_same_time = other["start"] < new["end"] and other["end"] > new["start"]
+            is_of_the_week = other["id"] in old and other["title"] not in planned
+            is_same_day = other["date"] == new["date"] and other["id"] != new["id"]
+            if is_same_day and is_same_time and is_of_the_week:
+                yield new["title"], other["title"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("level", ["L3", "L4"])
+def test_what_a_task_enters_in_the_calendar_meets_nothing_by_chance(level, seed):
+    with_events = [
+        task
+        for task in tasks(level, [seed])
+        if any("events" in (effect.get("add"), effect.get("change")) for effect in task["expect"])
+        and task["id"] != "calendar_new_april"  # whole days
+    ]
+    found = {task["id"]: list(clashes(task)) for task in with_events}
+    assert {name: pairs for name, pairs in found.items() if pairs} == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["live_handover_changed", "live_visit_delayed", "calendar_lengthen"]
+)
+def test_an_hour_is_free_under_many_seeds(name):
+    level = "L3" if name.startswith("calendar") else "L4"
+    found = [list(clashes(task)) for task in tasks(level, range(4, 30), [name])]
+    assert found == [[]] * 26
 
 
 @pytest.mark.parametrize("seed", range(20))
