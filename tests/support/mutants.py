@@ -56,6 +56,7 @@ EXTRA: list[list[Any]] = [
     ["files.rename", "Pictures/captions.txt", "titles.txt"],
 ]
 OTHER_ADDRESS = "olga.moreau@brightline.example"
+UNKNOWN_ADDRESS = "press@fair-news.example"
 Steps = list[list[Any]]
 
 
@@ -108,7 +109,7 @@ def _spoiled_fields(verb: str, fields: dict[str, Any]) -> Iterator[tuple[str, di
         for spoiled in _values(name, value):
             yield f"{name} {spoiled!r}", {**fields, name: spoiled}
     if verb == "mail.send" and "cc" not in fields:
-        yield "one more copy", {**fields, "cc": "press@fair-news.example"}
+        yield "one more copy", {**fields, "cc": UNKNOWN_ADDRESS}
 
 
 def _others(verb: str, index: int, value: Any, dump: dict[str, Any]) -> list[Any]:
@@ -164,7 +165,8 @@ def _values(name: str, value: Any) -> list[Any]:
     if name in CHOICES:
         return [choice for choice in CHOICES[name] if choice != value][:1]
     if name in ("to", "cc", "guests"):
-        spoiled = [OTHER_ADDRESS, f"{value}, {OTHER_ADDRESS}"]
+        other = OTHER_ADDRESS if OTHER_ADDRESS not in value else UNKNOWN_ADDRESS
+        spoiled = [other, f"{value}, {other}"]
         _, *others = value.split(", ")
         if others:
             spoiled.append(", ".join(others))

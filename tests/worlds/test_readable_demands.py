@@ -25,6 +25,7 @@ NO_TEXT |= {"starred", "without", "pattern", "any", "formula", "where"}
 NO_TEXT |= {"add", "change", "remove"}  # names of tables
 """Keys of an expected effect whose values nobody has to write, or that are no plain text."""
 WORKED_OUT = {
+    "calendar_lengthen": "half an hour later",
     "calendar_hours_to_mail": "from a beginning and an end to minutes",
     "calendar_open_day": "later by the hours of a change",
     "chat_moves_event": "a beginning and the length that the event had",
