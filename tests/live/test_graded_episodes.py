@@ -198,3 +198,21 @@ def test_a_task_with_an_unknown_tier_is_an_error(monkeypatch, key, value, why):
     suite = suites_of("L3", Graded)["environment"]
     with pytest.raises(UserError, match=re.escape(why)):
         tasks_of("environment", suite, "L3", [0])
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_an_agent_that_gives_up_every_task_at_once_is_warned_of(stage, monkeypatch, is_constant):
+    four = Graded.tasks("L3", [0])
+    twelve = [{**task, "id": f"{task['id']}-{number}"} for number in range(3) for task in four]
+    monkeypatch.setattr(Graded, "tasks", staticmethod(lambda level, seeds: twelve))
+    if is_constant:
+        stage.server.answer = lambda _: Reply('Action: fail("no")')
+    ran = stage.run("--quiet")
+    text = f"warning: m, {L3}: constant ending: 12 of 12 episodes end by `fail` in step 1"
+    assert (text in ran.output) is is_constant
+    analysis = json.loads((stage.folder() / f"m_{L3}_analysis.json").read_text())
+    check = analysis["constant_ending"]
+    assert bool(check["findings"]) is is_constant
+    summary = value_of((stage.folder() / "report" / "data" / "summary_0.js").read_text("ascii"))
+    [shown] = [check for check in summary["checks"] if check["title"] == "Constant ending"]
+    assert bool(shown["findings"]) is is_constant
