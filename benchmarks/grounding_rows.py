@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ CONVENTIONS = {
     "xywh": "x, y, width, height in pixels",
     "xyxy": "two corners in pixels",
 }
+FRAMES = {100: "per cent", 1000: "per mille"}
+FULLEST = 0.8  # of a frame: some box of many lies near the right or lower edge
+MOST_SURPRISE = 20.0  # the logarithm of 1 to 500 million
 FEWEST_BOXES = 5  # fewer say nothing of how a file is written
 FEWEST_CORNERS = 20  # so many are two corners if none can be anything else
 
@@ -85,6 +89,54 @@ def check_convention(path: Path, boxes: Iterable[Any], convention: str) -> None:
         f"{path}: its boxes are {written}, the published file has {CONVENTIONS[convention]}. It "
         f"seems to come from a mirror; fetch the authors' files: python utils/download.py --list"
     )
+
+
+def check_l2_boxes(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Look at all boxes of L2: are they two corners, in fractions or pixels?
+
+    Numbers per mille read as pixels lie in the image, too, if it is large. That no box of many
+    reaches beyond 1000 on such images is no chance.
+
+    Raises:
+        UserError: they are per mille or per cent, or x, y, width, height.
+    """
+    boxes = [row["bbox"] for row in rows if is_four_numbers(row.get("bbox")) and any(row["bbox"])]
+    if len(boxes) < FEWEST_CORNERS:
+        return
+    written = None
+    inverted = sum(box[2] < box[0] or box[3] < box[1] for box in boxes)
+    if 2 * inverted > len(boxes):
+        written = "x, y, width, height"
+    for frame, name in FRAMES.items():
+        if _is_in_frame(rows, frame):
+            written = f"{name} of the image (none reaches beyond {frame}, however large the image)"
+    if written is not None:
+        raise UserError(
+            f"{path}: its boxes seem to be {written}; by the convention of the published file they "
+            "are two corners, in fractions or in pixels. Convert them, or fetch the published "
+            "file: python utils/download.py"
+        )
+
+
+def _is_in_frame(rows: Sequence[Mapping[str, Any]], frame: int) -> bool:
+    """Return whether boxes are numbers of a frame rather than pixels.
+
+    Whether a box in pixels stays within the frame is a matter of chance, the less likely the larger
+    the image. The chances of all boxes together are multiplied, as logarithms.
+    """
+    greatest = 0.0
+    surprise = 0.0
+    count = 0
+    for row in rows:
+        box: Any = row.get("bbox")
+        size: Any = row.get("image_size")
+        if not is_four_numbers(box) or not is_size(size) or max(box) <= 1:
+            continue
+        count += 1
+        greatest = max(greatest, *box)
+        surprise += math.fsum(math.log(max(side / frame, 1)) for side in size)
+    is_full = FULLEST * frame < greatest <= frame
+    return is_full and 2 * count > len(rows) and surprise > MOST_SURPRISE
 
 
 def layout_problems(layout: Layout) -> list[str]:

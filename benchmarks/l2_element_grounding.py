@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.base import BadSample, doubts, platform_path, read_annotations
 from benchmarks.figures import grounding_sections
 from benchmarks.grounding import SYSTEM_PROMPT, USER_PROMPT, PointBenchmark, finite_or_none
+from benchmarks.grounding_rows import check_l2_boxes
 from benchmarks.matrics import (
     Scores,
     box_as_fractions,
@@ -55,7 +56,9 @@ class GUIElementGrounding(PointBenchmark):
 
     def rows(self, mode: str) -> Iterator[Line]:
         """Yield a row for each instruction."""
-        for item in read_annotations(self.annotation_file):
+        items = read_annotations(self.annotation_file)
+        check_l2_boxes(self.annotation_file, items)
+        for item in items:
             yield {**item, "image_path": platform_path(item)}
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:

@@ -123,8 +123,8 @@ def read_header(path: Path) -> Header:
         image_format = image.format or ""
         mime = "image/jpeg" if image_format == "MPO" else f"image/{image_format.lower()}"
         if not _has_end_mark(path, image_format):
-            with ROOM.taken(_decoded_bytes(image)):
-                image.load()  # raises if something is missing; bytes behind the end do no harm
+            with decoded_image(path):
+                pass  # it raises if something is missing; bytes behind the end do no harm
         is_usual = image_format in ("JPEG", "MPO") or (
             image_format in USUAL_FORMATS and not getattr(image, "is_animated", False)
         )
@@ -210,8 +210,11 @@ def decoded_image(path: Path) -> Iterator[Image]:
         OSError: whatever is wrong with it.
     """
     with open_image(path) as image, ROOM.taken(_decoded_bytes(image)):
-        image.load()
-        yield image
+        try:
+            image.load()
+            yield image
+        finally:
+            image.close()  # the pixels go now, and not with the last name for them
 
 
 def _decoded_bytes(image: Image) -> int:

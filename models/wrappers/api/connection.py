@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from models.wrappers.api.bodies import note_start, read_body
@@ -35,14 +37,18 @@ class Connection:
         self._uses_proxies = uses_proxies
         self._lock = threading.Lock()
         self._client: Any = None
+        self._requests: Counter[int] = Counter()  # under way, by the id of their client
         self._http_client: Any = None  # that the client sends with
 
     def open(self) -> Any:
         """Return the client, made when the first request is due; StopRun: it cannot be made."""
         with self._lock:
-            if self._client is None:
-                self._client = self._new_client()
-            return self._client
+            return self._opened()
+
+    def _opened(self) -> Any:
+        if self._client is None:
+            self._client = self._new_client()
+        return self._client
 
     def post(self, path: str, body: bytes, options: Mapping[str, Any]) -> bytes:
         """Return the body of a 200 response.
@@ -57,10 +63,12 @@ class Connection:
         """
         import httpx2
 
-        client = self._client or self.open()
         began_s = time.monotonic()
         try:
-            response = client.post(path, content=body, cast_to=httpx2.Response, options=options)
+            with self._in_use() as client:
+                response = client.post(path, content=body, cast_to=httpx2.Response, options=options)
+        except StopRun:
+            raise
         except Exception as error:
             call_error = as_call_error(error, time.monotonic() - began_s)
             proxy = proxy_for(self._endpoint.base_url)
@@ -84,7 +92,8 @@ class Connection:
 
         options = {**options, "timeout": LISTING_TIMEOUT_S}
         try:
-            response = self.open().get("/models", cast_to=httpx2.Response, options=options)
+            with self._in_use() as client:
+                response = client.get("/models", cast_to=httpx2.Response, options=options)
             return [str(model["id"]) for model in response.json()["data"]]
         except Exception:  # noqa: BLE001  it is the 404 that is reported, whatever comes of this
             return []
@@ -123,10 +132,29 @@ class Connection:
         return client
 
     def close(self) -> None:
-        """Let go of the client; a request that is under way keeps it until it ends.
+        """Close the client, at once or with the last of the requests that are under way.
 
         Closing its sockets under a thread that waits on one would give the number of the socket to
         the next file that is opened, and the thread would wait on that.
         """
         with self._lock:
-            self._client = None
+            client, self._client = self._client, None
+            self._close_if_unused(client)
+
+    @contextmanager
+    def _in_use(self) -> Iterator[Any]:
+        """Hand out the client for one request."""
+        with self._lock:
+            client = self._opened()
+            self._requests[id(client)] += 1
+        try:
+            yield client
+        finally:
+            with self._lock:
+                self._requests[id(client)] -= 1
+                if client is not self._client:
+                    self._close_if_unused(client)
+
+    def _close_if_unused(self, client: Any) -> None:
+        if client is not None and not self._requests[id(client)]:
+            client.close()
