@@ -23,7 +23,7 @@ from cachetools import LRUCache, cached
 from utils.contracts import WH
 from utils.data_files import POINTER, is_pointer
 from utils.orientation import as_stored, is_turned
-from utils.pixels import ROOM, WIDE_MODES, in_8_bits
+from utils.pixels import ROOM, WIDE_MODES, in_8_bits, take_large_blocks
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -209,6 +209,7 @@ def decoded_image(path: Path) -> Iterator[Image]:
     Raises:
         OSError: whatever is wrong with it.
     """
+    take_large_blocks()
     with open_image(path) as image, ROOM.taken(_decoded_bytes(image)):
         try:
             image.load()

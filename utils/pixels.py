@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 WIDE_MODES = ("I;16", "I;16L", "I;16B", "I;16N", "I", "F")
 """Pillow's names of modes that it cuts at 255 when it makes another one of them."""
 DECODED_BYTES = 512 * 1024**2
+BLOCK_BYTES = 64 * 1024**2
 
 
 def in_8_bits(image: Image) -> Image:
@@ -66,6 +68,19 @@ class Room:
             with self._changed:
                 self._taken -= nbytes
                 self._changed.notify_all()
+
+
+@functools.cache
+def take_large_blocks() -> None:
+    """Let Pillow keep pixels in blocks that go back to the system when they are freed.
+
+    Blocks of 16 MB, its own size, stay with the thread that has freed them: the C library expects
+    another of that size. Sixteen threads held 2 GB in this way.
+    """
+    from PIL import Image as images
+
+    core: Any = vars(images)["core"]
+    core.set_block_size(BLOCK_BYTES)
 
 
 ROOM = Room(DECODED_BYTES)
