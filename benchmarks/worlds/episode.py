@@ -290,6 +290,8 @@ def _act(world: World, step: Step) -> tuple[Observation, str]:
         step.is_settled = observation.state_ok
         is_end = action.kind in ENDS
         note = observation.note
+        if step.notes[-1:] == [STILL_THE_SAME]:  # only of the last of what was done
+            step.notes[-1] = ""
         if not note and not is_end and observation.image == image_before:
             note = STILL_THE_SAME if action.kind == "wait" else UNCHANGED
         step.notes.append(" ".join(filter(None, [action.remark, note])))

@@ -132,6 +132,27 @@ def test_the_number_of_the_step_is_told_on_demand(bench):
     ]
 
 
+@pytest.mark.parametrize(
+    ("actions", "note"),
+    [
+        (["wait(0)"], "The screen is still the same."),
+        (["wait(0)"] * 2, "wait(0): The screen is still the same."),
+        (["wait(0)"] * 5, "wait(0): The screen is still the same."),
+        (
+            ["click(0.001, 0.001)", "wait(0)", "wait(0)"],
+            "click(0.001, 0.001): The screen did not change.\nwait(0): The screen is still the same.",
+        ),
+        (["wait(0)", "click(0.001, 0.001)"], "click(0.001, 0.001): The screen did not change."),
+    ],
+)
+def test_of_waits_one_after_the_other_only_the_last_has_a_note(bench, actions, note):
+    reply = "\n".join(f"Action: {action}" for action in actions)
+    replies_left = iter([reply, "Action: done()"])
+    stage = bench(lambda request: Reply(next(replies_left)), tasks=["environment/two"])
+    text = stage.run().requests[-1].text
+    assert text.endswith(f"{reply}\n{note}")
+
+
 def test_several_actions_are_done_up_to_the_first_that_fails(bench):
     reply = """Thought: all at once.
 Action: click(0.2, 0.2)
@@ -143,8 +164,7 @@ Action: done()"""
     replies_left = iter([reply, "Action: click(0.5, 0.2)", "Action: done()"])
     stage = bench(lambda request: Reply(next(replies_left)), tasks=["environment/two"])
     ran = stage.run()
-    notes = """wait(0): The screen is still the same.
-click(0.001, 0.001): The screen did not change.
+    notes = """click(0.001, 0.001): The screen did not change.
 open_app("Mail"): There is no application Mail
 click(0.500, 0.200): Not done, because the action before it failed.
 done(): Not done, because the action before it failed."""

@@ -42,7 +42,6 @@ FORMS: dict[str, tuple[str, str, Row]] = {
 }
 """By application: table, name of the argument of "save", and the fields of an empty form."""
 READ_TABLES = {"calendar": "events", "contacts": "contacts", "files": "files"}
-ACTIONS = 3  # that a step counts as: the browser takes as many or more for most
 WITHOUT_EFFECT = {
     "mail.through",
     "calendar.show",
@@ -88,11 +87,10 @@ class StoreHand:
         return check(self.task, self.before, after, self.end, self.answer, others)
 
     def do(self, step: Any) -> None:
-        """Do one step, which takes several actions."""
+        """Do one step."""
         verb, *arguments = step
         self._do(verb.partition(" by ")[0], arguments)
-        for _ in range(ACTIONS):
-            self.course.follow()
+        self.course.follow()
 
     def _do(self, verb: str, arguments: list[Any]) -> None:
         app, _, what = verb.partition(".")

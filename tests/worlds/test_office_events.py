@@ -11,7 +11,7 @@ from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.variants import variant
 from tests.support.browser import need_browser
 from tests.support.office_oracle import Oracle
-from tests.support.office_store import ACTIONS, StoreHand
+from tests.support.office_store import StoreHand
 
 PERSON = "Carla Meyer"
 OTHER = "Nils Brandt"
@@ -47,12 +47,28 @@ def mails(hand, subject):
 MAIL = {"sender": PERSON, "sender_addr": "c@northwind.example", "subject": "New plan", "body": "x"}
 NOTE = ["todo.new", {"title": "A note"}]
 EXPECTED_NOTE = {"add": "todos", "row": {"title": "A note"}}
+NOTED = EXPECTED_NOTE
+POSTED = {"add": "messages", "row": {"channel": PERSON}}
 
 
-@pytest.mark.parametrize(("count", "arrived"), [(1, 0), (2, 1), (5, 1)])
-def test_an_event_happens_once_after_so_many_actions(count, arrived):
-    parts = {"events": [{"after": 2 * ACTIONS, "add": {"mail": [MAIL]}}]}
-    hand, outcome = played(parts, [["chat.read", PERSON]] * count)
+LOOKING = [["chat.read", PERSON], ["mail.search", "plan"], ["sheets.read", "Expenses"]]
+
+
+@pytest.mark.parametrize(
+    ("steps", "arrived"),
+    [
+        (LOOKING * 9, 0),  # an agent that waits or looks around brings about nothing
+        ([["shop.buy", "Dune Desk lamp", 1]], 0),
+        ([["shop.buy", "Dune Webcam", 2]], 1),
+        ([["shop.buy", "Dune Webcam", 2], ["shop.remove", "Dune Webcam"], *LOOKING], 1),
+        ([*LOOKING, ["shop.buy", "Dune Webcam", 1], ["shop.buy", "Dune Webcam", 1]], 1),
+    ],
+)
+def test_an_event_hangs_on_what_is_in_the_cart_and_happens_once(steps, arrived):
+    products = {"drawn": "SELECT id FROM products WHERE name = 'Dune Webcam'"}
+    when = {"has": "cart", "where": {"id": "{drawn}"}}
+    parts = {"draw": products, "events": [{"when": when, "add": {"mail": [MAIL]}}]}
+    hand, outcome = played(parts, steps)
     assert len(mails(hand, "New plan")) == arrived
     assert outcome.success
 
@@ -79,11 +95,11 @@ def test_an_event_can_wait_for_a_mail_to_be_read():
 
 def test_what_others_change_is_no_effect_and_undoing_it_is_one():
     change = ["cells", {"sheet": "Expenses", "cell": "A1"}, {"value": "Day"}]
-    parts = {"events": [{"after": 1, "set": [change]}]}
-    hand, outcome = played(parts, [["chat.read", PERSON]])
+    parts = {"events": [{"when": NOTED, "set": [change]}], "expect": [EXPECTED_NOTE]}
+    hand, outcome = played(parts, [NOTE])
     assert hand.store.dump()["cells"]["Expenses!A1"]["value"] == "Day"
     assert outcome.success
-    _, outcome = played(parts, [["chat.read", PERSON], ["sheets.set", "Expenses", "A1", "Date"]])
+    _, outcome = played(parts, [NOTE, ["sheets.set", "Expenses", "A1", "Date"]])
     assert missing(outcome) == ["nothing else, but: change cells Expenses!A1: value “Date”"]
 
 
@@ -155,7 +171,7 @@ def test_an_answer_may_change_the_world_and_one_thing_leads_to_another():
 
 
 def test_the_same_actions_bring_about_the_same_rows():
-    parts = {"replies": REPLIES, "events": [{"after": 2, "add": {"mail": [MAIL]}}]}
+    parts = {"replies": REPLIES, "events": [{"when": NOTED, "add": {"mail": [MAIL]}}]}
     steps = [["chat.post", PERSON, "7306"], NOTE, ["chat.post", PERSON, "Hm"]]
     assert played(parts, steps)[0].store.dump() == played(parts, steps)[0].store.dump()
 
@@ -163,12 +179,18 @@ def test_the_same_actions_bring_about_the_same_rows():
 def test_a_change_of_what_is_not_there_is_found_when_the_task_is_made():
     change = ["cells", {"sheet": "Expenses", "cell": "J59"}, {"value": "Day"}]
     with pytest.raises(Exception, match="no row of cells"):
-        task(events=[{"after": 1, "set": [change]}])
+        task(events=[{"when": NOTED, "set": [change]}])
 
 
 # -- in a browser ----------------------------------------------------------------------------------
 
 LIVE = "live_cancel_with_permission"
+
+
+def write_note(world):
+    """Adds the note that events wait for, between two actions."""
+    fields = {"title": "A note", "list": "Work", "due": "", "priority": "Normal", "note": ""}
+    world.tab.page.evaluate("todo => ask('todo', 'save', { todo })", fields)
 
 
 def seen(world, steps):
@@ -233,7 +255,7 @@ def test_what_others_do_is_the_same_in_two_worlds_under_load_and_after_a_new_sta
 @pytest.mark.parametrize("look", ["web", "phone"])
 def test_the_page_shows_at_once_what_others_do(look, tmp_path):
     need_browser()
-    events = [{"after": 1, "add": {"mail": [MAIL]}}]
+    events = [{"when": POSTED, "add": {"mail": [MAIL]}}]
     world = open_world(tmp_path)
     try:
         world.reset({**task(events=events, replies=REPLIES), "look": look})
@@ -252,8 +274,9 @@ def test_the_list_that_is_open_shows_what_comes_in_and_a_form_waits_for_it(tmp_p
     need_browser()
     world = open_world(tmp_path)
     try:
-        events = [{"after": 2, "add": {"mail": [MAIL]}}]
+        events = [{"when": NOTED, "add": {"mail": [MAIL]}}]
         world.reset({**task(apps=["mail"], events=events), "look": "web"})
+        write_note(world)
         draft = {"to": "c@northwind.example", "subject": "Hello", "body": "x"}
         Oracle(world).play([["mail.draft", draft]])  # the mail arrives while it is written
         page = world.tab.page
@@ -269,7 +292,8 @@ def test_nothing_happens_any_more_once_the_agent_has_ended_the_episode(tmp_path)
     need_browser()
     world = open_world(tmp_path)
     try:
-        world.reset({**task(events=[{"after": 1, "add": {"mail": [MAIL]}}]), "look": "web"})
+        world.reset({**task(events=[{"when": NOTED, "add": {"mail": [MAIL]}}]), "look": "web"})
+        write_note(world)
         world.step(Action("done"))
         assert "New plan" not in [row["subject"] for row in world.dump()["mail"].values()]
     finally:

@@ -694,3 +694,58 @@ def test_the_same_steps_show_the_same_pictures(desk, look):
         return taken
 
     assert pictures() == pictures()
+
+
+# -- what comes and goes ---------------------------------------------------------------------------
+
+
+def test_a_number_on_a_bookmark_moves_no_other_bookmark(desk):
+    page = desk("sheets").tab.page
+    places = "[...document.querySelectorAll('.bookmarks button')].map(one => one.offsetLeft)"
+    before = page.evaluate(places)
+    page.evaluate("office.news([['chat', 'Carla Meyer'], ['mail', '']])")
+    assert page.locator(".bookmarks .badge").count() == 2
+    assert page.evaluate(places) == before
+
+
+@pytest.mark.parametrize("look", list(LOOKS))
+@pytest.mark.parametrize("leave", ["office.open('chat')", "office.home()"])
+def test_a_note_does_not_stay_over_another_application(desk, look, leave):
+    page = desk("mail", look).tab.page
+    page.evaluate("toast('Message sent.')")
+    box = page.locator(".toast").bounding_box()
+    if look == "macos":
+        assert box["y"] + box["height"] <= page.locator(".dock").bounding_box()["y"]
+    page.evaluate(leave)
+    assert page.locator(".toast").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("Short.", "Short."),
+        ("a" * 140, "a" * 140),
+        ("word " * 40, "word " * 27 + "word…"),
+        (
+            "One sentence of so many words. " * 9,
+            "One sentence of so many words. " * 4 + "One sentence of…",
+        ),
+        ("Line\n\nline\n" + "x" * 128 + " yz", "Line line " + "x" * 128 + "…"),
+    ],
+)
+def test_the_list_shows_whole_words_of_a_mail(desk, body, shown):
+    opened = desk("mail", "macos")
+    mail = {
+        "folder": "Inbox",
+        "sender": "Ana",
+        "sender_addr": "a@x.example",
+        "recipients": "b@x.example",
+        "subject": "Long",
+        "body": body,
+        "sent_at": "2026-03-09 08:59",
+    }
+    opened.episode.store.insert("mail", mail)
+    opened.tab.page.evaluate("office.news([['mail', '']])")
+    opened.tab.settle()
+    row = opened.find("mail.row", text="Long – ")
+    assert row.locator(".muted").text_content() == f" – {shown}".rstrip()

@@ -2,8 +2,8 @@
 
 A task lists events, each of which happens once, and what colleagues answer in Chat:
 
-    events  = [{ after = 6, add.mail = [{ ... }] },
-               { when = { add = "events", row = { title = "Kick-off" } }, set = [[ ... ]] }]
+    events  = [{ when = { add = "events", row = { title = "Kick-off" } }, set = [[ ... ]] },
+               { when = { has = "cart", where = { id = 12 } }, add.mail = [{ ... }] }]
     replies = [{ channel = "Carla Meyer", when = { contains = ["7306"] }, text = "Cancel it." },
                { channel = "Carla Meyer", text = "Which order do you mean?" }]
 
@@ -11,17 +11,18 @@ Both have
 
     add, set, drop   what others change then, written as the `setup` of a task; mails and messages
                      are of now
-    when             of an event: an effect that the agent must have had, written as one is expected
-                     (`checks.is_there`), or a list of them; of a reply: what the agent's message
-                     must be (`values.matches`)
+    when             of an event: what the agent must have done, or a list of that: an effect,
+                     written as one is expected (`checks.is_there`); or {has = "cart", where =
+                     {...}}: a row with these values in a table whose changes are no effects; of a
+                     reply: what the agent's message must be (`values.matches`)
     unless           an effect that must not be there
     required         what the check says if this has to happen, and has not: "asks Carla first"
 
-and an event `after`, the number of the agent's actions before it; a reply `channel`, `text`, and
-`author` where it is not the person of the channel. A message gets the first reply that fits it, or
-none. All that depends on the agent's actions, and never on time: it happens after an action, before
-the screen is looked at. What others change is no effect of the agent's; if the agent undoes it,
-that is one.
+and a reply `channel`, `text`, and `author` where it is not the person of the channel. A message
+gets the first reply that fits it, or none. All that depends on what the agent has done, never on
+time or on the number of its actions, so that waiting brings about nothing: it happens after an
+action, before the screen is looked at. What others change is no effect of the agent's; if the agent
+undoes it, that is one.
 """
 
 from __future__ import annotations
@@ -68,14 +69,12 @@ class Course:
         self._store = store
         self._before = before
         self._answered: set[int] = set()  # ids of messages
-        self._action_count = 0
         self._change_count = store.change_count()
         self.is_empty = not self._events and not self._replies
 
     def follow(self) -> list[News]:
         """Have happen what is due after an action of the agent; return what is new where."""
-        self._action_count += 1
-        if self.is_empty or not self._may_be_due():
+        if self.is_empty or self._store.change_count() == self._change_count:
             return []
         news: list[News] = []
         part = self._next()
@@ -90,12 +89,6 @@ class Course:
         lines = [(text in self._happened, text) for text in self._required]
         return Comparison(lines, sum(fits for fits, _ in lines), len(lines))
 
-    def _may_be_due(self) -> bool:
-        is_changed = self._store.change_count() != self._change_count
-        return is_changed or any(
-            event.get("after", 0) == self._action_count for event in self._events
-        )
-
     def _next(self) -> Row | None:
         """Return a reply, or else an event, that is due; None: there is none."""
         now = self._store.dump()
@@ -109,7 +102,7 @@ class Course:
                 if reply is not None:
                     return reply
         for event in self._events:
-            if event.get("after", 0) <= self._action_count and _is_due(event, changes, now):
+            if self._is_due(event, changes, now):
                 self._events.remove(event)
                 return event
         return None
@@ -118,7 +111,7 @@ class Course:
         """Return what a message brings about, with the answer among the rows that are added."""
         for reply in self._replies:
             is_meant = reply["channel"] == message["channel"]
-            if not is_meant or _is_hindered(reply, changes, now):
+            if not is_meant or self._is_hindered(reply, changes, now):
                 continue
             if matches(reply.get("when", {"any": True}), message["text"]):
                 answer = {
@@ -131,6 +124,22 @@ class Course:
                 messages = [answer, *added.get("messages", ())]
                 return {**reply, "add": {**added, "messages": messages}}
         return None
+
+    def _is_due(self, event: Row, changes: Sequence[Effect], now: Dump) -> bool:
+        conditions = event["when"]
+        if isinstance(conditions, Mapping):
+            conditions = [conditions]
+        has_all = all(self._is_there(condition, changes, now) for condition in conditions)
+        return has_all and not self._is_hindered(event, changes, now)
+
+    def _is_hindered(self, part: Row, changes: Sequence[Effect], now: Dump) -> bool:
+        return "unless" in part and self._is_there(part["unless"], changes, now)
+
+    def _is_there(self, condition: Row, changes: Sequence[Effect], now: Dump) -> bool:
+        if "has" in condition:
+            rows = self._store.call(_all_rows, {"table": condition["has"]})
+            return any(condition["where"].items() <= row.items() for row in rows)
+        return is_there(condition, changes, now)
 
     def _happen(self, part: Row) -> list[News]:
         """Change the store, and what counts as its start."""
@@ -147,16 +156,8 @@ class Course:
         return news
 
 
-def _is_due(event: Row, changes: Sequence[Effect], now: Dump) -> bool:
-    conditions = event.get("when", [])
-    if isinstance(conditions, Mapping):
-        conditions = [conditions]
-    has_all = all(is_there(condition, changes, now) for condition in conditions)
-    return has_all and not _is_hindered(event, changes, now)
-
-
-def _is_hindered(part: Row, changes: Sequence[Effect], now: Dump) -> bool:
-    return "unless" in part and is_there(part["unless"], changes, now)
+def _all_rows(store: Store, table: str) -> list[Row]:
+    return store.rows(f'SELECT * FROM "{table}"')
 
 
 def _repeat(effect: Effect, dump: Dump) -> None:

@@ -28,7 +28,7 @@ SEARCHED = (
     "subject || char(10) || body || char(10) || sender || char(10) || sender_addr"
     " || char(10) || recipients"
 )
-HEAD = """SELECT id, folder, sender, recipients, subject, substr(body, 1, 140) AS head, sent_at,
+HEAD = """SELECT id, folder, sender, recipients, subject, substr(body, 1, 141) AS head, sent_at,
     is_read, starred, attachments <> '[]' AS attached FROM mail"""
 
 
@@ -36,7 +36,7 @@ def list_(store: Store, folder: str, q: str = "", show: str = "all", page: int =
     """Return one page of a folder, or of a search in all of them; and what the side bar shows."""
     unread = store.one("SELECT count(*) n FROM mail WHERE folder = 'Inbox' AND is_read = 0")["n"]
     drafts = store.rows(
-        """SELECT id, recipients, subject, substr(body, 1, 140) AS head, ? AS sent_at, 1 AS is_read,
+        """SELECT id, recipients, subject, substr(body, 1, 141) AS head, ? AS sent_at, 1 AS is_read,
         0 AS starred, attachments <> '[]' AS attached FROM drafts ORDER BY id DESC""",
         NOW,
     )

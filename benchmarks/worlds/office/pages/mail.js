@@ -22,6 +22,7 @@
  */
 
 office.apps.mail = (root) => {
+  const HEAD = 140; // characters of a text in the list
   const FOLDERS = [
     ["Inbox", "inbox"],
     ["Starred", "star"],
@@ -271,7 +272,7 @@ office.apps.mail = (root) => {
         "span",
         { class: "what cut" },
         h("span", { class: "subject" }, mail.subject || "(no subject)"),
-        h("span", { class: "muted" }, ` – ${oneLine(mail.head)}`),
+        h("span", { class: "muted" }, ` – ${beginning(mail.head)}`),
       ),
       state.q && h("span", { class: "tag" }, mail.folder),
       mail.attached ? icon("clip") : null,
@@ -279,6 +280,8 @@ office.apps.mail = (root) => {
     );
   }
 
+  /** What the list shows of a text, which comes with one character more than that: whole words. */
+  const beginning = (head) => oneLine(head.length > HEAD ? head.slice(0, HEAD).replace(/[.,:;?!]*\s+\S*$/, "") + "…" : head);
   const folderOf = (id) =>
     state.open?.id === id ? state.open.folder : state.got.rows.find((mail) => mail.id === id)?.folder;
   const move = async (ids, folder) => {

@@ -141,7 +141,7 @@ office.apps.sheets = (root) => {
   const field = h("input", {
     t: "sheets.formula",
     "aria-label": "Content of the cell",
-    placeholder: "Value, or a formula such as =SUM(B2:B9)",
+    placeholder: PHONE ? "Value or =…" : "Value, or a formula such as =SUM(B2:B9)",
     autocomplete: "off",
     oninput: () => {
       const cell = cellOf(state.at);

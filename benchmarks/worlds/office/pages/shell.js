@@ -206,6 +206,7 @@ const SITE = "northwind.example";
   office.open = (name) => {
     if (!office.apps[name]) throw new Error(`There is no application ${name}.`);
     leaveText();
+    if (name !== current) dropToast();
     const isNew = !windows[name];
     current = name;
     delete news[name];
@@ -265,6 +266,7 @@ const SITE = "northwind.example";
   /** Back to the desk; what is open stays as it is. */
   office.home = () => {
     leaveText();
+    dropToast();
     current = null;
     draw();
   };

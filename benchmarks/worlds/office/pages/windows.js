@@ -13,9 +13,10 @@
 
 let undoLast = null; // what takes back what was done last
 
-/** A note at the bottom, until the next click elsewhere; `undo` takes back what it tells of. */
+const dropToast = () => document.querySelector(".toast")?.remove();
+/** A note at the bottom, until the next click elsewhere or another application is opened; `undo` takes back what it tells of. */
 function toast(text, bad, undo = null) {
-  document.querySelector(".toast")?.remove();
+  dropToast();
   undoLast = undo;
   const takeBack = undo && button("toast.undo", null, "Undo", () => undoNow());
   const note = h("div", { class: bad ? "toast bad" : "toast", t: "toast", role: "status" }, text, takeBack);
@@ -25,14 +26,14 @@ function toast(text, bad, undo = null) {
 function undoNow() {
   const undo = undoLast;
   undoLast = null;
-  document.querySelector(".toast")?.remove();
+  dropToast();
   if (undo) guard(undo);
   return undo !== null;
 }
 addEventListener(
   "mousedown",
   (event) => {
-    if (!event.target.closest(".toast")) document.querySelector(".toast")?.remove();
+    if (!event.target.closest(".toast")) dropToast();
   },
   true,
 );
