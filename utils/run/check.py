@@ -112,7 +112,7 @@ def check_questions(
                 first = first or prompt
                 if not any(message["type"] == "image" for message in prompt.messages):
                     without_image.append(sample)
-            sizes.image_changes.update(prepared.image_changes)
+                sizes.image_changes.update(prepared.image_changes)
             looked_up = (
                 (prepared.fingerprint, prepared.parts)
                 if of_episode is None
@@ -123,7 +123,8 @@ def check_questions(
             if isinstance(answer, StoredAnswer):
                 stored[answer.status] += 1
             else:
-                sizes.add(prepared)
+                if of_episode is None:  # of an episode the first one alone is known
+                    sizes.add(prepared)
                 reasons[answer] += 1
         except (UserFunctionError, UserError, WorldError) as error:
             problem = problems.setdefault(_origin(error), SampleProblem(str(error), []))

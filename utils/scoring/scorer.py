@@ -105,7 +105,7 @@ class Scorer:
         self._count(record, reply, judged, error)
         if judged.better_parser:
             self.better_parsers[judged.better_parser] += 1
-        if judged.verdict == Verdict.UNPARSED and reply is not None and "stages" not in record:
+        if judged.verdict == Verdict.UNPARSED and isinstance(reply, str) and "stages" not in record:
             self._try_others(record, sizes, reply, extra)
         key = record["key"]
         repeat = repeat_of(key) if REPEAT_MARK in key else 1
