@@ -131,8 +131,10 @@ def check_questions(
             problem.samples.append(sample)
     report = []
     if first is not None:
-        report.append(f"{questions.dataset}: the first prompt, images by file name:")
-        report += shown_prompt(first.messages, questions.dataset, shown_before)
+        report = [
+            f"{questions.dataset}: the first prompt, images by file name:",
+            *shown_prompt(first.messages, questions.dataset, shown_before),
+        ]
     more = open_samples(questions, first_answers, request_hashes, options)
     requests = requests_text(questions, reasons, str(sizes), more)
     report.append(f"{questions.dataset}: {requests}, {_available(stored, problems)}")
