@@ -2,15 +2,24 @@
 # make demo-live   lets the same baseline act in live worlds: 20 tasks of L3 and L4 in a browser
 # make jupyterlab  installs JupyterLab for the tasks jupyterlab/* of L3 and L4 (0.25 GB)
 # make test    everything that is tested, local models included (installs torch, about 6 GB)
-# make check   lint, format, types
+# make check   lint, format, types, and whether uv.lock and requirements fit pyproject.toml
+# make lock    renews uv.lock after a change of pyproject.toml, and requirements from it
 # make test-vllm   imp_type "vllm" against a real vLLM on the CPU, in .venv-vllm (3.5 GB)
 # make pictures    renews the pictures of the README from a run of the demo (needs Chromium)
 # make clean   removes what the others made
+#
+# All of them install the versions of uv.lock into .venv, with the uv on PATH or, if there is none, with
+# one that pip brings. Nothing is removed: what one target has installed is there for the next.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-PIP = .venv/bin/python -m pip install --disable-pip-version-check --quiet -c requirements/dev_env.txt
+UV_ON_PATH := $(shell command -v uv)
+UV = $(or $(UV_ON_PATH),.venv/bin/uv)
+SYNC = $(UV) sync --frozen --inexact --quiet --python .venv/bin/python
+export UV_PROJECT_ENVIRONMENT = .venv
+export UV_PYTHON_DOWNLOADS = never
+export UV_SYSTEM_CERTS = 1
 
-.PHONY: demo demo-live jupyterlab test check test-vllm pictures clean
+.PHONY: demo demo-live jupyterlab test check lock test-vllm pictures clean
 
 demo: .venv/demo.installed
 	LMUData=sample_data .venv/bin/python evaluate.py --config configs/config_demo.json
@@ -23,10 +32,16 @@ jupyterlab: .venv/jupyterlab.installed
 test: .venv/dev.installed
 	OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-check: .venv/dev.installed
+check: .venv/check.installed
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+	.venv/bin/uv lock --check --offline --quiet
+	.venv/bin/python requirements/export.py --check
+
+lock: .venv/check.installed
+	.venv/bin/uv lock
+	.venv/bin/python requirements/export.py
 
 test-vllm: .venv/dev.installed .venv-vllm/cpu.installed
 	OMP_NUM_THREADS=1 VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python \
@@ -42,25 +57,33 @@ clean:
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name one with make PYTHON=..."; exit 1; }
-	$(PYTHON) -m venv .venv
+	$(if $(UV_ON_PATH),$(UV) venv --quiet --seed --python $(PYTHON) .venv,$(PYTHON) -m venv .venv)
 
-.venv/demo.installed: requirements/core.txt requirements/demo.txt requirements/dev_env.txt | .venv/bin/python
+.venv/bin/uv: | .venv/bin/python
+	.venv/bin/python -m pip install --disable-pip-version-check --quiet uv -c requirements/dev_env.txt
+
+.venv/demo.installed: uv.lock | .venv/bin/python $(UV)
 	@echo "installing into .venv: 0.4 GB, half a minute or so"
-	$(PIP) -r requirements/core.txt -r requirements/demo.txt
+	$(SYNC) --extra demo
 	touch $@
 
-.venv/live.installed: requirements/live.txt requirements/dev_env.txt .venv/demo.installed
-	$(PIP) -r requirements/live.txt
+.venv/live.installed: uv.lock .venv/demo.installed
+	$(SYNC) --extra demo --extra live
 	command -v chromium chromium-browser google-chrome || .venv/bin/python -m playwright install chromium
 	touch $@
 
-.venv/jupyterlab.installed: requirements/jupyterlab.txt requirements/dev_env.txt .venv/live.installed
-	$(PIP) -r requirements/jupyterlab.txt
+.venv/jupyterlab.installed: uv.lock .venv/live.installed
+	$(SYNC) --extra demo --extra jupyterlab
 	touch $@
 
-.venv/dev.installed: $(wildcard requirements/*.txt) | .venv/bin/python
+.venv/check.installed: uv.lock | .venv/bin/python $(UV)
+	@echo "installing into .venv: 1 GB, half a minute or so"
+	$(SYNC) --extra demo --extra jupyterlab --group lint --group test
+	touch $@
+
+.venv/dev.installed: uv.lock | .venv/bin/python $(UV)
 	@echo "installing into .venv: torch and all, 6 GB, a few minutes"
-	$(PIP) -r requirements/dev.txt
+	$(SYNC) --all-extras --all-groups
 	touch $@
 
 .venv-vllm/cpu.installed: requirements/vllm_cpu.txt tests/vllm/declared_torchvision.py

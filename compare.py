@@ -13,7 +13,7 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
     from utils.starting import interruptible_imports, stop_unless_ready
 
     interruptible_imports()
-    stop_unless_ready("PIL", "blake3", "numpy", program="compare.py")
+    stop_unless_ready("PIL", "blake3", "numpy", "rapidjson", program="compare.py")
 
 from utils.comparing.command import main
 

@@ -16,7 +16,7 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
 
     interruptible_imports()
     say_that_it_starts("evaluate.py", sys.argv[1:])
-    REQUIRED = "PIL blake3 dotenv filelock numpy pybase64 pydantic tqdm xlsxwriter"
+    REQUIRED = "PIL blake3 dotenv filelock numpy pybase64 pydantic rapidjson tqdm xlsxwriter"
     stop_unless_ready(*REQUIRED.split(), program="evaluate.py")
 
 from collections.abc import Mapping, Sequence

@@ -15,7 +15,11 @@ from typing import NoReturn
 
 from utils.errors import INTERRUPTED, NOTHING_RUN
 
-DISTRIBUTIONS = {"PIL": "pillow", "dotenv": "python-dotenv"}  # what pip calls a package
+DISTRIBUTIONS = {  # what pip calls a package
+    "PIL": "pillow",
+    "dotenv": "python-dotenv",
+    "rapidjson": "python-rapidjson",
+}
 NOT_STARTED = "Interrupted. Nothing was run."
 ANSWERED_AT_ONCE = {"--help", "-h", "--version", "--recipes", "--quiet"}
 

@@ -168,17 +168,40 @@ def test_a_file_that_cannot_be_read_is_named_with_what_to_do(tmp_path, name, exp
     ("text", "line", "column", "what"),
     [
         ("", 1, 1, "the file is empty"),
-        ("// nothing\n", 2, 1, "Expecting value"),
-        ('{"a": 1\n "b": 2}', 1, 8, "is a quote, comma or bracket missing"),
-        ('{\n"a": "x,\n"b": 1}', 2, 6, "Unterminated string"),
-        ('{"a": 1 /* x', 1, 9, "Unterminated comment"),
-        ('{"a": {"b": 1}', 1, 1, "Unterminated object"),  # where it begins
-        ('{"a": "C:\\data"}', 1, 10, "Invalid backslash escape"),
-        ('{"a" 1}', 1, 5, "Expecting colon"),
-        ("[1,,]", 1, 4, "Expecting value"),
-        ("/* a\n b */ {\n  // c\n  x}", 4, 3, "Unquoted keys are not allowed"),
+        ("// nothing\n", 2, 1, "The document is empty"),
+        ('{"a": 1\n "b": 2}', 2, 2, "Missing a comma or '}'"),
+        ('{"a": 1\n "b": 2}', 2, 2, "is a quote, comma or bracket missing"),
+        ('{\n"a": "x,\n"b": 1}', 2, 9, "A text is not closed in its line"),
+        ('{"a": "x', 1, 9, "Missing a closing quotation mark"),
+        ('{"a": 1 /* x', 1, 13, "A comment is not closed"),
+        ('{"a": 1 / 2}', 1, 10, "begins with a single /"),
+        ('{"a": {"b": 1}', 1, 15, "Missing a comma or '}'"),
+        ('{"a": "C:\\data"}', 1, 10, "Invalid escape character"),
+        ('{"a" 1}', 1, 6, "Missing a colon"),
+        ("[1,,]", 1, 4, "Invalid value"),
+        ("/* a\n b */ {\n  // c\n  x}", 4, 3, "Missing a name"),
+        ("{'a': 1}", 1, 2, "Missing a name"),
+        ('{"a": tru}', 1, 10, "Invalid value"),
+        ('{"a": 0x10}', 1, 8, "Missing a comma"),
+        ('{"a": 01}', 1, 8, "Missing a comma"),
+        ('{"a": .5}', 1, 7, "Invalid value"),
+        ('{"a": 1e400}', 1, 7, "Number too big"),
+        ('# x\n{"a": 1}', 1, 1, "Invalid value"),
+        ('{"a": 1} {}', 1, 10, "must not be followed by other values"),
+        ('{"a": "\\ud800"}', 1, 8, "half of a surrogate pair"),
+        ('{"a": "\\ud83d."}', 1, 8, "half of a surrogate pair"),
+        ('{"a": 1}\n\0{', 2, 1, "null character"),
+        # a column is a character, whatever it takes in the file; a line ends as it may
+        ('{"é": "日本語 😀", x}', 1, 16, "Missing a name"),
+        ('/* ü\n\n*/ {"a": "😀" "b"}', 3, 14, "Missing a comma"),
+        ('{"a": 1,\r\n "b" 2}', 2, 6, "Missing a colon"),
+        ('\n\n\t{"a": [1, 2}', 3, 13, "Missing a comma or ']'"),
+        ("[" * 200 + "x", 1, 201, "Invalid value"),
         ("[" * 50_000, None, None, "nested too deeply"),
         ('{"a": ' * 900 + "1" + "}" * 900, None, None, "nested too deeply"),
+        ("[" * 300 + "]" * 300, None, None, "nested too deeply"),
+        ('[{"a": ' * 101 + "1" + "}]" * 101, None, None, "nested too deeply"),
+        ("[" * 50_000 + "]" * 50_000, None, None, "nested too deeply"),
         # Nothing is quoted: it could be a key.
         *[
             (text, None, None, "line 1")
@@ -204,6 +227,16 @@ def test_broken_json_is_reported_with_line_and_column(text, line, column, what):
         ('{"a": "q\\"// no", /* , } */ "b": [1, 2, ], // ] \n}', {"a": 'q"// no', "b": [1, 2]}),
         ("[[1,],/**/]", [[1]]),
         ('{"a": 1, // x\r\n}', {"a": 1}),
+        ("// é\n[1] // the end", [1]),
+        ("[/*,*/ 1 /* ] */, // 2\n 3, /**/\n]", [1, 3]),
+        ('{"a//": "/*", "*/": "//", }', {"a//": "/*", "*/": "//"}),
+        ('["\\"/*", "*/\\\\" // x\n]', ['"/*', "*/\\"]),
+        ('["\\ud83d\\ude00", "\\u0000", "\\/"]', ["😀", "\0", "/"]),
+        (
+            "[123456789012345678901234567890, -0.5, 1e3]",
+            [123456789012345678901234567890, -0.5, 1e3],
+        ),
+        ("[" * 199 + "]" * 199, json.loads("[" * 199 + "]" * 199)),
     ],
 )
 def test_comments_and_trailing_commas_are_accepted(text, value):
@@ -265,6 +298,22 @@ def test_an_unset_name_is_one_error_with_its_key_path(tmp_path, environ, state):
             ' "data": {"GUIElementGrounding": {}}}',
             ['model."m".model_path: this key is given more than once; keep one of them'],
         ),
+        *[
+            (
+                json.dumps(model(LOCAL, kwargs={"x": [{"y": 0}, {}]})).replace('"y": 0', pairs),
+                [
+                    f'model."m".kwargs.x[0].{key}: this key is given more than once; keep one of them'
+                    for key in keys
+                ],
+            )
+            for pairs, keys in (
+                ('"y": 0, "y": 0', ["y"]),  # with one value, too
+                ('"y": {}, /* "y" */ "z": 1, "y": 1, "z": 2', ["y", "z"]),
+                ('"y": 0, "y": 1, "y": 2', ["y"]),
+                ('"a b": 0, "a b": 1', ['"a b"']),
+                ('"é": 0, "\\u00e9": 1', ['"é"']),  # one key in two spellings
+            )
+        ],
         *[
             (
                 json.dumps(
@@ -401,10 +450,6 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
                 'device_map: must be a device like "auto", "cpu" or "cuda:0", '
                 "or an object module → device, not an object"
             ],
-        ),
-        (
-            {**LOCAL, "dtype": "\ud800"},
-            ['dtype: must be a string of valid characters, not "\ud800"'],
         ),
         (
             {**LOCAL, "device_map": 1.5},

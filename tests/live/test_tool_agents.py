@@ -4,13 +4,13 @@ import json
 from base64 import b64encode
 from pathlib import Path
 
-import jsonyx
 import pytest
 
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import Stage, read_log_lines
 from tests.support.standin import ENVIRONMENT
+from utils.config.text import read_plain
 
 L4 = "GUITaskCollaboration"
 GOAL = "Click the red box, then the green box."
@@ -22,7 +22,7 @@ RED_PX, GREEN_PX = [64, 36], [160, 36]
 
 
 def commented_json(path):
-    return jsonyx.loads(path.read_text("utf-8"), allow=jsonyx.allow.EVERYTHING)
+    return read_plain(path.read_text("utf-8"), {}, unset="k").value
 
 
 def numbered(bodies):

@@ -11,18 +11,26 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+import rapidjson
+
 KeyPath = tuple[str | int, ...]
 KeyProblem = tuple[KeyPath, str]  # where in a section of the config, and what is wrong there
 
 _NAME = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _IN_QUERY = re.compile(r"(https?://|\$\{)\S*[?&][^?&]*=[^?&]*", re.IGNORECASE)
 
-# The last two are reported with their key: as no number, and by pydantic.
-_ALLOWED = frozenset({"comments", "trailing_comma", "nan_and_infinity", "surrogates"})
 _ADVICE = (
     'is a quote, comma or bracket missing (or one too many) just before? JSON has " for quotes, '
     "\\\\ for a backslash, true, false and null; comments begin with //"
 )
+_COMMENTED = rapidjson.PM_COMMENTS | rapidjson.PM_TRAILING_COMMAS
+_PARSE_ERROR = re.compile(r"Parse error at offset (\d+): (.*?)\.?")
+_CLEARER = {  # what the library says, and what it means
+    "Invalid encoding in string": "A text is not closed in its line, or holds a control character",
+    "Unspecific syntax error": "A comment is not closed, or begins with a single /",
+    "The surrogate pair in string is invalid": "A text holds half of a surrogate pair (\\uD800)",
+}
+DEEPEST = 200  # objects and lists in each other
 
 
 @dataclass
@@ -100,25 +108,43 @@ def read_plain(
     Raises:
         ValueError: it is not JSON; says where and why, and quotes nothing, which could be a secret.
     """
-    from jsonyx import JSONSyntaxError, loads
-
     result = PlainConfig()
     try:
-        value = loads(text, allow=_ALLOWED, hooks={"object": _Object})
+        value = _parsed(text)
         result.problems += change(value)
         result.value = _replaced(value, (), result, environ, unset)
-    except JSONSyntaxError as error:
-        message = f"{error.msg}; {_ADVICE}" if text.strip() else "the file is empty"
-        raise ValueError(f"line {error.lineno}, column {error.colno}: {message}") from None
     except RecursionError:
         raise ValueError("objects are nested too deeply") from None
     return result
+
+
+def _parsed(text: str) -> Any:
+    """The value of a text, with objects that know their repeated keys."""
+    if not text.strip():
+        raise ValueError("line 1, column 1: the file is empty")
+    if "\0" in text:  # the parser would take it for the end of the text
+        raise ValueError(f"{_place(text, text.index(chr(0)))}: this is a null character")
+    try:
+        return _Decoder(parse_mode=_COMMENTED)(text)
+    except rapidjson.JSONDecodeError as error:
+        match = _PARSE_ERROR.fullmatch(str(error))
+        assert match is not None
+        before = text.encode()[: int(match[1])].decode(errors="ignore")
+        message = _CLEARER.get(match[2], match[2])
+        raise ValueError(f"{_place(text, len(before))}: {message}; {_ADVICE}") from None
+
+
+def _place(text: str, index: int) -> str:
+    line_begin = text.rfind("\n", 0, index) + 1
+    return f"line {text.count(chr(10), 0, index) + 1}, column {index - line_begin + 1}"
 
 
 def _replaced(
     value: Any, path: KeyPath, result: PlainConfig, environ: Mapping[str, str], unset: str | None
 ) -> Any:
     """Return a value with `${NAME}` replaced in its texts; note problems in `result`."""
+    if len(path) > DEEPEST:
+        raise RecursionError
     if isinstance(value, dict):
         for name in value.repeated if isinstance(value, _Object) else ():
             problem = "this key is given more than once; keep one of them"
@@ -155,3 +181,13 @@ class _Object(dict[str, Any]):
         super().__init__(pairs)
         counts = Counter(name for name, _ in pairs)
         self.repeated = [name for name, count in counts.items() if count > 1]
+
+
+class _Decoder(rapidjson.Decoder):  # type: ignore[misc]
+    """Reads objects as pairs first: a dict would have lost the keys that are repeated."""
+
+    def start_object(self) -> list[tuple[str, Any]]:
+        return []
+
+    def end_object(self, pairs: list[tuple[str, Any]]) -> _Object:
+        return _Object(pairs)
