@@ -1,7 +1,8 @@
 # make demo    scores the embedded baseline on the sample data; no torch, no key, no download of data
 # make demo-live   lets the same baseline act in live worlds: 20 tasks of L3 and L4 in a browser
 # make jupyterlab  installs JupyterLab for the tasks jupyterlab/* of L3 and L4 (0.25 GB)
-# make test    everything that is tested, local models included (installs torch, about 6 GB)
+# make test    the fast tier of the tests; no torch (0.8 GB installed)
+# make test-all    all tests, local models included (installs torch, about 6 GB)
 # make check   lint, format, types, and whether uv.lock and requirements fit pyproject.toml
 # make lock    renews uv.lock after a change of pyproject.toml, and requirements from it
 # make test-vllm   imp_type "vllm" against a real vLLM on the CPU, in .venv-vllm (3.5 GB)
@@ -19,7 +20,9 @@ export UV_PROJECT_ENVIRONMENT = .venv
 export UV_PYTHON_DOWNLOADS = never
 export UV_SYSTEM_CERTS = 1
 
-.PHONY: demo demo-live jupyterlab test check lock test-vllm pictures clean
+PYTEST = OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+.PHONY: demo demo-live jupyterlab test test-all check lock test-vllm pictures clean
 
 demo: .venv/demo.installed
 	LMUData=sample_data .venv/bin/python evaluate.py --config configs/config_demo.json
@@ -29,8 +32,11 @@ demo-live: .venv/live.installed
 
 jupyterlab: .venv/jupyterlab.installed
 
-test: .venv/dev.installed
-	OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+test: .venv/test.installed
+	$(PYTEST) -m "not whole"
+
+test-all: .venv/dev.installed
+	$(PYTEST)
 
 check: .venv/check.installed
 	.venv/bin/ruff check .
@@ -74,6 +80,11 @@ clean:
 
 .venv/jupyterlab.installed: uv.lock .venv/live.installed
 	$(SYNC) --extra demo --extra jupyterlab
+	touch $@
+
+.venv/test.installed: uv.lock | .venv/bin/python $(UV)
+	@echo "installing into .venv: 0.8 GB, half a minute or so"
+	$(SYNC) --extra demo --extra live --group test
 	touch $@
 
 .venv/check.installed: uv.lock | .venv/bin/python $(UV)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,11 @@ from tests.support.browser import need_browser
 from tests.support.mock_server import MockServer
 from tests.support.runs import PICTURES
 from tests.support.stage import Stage, right_answers
+from tests.tiers import left_out, mark_whole
 
 REPLAYED: list[tuple[dict[str, int], int]] = []
+LEFT_OUT: dict[str, int] = {}
+"""How many tests the fast tier leaves out, by reason."""
 LONG = (
     "ranks",
     "local",
@@ -35,9 +39,32 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     rooms = {name: position for position, name in enumerate(LONG)}
     items.sort(key=lambda item: rooms.get(item.path.parent.name, len(rooms)))
+    mark_whole(items)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    LEFT_OUT.update(left_out(items))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker tells what it left out to the process that prints the end."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(LEFT_OUT)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    LEFT_OUT.update(getattr(node, "workeroutput", {}).get("left_out", {}))  # of all workers alike
+
+
+@pytest.fixture(scope="session")
+def whole(pytestconfig):
+    """Whether all tests run, and not the fast tier alone."""
+    return "not whole" not in pytestconfig.getoption("markexpr")
 
 
 @pytest.fixture(scope="module")  # Playwright runs once in a thread: others open one of their own
@@ -73,6 +100,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line for all conformance files."""
+    """One line for all conformance files, one for what was left to the whole."""
     if REPLAYED:
         terminalreporter.write_line(conformance.summary(REPLAYED))
+    if LEFT_OUT:
+        reasons = ", ".join(f"{reason} {count}" for reason, count in LEFT_OUT.items())
+        terminalreporter.write_line(
+            f"left to make test-all: {sum(LEFT_OUT.values())} tests ({reasons})"
+        )

@@ -249,7 +249,7 @@ def test_what_is_dragged_is_moved(desk):
     files.find("files.row", text="Pictures").drag_to(files.find("files.row", text="Documents"))
     files.tab.settle()
     assert [(row["date"], row["start"]) for row in calendar.changed().values()] == [
-        ("2026-03-14", "10:00")
+        ("2026-03-14", "16:00")
     ]
     assert [(row["name"], row["parent"]) for row in files.changed().values()] == [("Pictures", 1)]
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from benchmarks.worlds.office.store import Refused
-from benchmarks.worlds.office.tasks import tasks
+from benchmarks.worlds.office.tasks import names, tasks
 from benchmarks.worlds.office.tasks.checks import check, matches
 from benchmarks.worlds.suites import tasks_of
 from tests.support.mutants import mutants_of
@@ -23,9 +23,9 @@ def variants(level, seed=0):
 
 
 ALL = [
-    pytest.param(level, number, id=task["id"])
+    pytest.param(level, number, id=name)
     for level in LEVELS
-    for number, task in enumerate(variants(level))
+    for number, name in enumerate(names(level))
 ]
 
 
@@ -34,16 +34,16 @@ def outcome(task, steps, before=None):
 
 
 @pytest.mark.parametrize(("level", "number"), ALL)
-def test_an_oracle_solves_every_variant_of_its_task(level, number):
-    for seed in (0, 1, 2):
+def test_an_oracle_solves_every_variant_of_its_task(level, number, whole):
+    for seed in (0, 1, 2) if whole else (0,):
         task = variants(level, seed)[number]
         lines = outcome(task, task["oracle"]).lines
         assert [text for fits, text in lines if not fits] == [], task["goal"]
 
 
 @pytest.mark.parametrize(("level", "number"), ALL)
-def test_another_way_to_the_same_end_is_right_too(level, number):
-    for seed in (0, 1):
+def test_another_way_to_the_same_end_is_right_too(level, number, whole):
+    for seed in (0, 1) if whole else (0,):
         task = variants(level, seed)[number]
         for steps in task["ways"]:
             lines = outcome(task, steps).lines
@@ -66,10 +66,11 @@ def test_an_agent_that_says_done_at_once_has_not_solved_it(level, number):
 
 
 @pytest.mark.parametrize(("level", "number"), ALL)
-def test_an_oracle_that_is_spoiled_in_one_place_is_refused(level, number):
+def test_an_oracle_that_is_spoiled_in_one_place_is_refused(level, number, whole):
     task = variants(level)[number]
     passed, before = [], StoreHand(task).before
-    for what, steps in mutants_of(task, before):
+    mutants = list(mutants_of(task, before))
+    for what, steps in mutants if whole else mutants[number % 8 :: 8]:
         try:
             if outcome(task, steps, before).success:
                 passed.append(what)
