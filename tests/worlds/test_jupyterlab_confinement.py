@@ -47,6 +47,8 @@ EXECUTING = {
     "the server's config": ("PUT", "/api/config/notebook", {"load_extensions": {"x": True}}),
     "a file as a page of its own": ("GET", "/files/notes.md", None),
     "another view of a file": ("GET", "/view/notes.md", None),
+    "the licences of all extensions": ("GET", "/lab/api/licenses/", None),
+    "what is not there": ("GET", "/lab/api/nothing/", None),
 }
 LEAVING = {
     "a path with dots": ("GET", "/api/contents/../../../../../etc/passwd", None),

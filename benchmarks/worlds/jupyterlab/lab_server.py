@@ -32,6 +32,7 @@ from jupyter_server.serverapp import ServerApp
 from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
 from jupyterlab.labapp import LabApp  # type: ignore[import-untyped]
+from jupyterlab_server.licenses_handler import LicensesHandler
 from jupyterlab_server.settings_handler import SettingsHandler
 from jupyterlab_server.workspaces_handler import WorkspacesHandler, WorkspacesManager
 from tornado.web import HTTPError, RequestHandler
@@ -148,6 +149,7 @@ class Lab(LabApp):  # type: ignore[misc]
         self.handlers[:] = [
             (pattern, of_episodes.get(handler, handler), *rest)
             for pattern, handler, *rest in self.handlers
+            if handler is not LicensesHandler  # it answers nobody, not even that he may not
         ]
 
 
