@@ -533,7 +533,7 @@ def test_the_second_press_of_a_double_click_does_not_fall_into_what_the_first_ha
     calendar.find("shell.app", "calendar").dblclick()
     calendar.tab.settle()
     if look != "phone":
-        calendar.find("calendar.day", "2026-03-17").dblclick(position={"x": 40, "y": 50})
+        calendar.find("calendar.day", "2026-03-21").dblclick(position={"x": 40, "y": 50})
     else:
         calendar.find("calendar.new").dblclick()
     calendar.tab.settle()
