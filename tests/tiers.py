@@ -34,6 +34,7 @@ FUNCTIONS = {
     "test_a_thousand_runs_give_hardly_a_false_alarm": "simulations",
     "test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_alarm": "simulations",
     "test_episodes_in_the_office_stand_until_what_decides_them_is_changed": "slow",
+    "test_it_passes_the_checks_of_this_project": "lint",
     "test_real_replies_of_mai_ui_are_scored_as_its_authors_score_them": "slow",
     "test_recorded_answers_come_to_what_the_official_scorers_made_of_them": "slow",
     "test_the_list_that_is_open_shows_what_comes_in_and_a_form_waits_for_it": "slow",

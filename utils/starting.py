@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from types import FrameType
 from typing import NoReturn
@@ -20,6 +21,7 @@ DISTRIBUTIONS = {  # what pip calls a package
     "dotenv": "python-dotenv",
     "rapidjson": "python-rapidjson",
 }
+STDERR = 2
 NOT_STARTED = "Interrupted. Nothing was run."
 ANSWERED_AT_ONCE = {"--help", "-h", "--version", "--recipes", "--quiet"}
 
@@ -51,7 +53,8 @@ def imports_are_done() -> None:
 def say_that_it_starts(program: str, arguments: Sequence[str]) -> None:
     """Print a line, unless another process speaks or the output is to be short."""
     if ANSWERED_AT_ONCE.isdisjoint(arguments) and os.environ.get("RANK", "0") == "0":
-        print(f"{program}: starting", file=sys.stderr, flush=True)
+        with suppress(OSError):  # whoever reads it may have left already
+            os.write(STDERR, f"{program}: starting\n".encode())
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:

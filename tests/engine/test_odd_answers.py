@@ -43,7 +43,7 @@ def test_a_reply_that_stays_empty_is_an_unparsed_answer_after_one_more_try(
     stage.server.answer = lambda request: completion(message, finish_reason, usage=usage)
     ran = stage.run("--retry", "5")
     assert (ran.code, len(ran.requests)) == (0, 8), ran.output
-    assert "warning: 4 of 4 replies are empty" in ran.output
+    assert f"warning: m, {L2}: 4 of 4 replies are empty" in ran.output
     assert (PARSER in ran.output) is (reasoning is not None)
     for record in stage.answers(L2):
         assert (record["status"], record["raw"], record["attempts"]) == ("ok", "", 2)
