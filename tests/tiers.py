@@ -29,6 +29,7 @@ FILES = {
     "test_memory_in_office.py": "slow",
 }
 FUNCTIONS = {
+    "test_a_checkpoint_goes_on_without_being_loaded": "checkpoints",
     "test_a_killed_run_goes_on_with_the_episodes_that_are_missing": "slow",
     "test_a_process_that_ends_leaves_no_browser_behind": "slow",
     "test_a_thousand_runs_give_hardly_a_false_alarm": "simulations",

@@ -92,11 +92,12 @@ class Target:
 
 def are_numbers(values: Any, count: int) -> bool:
     """Return whether a list or tuple has so many numbers, all of them finite."""
-    return (
-        isinstance(values, (list, tuple))
-        and len(values) == count
-        and all(type(value) in (int, float) and math.isfinite(value) for value in values)
-    )
+    if not isinstance(values, (list, tuple)) or len(values) != count:
+        return False
+    try:
+        return all(type(value) in (int, float) and math.isfinite(value) for value in values)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
 
 
 def target_problem(plain: Any) -> str | None:

@@ -382,7 +382,7 @@ def test_images_are_sent_as_it_is_set_if_they_can_be_and_the_size_is_recorded(wi
     sizes, count = [r["sizes"] for r in wire.stage.answers(L1, "small")], len(PICTURES) + 1
     assert [(s["file"], s["sent"]) for s in sizes] == [([320, 180], [100, 56])] * count
     [block] = re.findall(rf"{L1} · small ·.*?\n\n", wire.ran.output, flags=re.DOTALL)
-    assert f"{count} samples had their image resized before sending" in block
+    assert f"the images of {count} samples were resized before sending: 320x180 → 100x56" in block
     # What JPEG cannot hold fails its sample in the reference format alone.
     failed = [r for r in wire.stage.answers(L2, "ref") if r["status"] == "failed"]
     assert [record["line"]["image_path"] for record in failed] == [f"os_web/{DEEP[0]}"]

@@ -122,7 +122,7 @@ def test_an_endpoint_gets_the_resized_image_and_the_log_says_so(staged):
     data = result.requests[0].pictures[0].partition(";base64,")[2]
     assert Image.open(io.BytesIO(base64.b64decode(data))).size == (112, 56)
     assert stage.answers(L2)[0]["sizes"]["sent"] == [112, 56]
-    assert "resized before sending; as kwargs.resize asks for it" in result.output
+    assert "were resized before sending (kwargs.resize): " in result.output
     again = stage.evaluate({"m": entry}, data=POINTS)
     assert again.requests == []  # the stored answers fit
     changed = stage.evaluate({"m": API}, data=POINTS)

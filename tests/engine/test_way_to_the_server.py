@@ -88,8 +88,9 @@ def test_a_page_with_an_error_of_a_proxy_names_the_proxy_first(status, advice, s
     reply = Reply(status=status, body=PAGE, headers={"retry-after-ms": "0"})
     with MockServer(lambda request: reply) as proxy:
         ran = stage.run("--retry", "1", env={"HTTP_PROXY": f"127.0.0.1:{proxy.port}"})
-    note = f"HTTP {status} (through the proxy http://127.0.0.1:{proxy.port} of HTTP_PROXY; NO_PROXY"
-    assert (ran.code, lacking([note, advice or note], ran), ran.requests) == (1, [], [])
+    note = f"(through the proxy http://127.0.0.1:{proxy.port} of HTTP_PROXY; NO_PROXY"
+    expected = [f"HTTP {status}", note, advice or note]
+    assert (ran.code, lacking(expected, ran), ran.requests) == (1, [], [])
     assert proxy.requests[0].path.startswith("http://127.0.0.1:")
 
 

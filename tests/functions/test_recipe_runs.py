@@ -77,6 +77,26 @@ def test_a_recipe_answers_what_asks_for_a_point_and_leaves_the_rest_alone(staged
     assert warning in result.output
 
 
+@pytest.mark.parametrize(
+    ("models", "is_told"),
+    [
+        ({"m": QWEN}, True),
+        ({"m": QWEN, "n": QWEN}, True),
+        ({"m": QWEN, "n": {"model_path": URL}}, False),
+        ({"m": {"model_path": URL}}, False),
+        ({"m": {"model_path": URL, "parse_function": {L2: "utils.thinking.parse_point"}}}, True),
+    ],
+    ids=["recipe", "recipes", "one-without", "none", "own"],
+)
+def test_a_parse_function_of_a_data_set_that_no_model_uses_is_told(models, is_told, staged):
+    change = f"data.{L2}.parse_function=utils.coordinates.parse_per_mille"
+    result = staged().evaluate(models, "--check", "--set", change, data=POINTS)
+    assert result.code == 0, result.output
+    told = f"data.{L2}.parse_function: not used, because each model has a parse function of its own"
+    assert (told in result.output) is is_told
+    assert (f'set model."m".parse_function.{L2}' in result.output) is is_told
+
+
 def test_what_the_entry_says_wins(staged):
     stage = staged(answer=lambda _: Reply("(0.2, 0.15)"))
     entry = {

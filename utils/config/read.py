@@ -163,6 +163,19 @@ class _Reader:
             models = {name: entry for name, entry in self.out.models.items() if entry is not None}
             data = {name: entry for name, entry in self.out.data.items() if entry is not None}
             self.out.config = RunConfig(self.path, models, data, self.out.recipes)
+            self._warn_of_unused_parsers(self.out.config)
+
+    def _warn_of_unused_parsers(self, config: RunConfig) -> None:
+        """Warn of a data set's parse function that no model uses, because each has its own."""
+        for dataset, entry in config.data.items():
+            has_own = [dataset in model.parse_function for model in config.model.values()]
+            if entry.parse_function and all(has_own):
+                setting = key_path("data", dataset, "parse_function")
+                key = key_path("model", next(iter(config.model)), "parse_function", dataset)
+                self.out.warnings.append(
+                    f"{self.path}: {setting}: not used, because each model has a parse function of "
+                    f"its own for it; set {key}"
+                )
 
     def _benchmarks(self, data: Mapping[str, Any]) -> dict[str, str]:
         """Return the benchmark of each data set of the config that has a known one."""

@@ -188,7 +188,7 @@ def _ask(
             run=LoggedRun(record, {}),
         )
         began_s, began_cpu_s = time.monotonic(), time.process_time()
-        bar = ConsoleProgress(len(samples), f"{model.name} (judge)")
+        bar = ConsoleProgress(len(samples), f"{model.name} (judge)", is_quiet=run.options.quiet)
         why_stopped = ""
         try:
             model.warm_up()

@@ -379,8 +379,8 @@ def _comparison_link(comparison: ListedComparison) -> str:
     if not comparison.outdated:
         return link
     title = (
-        f"made before the last scoring of {', '.join(comparison.outdated)}; the command of these "
-        "runs, or compare.py, makes it anew"
+        f"made before the last scoring of {', '.join(comparison.outdated)}; compare.py "
+        f"with these runs and --output {comparison.folder} in this folder makes it anew"
     )
     return f'<span class="odd" title="{_text(title)}">{link} §</span>'
 

@@ -91,8 +91,8 @@ def _add_azure_hint(error: CallError, options: Mapping[str, Any]) -> None:
 
 def _add(error: CallError, hint: str) -> None:
     """Put a hint in front of what the server said, of which only the beginning is told."""
-    head, colon, rest = error.message.partition(":")
+    head, colon, rest = error.message.partition(": ")  # addresses have colons, too
     if error.status_code is not None and colon:
-        error.message = f"{head} ({hint}):{rest}"
+        error.message = f"{head} ({hint}): {rest}"
     else:
         error.message = f"{error.message} ({hint})"
