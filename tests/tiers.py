@@ -112,7 +112,7 @@ def mark_whole(items: Iterable[pytest.Item]) -> None:
     for item in items:
         file, name = item.path.name, getattr(item, "originalname", item.name)
         reason = ROOMS.get(item.path.parent.name) or FILES.get(file) or FUNCTIONS.get(name)
-        step = FEWER.get(file, 4 if file in EVERY_FOURTH and name != GESTURES else 1)
+        step = 1 if name == GESTURES else FEWER.get(file, 4 if file in EVERY_FOURTH else 1)
         if counts[file] % step:
             reason = reason or "further cases"
         counts[file] += 1
