@@ -173,7 +173,9 @@ def imported_modules(path):
     ],
 )
 def test_a_package_knows_only_what_lies_below_it(package, below):
-    packages = {"benchmarks", "models", "utils", "evaluate", "compare", "perf", "tests"} - {package}
+    packages = {"benchmarks", "models", "utils", "evaluate", "compare", "tools", "tests"} - {
+        package
+    }
     offenders = [
         f"{path} -> {name}"
         for path in project_files(PROJECT / package)
@@ -323,3 +325,14 @@ def test_what_the_samples_are_divided_into_is_listed_in_one_place(word):
 def test_the_report_page_names_platforms_as_the_program_does():
     script = (PROJECT / "utils/report/assets/core.js").read_text(encoding="utf-8")
     assert [f'{name}: "{label}"' in script for name, label in PLATFORM_LABELS.items()] == [True] * 6
+
+
+def test_a_user_may_have_a_module_that_is_called_tools(tmp_path):
+    (tmp_path / "tools.py").write_text("def parse(response): return 'mine'")
+    code = (
+        "from pathlib import Path; from utils.import_utils import resolve, search_beside\n"
+        f"search_beside(Path({str(tmp_path / 'config.json')!r}))\n"
+        "print(resolve('tools.parse', role='x')('r'))"
+    )
+    printed = subprocess.check_output([sys.executable, "-c", code], cwd=PROJECT)
+    assert printed.strip() == b"mine"

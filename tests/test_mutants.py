@@ -1,10 +1,10 @@
-"""The operators of `perf.mutants`, and which tests it runs."""
+"""The operators of `tools.mutants`, and which tests it runs."""
 
 import ast
 
 import pytest
 
-from perf.mutants import imports_of, mutants_of, nearest_tests
+from tools.mutants import imports_of, mutants_of, nearest_tests
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import pytest
 
-from utils.comparing import command
-from utils.comparing.denominators import KNOWN, fitting_row_counts
+from tools.denominators import KNOWN, fitting_row_counts, main
 from utils.errors import UserError
 
 
@@ -33,7 +32,7 @@ def test_every_figure_of_a_row_count_fits_it():
 
 
 def test_the_command_prints_them(capsys):
-    assert command.main(["--denominators", "63.23", "--data", "OSWorldG"]) == 0
+    assert main(["63.23", "--data", "OSWorldG"]) == 0
     assert "563  fits: 356 hits" in capsys.readouterr().out
 
 

@@ -1,9 +1,9 @@
-"""Random damage to logs, replies and annotations, a little of each; `perf/fuzz.py` does more."""
+"""Random damage to logs, replies and annotations, a little of each; `tools/fuzz.py` does more."""
 
 import pytest
 
-from perf.fuzz import Fuzz
 from tests.support.stage import L2
+from tools.fuzz import Fuzz
 
 
 @pytest.mark.parametrize("what", ["logs", "replies", "annotations"])

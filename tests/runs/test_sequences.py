@@ -1,6 +1,6 @@
-"""Random sequences of commands come to what they must; `perf.sequences` plays more of them."""
+"""Random sequences of commands come to what they must; `tools.sequences` plays more of them."""
 
-from perf.sequences import Sequences
+from tools.sequences import Sequences
 
 
 def test_random_sequences_of_commands_come_to_what_they_must(tmp_path):

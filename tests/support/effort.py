@@ -1,4 +1,4 @@
-"""Guards against texts that would be read for minutes; figures of speed are in `perf/`."""
+"""Guards against texts that would be read for minutes; figures of speed are in `tools/`."""
 
 import gc
 import time

@@ -27,7 +27,7 @@ PLAYED = (
     ("mail_review_of_notebook", 0),
     ("notebook_total_to_sheet", 1),
 )
-"""Solutions that have most kinds of steps; `perf.lab_solutions` plays all."""
+"""Solutions that have most kinds of steps; `tools.lab_solutions` plays all."""
 
 
 @pytest.fixture(scope="module")

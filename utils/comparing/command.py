@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from utils.comparing.denominators import fitting_row_counts
 from utils.comparing.files import figures_csv, flips_csv, wide_csv
 from utils.comparing.page import write_page
 from utils.comparing.pairing import Comparison, compare
@@ -72,9 +71,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _compare(arguments: Sequence[str] | None) -> int:
     try:
         options = _parsed(arguments)
-        if options.denominators:
-            print(fitting_row_counts(options.denominators, options.data))
-            return DONE
         if not options.runs:
             raise UserError("compare.py: name the folders of two runs or more")
         output = expand_home(options.output)
@@ -204,12 +200,6 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("runs", nargs="*", metavar="RUN", help="folder of a run or of a model, or NAME=folder")
     add("--published", action="store_true", help="show the published results too, marked as such")
-    add(
-        "--denominators",
-        metavar="PERCENT",
-        help="compare nothing; say which row counts of --data a printed accuracy can be of",
-    )
-    add("--data", default="OSWorldG", metavar="NAME", help="the data set of --denominators")
     add("--why", action="store_true", help="also why the runs differ, sample by sample")
     add("--all-pairs", action="store_true", help="every pair of runs, not only with the first one")
     add(

@@ -27,7 +27,7 @@ LARGEST_AUTO_ON_CPU = 8  # there, memory that runs out ends the process instead 
 READY_BYTES = 4 * 1024**3  # of prepared inputs; images of 12 million pixels take 0.3 GB each
 SECONDS_TO_END = 2.0  # for the batch that is under way when all is over
 # Padded tokens at which a batch takes about twice as long as without padding, where padding needs a
-# mask. Measured on an H200 with the sizes of a 7B model (perf/README.md): prompts of 1,024, 4,096
+# mask. Measured on an H200 with the sizes of a 7B model (28 layers, sdpa): prompts of 1,024, 4,096
 # and 16,384 tokens take 1.05, 1.18 and 1.57 times as long, decoding steps about 1.3 times. With
 # replies of 24 tokens, eight padded samples are then as fast as 6.3, 5.2 and 1.3 equal ones; this
 # number takes them for 7.1, 5.3 and 2.7.

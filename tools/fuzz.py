@@ -1,6 +1,6 @@
 """Random damage: nothing may end in a traceback, and no score may change in silence.
 
-python -m perf.fuzz [--flips 2000] [--replies 2000] [--annotations 2000] [--seed 1]
+python -m tools.fuzz [--flips 2000] [--replies 2000] [--annotations 2000] [--seed 1]
 
 logs         one bit flipped, or a line cut, doubled, dropped or replaced; then --mode eval. Its
              scores are the ones from before, or it says what it lacks or has skipped.

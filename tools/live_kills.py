@@ -1,6 +1,6 @@
 """Stops a run of L3 and L4 at random moments, and starts it again.
 
-    python -m perf.live_kills [--suite office|jupyterlab] [--kills 20] [--interrupts 3] [--seed 0]
+    python -m tools.live_kills [--suite office|jupyterlab] [--kills 20] [--interrupts 3] [--seed 0]
 
 Eight episodes in two browsers. The server says what the oracles do, in every second task but for
 the last action. A moment is a request and up to a second after it. The same command again must ask

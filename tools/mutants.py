@@ -1,7 +1,7 @@
 """How many random mutants of the program the tests kill.
 
-    python -m perf.mutants --count 60 [--seed 0] [--minutes 30] [--tree PATH] [--files 8]
-    python -m perf.mutants --count 60 --skip 20    the last 40 of the same 60
+    python -m tools.mutants --count 60 [--seed 0] [--minutes 30] [--tree PATH] [--files 8]
+    python -m tools.mutants --count 60 --skip 20    the last 40 of the same 60
 
 Each mutant is one small change: a comparison or its boundary, `and` for `or`, `not` left out, plus
 for minus, 0 for 1, True for False, None returned, a call left out, a condition turned round. It

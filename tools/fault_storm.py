@@ -1,6 +1,6 @@
 """A run through a server's bad night: what it costs, and that nothing else is stored than answers.
 
-python -m perf.fault_storm [--pictures 120] [--in-flight 64]
+python -m tools.fault_storm [--pictures 120] [--in-flight 64]
 
 20 % 429 with Retry-After 0.2, 10 % 500, 5 % reset, 5 % hang, 5 % HTML, broken JSON or no choices;
 a pure function of sample and attempt, at most four in a row; `--retry 5`, `timeout_s` 5. Exits
@@ -17,11 +17,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from perf.kill_everywhere import reply
 from tests.support.faults import Storm
 from tests.support.mock_server import MockServer
 from tests.support.runs import api_model, make_data
 from tests.support.stage import L1, L2, Stage
+from tools.kill_everywhere import reply
 
 ANSWERS = frozenset({"A", "B", "(0.2, 0.15)", "(0.9, 0.9)"})
 

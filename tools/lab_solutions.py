@@ -1,6 +1,6 @@
 """Whether every scripted solution of JupyterLab's tasks solves its task, in a browser.
 
-    python -m perf.lab_solutions [--seeds 0-2] [--tasks "file_*"] [--ways first]
+    python -m tools.lab_solutions [--seeds 0-2] [--tasks "file_*"] [--ways first]
 
 What is unsolved is named as it turns up: task, seed, number of the way (0: the first), and why. The
 exit status says whether all were solved.
@@ -19,8 +19,8 @@ from typing import Any
 
 from benchmarks.worlds.jupyterlab.suite import open_world
 from benchmarks.worlds.jupyterlab.tasks import tasks
-from perf.office_solutions import numbers, seed_range
 from tests.support.lab_oracle import LabOracle
+from tools.office_solutions import numbers, seed_range
 
 
 def problems_of(world: Any, task: Any, way: int) -> list[str]:
@@ -50,7 +50,7 @@ def chosen(
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m perf.lab_solutions",
+        prog="python -m tools.lab_solutions",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,12 +1,17 @@
 """Which number of rows a printed accuracy can be of.
 
+python -m tools.denominators 63.23 [--data OSWorldG]
+
 Papers leave rows out (refusals, failed requests) or count some twice, and seldom say so; the figure
 itself often tells. A row count fits if some whole number of hits rounds to the figure.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
+import sys
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 
 from utils.errors import UserError
@@ -34,7 +39,7 @@ KNOWN = {
 
 
 def fitting_row_counts(text: str, dataset: str) -> str:
-    """Return which known row counts of a data set a printed percentage can be of.
+    """The known row counts of a data set that a printed percentage can be of, as text.
 
     Args:
         text: the figure as it is printed, "63.23"; its decimals matter.
@@ -48,9 +53,9 @@ def fitting_row_counts(text: str, dataset: str) -> str:
     try:
         figure = Decimal(text)
     except InvalidOperation:
-        raise UserError(f"--denominators {text}: must be a percentage such as 63.23") from None
+        raise UserError(f"{text}: must be a percentage such as 63.23") from None
     if not 0 <= figure <= 100:
-        raise UserError(f"--denominators {text}: must lie between 0 and 100")
+        raise UserError(f"{text}: must lie between 0 and 100")
     lines = [f"{text} % of {dataset}:"]
     for rows, meaning in KNOWN[dataset].items():
         hits = _hits(figure, rows)
@@ -62,9 +67,26 @@ def fitting_row_counts(text: str, dataset: str) -> str:
 
 
 def _hits(figure: Decimal, rows: int) -> list[int]:
-    """Return the numbers of hits whose share of the rows rounds to a figure, in either way."""
+    """The numbers of hits whose share of the rows rounds to a figure, in either way."""
     exponent = figure.as_tuple().exponent
     half_step = Decimal(5) * Decimal(10) ** (int(exponent) - 1)
     lowest = (figure - half_step) * rows / 100
     highest = (figure + half_step) * rows / 100
     return [hits for hits in range(math.ceil(lowest), math.floor(highest) + 1) if 0 <= hits <= rows]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.denominators", description=__doc__)
+    parser.add_argument("figure", metavar="PERCENT", help="as it is printed")
+    parser.add_argument("--data", default="OSWorldG", metavar="NAME")
+    options = parser.parse_args(arguments)
+    try:
+        print(fitting_row_counts(options.figure, options.data))
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

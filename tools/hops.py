@@ -1,9 +1,10 @@
-"""What one more L2 sample costs in functions, modules and calls of this program.
+"""What a run of one L2 sample costs, and one more sample: functions, modules and calls.
 
-python -m perf.hops [--samples 42] [--list]
+python -m tools.hops [--samples 42] [--list]
 
-Runs N and N + 1 samples against the mock server, in this process, and counts every call of the
-program's own functions. What the larger run calls more often is what the sample passes through.
+Runs one sample, N and N + 1 samples against the mock server, in this process, and counts every call
+of the program's own functions. What the largest run calls more often than the one before it is what
+the sample passes through.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from types import FrameType
 from typing import Any
 
 import evaluate
-from perf.api_engine import DATASET, PROJECT
+from tools.api_engine import DATASET, PROJECT
 
 ROOMS = tuple(str(PROJECT / name) for name in ("evaluate.py", "benchmarks", "models", "utils"))
 INLINE = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")  # parts of a function
@@ -69,12 +70,12 @@ def calls_of(samples: int, url: str, folder: Path) -> Counter[Function]:
 
 
 def main() -> None:
-    """Prints the three figures, and with --list the functions."""
+    """Prints the figures, and with --list the functions of one more sample."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=42)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    command = [sys.executable, "-m", "perf.mock_server"]
+    command = [sys.executable, "-m", "tools.mock_server"]
     with (
         tempfile.TemporaryDirectory() as name,
         subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as server,
@@ -82,14 +83,15 @@ def main() -> None:
         assert server.stdout is not None
         url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
         try:
-            calls_of(2, url, Path(name))  # what is imported and made once
+            whole = calls_of(1, url, Path(name))  # with what is imported and made once
             before = calls_of(options.samples, url, Path(name))
             after = calls_of(options.samples + 1, url, Path(name))
         finally:
             server.kill()
     more = after - before
-    modules = {module for module, _ in more}
-    print(f"{len(more)} functions in {len(modules)} modules, {more.total()} calls")
+    for what, calls in (("a run of one sample", whole), ("one more sample", more)):
+        modules = {module for module, _ in calls}
+        print(f"{what}: {len(calls)} functions in {len(modules)} modules, {calls.total()} calls")
     if options.list:
         for (module, function), count in sorted(more.items()):
             print(f"{count:5} {module} {function}")

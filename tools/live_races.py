@@ -1,7 +1,7 @@
 """Whether the same actions always come to the same, whatever else the machine does.
 
-    python -m perf.live_races typed [--runs 20]
-    python -m perf.live_races pictures [--seed 0] [--every 1]
+    python -m tools.live_races typed [--runs 20]
+    python -m tools.live_races pictures [--seed 0] [--every 1]
 
 `typed` plays solutions that type several lines at once, each so many times while one core is kept
 busy, and compares the stores in which they end: cells below each other, messages, to-dos and texts

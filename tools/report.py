@@ -1,6 +1,6 @@
 """What a report costs: 7,000 samples on 1,200 pictures of 1920x1080.
 
-python -m perf.report [--samples 7000] [--pictures 1200] [--rounds 3] [--keep FOLDER]
+python -m tools.report [--samples 7000] [--pictures 1200] [--rounds 3] [--keep FOLDER]
 
 Prints the seconds of a first build (every view image is made), of a second one (all are in the
 cache), from opening the page in headless Chromium to the moment one can work with it, and peak
@@ -22,7 +22,6 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from perf.api_engine import PROJECT
 from tests.support.report_runs import (
     L2,
     analysis_of_l2,
@@ -31,6 +30,7 @@ from tests.support.report_runs import (
     write_analysis,
     write_samples,
 )
+from tools.api_engine import PROJECT
 from utils.report.build import build_report
 
 SCREENS = PROJECT / "sample_data" / "MMBench-GUI" / "offline_images"
@@ -90,7 +90,7 @@ def seconds_to_interactive(page_path: Path, browser: object) -> tuple[float, flo
 
 def peak_mb(samples: int) -> float:
     """Peak memory of a process that builds a report of so many samples on tiny pictures."""
-    command = [sys.executable, "-m", "perf.report", "--memory", str(samples)]
+    command = [sys.executable, "-m", "tools.report", "--memory", str(samples)]
     process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
     return float(process.stdout)
 

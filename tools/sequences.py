@@ -1,6 +1,6 @@
 """Random sequences of commands, checked against a second account of what they must come to.
 
-python -m perf.sequences [--count 500] [--seed 1]
+python -m tools.sequences [--count 500] [--seed 1]
 
 Each sequence is a work-dir of its own and six to ten commands: --limit, --fresh, --mode, circular,
 --retry-refused, one data set or both, two settings, a server that changes its mind, two processes

@@ -1,6 +1,6 @@
 """What the engine is measured against, each in a process of its own.
 
-python -m perf.yardsticks plain|text|bare URL JOBS.json THREADS
+python -m tools.yardsticks plain|text|bare URL JOBS.json THREADS
 
 plain   what anyone would write: the openai client in threads; read the file, base64, `create`
 text    the same without pictures: what the client costs by itself

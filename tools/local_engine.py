@@ -1,6 +1,6 @@
 """A checkpoint through `evaluate.py` beside the loop that anyone would write around `generate`.
 
-python -m perf.local_engine [--model DIR | --like 3b] [--samples 40] [--width 1920 --height 1080]
+python -m tools.local_engine [--model DIR | --like 3b] [--samples 40] [--width 1920 --height 1080]
     [--max-pixels 1003520] [--tokens 16] [--batches 1 4 8] [--rounds 3]
 
 The bare loop: read, resize, tokenize, generate, decode, one sample after the other; p and g are its
@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perf import full_size
-from perf.api_engine import DATASET, PROJECT
+from tools import full_size
+from tools.api_engine import DATASET, PROJECT
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def make_data(root: Path, samples: int, wh: tuple[int, int]) -> Path:
                 "index": number,
                 "image_path": f"{number}.png",
                 "platform": "os_web",
-                "app_name": "perf",
+                "app_name": "speed",
                 "instruction": f"Click on element {number}.",
                 "bbox": [0.4, 0.4, 0.6, 0.6],
                 "image_size": list(wh),
@@ -154,7 +154,7 @@ def run_ours(
     }
     config.write_text(json.dumps({"model": {"m": entry}, "data": {DATASET: {"mode": "all"}}}))
     work_dir = tempfile.mkdtemp(dir=folder)
-    program = ["-m", "perf.local_engine", "--in-turn"] if in_turn else ["evaluate.py"]
+    program = ["-m", "tools.local_engine", "--in-turn"] if in_turn else ["evaluate.py"]
     command = [
         sys.executable,
         *program,
@@ -182,7 +182,7 @@ def measure_bare(work: Work) -> dict[str, float]:
     command = [
         sys.executable,
         "-m",
-        "perf.local_engine",
+        "tools.local_engine",
         "--bare",
         work.model_path,
         str(work.data),

@@ -1,6 +1,6 @@
 """Whether spoiled solutions of JupyterLab's tasks are refused when they are played in a browser.
 
-    python -m perf.lab_mutants [--seeds 0] [--every 8] [--tasks "cell_*"]
+    python -m tools.lab_mutants [--seeds 0] [--every 8] [--tasks "cell_*"]
 
 Of the first solutions, spoiled in one place (what is typed, saving left out, another file or cell,
 something else done besides, another end), every nth is played with mouse and keyboard. It counts
@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.worlds.jupyterlab.suite import open_world
-from perf.lab_solutions import chosen
-from perf.office_solutions import seed_range
 from tests.support.lab_oracle import LabOracle
+from tools.lab_solutions import chosen
+from tools.office_solutions import seed_range
 
 Steps = list[list[Any]]
 EXTRA: Steps = [
@@ -73,7 +73,7 @@ def _others(verb: str, arguments: list[Any]) -> Iterator[list[Any]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m perf.lab_mutants",
+        prog="python -m tools.lab_mutants",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,6 +1,6 @@
 """Agents that know nothing, in every live task: what chance comes to, without a model.
 
-    python -m perf.live_agents random|done|fail [--levels L3 L4] [--suites office miniwob]
+    python -m tools.live_agents random|done|fail [--levels L3 L4] [--suites office miniwob]
         [--seeds 0] [--chance 0]
 
 `random` acts 14 times (any kind of action but an end, any point, words of the goal and numbers) and

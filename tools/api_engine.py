@@ -1,8 +1,8 @@
 """The API engine against the yardsticks, in turn, in one run.
 
-python -m perf.api_engine [--samples 400] [--per-picture 1] [--threads 64] [--rounds 5]
-python -m perf.api_engine --latency 1 --samples 640     wall against samples x latency / threads
-python -m perf.api_engine --page     whole processes: with scores and page, beside the plain loop
+python -m tools.api_engine [--samples 400] [--per-picture 1] [--threads 64] [--rounds 5]
+python -m tools.api_engine --latency 1 --samples 640     wall against samples x latency / threads
+python -m tools.api_engine --page     whole processes: with scores and page, beside the plain loop
 
 Prints medians, ratios and the raw numbers.
 """
@@ -55,7 +55,7 @@ def make_data(root: Path, pictures: int, per_picture: int) -> Path:
                     "index": len(rows),
                     "image_path": name,
                     "platform": "os_web",
-                    "app_name": "perf",
+                    "app_name": "speed",
                     "instruction": f"Click on element {sample_index} of screen {number}.",
                     "bbox": [0.4, 0.4, 0.6, 0.6],
                     "image_size": [1920, 1080],
@@ -77,7 +77,7 @@ def _with_chunk(png: bytes, number: int) -> bytes:
 @contextmanager
 def server(latency_s: float, *options: str) -> Iterator[str]:
     """The mock server's base URL."""
-    command = [sys.executable, "-m", "perf.mock_server", "--latency", str(latency_s), *options]
+    command = [sys.executable, "-m", "tools.mock_server", "--latency", str(latency_s), *options]
     process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
@@ -89,7 +89,7 @@ def server(latency_s: float, *options: str) -> Iterator[str]:
 
 def run_yardstick(kind: str, url: str, jobs: Path, threads: int) -> dict[str, float]:
     """One yardstick in a process of its own."""
-    command = [sys.executable, "-m", "perf.yardsticks", kind, url, str(jobs), str(threads)]
+    command = [sys.executable, "-m", "tools.yardsticks", kind, url, str(jobs), str(threads)]
     result = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
     measured: dict[str, float] = json.loads(result.stdout)
     return measured

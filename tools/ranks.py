@@ -1,6 +1,6 @@
 """One rank beside two of the same machine: how much faster, and what the group costs.
 
-python -m perf.ranks [--rounds 3] [--samples 100] [--tokens 48]
+python -m tools.ranks [--rounds 3] [--samples 100] [--tokens 48]
 
 A tiny checkpoint on the CPU, one thread per rank. The time is that of asking, as the run itself
 says it ("took ... s"): from the first prompt until the last rank's answers are in; starting Python

@@ -1,6 +1,6 @@
 """An OpenAI-style server that costs next to nothing, in a process of its own.
 
-python -m perf.mock_server [--latency S] [--admit N [--then M --after K]]
+python -m tools.mock_server [--latency S] [--admit N [--then M --after K]]
 
 Prints its port, answers every POST with one fixed chat completion after the latency, and answers
 `GET /stats` with what it has counted so far. With `--admit N`, requests beyond N in flight get 429;

@@ -1,7 +1,7 @@
 """What a step in the office costs: its parts, CPU of all processes, memory.
 
-    python -m perf.live_steps [--steps 60] [--worlds 1]
-    python -m perf.live_steps --latency 1 [--episodes 8] [--worlds 1 2 4]
+    python -m tools.live_steps [--steps 60] [--worlds 1]
+    python -m tools.live_steps --latency 1 [--episodes 8] [--worlds 1 2 4]
 
 The agent is a script at latency 0: it opens applications in turn, scrolls, clicks and types. With
 `--latency` it is a server that takes so long for a reply, asked by `evaluate.py` in episodes of

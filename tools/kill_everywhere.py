@@ -1,6 +1,6 @@
 """Kills a run when its server has counted k requests, for many k, and starts it again.
 
-python -m perf.kill_everywhere [--kills 30] [--in-flight 8]
+python -m tools.kill_everywhere [--kills 30] [--in-flight 8]
 
 The same command after each kill must ask only what has no answer yet and come to the same score
 files. Prints a table and what went wrong, and exits with 1 if anything did.

@@ -1,7 +1,7 @@
 """Whether spoiled solutions of the office are refused when they are played in a browser.
 
-    python -m perf.office_mutants --store [--seeds 0-4] [--every 1] [--tasks "mail_*"]
-    python -m perf.office_mutants [--seeds 0-2] [--every 8] [--processes 2] [--tasks "mail_*"]
+    python -m tools.office_mutants --store [--seeds 0-4] [--every 1] [--tasks "mail_*"]
+    python -m tools.office_mutants [--seeds 0-2] [--every 8] [--processes 2] [--tasks "mail_*"]
 
 Of the mutants of all tasks (`tests.support.mutants`) every nth is played with mouse and keyboard.
 It counts by tier those that the check refused, those that could not be played to their end (the
@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 
 from benchmarks.worlds.office.suite import open_world
 from benchmarks.worlds.office.tasks import tasks
-from perf.office_solutions import PIECE, seed_range
 from tests.support.mutants import Steps, mutants_of
 from tests.support.office_oracle import Oracle
 from tests.support.office_store import StoreHand
+from tools.office_solutions import PIECE, seed_range
 
 FREE_TEXT = "mail.send: body"
 
@@ -101,7 +101,7 @@ def _result(mutant: Mutant, is_solved: Callable[[Mutant], bool]) -> Result:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m perf.office_mutants",
+        prog="python -m tools.office_mutants",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

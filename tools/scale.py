@@ -1,6 +1,6 @@
 """Cost and memory by number of samples.
 
-python -m perf.scale [--samples 1000 16000 50000] [--rounds 3]
+python -m tools.scale [--samples 1000 16000 50000] [--rounds 3]
 
 Tiny pictures, no latency: what is left is this program's own work (prompts, requests, log,
 scores, spreadsheets). Prints seconds a sample and peak memory for each number.
@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from perf.api_engine import DATASET, PROJECT, server
+from tools.api_engine import DATASET, PROJECT, server
 
 PICTURES = 500
 
@@ -40,7 +40,7 @@ def make_data(root: Path, samples: int) -> Path:
                 "index": number,
                 "image_path": name,
                 "platform": "os_web",
-                "app_name": "perf",
+                "app_name": "speed",
                 "instruction": f"Click on element {number}.",
                 "bbox": [0.4, 0.4, 0.6, 0.6],
                 "image_size": [32, 32],

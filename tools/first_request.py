@@ -1,6 +1,6 @@
 """Time from process start to the first request, beside the import of the client alone.
 
-python -m perf.first_request [--samples 1000] [--rounds 7] [--beside CHECKOUT]
+python -m tools.first_request [--samples 1000] [--rounds 7] [--beside CHECKOUT]
 
 `--beside`: beside another checkout instead. Compiled modules are kept, as they usually are.
 """
@@ -18,8 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from perf.api_engine import DATASET, PROJECT
-from perf.scale import make_data
+from tools.api_engine import DATASET, PROJECT
+from tools.scale import make_data
 
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 Seconds = tuple[float, float]  # on the clock, of CPU

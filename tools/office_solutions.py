@@ -1,7 +1,7 @@
 """Whether every scripted solution of the office solves its task: the first ones and all other ways.
 
-    python -m perf.office_solutions --store [--seeds 0-4]
-    python -m perf.office_solutions [--seeds 0-2] [--processes 2] [--tasks "mail_*"] [--ways other]
+    python -m tools.office_solutions --store [--seeds 0-4]
+    python -m tools.office_solutions [--seeds 0-2] [--processes 2] [--tasks "mail_*"] [--ways other]
 
 With `--store` they are played on the store, else with mouse and keyboard in a browser. What is
 unsolved is named as it turns up: task, seed, number of the way (0: the first), and why. The summary
@@ -118,7 +118,7 @@ def seed_range(text: str) -> range:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m perf.office_solutions",
+        prog="python -m tools.office_solutions",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
