@@ -15,17 +15,13 @@ from utils import PROJECT, contracts
 from utils.contracts import (
     WH,
     DataSet,
-    Episode,
     Judgement,
     Line,
     Message,
     ParseFunction,
-    PromptOf,
-    ReplyParsing,
     Sample,
     Sizes,
     UserFunctionError,
-    World,
 )
 from utils.data_files import is_pointer, nearly_right, read_json
 from utils.errors import UserError
@@ -167,16 +163,6 @@ class Benchmark(contracts.Benchmark):
             {"role": "user", "type": "image", "value": image},
             {"role": "user", "type": "text", "value": self.user_text(line)},
         ]
-
-    def episode(
-        self,
-        sample: Sample,
-        prompt_of: PromptOf,
-        world: World | None = None,
-        reading: ReplyParsing | None = None,
-    ) -> Episode:
-        """Yield the prompts of a sample, one after the other; here a single one."""
-        yield replace(prompt_of(sample.line), image=sample.image)
 
     @staticmethod
     @abstractmethod

@@ -9,7 +9,7 @@ import json
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -41,7 +41,13 @@ from utils.contracts import (
     UserFunctionError,
     Verdict,
 )
-from utils.coordinates import known_grid_wh, point_as_fractions
+from utils.coordinates import (
+    Frame,
+    frame_parser,
+    known_grid_wh,
+    parse_function_name,
+    point_as_fractions,
+)
 from utils.errors import UserError
 from utils.functions.calling import call_user_function
 from utils.images import data_root
@@ -83,7 +89,12 @@ def finite_or_none(click_frac: Point | None) -> list[float] | None:
 class PointBenchmark(Benchmark):
     """A benchmark whose answers are points."""
 
-    is_grounding = True
+    answers_are_points = True
+    parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {
+        parse_function_name(frame, y_first=y_first): frame_parser(frame, y_first=y_first)
+        for y_first in (False, True)
+        for frame in Frame
+    }
 
     def accept(self, parsed: Any) -> Answer:
         """Return two numbers, `DECLINED`, or None."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from benchmarks.base import (
     BadSample,
@@ -22,6 +22,7 @@ from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.errors import UserError
 from utils.misc import OPTION_LETTERS, parser_answers_into_option
 from utils.protocol import DIFFICULTIES, is_weighted
+from utils.thinking import PARSE_OPTION, parse_option
 
 # parity: protocol text, to the byte.
 L1_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a screenshot of an application, a question and corresponding options. You need to choose one option as your answer for the question. Finally, you are ONLY allowed to return the single letter of your choice."""  # noqa: E501
@@ -40,6 +41,7 @@ class GUIContentUnderstanding(Benchmark):
     result_has_line = True
     system_prompt = L1_SYSTEM_PROMPT_DEFAULT
     default_parse = staticmethod(parser_answers_into_option)
+    parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {PARSE_OPTION: parse_option}
 
     def rows(self, mode: str) -> Iterator[Line]:
         """Yield a row for each question.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from models.wrappers.vllm.arguments import serve_problems
 from utils.config.text import KeyProblem
 from utils.contracts import ModelWrapper
-from utils.import_utils import resolve
 
 if TYPE_CHECKING:
     from utils.config.schema import ModelEntry
@@ -50,23 +49,27 @@ def recipe_lines(names: Sequence[str]) -> list[str]:
     return shown(names) if names else table()
 
 
-def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapper:
+def build_model(
+    name: str,
+    entry: ModelEntry,
+    function_at: Callable[[str], Callable[..., Any] | None] = lambda key: None,
+    *,
+    connections: int,
+) -> ModelWrapper:
     """Return the wrapper of one model entry; loads no weights and opens no connection.
 
     Args:
         name: of the model in the config.
         entry: its entry there.
+        function_at: gives the function, or the class, that a key of the entry names.
         connections: how many requests may be in flight.
 
     Raises:
-        UserError: a dotted path or the endpoint is wrong.
+        UserError: the endpoint is wrong.
     """
-
-    def function(key: str) -> Any:
-        dotted_path = getattr(entry, key)
-        return resolve(dotted_path, role=f'model."{name}".{key}') if dotted_path else None
-
-    functions = {key: function(key) for key in ("preprocess_function", "postprocess_function")}
+    functions: dict[str, Any] = {
+        key: function_at(key) for key in ("preprocess_function", "postprocess_function")
+    }
     if entry.imp_type == "transformers":
         from models.wrappers.local.wrapper import LocalModelWrapper
 
@@ -74,7 +77,8 @@ def build_model(name: str, entry: ModelEntry, *, connections: int) -> ModelWrapp
     if entry.imp_type == "custom":
         from models.wrappers.custom import CustomModelWrapper
 
-        model_class = resolve(entry.model_path, role=f'model."{name}".model_path')
+        model_class = function_at("model_path")
+        assert model_class is not None
         return CustomModelWrapper(name, entry, model_class, functions["postprocess_function"])
     if entry.imp_type == "vllm":
         from models.wrappers.vllm.wrapper import VllmModelWrapper

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from utils.sampling import limit_ranks
 
@@ -46,6 +46,7 @@ KWARGS_READ = (  # keys of a model entry's free `kwargs` block that the program 
     "load",
     "chat_template",
 )
+KWARGS_WITHOUT_EFFECT = {"timeout_s", "serve_timeout_s"}  # of these: no answer depends on them
 
 
 class Status(StrEnum):
@@ -270,7 +271,10 @@ class World(Protocol):
 
 
 class Benchmark(Protocol):
-    """What a run needs of a data set; `benchmarks.base.Benchmark` adds what all of them share."""
+    """What a run needs of a data set; `benchmarks.base.Benchmark` adds what all of them share.
+
+    It asks one question about each sample; one that acts is an `ActingBenchmark`.
+    """
 
     name: ClassVar[str]
     level: ClassVar[str]  # "L1" to "L4"
@@ -280,10 +284,11 @@ class Benchmark(Protocol):
     score_suffix: ClassVar[str] = "score"
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
     result_has_line: ClassVar[bool] = False
-    is_grounding: ClassVar[bool] = False  # asks for a point on an image: recipes answer it
+    answers_are_points: ClassVar[bool] = False  # on an image: recipes and zooms know them
+    # By dotted path: functions of the program's own that may read what another one cannot.
+    parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     # Keys of the config that are its own, with their values; None: it is one of L1 to L4.
     options: ClassVar[Mapping[str, tuple[str, ...]] | None] = None
-    acts: ClassVar[bool] = False  # its episodes act in worlds, and are reused whole or not at all
     image_root: Path  # the folder that the lines' `image_path` is relative to
 
     def source(self) -> tuple[str, bytes]:
@@ -293,29 +298,6 @@ class Benchmark(Protocol):
         self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
     ) -> list[Message]:
         """Return the default prompt of a line."""
-
-    def episode(
-        self,
-        sample: Sample,
-        prompt_of: PromptOf,
-        world: World | None = None,
-        reading: ReplyParsing | None = None,
-    ) -> Episode:
-        """Return the questions that one sample asks, one after the other."""
-
-    def rules_digest(self) -> str:
-        """Return a hash of how episodes go, besides task and model; only where it `acts`."""
-
-    def open_world(self, shots: Path, number: int = 0) -> World:
-        """Return a new world that saves screenshots in the folder `shots`; only where it `acts`.
-
-        Its number tells it from the others that are open.
-        """
-
-    def read_reply(
-        self, reading: ReplyParsing, sample: Sample, prompt: Prompt, generation: Generation
-    ) -> ReadReply:
-        """Return what the reply to an episode's first prompt asks for; only where it `acts`."""
 
     def in_mode(self, row: Line, mode: str) -> bool:
         """Return whether a row belongs to `mode`."""
@@ -347,6 +329,30 @@ class Benchmark(Protocol):
 
         Made of the `SampleColumns` of all scored samples.
         """
+
+
+@runtime_checkable
+class ActingBenchmark(Benchmark, Protocol):
+    """A benchmark whose samples are episodes in a world, reused whole or not at all."""
+
+    def episode(
+        self, sample: Sample, prompt_of: PromptOf, world: World, reading: ReplyParsing
+    ) -> Episode:
+        """The prompts of one episode, one after the other, played in a world that is lent."""
+
+    def rules_digest(self) -> str:
+        """A hash of how episodes go, besides task and model."""
+
+    def open_world(self, shots: Path, number: int = 0) -> World:
+        """A new world that saves screenshots in the folder `shots`.
+
+        Its number tells it from the others that are open.
+        """
+
+    def read_reply(
+        self, reading: ReplyParsing, sample: Sample, prompt: Prompt, generation: Generation
+    ) -> ReadReply:
+        """What the reply to an episode's first prompt asks for."""
 
 
 class Circular(Protocol):

@@ -101,14 +101,15 @@ def no_collecting() -> Iterator[None]:
         gc.enable()
 
 
-def check_reference(ref: FunctionRef) -> list[str]:
-    """Return what is wrong with a function named in a config, one line each."""
+def check_reference(ref: FunctionRef) -> tuple[Callable[..., Any] | None, list[str]]:
+    """The function that a config names, and what is wrong with it, one line each."""
     role = f"{ref.source}: {ref.key_path}"
     try:
-        problem = signature_problem(ref, resolve(ref.dotted, role=role))
+        function = resolve(ref.dotted, role=role)
     except UserError as error:
-        return list(error.problems)
-    return [f"{role}: {problem}"] if problem else []
+        return None, list(error.problems)
+    problem = signature_problem(ref, function)
+    return function, [f"{role}: {problem}"] if problem else []
 
 
 def path_problem(dotted: str) -> str | None:

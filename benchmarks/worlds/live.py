@@ -39,6 +39,7 @@ from benchmarks.worlds.suites import (
 from utils.analysis.columns import SampleColumns
 from utils.analysis.constant_ending import constant_ending
 from utils.contracts import (
+    ActingBenchmark,
     Episode,
     Generation,
     Judgement,
@@ -102,7 +103,7 @@ class LiveSettings:
     max_tokens_per_episode: int | None = None  # of all its requests and replies; None: any number
 
 
-class LiveBenchmark(Benchmark):
+class LiveBenchmark(Benchmark, ActingBenchmark):
     """Tasks for an agent in a live world, which must do what a task asks for and nothing else."""
 
     modes = ("all",)
@@ -126,7 +127,6 @@ class LiveBenchmark(Benchmark):
         "index",
     )
     system_prompt = SYSTEM_PROMPT
-    acts = True
     default_parse = staticmethod(parse_actions)
     budgets: ClassVar[tuple[int, ...]] = (15, 50)  # steps, as the authors report them
 
@@ -297,11 +297,10 @@ class LiveBenchmark(Benchmark):
         self,
         sample: Sample,
         prompt_of: PromptOf,
-        world: World | None = None,
-        reading: ReplyParsing | None = None,
+        world: World,
+        reading: ReplyParsing,
     ) -> Episode:
         """Play one task; return its `EpisodeResult` in plain data, for `judge`."""
-        assert world is not None and reading is not None
         line = sample.line
         task = self._tasks[line["task_id"], line["seed"]]
         observation = world.reset(task)

@@ -79,7 +79,7 @@ def good(tmp_path_factory):
 
 def check(dotted, kind="parse", **more):
     """The problems, without file and key path, which each must begin with."""
-    lines = check_reference(FunctionRef("c.json", "data.X.parse_function", dotted, kind, **more))
+    _, lines = check_reference(FunctionRef("c.json", "data.X.parse_function", dotted, kind, **more))
     front = "c.json: data.X.parse_function: "
     assert all(line.startswith(front) and "\n" not in line for line in lines)
     return [line.removeprefix(front) for line in lines]

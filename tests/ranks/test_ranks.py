@@ -180,14 +180,15 @@ def test_a_ranks_answers_are_copied_behind_those_of_the_run_once_it_lets_go(fold
 
 
 def job_of(log, samples):
-    return Job(
+    job = Job(
         dataset="L",
         samples=samples,
-        log=log,
         run=LoggedRun(RUN, {}),
-        episode=iter,
+        prompt_of=iter,
         answers=AnswerIndex([]),
     )
+    job.open(log)
+    return job
 
 
 def test_rank_0_collects_what_the_others_have_answered(group, folder, log):

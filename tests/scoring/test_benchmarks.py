@@ -12,7 +12,7 @@ from benchmarks.base import fill, grouped
 from benchmarks.circular import Circular
 from tests.support.stage import L1, L2, NOBODY, Stage
 from utils import coordinates
-from utils.contracts import DataSet, Generation, Prompt, Sizes, Verdict
+from utils.contracts import DataSet, Sizes, Verdict
 from utils.errors import UserError
 from utils.functions.signatures import parse_caller
 from utils.targets import DECLINED
@@ -320,14 +320,10 @@ def test_options_beyond_f_are_named_where_the_protocols_parser_reads_and_are_not
     assert [len(data_set.requested(None)) for data_set in (default, own_parser)] == [3 + 1, 3 + 7]
 
 
-def test_a_sample_has_the_size_of_its_file_a_prompt_of_three_parts_and_is_asked_once(annotated):
+def test_a_sample_has_the_size_of_its_file_and_a_prompt_of_three_parts(annotated):
     benchmark = annotated(L2, instruction(image_size=[100, 50]))
     [sample], _ = benchmark.load("all")
     messages = benchmark.build_prompt(sample.line)
-    episode = benchmark.episode(sample, lambda line: Prompt(messages))
-    next(episode)
-    with pytest.raises(StopIteration):
-        episode.send(Generation(text="(0.5, 0.5)"))
     assert sample.file_wh == WH
     assert [(m["role"], m["type"]) for m in messages] == [
         ("system", "text"),

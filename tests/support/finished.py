@@ -103,7 +103,7 @@ def write_log(folder: Path, dataset: str, *, model: str = "m", seq: int = 1) -> 
     with closing(RunLog(folder / f"{model}_{dataset}.jsonl")) as log:
         log.append(
             run_record(
-                seq=seq,
+                seq,
                 model=model,
                 dataset=dataset,
                 mode="all",
@@ -111,7 +111,6 @@ def write_log(folder: Path, dataset: str, *, model: str = "m", seq: int = 1) -> 
                 samples=[],
                 bad=[],
                 asking={},
-                made_with={},
             )
         )
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from utils.config.options import Options
-from utils.contracts import Episode, Generation, Prepared, Prompt, Sample, World
+from utils.contracts import Episode, Generation, Prepared, Prompt, ReadReply, Sample, World
 from utils.engine.engine import Engine
-from utils.engine.jobs import Job
+from utils.engine.jobs import Episodes, Job
 from utils.engine.worlds import Worlds
 from utils.runs.log import AnswerIndex, LoggedRun, RunLog
 
@@ -100,6 +100,11 @@ def act(sample: Sample, world: World) -> Episode:
     return {"success": world.evaluate()}
 
 
+def unread(*_: Any) -> ReadReply:
+    """Nobody asks what replies of this benchmark ask for."""
+    return ReadReply()
+
+
 class Model:
     """Says what `answer` says to a text; `asked` holds the texts."""
 
@@ -158,15 +163,19 @@ def run(
                     Sample(f"key{n}", {"index": n}, Path("none.png"), (40, 30))
                     for n in range(number * episodes, (number + 1) * episodes)
                 ],
-                episode=episode,
+                episodes=Episodes(
+                    play=episode,
+                    worlds=Worlds(hand.make, worlds),
+                    fingerprint=lambda sample: f"{settings} {sample.key}",
+                    read_reply=unread,
+                ),
                 answers=AnswerIndex([log]),
-                log=opened,
                 run=LoggedRun({"seq": 0, "asking": {}}, {}),
-                worlds=Worlds(hand.make, worlds),
-                fingerprint=lambda sample: f"{settings} {sample.key}",
             )
             for number in range(datasets)
         ]
+        for job in jobs:
+            job.open(opened)
         options = Options(Path("config.json"), api_nproc=in_flight, retry=0, **more)
         Engine(model, options, progress or Shown()).run(jobs)  # type: ignore[arg-type]
         return jobs[-1]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -50,6 +51,7 @@ from utils.text import (
     format_number,
     format_percent,
     format_share,
+    local_time,
 )
 
 PAGE, FILES_FOLDER, RUNS_FILE = "comparison.html", "comparison_files", "runs.json"
@@ -65,6 +67,7 @@ FIELDS_OF_SIDES = {
 """Names in the page's details and in the samples files; each has a value for A and one for B."""
 DIFFERING = (Outcome.ONLY_A, Outcome.ONLY_B, Outcome.APART)
 ROWS_PER_FILE, DETAILS_PER_FILE = 4000, 200
+MADE = "Made on {}. What is scored anew after that needs a new comparison."
 
 
 def write_page(comparison: Comparison, output: Path, *, small_images: bool = False) -> Path:
@@ -113,7 +116,7 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path, *, small_imag
         "boards": [_board(board) for board in comparison.boards if board.split],
         "rankings": [],
         "matches": matches,
-        "notes": list(comparison.notes),
+        "notes": [*comparison.notes, MADE.format(local_time(time.time()))],
         "how": words.HOW_TO_READ,
         "outcomes": list(Outcome),
         "pictures": pictures,

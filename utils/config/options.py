@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,6 +18,7 @@ from utils.errors import UserError
 from utils.images import expand_home
 from utils.text import did_you_mean, listed
 
+PROGRAM = "evaluate.py"
 CALL = "run()"  # how messages name a call from Python, and a config that it holds
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 
@@ -119,6 +120,7 @@ class Options:
     runs: bool = _option(False, "instead of a run: list all runs of the work-dir anew, then stop")
     arguments: tuple[str, ...] = ()  # as they were typed
     content: str | None = None  # JSON that stands for the config file
+    from_python: bool = field(default=False, compare=False)  # a caller gets problems as an error
 
     @property
     def config_text(self) -> bytes:
@@ -130,11 +132,6 @@ class Options:
         """What continues a run that was stopped; with `--fresh` it would begin again."""
         command = "the same command without --fresh" if self.fresh else "the same command"
         return f"{command} continues from here"
-
-
-_WITH_VALUE = {
-    option.name.removesuffix("_s") for option in fields(Options) if "metavar" in option.metadata
-} | {"data", "model", "mode", "set"}
 
 
 class UsageError(UserError):
@@ -158,43 +155,77 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse_arguments(arguments: Sequence[str]) -> Options:
-    """Return the options of a command line.
+    """The options of a command line.
 
     Raises:
         UsageError: it is off.
         HelpShown: it asked for help, which has been printed.
     """
     try:
-        return _options(arguments)
+        values = _typed_values(arguments)
+        if "config" not in values and not values.get("runs"):
+            raise UserError(f"{PROGRAM}: --config FILE is missing")
+        return _checked(PROGRAM, values, arguments=tuple(arguments))
     except UserError as error:
         raise UsageError(f"{error}; see --help. Nothing was run.") from None
 
 
 def options_of(config: str | Path | Mapping[str, Any], keywords: Mapping[str, Any]) -> Options:
-    """Return the options of a call of `evaluate.run`, checked as those of the command line are.
+    """The options of a call of `evaluate.run`, checked as those of the command line are.
 
-    The config is a file, or what such a file would hold.
-    They are `keywords` with `_` for `-`: texts and numbers, lists for `data` and `model`, True and
-    False for a switch; None for the default.
+    Args:
+        config: the file, or what such a file would hold.
+        keywords: options with `_` for `-`: texts and numbers, lists for `data` and `model`, True
+            and False for a switch; None for the default.
+
+    Raises:
+        UserError: an option is off.
     """
     content = None
     if isinstance(config, Mapping):
         content, config = _as_json(config), CALL
+    values: dict[str, Any] = {"config": Path(config)}
     typed = [f"--config={config}"]
+    known = {option.name.removesuffix("_s"): option for option in fields(Options)}
     for name, value in keywords.items():
         if name in ("check", "ping", "parity", "compare", "runs", "recipes", "version"):
             raise UserError(f"{CALL}: {name} produces no results; use the command line")
-        takes_value = name in _WITH_VALUE
-        if isinstance(value, bool) and takes_value:
-            raise UserError(
-                f"{CALL}: {name}={value}: {name} takes a value, or None for its default"
-            )
+        if name not in known or not known[name].metadata:
+            options = [name for name, option in known.items() if option.metadata]
+            raise UserError(f"{CALL}: unknown option {name}{did_you_mean(name, options)}")
+        if value is not None:
+            values[known[name].name] = _converted(known[name], name, value)
+            typed += _as_typed(known[name], value)
+    return _checked(CALL, values, arguments=tuple(typed), content=content, from_python=True)
+
+
+def _converted(option: Field[Any], name: str, value: Any) -> Any:
+    """A value given in Python, as the command line would have it."""
+    what = f"{CALL}: {name}={value!r}"
+    settings = option.metadata
+    if "type" not in settings and "choices" not in settings and "nargs" not in settings:
         if isinstance(value, bool):
-            typed += [_flag(name)] if value is not (name == "report") else []
-        elif value is not None:
-            values = value if isinstance(value, (list, tuple)) else [value]
-            typed += [f"{_flag(name)}={item}" for item in values]
-    return replace(_options(typed, program=CALL), content=content)
+            return value
+        raise UserError(f"{what}: {name} is on or off: True or False")
+    if isinstance(value, bool):
+        raise UserError(f"{what}: {name} takes a value, or None for its default")
+    if "nargs" in settings:
+        return tuple(map(str, value if isinstance(value, (list, tuple)) else [value]))
+    if value not in settings.get("choices", [value]):
+        raise UserError(f"{what}: must be one of {listed(settings['choices'])}")
+    try:
+        return settings.get("type", str)(str(value))
+    except argparse.ArgumentTypeError as error:
+        raise UserError(f"{what}: {error}") from None
+
+
+def _as_typed(option: Field[Any], value: Any) -> list[str]:
+    """The arguments of a command line that stand for a value given in Python."""
+    flag = _flag(option.name.removesuffix("_s"))
+    if isinstance(value, bool):
+        return [flag] if value is not option.default else []
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return [f"{flag}={item}" for item in items]
 
 
 def _as_json(config: Mapping[str, Any]) -> str:
@@ -208,9 +239,10 @@ def _flag(name: str) -> str:
     return "--no-report" if name == "report" else f"--{name.replace('_', '-')}"
 
 
-def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
+def _typed_values(typed: Sequence[str]) -> dict[str, Any]:
+    """The options of a command line by field, without those that were left out."""
     parser = Parser(
-        prog=program,
+        prog=PROGRAM,
         description="Measures how well a vision-language model understands graphical user "
         "interfaces (MMBench-GUI L1 to L4).",
         epilog=EXAMPLES,
@@ -241,22 +273,27 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         help="instead of a run: finished runs side by side; see compare.py --help",
     )
     namespace, unknown = parser.parse_known_args(typed)
-    values = vars(namespace)
     if names := [text.partition("=")[0] for text in unknown if text.startswith("-")]:
         # The others are likely their values, which may be secret.
         problems = [f"unknown option {name}{did_you_mean(name, flags)}" for name in names]
         parser.error("; ".join(problems))
     if unknown:
         parser.error(f"{unknown[0]}: belongs to no option; a config is named by --config")
-    if "config" not in values and not values.get("runs"):
-        parser.error("--config FILE is missing")
+    return vars(namespace)
+
+
+def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
+    """The options with these values, by field; `more` is what nobody types.
+
+    Raises:
+        UserError: two of them do not go together.
+    """
     work_dir = values.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or "outputs"
-    values["set"] = tuple(values.get("set", ()))
-    for key in ("data", "model"):
-        values[key] = tuple(dict.fromkeys(values.get(key, ())))
-    values["work_dir"] = expand_home(work_dir)
-    values["arguments"] = tuple(typed)
-    options = Options(**values)
+    lists = {key: tuple(dict.fromkeys(values.get(key, ()))) for key in ("data", "model")}
+    changes = tuple(values.get("set", ()))
+    options = Options(
+        **{**values, **lists, **more, "set": changes, "work_dir": expand_home(work_dir)}
+    )
     for is_wrong, why in (
         (
             options.check and options.mode == "eval",
@@ -279,7 +316,7 @@ def _options(typed: Sequence[str], program: str = "evaluate.py") -> Options:
         ),
     ):
         if is_wrong:
-            parser.error(why)
+            raise UserError(f"{program}: {why}")
     return options
 
 

@@ -284,7 +284,7 @@ class RunConfig:
         of_model = self.model[model].parse_function.get(dataset)
         if of_model:
             return of_model, key_path("model", model, "parse_function", dataset)
-        return self.data[dataset].parse_function, f"data.{dataset}.parse_function"
+        return self.data[dataset].parse_function, key_path("data", dataset, "parse_function")
 
 
 def _without_secrets(entry: BaseModel) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from typing import Any
 from utils.config.environment import is_set
 from utils.config.options import Options
 from utils.contracts import (
-    FollowUp,
     Generation,
     Line,
     ModelWrapper,
@@ -37,7 +36,7 @@ from utils.engine.asking import Asker
 from utils.engine.early_warnings import Watcher
 from utils.engine.gate import Gate, Limit
 from utils.engine.interrupt import two_step_interrupt
-from utils.engine.jobs import Job, Progress
+from utils.engine.jobs import Episodes, Job, Progress
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun, UserError
 from utils.protocol import WORLD_FAILURE
@@ -120,7 +119,7 @@ class Engine:
             Interrupted: after Ctrl-C; a second one raises KeyboardInterrupt at once.
         """
         self._asker.has_stored = any(job.answers.has_any for job in jobs)
-        self._pools = [job.worlds for job in jobs if job.worlds is not None]
+        self._pools = [job.episodes.worlds for job in jobs if job.episodes is not None]
         # A worker that acts in a world queries nothing meanwhile.
         self._most_workers += sum(pool.places for pool in self._pools)
         with two_step_interrupt(self._stop) as interrupted:
@@ -193,8 +192,8 @@ class Engine:
                     break
                 if sample is None:
                     yield None
-                elif job.fingerprint is not None:
-                    yield from self._whole_episode(job, sample, job.fingerprint(sample))
+                elif job.episodes is not None:
+                    yield from self._whole_episode(job, sample, job.episodes)
                 else:
                     prompt = self._first_prompt(job, sample)
                     if prompt is not None:
@@ -204,7 +203,7 @@ class Engine:
         """Return the first prompt of a sample; None where the prompt function fails."""
         if sample.line is not self._last_line:  # else another answer to the same question
             try:
-                self._last_prompt = next(job.episode(sample))
+                self._last_prompt = job.prompt_of(sample) if job.prompt_of else None
             except UserFunctionError as error:
                 self._settle(_failed(_Task(job, sample), sample.key, None, error))
                 return None
@@ -212,21 +211,22 @@ class Engine:
             job.failures_in_a_row["prompt"] = 0
         return self._last_prompt
 
-    def _whole_episode(self, job: Job, sample: Sample, fingerprint: str) -> Iterator[_Task | None]:
+    def _whole_episode(
+        self, job: Job, sample: Sample, episodes: Episodes
+    ) -> Iterator[_Task | None]:
         """Yield an episode as a task once there is a world for it, unless it is stored."""
+        fingerprint = episodes.fingerprint(sample)
         stored = job.answers.look_up(
             sample.key, fingerprint, {"settings": fingerprint}, self._options
         )
         if isinstance(stored, StoredAnswer):
             self._settle(_reused(_Task(job, sample), stored))
             return
-        world = None
-        if job.worlds is not None:
-            others = [pool for pool in self._pools if pool is not job.worlds]
-            while (world := job.worlds.borrow(beside=others)) is None:
-                yield None
-                if job.stopped:
-                    return
+        others = [pool for pool in self._pools if pool is not episodes.worlds]
+        while (world := episodes.worlds.borrow(beside=others)) is None:
+            yield None
+            if job.stopped:
+                return
         yield _Task(job, sample, world=world, fingerprint=fingerprint, reason=stored)
 
     def _settle_next(self, timeout_s: float | None = None) -> None:
@@ -295,12 +295,12 @@ class Engine:
             try:
                 if self._stopping.is_set() or task.job.stopped:
                     outcome = _Outcome(task)
-                elif task.prompt is None:
-                    outcome = self._play(task)
-                elif task.job.follow_up is None:
-                    outcome = self._answer(task, task.prompt, task.sample.key)
+                elif task.job.episodes is not None:
+                    outcome = self._play(task, task.job.episodes)
+                elif task.prompt is not None:
+                    outcome = self._stages(task, task.prompt)
                 else:
-                    outcome = self._stages(task, task.prompt, task.job.follow_up)
+                    outcome = _Outcome(task)
             except StopRun as stop:
                 outcome = _Outcome(task, stop=stop)
             except BaseException:  # noqa: BLE001 - a worker that dies would hang the run
@@ -308,14 +308,17 @@ class Engine:
                     task,
                     stop=StopRun(f"internal error, please report it:\n{traceback.format_exc()}"),
                 )
-            if task.world is not None and task.job.worlds is not None:
-                task.job.worlds.give_back(task.world)
+            if task.job.episodes is not None:
+                task.job.episodes.worlds.give_back(task.world)
             if outcome.stop is not None:  # at once: the others must not start another request
                 self._stop()
             self._hand_over(outcome)
 
-    def _stages(self, task: _Task, prompt: Prompt, follow_up: FollowUp) -> _Outcome:
+    def _stages(self, task: _Task, prompt: Prompt) -> _Outcome:
         """Ask all stages of a sample, each an answer in the log; return the last one's outcome."""
+        follow_up = task.job.follow_up
+        if follow_up is None:
+            return self._answer(task, prompt, task.sample.key)
         answered: list[Record] = []
         while True:
             outcome = self._answer(task, prompt, turn_key(task.sample.key, len(answered)))
@@ -349,12 +352,12 @@ class Engine:
             if self._stopping.is_set():
                 return
 
-    def _play(self, task: _Task) -> _Outcome:
+    def _play(self, task: _Task, episodes: Episodes) -> _Outcome:
         """Play a whole episode, once more from its beginning if the world fails."""
         ending: dict[str, Any] | None = None
         for _ in range(TRIES_OF_AN_EPISODE):
             try:
-                ending = self._turns(task)
+                ending = self._turns(task, episodes)
                 break
             except WorldError as error:
                 ending = _ending(
@@ -370,12 +373,12 @@ class Engine:
             reason=task.reason,
         )
 
-    def _turns(self, task: _Task) -> dict[str, Any] | None:
+    def _turns(self, task: _Task, episodes: Episodes) -> dict[str, Any] | None:
         """Play every turn of an episode; return how it ended, None if the run stopped."""
         turns = 0
         answers: list[Record] = []
         began_s = time.monotonic()
-        with contextlib.closing(task.job.episode(task.sample, world=task.world)) as episode:
+        with contextlib.closing(episodes.play(task.sample, task.world)) as episode:
             try:
                 prompt = next(episode)
                 while True:
@@ -406,7 +409,7 @@ class Engine:
             prepared = self._model.request(
                 prompt.messages, job.dataset, is_custom_prompt=prompt.is_custom
             )
-            if job.fingerprint is None:
+            if job.episodes is None:
                 stored = job.answers.look_up(
                     key, prepared.fingerprint, prepared.parts, self._options
                 )

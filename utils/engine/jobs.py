@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from utils.contracts import Episode, FollowUp, Generation, Prompt, ReadReply, Sample
 from utils.engine.ranks.shares import Share
@@ -22,30 +22,28 @@ class Progress(Protocol):
         """Count a sample that has ended with a status."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Episodes:
+    """How the samples of a benchmark that acts are played. Only whole episodes are reused."""
+
+    play: Callable[[Sample, Any], Episode]  # the prompts of a sample, in a world that is lent
+    worlds: Worlds
+    fingerprint: Callable[[Sample], str]  # of its task and the settings
+    read_reply: Callable[[Sample, Prompt, Generation], ReadReply]  # to the first prompt of one
+
+
 @dataclass(kw_only=True)
-class Questions:
-    """The samples of one data set, how they are asked, and what was answered before."""
+class Job:
+    """One model on one data set: how samples are asked, what is answered, where answers go."""
 
     dataset: str
     samples: Sequence[Sample]
-    # Of a sample: prompts, sent the generations; where there are `worlds`, lent one as `world`.
-    episode: Callable[..., Episode]
-    answers: AnswerIndex
-    worlds: Worlds | None = None
-    # Of a whole episode (task and settings), where no single answer can be reused; None: each
-    # sample has one prompt, whose answer can.
-    fingerprint: Callable[[Sample], str] | None = None
-    # Of an episode's first prompt: what a reply to it asks for; None: there are no actions.
-    read_reply: Callable[[Sample, Prompt, Generation], ReadReply] | None = None
+    prompt_of: Callable[[Sample], Prompt] | None = None  # the only prompt; None: there are episodes
+    episodes: Episodes | None = None
     follow_up: FollowUp | None = None  # what is asked after the reply to a sample's only prompt
-
-
-@dataclass(kw_only=True)
-class Job(Questions):
-    """One data set being evaluated on one model, with log and counters."""
-
-    log: RunLog
-    run: LoggedRun  # what it belongs to, as opened in the log
+    answers: AnswerIndex  # what was answered before
+    run: LoggedRun  # without a number until it is opened in the log
+    log: RunLog = field(init=False)  # there once the run is open
     share: Share | None = None  # of the samples, that this process asks; None: all of them
     # Told the index of each sample, which is over before the next one begins; None: they overlap.
     before_sample: Callable[[int], None] | None = None
@@ -56,6 +54,11 @@ class Job(Questions):
     reused: int = 0  # how many had an answer already
     failures_in_a_row: Counter[str] = field(default_factory=Counter)  # of functions, by stage
 
+    def open(self, log: RunLog, run: LoggedRun | None = None) -> None:
+        """Have answers go into a log, in which the run stands."""
+        self.log = log
+        self.run = run or self.run
+
     def to_ask(self, under_way: Callable[[], int]) -> Iterator[Sample | None]:
-        """Return the samples that this process asks; None: come back when less is under way."""
+        """The samples that this process asks; None: come back when less is under way."""
         return self.share.take(under_way) if self.share else iter(self.samples)

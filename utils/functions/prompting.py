@@ -5,16 +5,71 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from utils.contracts import Benchmark, Line, Message, Prompt, PromptFunction, UserFunctionError
 from utils.functions.calling import call_user_function, private_copy
+from utils.functions.fingerprints import code_digest, digest
 from utils.functions.signatures import takes_settings
 from utils.images import image_file, read_header
 from utils.resizing import sent_wh
 
 MESSAGE_KEYS = ("role", "type", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompting:
+    """How the prompts of one model to one benchmark are made."""
+
+    benchmark: Benchmark
+    system_prompt: str | None = None  # `kwargs.system_prompt` of the config
+    function: PromptFunction | None = None  # the user's; None: the benchmark's default
+    settings: Mapping[str, Any] = field(default_factory=dict)  # that the function takes
+
+    def builder(self) -> Callable[[Line], Prompt]:
+        """The function that makes the prompt of a line; see `prompt_builder`."""
+        return prompt_builder(
+            self.benchmark,
+            system_prompt=self.system_prompt,
+            custom=self.function,
+            settings=self.settings,
+        )
+
+    def default_wording(self, blank_line: Line) -> list[Message]:
+        """The default prompt of a line whose own texts were taken out, for people."""
+        build = prompt_builder(self.benchmark, system_prompt=self.system_prompt, custom=None)
+        return readable_messages(build(blank_line).messages)
+
+    def code_digest(self) -> str:
+        """A hash of the prompt function and of the settings that it takes, if any."""
+        code = code_digest(self.function)
+        return digest([code, self.settings]) if self.settings else code
+
+    def digest(self, line: Line) -> str:
+        """A short hash of how questions are worded.
+
+        Args:
+            line: of any sample; with its question blanked the wording is what is left.
+        """
+        return short_digest([self._wording(line), self.code_digest()])
+
+    def is_digest(self, stored: str, line: Line) -> bool:
+        """Whether a hash in a log, perhaps an earlier one, is that of these prompts."""
+        if stored == self.digest(line):
+            return True
+        # Earlier versions wrote no function as None.
+        return self.function is None and stored == short_digest([self._wording(line), None])
+
+    def _wording(self, line: Line) -> list[Message]:
+        blank = {**line, "question": "", "instruction": "", "options": {"A": ""}, "hint": None}
+        return self.default_wording(blank)
+
+
+def short_digest(value: Any) -> str:
+    """The hash of a value as the records of runs have it."""
+    return digest(value)[:16]
 
 
 def prompt_builder(

@@ -15,7 +15,7 @@ from typing import Any
 
 from utils.analysis.judge_reading import ReadingStatus
 from utils.config.options import Options
-from utils.contracts import Episode, ModelWrapper, Prompt, Record, Sample, Status
+from utils.contracts import ModelWrapper, Prompt, Record, Sample, Status
 from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.errors import StopRun
@@ -172,9 +172,6 @@ def _ask(
     samples = {reply.key: _sample(reply) for reply in replies}
     messages = {reply.key: reply.messages() for reply in replies}
 
-    def episode(sample: Sample) -> Episode:
-        yield Prompt(messages[sample.key])
-
     log = RunLog(run.log, clean=clean)
     with closing(log):
         record = _run_record(run, list(samples), 1 + stored.newest)
@@ -182,11 +179,11 @@ def _ask(
         job = Job(
             dataset=run.dataset,
             samples=list(samples.values()),
-            episode=episode,
+            prompt_of=lambda sample: Prompt(messages[sample.key]),
             answers=stored,
-            log=log,
             run=LoggedRun(record, {}),
         )
+        job.open(log)
         began_s, began_cpu_s = time.monotonic(), time.process_time()
         bar = ConsoleProgress(len(samples), f"{model.name} (judge)", is_quiet=run.options.quiet)
         why_stopped = ""
@@ -221,5 +218,6 @@ def _run_record(run: _JudgeRun, keys: Sequence[str], seq: int) -> dict[str, Any]
         turns=list(range(len(keys))),
         bad=[],
         asking={"settings": model.settings_digest()[:16], "prompt": PROMPT_DIGEST[:16]},
-        made_with={"judge": model.name, "prompt_version": PROMPT_VERSION},
+        judge=model.name,
+        prompt_version=PROMPT_VERSION,
     )

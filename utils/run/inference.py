@@ -1,4 +1,4 @@
-"""One model is asked: its logs are opened, and all that has no answer yet is queried."""
+"""One model is asked: all that has no answer yet is queried."""
 
 from __future__ import annotations
 
@@ -7,63 +7,39 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 
-from utils.contracts import ModelWrapper
+from utils.config.schema import ModelEntry
 from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
 from utils.engine.ranks.group import Group
 from utils.errors import DONE
+from utils.run.evaluation import Evaluation
+from utils.run.jobs import make_job
 from utils.run.plan import Plan
-from utils.run.requests import folder_of, open_job, questions_of, run_specs
-from utils.runs.folder import RunFolder, choosing, logs_by_age
-from utils.runs.log import RunLog
+from utils.runs.folder import RunFolder
 from utils.runs.records import end_record
 from utils.scoring import console
 
 BATCH_OF_AUTO = 8
 
 
-def open_jobs(plan: Plan, name: str, stack: ExitStack) -> tuple[RunFolder, list[Job]]:
-    """Choose the folder of a model's run and open the run in its logs, which `stack` closes."""
-    work_dir = plan.options.work_dir
-    specs = run_specs(plan, name)
-    with choosing(work_dir, name):
-        folder, why = folder_of(plan, name, specs)
-        print(f'\nmodel "{name}" → {folder.path}' + (f" ({why})" if why else ""))
-        opened = []
-        for dataset in plan.data:
-            log = RunLog(folder.log(dataset), clean=plan.secrets.clean_object)
-            stack.enter_context(closing(log))
-            ranks.adopt(folder, dataset, log)
-            questions = questions_of(plan, name, dataset, folder)
-            if questions.follow_up is not None:
-                questions.follow_up.begin()
-                stack.callback(questions.follow_up.close)
-            opened.append((questions, log))
-        numbers = [run.seq for _, runs in logs_by_age(work_dir, name) for run in runs]
-        numbers += [questions.answers.newest for questions, _ in opened]
-        seq = 1 + max(numbers, default=0)
-        jobs = [
-            open_job(plan, name, questions, log, specs[questions.dataset], seq)
-            for questions, log in opened
-        ]
-    return folder, jobs
-
-
 def infer(
-    plan: Plan, model: ModelWrapper, jobs: Sequence[Job], group: Group | None = None
+    evaluations: Sequence[Evaluation], jobs: Sequence[Job], group: Group | None = None
 ) -> tuple[float, float]:
     """Query all that has no answer until it is in the logs, of all ranks if rank 0 calls.
+
+    Args:
+        evaluations: of one model.
+        jobs: of these evaluations.
+        group: the ranks that share the samples; None: this process is alone.
 
     Returns:
         The seconds that it took, and those of CPU.
     """
-    options = plan.options
-    for job in jobs:
-        first_look = plan.scorer(model.name, job.dataset)
-        job.functions = first_look.functions
-        job.first_look = first_look if job.follow_up is None else None  # of single replies
-        if model.one_by_one:
+    model, options = evaluations[0].model, evaluations[0].options
+    clean = evaluations[0].secrets.clean
+    if model.one_by_one:
+        for job in jobs:
             job.before_sample = partial(model.announce, job.dataset, len(job.samples))
     for note in model.notes_before():
         print(note)
@@ -71,18 +47,18 @@ def infer(
     has_all = all(job.answers.knows(sample.key) for job in jobs for sample in job.samples)
     if options.fresh or not has_all:
         model.warm_up()
-    has_repeats = any(plan.data[job.dataset].repeats > 1 for job in jobs)
+    has_repeats = any(job.run.repeats > 1 for job in jobs)
     bar = console.ConsoleProgress(
         sum(len(job.samples) for job in jobs),
         model.name,
-        is_quiet=plan.options.quiet,
+        is_quiet=options.quiet,
         unit="answer" if has_repeats else "sample",
     )
     group_progress = None if group is None else ranks.GroupProgress(bar, group, model.name)
     began_s, began_cpu_s = time.monotonic(), time.process_time()
     longest_s = others_cpu_s = 0.0
     try:
-        Engine(model, options, group_progress or bar, plan.secrets.clean).run(jobs)
+        Engine(model, options, group_progress or bar, clean).run(jobs)
         if group_progress is not None and group_progress.group.rank.leads:
             folder = RunFolder(model.name, jobs[0].log.path.parent)
             longest_s, others_cpu_s = ranks.collect(group_progress, folder, jobs)
@@ -102,37 +78,41 @@ def infer(
     return wall_s, cpu_s
 
 
-def batch_size_of(plan: Plan, name: str) -> int:
-    """Return how many samples of a model are generated together, as far as is known."""
-    size = getattr(plan.config.model[name], "batch_size", 1)
+def batch_size_of(entry: ModelEntry) -> int:
+    """How many samples of a model are generated together, as far as is known."""
+    size = getattr(entry, "batch_size", 1)
     return BATCH_OF_AUTO if isinstance(size, str) else size or 1
 
 
 def follow(plan: Plan, group: Group) -> int:
     """Do the work of a rank other than 0: query its share of each model's samples."""
-    for name, model in plan.models.items():
+    for name, evaluations in plan.evaluations.items():
         try:
-            _take_part(plan, name, model, group)
+            _take_part(evaluations, group)
         finally:
-            model.close()
+            plan.models[name].close()
     return DONE
 
 
-def _take_part(plan: Plan, name: str, model: ModelWrapper, group: Group) -> None:
+def _take_part(evaluations: Sequence[Evaluation], group: Group) -> None:
     """Query this rank's share of one model's samples; rank 0 does everything else."""
-    joined = ranks.join(group, name, plan.options.work_dir)
+    first = evaluations[0]
+    joined = ranks.join(group, first.name, first.options.work_dir)
     if joined is None:
         return
     folder, runs = joined
+    by_dataset = {evaluation.dataset: evaluation for evaluation in evaluations}
     with ExitStack() as stack:
         jobs = []
         for dataset, run in runs.items():
-            log = ranks.open_rank_log(group, folder, dataset, run, clean=plan.secrets.clean_object)
+            clean = first.secrets.clean_object
+            log = ranks.open_rank_log(group, folder, dataset, run, clean=clean)
             stack.enter_context(closing(log))
-            questions = questions_of(plan, name, dataset, folder)
-            if questions.follow_up is not None:
-                stack.callback(questions.follow_up.close)
-            jobs.append(Job(**vars(questions), log=log, run=run))
-        ranks.share_samples(group, name, jobs, batch_size_of(plan, name))
-        wall_s, cpu_s = infer(plan, model, jobs, group)
-    ranks.report(group, name, jobs, wall_s, cpu_s)
+            job = make_job(by_dataset[dataset], folder, run)
+            if job.follow_up is not None:
+                stack.callback(job.follow_up.close)
+            job.open(log)
+            jobs.append(job)
+        ranks.share_samples(group, first.name, jobs, batch_size_of(first.entry))
+        wall_s, cpu_s = infer(evaluations, jobs, group)
+    ranks.report(group, first.name, jobs, wall_s, cpu_s)

@@ -10,8 +10,8 @@ from typing import Any
 from utils import PROJECT
 from utils.errors import StopRun
 from utils.images import data_root, image_root
+from utils.run.evaluation import Evaluation
 from utils.run.outcome import Outcome
-from utils.run.plan import Plan
 from utils.runs.derived import MANIFEST_NAME, read_json
 from utils.runs.folder import RunFolder
 from utils.runs.manifest import ManifestUpdate, manifest_of, scoring_of
@@ -19,15 +19,18 @@ from utils.runs.seals import merged
 from utils.scoring.sheets import write_json
 
 
-def write_manifest(plan: Plan, folder: RunFolder, outcomes: Sequence[Outcome]) -> None:
+def write_manifest(
+    evaluations: Sequence[Evaluation], folder: RunFolder, outcomes: Sequence[Outcome]
+) -> None:
     """Write what is new of some data sets into the manifest of a run's folder."""
+    first = evaluations[0]
     path = folder.path / MANIFEST_NAME
     before = read_json(path, must_be_whole=False)
-    update = _update(plan, folder, outcomes, before)
+    update = _update(evaluations, folder, outcomes, before)
     folders = {
         "$LMUData": data_root(),
         "$IMAGE_ROOT_DIR": image_root(),
-        "$EVAL_WORK_DIR": plan.options.work_dir,
+        "$EVAL_WORK_DIR": first.options.work_dir,
         ".": PROJECT,
     }
     manifest = manifest_of(before, update, folders)
@@ -36,21 +39,25 @@ def write_manifest(plan: Plan, folder: RunFolder, outcomes: Sequence[Outcome]) -
     # Where a full disk has stopped a data set, that has been said.
     is_told = bool(update.stopped) and not update.entries
     with suppress(StopRun) if is_told else nullcontext():
-        write_json(path, plan.secrets.clean_object(manifest))
+        write_json(path, first.secrets.clean_object(manifest))
         complete = {name for name, entry in update.entries.items() if not entry.facts["partial"]}
         folder.link_newest([path], {outcome.dataset for outcome in outcomes} - complete)
 
 
 def _update(
-    plan: Plan, folder: RunFolder, outcomes: Sequence[Outcome], before: Mapping[str, Any]
+    evaluations: Sequence[Evaluation],
+    folder: RunFolder,
+    outcomes: Sequence[Outcome],
+    before: Mapping[str, Any],
 ) -> ManifestUpdate:
+    levels = {evaluation.dataset: evaluation.benchmark.level for evaluation in evaluations}
     scoring = None
     if any(outcome.is_scored for outcome in outcomes):
-        scoring = scoring_of(plan.options.arguments, plan.dump)
+        scoring = scoring_of(evaluations[0].options.arguments, evaluations[0].config)
     entries = {outcome.dataset: outcome.entry for outcome in outcomes if outcome.entry is not None}
     stopped = {
         outcome.dataset: {
-            "level": plan.data[outcome.dataset].benchmark.level,
+            "level": levels[outcome.dataset],
             "why": outcome.why,
         }
         for outcome in outcomes

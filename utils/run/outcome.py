@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from utils.config.options import Options
 from utils.errors import SOME_FAILED
-from utils.run.plan import Plan
 from utils.runs.folder import RunFolder
 from utils.runs.manifest import Entry
 
@@ -27,17 +27,17 @@ class Outcome:
 
 
 def report_stop(
-    plan: Plan, dataset: str, folder: RunFolder | None, problems: Sequence[str], why: str
+    options: Options, dataset: str, folder: RunFolder | None, problems: Sequence[str], why: str
 ) -> Outcome:
     """Print why a model or data set cannot go on, and return that; the others do.
 
     Args:
-        plan: what is run.
+        options: of the run.
         dataset: its name.
         folder: that the model worked in.
         problems: what ended it.
         why: the same in one clause, for the manifest.
     """
-    if not plan.is_quiet:
+    if not options.from_python:  # the caller gets them as an error
         print(*problems, sep="\n", file=sys.stderr)
     return Outcome(dataset, folder, SOME_FAILED, tuple(problems), why)

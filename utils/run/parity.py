@@ -35,7 +35,11 @@ def plans_of(options: Options, registry: Registry, rank: Rank | None) -> list[Pl
     names_by_config = [list(plan.models) for plan in plans]
     names = two_models([options.config, options.parity], names_by_config, options.model)
     return [
-        replace(plan, models={name: plan.models[name]})
+        replace(
+            plan,
+            models={name: plan.models[name]},
+            evaluations={name: plan.evaluations[name]},
+        )
         for plan, name in zip(plans, names, strict=True)
     ]
 

@@ -6,8 +6,10 @@ Every step returns a value and its problems, so that a user learns of all of the
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from utils.config.environment import odd_settings
 from utils.config.options import Options, names_of_levels, unknown_names
@@ -19,7 +21,7 @@ from utils.config.read import (
     own_problems,
     read_config,
 )
-from utils.config.schema import DataEntry, GroundingEntry, ModelEntry
+from utils.config.schema import DataEntry, GroundingEntry, ModelEntry, RunConfig
 from utils.config.secret_filter import SecretFilter, mask_config, protect_output, secrets_in
 from utils.config.text import key_path
 from utils.contracts import Benchmark, DataSet, ModelWrapper
@@ -27,8 +29,9 @@ from utils.engine.gate import MOST_IN_FLIGHT
 from utils.engine.ranks.group import SHARED_TYPES, Rank
 from utils.errors import UserError
 from utils.functions.signatures import parse_caller
-from utils.import_utils import check_reference, resolve, search_beside
+from utils.import_utils import check_reference, search_beside
 from utils.judging.judge import Judge
+from utils.run.evaluation import Evaluation, UserFunction
 from utils.run.plan import Plan
 from utils.runs.folder import name_collisions, work_dir_problems
 
@@ -43,14 +46,6 @@ class Registry:
     build_data_set: Callable[..., DataSet]
     load_samples: Callable[[DataSet], tuple[list[str], list[str]]]  # notes, problems
     recipe_lines: Callable[[Sequence[str]], list[str]]  # what `--recipes` prints
-
-
-@dataclass(frozen=True)
-class SelectedEntries:
-    """The entries of a config that a run is about; None for those with problems."""
-
-    models: Mapping[str, ModelEntry | None]
-    data: Mapping[str, DataEntry | None]
 
 
 def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> Plan:
@@ -71,12 +66,12 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
     warnings = [*reading.warnings, *odd_settings()]
     for warning in warnings:
         print(f"warning: {warning}")
-    selection = _select(options, reading, rank)
-    broken, function_problems = _check_functions(reading, selection)
-    models, model_problems = _build_models(options, selection, broken, registry)
-    judges, judge_problems = _build_judges(options, selection, broken, registry)
-    data = _build_data(selection, broken, registry)
-    own_problems = _problems_of_own(options, selection, data)
+    model_entries, data_entries = _selected(options, reading, rank)
+    functions = Functions(reading, [*model_entries], [*data_entries])
+    models, model_problems = _build_models(options, model_entries, functions, registry)
+    judges, judge_problems = _build_judges(options, data_entries, functions, registry)
+    data = _build_data(data_entries, model_entries, functions, registry)
+    own_problems = _problems_of_own(options, data_entries, data)
     notes: list[str] = []
     data_problems: list[str] = []
     if options.mode != "eval":
@@ -88,12 +83,12 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
         *reading.problems,
         *unknown_names("--model", options.model, reading.models),
         *unknown_names("--data", options.data, reading.data),
-        *function_problems,
-        *name_collisions(selection.models),
+        *functions.problems,
+        *name_collisions(model_entries),
         *work_dir_problems(options.work_dir),
         *model_problems,
         *judge_problems,
-        *_judge_to_retry(options, selection),
+        *_judge_to_retry(options, data_entries),
         *[problem for problems_of_one in own_problems.values() for problem in problems_of_one],
         *data_problems,
     ]
@@ -101,18 +96,102 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
         problems += [problem for data_set in data.values() for problem in data_set.bad_grouped]
     if problems or reading.config is None:
         raise UserError(list(dict.fromkeys(problems)))
-    dump = secrets.clean_object(mask_config(reading.config.dump()))
     if options.mode != "eval":
         notes += _repeats_alike(models, data)
+    dump = secrets.clean_object(mask_config(reading.config.dump()))
     return Plan(
         options,
-        reading.config,
-        dump,
         models,
         data,
+        {
+            name: [
+                _evaluation(
+                    reading.config,
+                    functions,
+                    judges.get(dataset),
+                    options=options,
+                    config=dump,
+                    secrets=secrets,
+                    model=model,
+                    data=data_set,
+                )
+                for dataset, data_set in data.items()
+            ]
+            for name, model in models.items()
+        },
         secrets,
         judges=judges,
         warnings=len(warnings) + len(notes),
+    )
+
+
+class Functions:
+    """The user's functions and classes that the config names, by key path, and what is wrong."""
+
+    def __init__(
+        self, reading: ConfigReading, models: Collection[str], data: Collection[str]
+    ) -> None:
+        """Resolve all that the named models and data sets need."""
+        left_out = tuple(
+            [f"{key_path('model', name)}." for name in reading.models if name not in models]
+            + [f"{key_path('data', name)}." for name in reading.data if name not in data]
+        )
+        self._by_key: dict[str, UserFunction] = {}
+        self._broken: list[str] = []
+        self.problems: list[str] = []
+        for reference in reading.function_refs:
+            if reference.key_path.startswith(left_out):
+                continue
+            function, problems = check_reference(reference)
+            if function is None or problems:
+                self.problems += problems
+                self._broken.append(reference.key_path)
+            else:
+                self._by_key[reference.key_path] = UserFunction(reference.dotted, function)
+
+    def at(self, *path: str) -> Callable[..., Any] | None:
+        """The function at a key path; None: there is none."""
+        named = self._by_key.get(key_path(*path))
+        return named.function if named else None
+
+    def by_stage(self, config: RunConfig, model: str, dataset: str) -> dict[str, UserFunction]:
+        """The functions of one model on one data set, by stage."""
+        _, parse_key = config.parser_of(model, dataset)
+        keys = {
+            "prompt": key_path("model", model, "custom_prompt", dataset),
+            "preprocess": key_path("model", model, "preprocess_function"),
+            "postprocess": key_path("model", model, "postprocess_function"),
+            "parse": parse_key,
+            "follow_up": key_path("model", model, "follow_up", dataset),
+        }
+        return {stage: self._by_key[key] for stage, key in keys.items() if key in self._by_key}
+
+    def is_broken_below(self, *path: str) -> bool:
+        """Whether a function below a key path cannot be used."""
+        return any(key.startswith(f"{key_path(*path)}.") for key in self._broken)
+
+
+def _evaluation(
+    run_config: RunConfig, functions: Functions, judge: Judge | None, **common: Any
+) -> Evaluation:
+    """One model on one data set of a config; `common` is handed on."""
+    name, dataset = common["model"].name, common["data"].benchmark.name
+    entry = run_config.model[name]
+    settings = run_config.data[dataset].judge
+    if judge is not None and settings is not None:
+        from utils.judging.scoring import same_model_warning  # loaded only where there is a judge
+
+        judge = replace(judge, warning=same_model_warning(entry, settings.model))
+    _, parser_setting = run_config.parser_of(name, dataset)
+    if len(run_config.model) > 1:
+        parser_setting = key_path("model", name, "parse_function", dataset)
+    return Evaluation(
+        entry=entry,
+        functions=functions.by_stage(run_config, name, dataset),
+        parser_setting=parser_setting,
+        recipe=run_config.recipes.get(name),
+        judge=judge,
+        **common,
     )
 
 
@@ -139,7 +218,10 @@ def read(options: Options, registry: Registry) -> ConfigReading:
     return read_config(source, catalogue)
 
 
-def _select(options: Options, reading: ConfigReading, rank: Rank | None) -> SelectedEntries:
+def _selected(
+    options: Options, reading: ConfigReading, rank: Rank | None
+) -> tuple[dict[str, ModelEntry | None], dict[str, DataEntry | None]]:
+    """The models and data sets that a run is about; None for those with problems."""
     models = {
         name: entry
         for name, entry in reading.models.items()
@@ -156,42 +238,28 @@ def _select(options: Options, reading: ConfigReading, rank: Rank | None) -> Sele
         for name, entry in reading.data.items()
         if not options.data or name in options.data
     }
-    return SelectedEntries(models, data)
-
-
-def _check_functions(
-    reading: ConfigReading, selection: SelectedEntries
-) -> tuple[set[str], list[str]]:
-    """Return the key paths of user functions that cannot be used, and why."""
-    left_out = tuple(
-        [f"{key_path('model', name)}." for name in reading.models if name not in selection.models]
-        + [f"{key_path('data', name)}." for name in reading.data if name not in selection.data]
-    )
-    broken: set[str] = set()
-    problems: list[str] = []
-    for reference in reading.function_refs:
-        if reference.key_path.startswith(left_out):
-            continue
-        problems_of_function = check_reference(reference)
-        if problems_of_function:
-            problems += problems_of_function
-            broken.add(reference.key_path)
-    return broken, problems
+    return models, data
 
 
 def _build_models(
-    options: Options, selection: SelectedEntries, broken: Iterable[str], registry: Registry
+    options: Options,
+    entries: Mapping[str, ModelEntry | None],
+    functions: Functions,
+    registry: Registry,
 ) -> tuple[dict[str, ModelWrapper], list[str]]:
     models: dict[str, ModelWrapper] = {}
     problems: list[str] = []
-    for name, entry in selection.models.items():
-        path = key_path("model", name)
-        if entry is None or any(key.startswith(path) for key in broken):
+    for name, entry in entries.items():
+        if entry is None or functions.is_broken_below("model", name):
             continue
         models[name] = registry.build_model(
-            name, entry, connections=options.api_nproc or MOST_IN_FLIGHT
+            name,
+            entry,
+            partial(functions.at, "model", name),
+            connections=options.api_nproc or MOST_IN_FLIGHT,
         )
         if options.mode != "eval":
+            path = key_path("model", name)
             problems += [
                 f"{options.config}: {path}: {problem}" for problem in models[name].problems()
             ]
@@ -199,65 +267,72 @@ def _build_models(
 
 
 def _build_judges(
-    options: Options, selection: SelectedEntries, broken: Collection[str], registry: Registry
+    options: Options,
+    entries: Mapping[str, DataEntry | None],
+    functions: Functions,
+    registry: Registry,
 ) -> tuple[dict[str, Judge], list[str]]:
-    """Return the judges of data sets that have one, and what stands in their way."""
+    """The judges of data sets that have one, and what stands in their way."""
     judges: dict[str, Judge] = {}
     problems: list[str] = []
-    for name, entry in selection.data.items():
-        path = key_path("data", name, "judge")
-        if entry is None or entry.judge is None or any(key.startswith(path) for key in broken):
+    for name, entry in entries.items():
+        path = ("data", name, "judge")
+        if entry is None or entry.judge is None or functions.is_broken_below(*path):
             continue
         settings = entry.judge
         model = registry.build_model(
-            "judge", settings.model, connections=options.api_nproc or MOST_IN_FLIGHT
+            "judge",
+            settings.model,
+            partial(functions.at, *path),
+            connections=options.api_nproc or MOST_IN_FLIGHT,
         )
         if options.mode != "eval":
-            problems += [f"{options.config}: {path}: {problem}" for problem in model.problems()]
+            problems += [
+                f"{options.config}: {key_path(*path)}: {problem}" for problem in model.problems()
+            ]
         judges[name] = Judge(model, settings.max_requests, settings.audit_samples)
     return judges, problems
 
 
-def _judge_to_retry(options: Options, selection: SelectedEntries) -> list[str]:
+def _judge_to_retry(options: Options, entries: Mapping[str, DataEntry | None]) -> list[str]:
     """Say that no judge can be asked again, where `--retry-judge` wants that."""
-    has_judge = any(entry is None or entry.judge for entry in selection.data.values())
+    has_judge = any(entry is None or entry.judge for entry in entries.values())
     if has_judge or not options.retry_judge:
         return []
     return ['--retry-judge: no data set of this run has match_mode "judge"']
 
 
 def _build_data(
-    selection: SelectedEntries, broken: Iterable[str], registry: Registry
+    entries: Mapping[str, DataEntry | None],
+    models: Mapping[str, ModelEntry | None],
+    functions: Functions,
+    registry: Registry,
 ) -> dict[str, DataSet]:
     data: dict[str, DataSet] = {}
-    for name, entry in selection.data.items():
-        if entry is None or any(key.startswith(f"data.{name}.") for key in broken):
+    for name, entry in entries.items():
+        if entry is None or functions.is_broken_below("data", name):
             continue
         settings = dict(entry)
         for key in ("environment", "benchmark"):
-            if "." in (settings.get(key) or ""):
-                settings[key] = resolve(settings[key], role=f"data.{name}.{key}")
-        parse = None
-        if entry.parse_function:
-            parse = parse_caller(resolve(entry.parse_function, role=f"data.{name}.parse_function"))
+            settings[key] = functions.at("data", name, key) or settings.get(key)
+        function = functions.at("data", name, "parse_function")
+        parse = function and parse_caller(function)
         is_read_by_model = any(
-            model is not None and name in model.parse_function
-            for model in selection.models.values()
+            model is not None and name in model.parse_function for model in models.values()
         )
-        has_own_parser = parse is not None or is_read_by_model
         data[name] = registry.build_data_set(
-            name, settings, parse=parse, has_own_parser=has_own_parser
+            name, settings, parse=parse, has_own_parser=parse is not None or is_read_by_model
         )
     return data
 
 
 def _problems_of_own(
-    options: Options, selection: SelectedEntries, data: Mapping[str, DataSet]
+    options: Options, entries: Mapping[str, DataEntry | None], data: Mapping[str, DataSet]
 ) -> dict[str, list[str]]:
     """Return wrong keys and modes of benchmarks of the user's, by data set."""
     problems: dict[str, list[str]] = {}
     for name, data_set in data.items():
-        entry = selection.data[name]
+        entry = entries[name]
         if not isinstance(entry, GroundingEntry) or "." not in (entry.benchmark or ""):
             continue
         benchmark = data_set.benchmark

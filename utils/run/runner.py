@@ -12,7 +12,9 @@ from utils.engine.ranks.group import SHARED_TYPES, Group, Rank, joined
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run  # now: the program may be another by the end
-from utils.run.inference import batch_size_of, follow, infer, open_jobs
+from utils.run.evaluation import Evaluation
+from utils.run.inference import batch_size_of, follow, infer
+from utils.run.jobs import open_jobs
 from utils.run.manifest_writer import write_manifest
 from utils.run.outcome import Outcome, report_stop
 from utils.run.plan import Plan
@@ -33,7 +35,11 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Outcome]]:
     Returns:
         The exit code, and the outcome of each data set of each model.
     """
-    shared = {name for name in plan.models if plan.config.model[name].imp_type in SHARED_TYPES}
+    shared = {
+        name
+        for name, evaluations in plan.evaluations.items()
+        if evaluations[0].entry.imp_type in SHARED_TYPES
+    }
     with ExitStack() as stack:
         group = stack.enter_context(joined(rank)) if rank is not None and shared else None
         if rank is not None and not rank.leads:
@@ -46,17 +52,18 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Outcome]]:
         failed: list[str] = []
         for name, model in plan.models.items():
             try:
-                results = evaluate_model(plan, name, group if name in shared else None)
+                group_of_model = group if name in shared else None
+                results = evaluate_model(plan, plan.evaluations[name], group_of_model)
             except UserError as error:
                 logs = logs_by_age(plan.options.work_dir, name)
                 folder = RunFolder(name, logs[0][0].parent) if logs else None
-                results = [report_stop(plan, "", folder, error.problems, error.summary)]
+                results = [report_stop(plan.options, "", folder, error.problems, error.summary)]
             finally:
                 model.close()
             outcomes += results
             if any(result.problems for result in results):
                 failed.append(name)
-        if not plan.is_quiet:
+        if not plan.options.from_python:
             _print_failures(plan, outcomes, failed)
         _show_models(plan, outcomes)
         code = SOME_FAILED if plan.bad_samples else DONE
@@ -102,63 +109,71 @@ def has_answers(plan: Plan) -> bool:
     )
 
 
-def evaluate_model(plan: Plan, name: str, group: Group | None = None) -> list[Outcome]:
+def evaluate_model(
+    plan: Plan, evaluations: Sequence[Evaluation], group: Group | None = None
+) -> list[Outcome]:
     """Query one model for all that has no answer yet, score, and write files.
 
     Args:
-        plan: what to run.
-        name: of the model.
+        plan: what the model is part of.
+        evaluations: of the model, one for each data set.
         group: the ranks that share its samples, led by this process; None: it is alone.
     """
     with ExitStack() as stack:
         if plan.options.mode == "eval":
-            outcomes = rescore(plan, name, stack)
+            outcomes = rescore(evaluations, stack)
         else:
-            outcomes = _query_and_score(plan, name, group, stack)
-        _finish_folders(plan, outcomes)
+            outcomes = _query_and_score(plan, evaluations, group, stack)
+        _finish_folders(plan, evaluations, outcomes)
     return outcomes
 
 
-def _query_and_score(plan: Plan, name: str, group: Group | None, stack: ExitStack) -> list[Outcome]:
+def _query_and_score(
+    plan: Plan, evaluations: Sequence[Evaluation], group: Group | None, stack: ExitStack
+) -> list[Outcome]:
     """Query and score; `stack` gets the lock on the files that are derived from the logs."""
     with ExitStack() as logs:
         if group is not None:
-            logs.enter_context(ranks.leading(group, name))
-        folder, jobs = open_jobs(plan, name, logs)
+            logs.enter_context(ranks.leading(group, evaluations[0].name))
+        folder, jobs = open_jobs(evaluations, logs)
         if group is not None:
-            ranks.begin(group, folder, jobs, batch_size_of(plan, name))
+            ranks.begin(group, folder, jobs, batch_size_of(evaluations[0].entry))
         try:
-            infer(plan, plan.models[name], jobs, group)
+            infer(evaluations, jobs, group)
         except StopRun as stop:  # of the model; its answers stay
             outcomes = [
                 Outcome(job.dataset, folder, SOME_FAILED, stop.problems, stop.summary)
                 for job in jobs
             ]
             stack.enter_context(folder.scoring())
-            write_manifest(plan, folder, outcomes)
+            write_manifest(evaluations, folder, outcomes)
             raise
         stops = {job.dataset: job.stopped for job in jobs}
-        if name == [*plan.models][-1]:  # samples are large, and scoring reads the log
+        is_last_model = evaluations is [*plan.evaluations.values()][-1]
+        if is_last_model:  # samples are large, and scoring reads the log
             jobs = []
-            for data in plan.data.values():
-                data.samples = ()
+            for evaluation in evaluations:
+                evaluation.data.samples = ()
         stack.enter_context(folder.scoring())
-        return [_score(plan, name, folder, dataset, stops[dataset]) for dataset in stops]
+        return [_score(evaluation, folder, stops[evaluation.dataset]) for evaluation in evaluations]
 
 
-def _score(plan: Plan, name: str, folder: RunFolder, dataset: str, stop: StopRun | None) -> Outcome:
+def _score(evaluation: Evaluation, folder: RunFolder, stop: StopRun | None) -> Outcome:
     if stop is not None:
-        return report_stop(plan, dataset, folder, stop.problems, stop.summary)
-    return score(plan, name, folder, dataset)
+        dataset = evaluation.dataset
+        return report_stop(evaluation.options, dataset, folder, stop.problems, stop.summary)
+    return score(evaluation, folder)
 
 
-def _finish_folders(plan: Plan, outcomes: Sequence[Outcome]) -> None:
+def _finish_folders(
+    plan: Plan, evaluations: Sequence[Evaluation], outcomes: Sequence[Outcome]
+) -> None:
     """Write manifests and reports, and say where everything is."""
     options = plan.options
     folders = [outcome.folder for outcome in outcomes if outcome.folder is not None]
     for folder in dict.fromkeys(folders):
         outcomes_here = [outcome for outcome in outcomes if outcome.folder == folder]
-        write_manifest(plan, folder, outcomes_here)
+        write_manifest(evaluations, folder, outcomes_here)
         scored = [outcome.dataset for outcome in outcomes_here if outcome.is_scored]
         if scored:
             print(f"Scores, spreadsheets and log: {folder.path}")

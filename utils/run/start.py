@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from utils.config.environment import load_dotenv_files
@@ -138,7 +137,7 @@ def _compare(arguments: Sequence[str]) -> int:
 def _run(options: Options, plans: Sequence[Plan], rank: Rank | None) -> int:
     try:
         if options.check:
-            from utils.run.check import check  # a run has no use for it
+            from utils.run.checks.command import check  # a run has no use for it
 
             return check(plans[0])
         if len(plans) > 1:
@@ -160,8 +159,7 @@ def run_for_caller(options: Options, registry: Registry) -> list[RunResults]:
     """Run a config for a caller in Python; see `evaluate.run`."""
     if options.quiet:
         quieten()
-    plan = replace(prepare(options, registry), is_quiet=True)
-    _, outcomes = run_plan(plan)
+    _, outcomes = run_plan(prepare(options, registry))
     folders = list(
         dict.fromkeys(outcome.folder for outcome in outcomes if outcome.folder is not None)
     )

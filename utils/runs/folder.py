@@ -29,7 +29,6 @@ from utils.runs.log import (
     one_process_at_a_time,
     runs_of,
 )
-from utils.runs.provenance import RunSpec
 
 LONGEST_NAME = (
     80  # bytes; file names add a data set and a suffix; most file systems end at 255 bytes
@@ -84,7 +83,7 @@ class RunFolder:
 
     @classmethod
     def of_experiment(
-        cls, work_dir: Path, model: str, commit: str, specs: Mapping[str, RunSpec]
+        cls, work_dir: Path, model: str, commit: str, new_runs: Mapping[str, LoggedRun]
     ) -> tuple[RunFolder, str | None]:
         """Return the folder in which a run goes on or begins, and why it is not the usual one.
 
@@ -92,7 +91,7 @@ class RunFolder:
             work_dir: the folder of all models.
             model: its name in the config.
             commit: of the project, or "unknown".
-            specs: by data set, what the run requests.
+            new_runs: by data set, the run that begins or goes on, without a number yet.
 
         Raises:
             UserError: the folder belongs to another model, whose name was mapped to it before.
@@ -106,17 +105,17 @@ class RunFolder:
                     raise UserError(problem)
                 runs_by_folder.setdefault(log.parent, {})[run.begin.get("dataset", "")] = run
         for folder, runs_of_folder in runs_by_folder.items():  # the newest first
-            if runs_of_folder.keys() & specs and not differences(runs_of_folder, specs):
-                return cls(model, folder)._checked(specs), None
+            if runs_of_folder.keys() & new_runs and not differences(runs_of_folder, new_runs):
+                return cls(model, folder)._checked(new_runs), None
         first = home / f"T{datetime.datetime.now().astimezone():%Y%m%d}_G{commit[:8]}"
         folder = first
         numbers = itertools.count(2)
-        while differences(runs_by_folder.get(folder, {}), specs):
+        while differences(runs_by_folder.get(folder, {}), new_runs):
             folder = first.with_name(f"{first.name}_{next(numbers)}")
-        run_folder = cls(model, folder)._checked(specs)
+        run_folder = cls(model, folder)._checked(new_runs)
         if folder == first:
             return run_folder, None
-        apart = " and ".join(differences(runs_by_folder[first], specs))
+        apart = " and ".join(differences(runs_by_folder[first], new_runs))
         return run_folder, f"{first.name} holds a run with {apart}"
 
     def _checked(self, datasets: Iterable[str]) -> RunFolder:
@@ -219,27 +218,27 @@ def choosing(work_dir: Path, model: str) -> AbstractContextManager[None]:
     )
 
 
-def differences(runs: Mapping[str, LoggedRun], specs: Mapping[str, RunSpec]) -> list[str]:
-    """Return in what a new run would differ from the runs that a folder holds.
+def differences(runs: Mapping[str, LoggedRun], new_runs: Mapping[str, LoggedRun]) -> list[str]:
+    """In what new runs would differ from the runs that a folder holds.
 
     Args:
         runs: the newest of each data set in the folder.
-        specs: of the new run, by data set.
+        new_runs: by data set.
     """
     texts: dict[str, None] = {}
     for dataset, run in runs.items():
-        spec = specs.get(dataset) or next(iter(specs.values()))
-        aspects = set(run.request_hashes) if dataset in specs else {"settings"}
-        if (run.begin.get("mode"), run.limit) != (spec.mode, spec.limit):
+        new = new_runs.get(dataset) or next(iter(new_runs.values()))
+        aspects = set(run.request_hashes) if dataset in new_runs else {"settings"}
+        if (run.begin.get("mode"), run.limit) != (new.begin.get("mode"), new.limit):
             aspects.discard("pictures")  # those of other samples
         for aspect, value in run.request_hashes.items():
-            if aspect in aspects and value != spec.request_hashes.get(aspect):
+            if aspect in aspects and value != new.request_hashes.get(aspect):
                 texts[f"other {aspect}"] = None
-        if dataset in specs and run.is_circular != spec.is_circular:
+        if dataset in new_runs and run.is_circular != new.is_circular:
             texts["circular evaluation" if run.is_circular else "no circular evaluation"] = None
-        if dataset in specs and run.repeats != spec.repeats:
+        if dataset in new_runs and run.repeats != new.repeats:
             texts[f"repeats {run.repeats}"] = None
-        if run.limit != spec.limit:
+        if run.limit != new.limit:
             texts["no --limit" if run.limit is None else f"--limit {run.limit}"] = None
     return list(texts)
 

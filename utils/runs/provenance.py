@@ -1,6 +1,6 @@
 """What a run is made of and made with, as its record in the log has it.
 
-`run_spec_of` says what its requests depend on: two runs with the same values send the same ones, so
+`depends_on` says what its requests depend on: two runs with the same values send the same ones, so
 answers of one may stand in for those of the other, and they share a folder. The rest is for the
 manifest.
 """
@@ -13,19 +13,17 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import metadata
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from utils import PROJECT
-from utils.contracts import Benchmark, DataSet, Line, Message
-from utils.functions.fingerprints import code_digest, digest
-from utils.functions.prompting import prompt_builder, readable_messages
+from utils.contracts import DataSet
+from utils.functions.prompting import Prompting, short_digest
 from utils.images import content_digest
 
 PACKAGES = (
@@ -60,35 +58,16 @@ READERS = 8  # threads that read images: a network disk is slow to open each
 # -- what the requests depend on -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RunSpec:
-    """What a run requests of one data set."""
-
-    mode: str
-    limit: int | None
-    is_circular: bool  # all rotations of its questions
-    request_hashes: Mapping[str, str]  # what its requests depend on: a short hash by aspect
-    inputs: Mapping[str, Any]  # checksums of annotations and images
-    repeats: int = 1  # how often each question is asked
-
-
-def run_spec_of(
-    data: DataSet,
-    limit: int | None,
-    settings: str,
-    system_prompt: str | None,
-    prompt_function: Callable[..., Any] | None,
-    prompt_settings: Mapping[str, Any] | None = None,
-) -> RunSpec:
-    """Return what a run requests of one data set, which has samples.
+def depends_on(
+    data: DataSet, limit: int | None, settings: str, prompting: Prompting
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """What the requests of a run depend on: short hashes by aspect, and checksums of the inputs.
 
     Args:
-        data: the data set.
-        limit: how many of its samples; None: all.
-        settings: what of the model decides about its answers: `ModelWrapper.settings_digest`.
-        system_prompt: of the model's entry.
-        prompt_function: the user's for this data set.
-        prompt_settings: what that takes besides the line.
+        data: the data set, which has samples.
+        limit: how many of them are asked; None: all.
+        settings: a hash of what of the model decides about its answers.
+        prompting: how its prompts are made.
     """
     samples = data.chosen(limit)
     name, content = data.benchmark.source()
@@ -103,72 +82,14 @@ def run_spec_of(
             if sample.image is not None
         }
     )
-    annotations = {"file": name, "bytes": len(content), **hashes}
     request_hashes = {
-        "settings": _short(settings),
-        "prompt": prompt_digest(
-            data.benchmark, samples[0].line, system_prompt, prompt_function, prompt_settings
-        ),
-        "annotations": _short(hashes["sha256"]),
-        "pictures": _short(pictures["digest"]),
+        "settings": short_digest(settings),
+        "prompt": prompting.digest(samples[0].line),
+        "annotations": short_digest(hashes["sha256"]),
+        "pictures": short_digest(pictures["digest"]),
     }
-    inputs = {"annotations": annotations, "pictures": pictures}
-    is_circular = data.circular is not None
-    return RunSpec(data.mode, limit, is_circular, request_hashes, inputs, data.repeats)
-
-
-def prompt_digest(
-    benchmark: Benchmark,
-    line: Line,
-    system_prompt: str | None,
-    prompt_function: Callable[..., Any] | None,
-    prompt_settings: Mapping[str, Any] | None = None,
-) -> str:
-    """Return a short hash of how questions are worded.
-
-    Args:
-        line: of the first sample; with its question blanked the wording is what is left.
-    """
-    function = prompting_digest(prompt_function, prompt_settings)
-    return _short([_wording(benchmark, line, system_prompt), function])
-
-
-def is_prompt_digest(
-    stored: str,
-    benchmark: Benchmark,
-    line: Line,
-    system_prompt: str | None,
-    prompt_function: Callable[..., Any] | None,
-    prompt_settings: Mapping[str, Any] | None = None,
-) -> bool:
-    """Return whether a hash in a log is that of these prompts.
-
-    Args:
-        stored: by `prompt_digest`, perhaps an earlier one, for which no function was `None`.
-        benchmark: the rest is as for `prompt_digest`.
-    """
-    if stored == prompt_digest(benchmark, line, system_prompt, prompt_function, prompt_settings):
-        return True
-    is_default = prompt_function is None
-    return is_default and stored == _short([_wording(benchmark, line, system_prompt), None])
-
-
-def _wording(benchmark: Benchmark, line: Line, system_prompt: str | None) -> list[Message]:
-    build = prompt_builder(benchmark, system_prompt=system_prompt, custom=None)
-    blank = {**line, "question": "", "instruction": "", "options": {"A": ""}, "hint": None}
-    return readable_messages(build(blank).messages)
-
-
-def prompting_digest(
-    prompt_function: Callable[..., Any] | None, prompt_settings: Mapping[str, Any] | None
-) -> str:
-    """Return a hash of a prompt function and of the settings that it takes, if any."""
-    code = code_digest(prompt_function)
-    return digest([code, prompt_settings]) if prompt_settings else code
-
-
-def _short(value: Any) -> str:
-    return digest(value)[:16]
+    annotations = {"file": name, "bytes": len(content), **hashes}
+    return request_hashes, {"annotations": annotations, "pictures": pictures}
 
 
 def pictures_digest(pictures: Mapping[str, Path]) -> dict[str, Any]:
@@ -205,7 +126,7 @@ def made_with(
         config: the resolved config, without secrets.
         text: the content of its file.
         arguments: the command line.
-        inputs: as in `RunSpec`.
+        inputs: checksums of annotations and images.
     """
     variables = re.findall(r"\$\{(\w+)\}", text.decode("utf-8", "replace"))
     return {

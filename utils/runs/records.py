@@ -68,14 +68,13 @@ SIZES = ("file", "sent", "seen")  # of an image, in a record and in `Sizes`
 _IS_URL = ("data:", "http://", "https://")
 
 
-def run_record(*, seq: int, made_with: Mapping[str, Any], **fields: Any) -> Record:
-    """Return the record that opens a run in its log; its fields stand at the top of this module.
+def run_record(seq: int, **fields: Any) -> Record:
+    """The record that opens a run in its log; its fields stand at the top of this module.
 
     Args:
         seq: one more than that of any run of this model before.
-        made_with: everything that only people and comparisons read.
     """
-    return {"kind": "run", "seq": seq, "started_at": now(), **fields, **made_with}
+    return {"kind": "run", "seq": seq, "started_at": now(), **fields}
 
 
 def new_record(

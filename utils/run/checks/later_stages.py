@@ -6,19 +6,17 @@ from collections.abc import Iterable, Mapping
 
 from utils.config.options import Options
 from utils.contracts import Status, turn_key
-from utils.engine.jobs import Questions
+from utils.engine.jobs import Job
 from utils.functions.follow_up import MOST_STAGES, ZoomStage
 from utils.runs.log import StoredAnswer
 from utils.runs.records import MORE
 
 
-def requests_text(
-    questions: Questions, to_ask: Mapping[str, int], size: str, open_samples: int
-) -> str:
+def requests_text(job: Job, to_ask: Mapping[str, int], size: str, open_samples: int) -> str:
     """Return how many requests a run sends: the number, or the least and what may follow.
 
     Args:
-        questions: what is asked.
+        job: what is asked.
         to_ask: first requests by reason.
         size: of these requests, in words; "" where it is not known.
         open_samples: how many samples may be asked again after a reply.
@@ -26,11 +24,11 @@ def requests_text(
     count = sum(to_ask.values())
     reasons = [f"{of_reason} {reason}" for reason, of_reason in to_ask.items()] or ["none"]
     detail = ", ".join([*reasons, size] if size else reasons)
-    what = "requests to send" if questions.fingerprint is None else "episodes to play"
+    what = "requests to send" if job.episodes is None else "episodes to play"
     if not open_samples:
         return f"{count} {what} ({detail})"
     text = f"at least {count} {what} ({detail})"
-    if isinstance(questions.follow_up, ZoomStage):
+    if isinstance(job.follow_up, ZoomStage):
         return f"{text}; {count + open_samples} with the second look"
     return (
         f"{text}; follow_up may ask up to {MOST_STAGES - 1} more of each of {open_samples} samples"
@@ -38,33 +36,27 @@ def requests_text(
 
 
 def open_samples(
-    questions: Questions,
-    answers: Iterable[tuple[str, StoredAnswer | str]],
-    request_hashes: Mapping[str, str],
-    options: Options,
+    job: Job, answers: Iterable[tuple[str, StoredAnswer | str]], options: Options
 ) -> int:
     """Return how many samples may be asked again after a reply: all whose last one is not stored.
 
     Args:
-        questions: what is asked.
+        job: what is asked.
         answers: the stored first answer of each sample by its key, or why the model is asked.
-        request_hashes: what the run depends on.
         options: of the run.
     """
-    if questions.follow_up is None:
+    if job.follow_up is None:
         return 0
     return sum(
-        not isinstance(answer, StoredAnswer) or _is_open(questions, key, request_hashes, options)
+        not isinstance(answer, StoredAnswer) or _is_open(job, key, options)
         for key, answer in answers
     )
 
 
-def _is_open(
-    questions: Questions, key: str, request_hashes: Mapping[str, str], options: Options
-) -> bool:
-    """Return whether a sample with a stored first answer may be asked again."""
+def _is_open(job: Job, key: str, options: Options) -> bool:
+    """Whether a sample with a stored first answer may be asked again."""
     for number in range(MOST_STAGES):
-        stage = questions.answers.in_own_log(turn_key(key, number), request_hashes)
+        stage = job.answers.in_own_log(turn_key(key, number), job.run.request_hashes)
         if stage is None:
             return True
         if stage.status is not Status.OK:

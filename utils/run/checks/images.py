@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from utils.contracts import ImageChange, ModelWrapper, Prepared, Sample
-from utils.engine.jobs import Questions
+from utils.engine.jobs import Job
 from utils.images import decoded_image, open_image, read_header
 from utils.text import counted
 
@@ -85,11 +85,11 @@ def _problem(image: Path, *, is_decoded: bool) -> str | None:
 class RequestSizes:
     """The bytes of many requests, of which some are built, evenly spread."""
 
-    def __init__(self, model: ModelWrapper, questions: Questions) -> None:
+    def __init__(self, model: ModelWrapper, job: Job) -> None:
         self.image_changes: Counter[ImageChange] = Counter()
         self._model = model
-        self._is_known = questions.fingerprint is None  # of an episode only the first request is
-        self._step = -(-len(questions.samples) // MOST_ENCODED)
+        self._is_known = job.episodes is None  # of an episode only the first request is
+        self._step = -(-len(job.samples) // MOST_ENCODED)
         self._count = 0
         self._built = 0
         self._bytes = 0

@@ -1,0 +1,1 @@
+"""`--check`: everything short of a model call; `--ping` makes one."""

@@ -1,0 +1,35 @@
+"""The config in the record of a logged run: how a model was asked then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from utils.contracts import Record
+from utils.protocol import ZOOM
+from utils.zooming import Zoom
+
+
+def entry_of_run(run: Record, name: str) -> Mapping[str, Any]:
+    """A model's entry in the config of a logged run."""
+    models = (run.get("config") or {}).get("model") or {}
+    entry: Mapping[str, Any] = models.get(name) or {}
+    return entry
+
+
+def zoom_of_run(run: Record, name: str) -> Zoom | None:
+    """How a logged run looked again at samples; None: it did not."""
+    settings = entry_of_run(run, name).get("zoom")
+    if run.get("protocol") != ZOOM or not settings:
+        return None
+    return Zoom.of(settings)
+
+
+def parser_of_run(run: Record, name: str, dataset: str) -> str | None:
+    """The dotted path of what read replies in a logged run; None: the default."""
+    of_model: str | None = (entry_of_run(run, name).get("parse_function") or {}).get(dataset)
+    if of_model:
+        return of_model
+    data = (run.get("config") or {}).get("data") or {}
+    of_data: str | None = (data.get(dataset) or {}).get("parse_function")
+    return of_data or None
