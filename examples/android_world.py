@@ -17,8 +17,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.worlds.actions import ENDS, Action, Observation, Outcome
-from benchmarks.worlds.environment import Task, in_pixels, not_typed, save_pixels, scored
+from benchmarks.actions.action import ENDS, Action
+from benchmarks.worlds.environment import (
+    Observation,
+    Outcome,
+    Task,
+    in_pixels,
+    not_typed,
+    save_pixels,
+    scored,
+)
 
 SWIPE_MS = 500
 TAPS = {"click": "click", "double": "double_tap", "long": "long_press"}

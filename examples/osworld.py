@@ -16,8 +16,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from benchmarks.worlds.actions import Action, Observation, Outcome
-from benchmarks.worlds.environment import Task, in_pixels, not_typed, save_screenshot, scored
+from benchmarks.actions.action import Action
+from benchmarks.worlds.environment import (
+    Observation,
+    Outcome,
+    Task,
+    in_pixels,
+    not_typed,
+    save_screenshot,
+    scored,
+)
 
 EXAMPLES = "evaluation_examples"  # of a copy of OSWorld's repository
 MISSING = ("back", "home", "open_app")

@@ -16,8 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.worlds.actions import Action, Observation, Outcome
-from benchmarks.worlds.environment import Task, in_pixels, save_pixels, scored
+from benchmarks.actions.action import Action
+from benchmarks.worlds.environment import Observation, Outcome, Task, in_pixels, save_pixels, scored
 from benchmarks.worlds.pages.gestures import DIRECTIONS_XY, KEY_NAMES, NOTCH_PX
 
 MISSING = ("long", "triple", "home", "open_app")

@@ -2,7 +2,7 @@
 
 Config: `configs/config_live_openai.json` (`"api": "responses"`). The model's items of earlier turns
 (reasoning, calls) go out again as they came, each call with the screenshot that it led to: this API
-has no way to leave an earlier screenshot out. `benchmarks.worlds.dialects.parse_tool_calls` reads
+has no way to leave an earlier screenshot out. `benchmarks.actions.dialects.parse_tool_calls` reads
 the calls, and a reply without one as the end.
 """
 

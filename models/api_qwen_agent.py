@@ -3,7 +3,7 @@
 Config: `configs/config_live_qwen.json`. The tool stands in the system text, its points are
 thousandths. The last turns are repeated with their screenshots, earlier ones as a line each. A
 server with a tool-call parser works, too: calls that it takes out of a reply are put back.
-`benchmarks.worlds.dialects.parse_computer_use_per_mille` reads them.
+`benchmarks.actions.dialects.parse_computer_use_per_mille` reads them.
 
 Tools: X-PLUG/MobileAgent @ 11cea575, Mobile-Agent-v3.5 (computer_use, mobile_use).
 """

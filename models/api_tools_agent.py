@@ -3,7 +3,7 @@
 Config: `configs/config_live_tools.json`, where the tool itself is described (`generate_cfg.tools`).
 The server turns the model's calls into `tool_calls` (vLLM: `--enable-auto-tool-choice
 --tool-call-parser hermes`). Earlier turns are repeated as they came, each call with its result;
-`benchmarks.worlds.dialects.parse_tool_calls` reads them.
+`benchmarks.actions.dialects.parse_tool_calls` reads them.
 """
 
 from __future__ import annotations

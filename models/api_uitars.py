@@ -76,7 +76,7 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """3. L3 and L4: the model's own prompt for agents, and the episode so far as a conversation.
 
     One line is added to the prompt: how to say that a task cannot be done (`CALL_USER`). What it
-    says is read by a ready-made function: `benchmarks.worlds.dialects.parse_uitars`.
+    says is read by a ready-made function: `benchmarks.actions.dialects.parse_uitars`.
 
     Args:
         line: the task, e.g. `line["instruction"]`, `line["platform"]`; `image_path` is the screen

@@ -6,13 +6,44 @@ import hashlib
 import os
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from benchmarks.worlds.actions import Action, Observation, Outcome
+from benchmarks.actions.action import Action
 from utils.contracts import WH
 
 Task = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The screen, once it is quiet."""
+
+    image: Path  # a PNG whose name is a hash of its content
+    note: str = ""  # what the model is told of its last action: "There is no application ..."
+    app: str = ""  # which application is in front, or a URL; for people
+    state_ok: bool = True  # False: the screen did not become quiet in time
+    has_ended: bool = False  # the world takes no further action
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether an episode is a success, by the state of the world.
+
+    Raises:
+        ValueError: `partial` is no share.
+    """
+
+    success: bool
+    lines: Sequence[tuple[bool, str]] = field(default=())  # what was expected, and what else is
+    # The share of what was expected that is there, 0..1, and 0 where something else has changed; it
+    # makes no success. None: the world gives none.
+    partial: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.partial is not None and not 0 <= self.partial <= 1:
+            raise ValueError(f"partial must be a share, 0 to 1, or None, not {self.partial!r}")
 
 
 class Environment(Protocol):

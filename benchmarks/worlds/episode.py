@@ -8,16 +8,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.actions.action import ENDS, Action, NoAction
+from benchmarks.actions.reading import pointer_after, read_actions
 from benchmarks.base import meta_of
-from benchmarks.worlds.actions import (
-    ENDS,
-    Action,
-    NoAction,
-    Observation,
-    Outcome,
-    pointer_after,
-    read_actions,
-)
+from benchmarks.worlds.environment import Observation, Outcome
 from utils.contracts import (
     WH,
     Generation,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.actions.dialects import better_parser
 from benchmarks.matrics import Cost, TaskResult
-from benchmarks.worlds.dialects import better_parser
 from benchmarks.worlds.episode import EpisodeResult
 from benchmarks.worlds.suites import has_layouts
 from utils.contracts import Judgement, Line, Verdict

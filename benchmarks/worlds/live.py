@@ -10,11 +10,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from benchmarks.actions.dialects import better_parser, parse_actions
 from benchmarks.base import BadSample, Benchmark
 from benchmarks.episode_figures import episode_sections
 from benchmarks.matrics import ENVIRONMENT, Scores, score_episodes
-from benchmarks.worlds.actions import Outcome
-from benchmarks.worlds.dialects import better_parser, parse_actions
+from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.episode import (
     EpisodeLimits,
     EpisodeResult,

@@ -138,7 +138,7 @@ RECIPE = Recipe(
     ),
     agent=Agent(
         prompt="models.recipes.agents.gui_owl.build_agent_prompt",
-        parse="benchmarks.worlds.dialects.parse_computer_use_per_mille",
+        parse="benchmarks.actions.dialects.parse_computer_use_per_mille",
         source="X-PLUG/MobileAgent @ 11cea575 Mobile-Agent-v3.5",
         generate_cfg={"temperature": 0.01, "max_tokens": 2048},
     ),

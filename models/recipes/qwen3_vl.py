@@ -99,7 +99,7 @@ RECIPE = Recipe(
     ),
     agent=Agent(
         prompt="models.api_qwen_agent.build_agent_prompt",
-        parse="benchmarks.worlds.dialects.parse_computer_use_per_mille",
+        parse="benchmarks.actions.dialects.parse_computer_use_per_mille",
         source="X-PLUG/MobileAgent @ 11cea575 Mobile-Agent-v3.5 (the tools computer_use, mobile_use)",
         generate_cfg={"temperature": 0, "max_tokens": 1024},
         note="the text around the tools is this program's",

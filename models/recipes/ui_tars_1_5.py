@@ -146,7 +146,7 @@ RECIPE = Recipe(
     ),
     agent=Agent(
         prompt="models.recipes.agents.ui_tars.build_agent_prompt",
-        parse="benchmarks.worlds.dialects.parse_uitars",
+        parse="benchmarks.actions.dialects.parse_uitars",
         source="bytedance/UI-TARS @ 582f3a7e codes/ui_tars/prompt.py",
         generate_cfg={"temperature": 0, "max_tokens": 1024},
         note="no words for a task that cannot be done; models/api_uitars.py adds some",

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from benchmarks.worlds.actions import read_actions
+from benchmarks.actions.reading import read_actions
 from models.recipes import all_recipes
 from models.recipes.agents import agentcpm, gui_owl, mai_ui, step_gui, ui_tars, ui_venus
 from tests.support.mock_server import Reply

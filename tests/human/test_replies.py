@@ -5,12 +5,12 @@ import threading
 import pytest
 from PIL import Image
 
+from benchmarks.actions.dialects import parse_actions
+from benchmarks.actions.reading import read_actions
 from benchmarks.grounding import REFUSAL_PROMPT
 from benchmarks.l1_content_understanding import GUIContentUnderstanding
 from benchmarks.l2_element_grounding import GUIElementGrounding
 from benchmarks.l3_task_automation import GUITaskAutomation
-from benchmarks.worlds.actions import read_actions
-from benchmarks.worlds.dialects import parse_actions
 from models.human.desk import Desk
 from models.human.questions import PastStep, Picture, Question, question_of
 from models.human.replies import BadAnswer, reply_of

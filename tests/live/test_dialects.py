@@ -8,18 +8,9 @@ from contextlib import suppress
 
 import pytest
 
-from benchmarks.worlds import dialects
-from benchmarks.worlds.actions import (
-    AT_POINTER,
-    KEYS,
-    LONGEST_TEXT,
-    MOST_ACTIONS,
-    NEEDS,
-    Action,
-    NoAction,
-    read_actions,
-    read_keys,
-)
+from benchmarks.actions import dialects
+from benchmarks.actions.action import AT_POINTER, KEYS, NEEDS, Action, NoAction
+from benchmarks.actions.reading import LONGEST_TEXT, MOST_ACTIONS, read_actions, read_keys
 from tests.support.effort import least_cpu_s
 from utils.coordinates import Frame, model_grid_wh
 

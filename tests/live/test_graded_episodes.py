@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 
-from benchmarks.worlds.actions import Outcome
+from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.episode import EpisodeResult
 from benchmarks.worlds.suites import suites_of, tasks_of
 from evaluate import load_run

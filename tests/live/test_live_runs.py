@@ -255,7 +255,7 @@ def test_a_click_without_a_point_is_done_where_the_mouse_is(bench):
     stage = bench(
         lambda request: Reply(next(replies)),
         tasks=["environment/one"],
-        parse_function="benchmarks.worlds.dialects.parse_computer_use",
+        parse_function="benchmarks.actions.dialects.parse_computer_use",
     )
     ran = stage.run()
     episode = episodes_of(stage)["one"]["returned"]
@@ -342,7 +342,7 @@ def test_a_ping_shows_one_reply_to_a_task_that_was_begun(bench):
 
 
 TOOL = '<tool_call>{"name": "computer_use", "arguments": {"action": "key", "keys": ["enter"]}}'
-COMPUTER_USE = "benchmarks.worlds.dialects.parse_computer_use"
+COMPUTER_USE = "benchmarks.actions.dialects.parse_computer_use"
 USE_IT = f'set data.{L3}.parse_function: "{COMPUTER_USE}", which reads'
 
 
@@ -356,7 +356,7 @@ USE_IT = f'set data.{L3}.parse_function: "{COMPUTER_USE}", which reads'
     ],
 )
 def test_a_ping_in_which_no_action_can_be_read_is_a_problem(bench, reply, parser, why):
-    function = f"benchmarks.worlds.dialects.parse_{parser}"
+    function = f"benchmarks.actions.dialects.parse_{parser}"
     ran = bench(saying(reply), parse_function=function).run("--check", "--ping")
     assert ran.code == 2, ran.output
     assert why.format(function) in ran.stderr
@@ -469,7 +469,7 @@ def test_points_count_in_the_screen_whatever_images_the_prompt_shows_beside_it(
         saying(json.dumps(click)),
         tasks=["environment/one"],
         max_steps=2,
-        parse_function="benchmarks.worlds.dialects.parse_computer_use",
+        parse_function="benchmarks.actions.dialects.parse_computer_use",
     )
     example = repr(str(tmp_path / "example.png"))
     module(stage, WITH_AN_EXAMPLE.format(order=order.replace("EXAMPLE", example)))
@@ -557,7 +557,7 @@ def test_a_dialect_is_named_in_the_config(bench, dialect, reply):
         saying(reply),
         tasks=["environment/one"],
         max_steps=1,
-        parse_function=f"benchmarks.worlds.dialects.parse_{dialect}",
+        parse_function=f"benchmarks.actions.dialects.parse_{dialect}",
     )
     assert stage.run().code == 0
     assert episodes_of(stage)["one"]["returned"]["success"]
@@ -568,7 +568,7 @@ def test_pixels_of_a_smaller_image_count_in_what_was_sent(bench):
         saying('{"action": "left_click", "coordinate": [32, 18]}'),
         tasks=["environment/one"],
         max_steps=1,
-        parse_function="benchmarks.worlds.dialects.parse_computer_use",
+        parse_function="benchmarks.actions.dialects.parse_computer_use",
     )
     stage.model["m"]["kwargs"] = {"img_size": 160}
     assert stage.run().code == 0
@@ -679,7 +679,7 @@ def test_the_uitars_example_drives_both_levels_in_its_own_words(bench):
         )
         return Reply(re.sub(r'fail\("(.*)"\)', "call_user()", reply_text))
 
-    stage = bench(answer, parse_function="benchmarks.worlds.dialects.parse_uitars")
+    stage = bench(answer, parse_function="benchmarks.actions.dialects.parse_uitars")
     stage.data[L4] = stage.data[L3]
     prompt = "models.api_uitars.build_agent_prompt"
     stage.model["m"] |= {

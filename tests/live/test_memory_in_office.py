@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from benchmarks.worlds.actions import Action
+from benchmarks.actions.action import Action
 from benchmarks.worlds.office import suite
 from benchmarks.worlds.office.tasks import tasks
 from tests.support.browser import need_browser

@@ -111,7 +111,7 @@ def bodies_of(home, level, replies, parse_function="parse_uitars", **model):
     with MockServer(lambda request: Reply(next(replies_left))) as server:
         live = {"environment": ENVIRONMENT, "tasks": ["environment/two"], "max_steps": 9}
         if model:
-            live["parse_function"] = f"benchmarks.worlds.dialects.{parse_function}"
+            live["parse_function"] = f"benchmarks.actions.dialects.{parse_function}"
         stage = Stage(home, server, {"m": api_model(server.url, **model)}, {level: live})
         ran = stage.run()
     assert ran.code == 0, ran.output

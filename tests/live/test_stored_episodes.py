@@ -19,7 +19,7 @@ ENVIRONMENT = '''
 import json
 from pathlib import Path
 
-from benchmarks.worlds.actions import Observation, Outcome
+from benchmarks.worlds.environment import Observation, Outcome
 from benchmarks.worlds.environment import save_screenshot
 from helper import drawn
 
@@ -166,7 +166,7 @@ def test_an_episode_is_played_again_if_what_decides_it_is_changed(
         ({"tell_steps": True}, {}),
         ({"max_tokens_per_episode": 10_000}, {}),
         ({"max_steps": 4}, {}),
-        ({"parse_function": "benchmarks.worlds.dialects.parse_actions_per_mille"}, {}),
+        ({"parse_function": "benchmarks.actions.dialects.parse_actions_per_mille"}, {}),
         ({}, {"system_prompt": "Act."}),
         ({}, {"max_pixels": 1_000_000}),  # of the image whose pixels a reply counts
         ({}, {"img_size": 32}),
@@ -274,11 +274,15 @@ oracle = [["done"]]
         ("office/tasks/checks.py", "MAX_DESCRIPTION = 500", "MAX_DESCRIPTION = 400"),  # the check
         ("pages/gestures.py", "LONG_PRESS_MS = ", "LONG_PRESS_MS = 1 + "),  # how actions are done
         (
-            "actions.py",
+            "../actions/reading.py",
             "len(written) > MOST_ACTIONS",
             "len(written) > MOST_ACTIONS + 1",
         ),  # what a reply may hold
-        ("dialects.py", "LONGEST_READ = ", "LONGEST_READ = 1 + "),  # the default action format
+        (
+            "../actions/dialects.py",
+            "LONGEST_READ = ",
+            "LONGEST_READ = 1 + ",
+        ),  # the default action format
         ("live.py", "You operate a computer ", "You use a computer "),  # the default prompt
         ("live.py", "no longer shown", "not shown any more"),
         ("episode.py", "The screen did not change.", "Nothing changed."),

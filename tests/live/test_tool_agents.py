@@ -44,7 +44,7 @@ def played(home, model, parse_function, answers, **data):
     """Play one episode of two boxes against scripted answers; the stage and the request bodies."""
     answers_left = iter(answers)
     live = {"environment": ENVIRONMENT, "tasks": ["environment/two"], "max_steps": 9}
-    live |= {"parse_function": f"benchmarks.worlds.dialects.{parse_function}", **data}
+    live |= {"parse_function": f"benchmarks.actions.dialects.{parse_function}", **data}
     with MockServer(lambda request: Reply(body=json.dumps(next(answers_left)).encode())) as server:
         entry = json.loads(json.dumps(model).replace("{url}", server.url))
         stage = Stage(home, server, {"m": entry}, {L4: live})

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from benchmarks.worlds import dialects
-from benchmarks.worlds.actions import read_actions
+from benchmarks.actions import dialects
+from benchmarks.actions.reading import read_actions
 from tests.support.reply_forms import ACTION_FORMS, FORMS, LETTERS, POINT_FORMS, reply_of
 from utils.coordinates import numbers_of_reply
 from utils.thinking import parse_option

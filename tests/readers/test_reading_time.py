@@ -11,8 +11,8 @@ import pytest
 
 import models
 import models.recipes
-from benchmarks.worlds import dialects
-from benchmarks.worlds.actions import NoAction
+from benchmarks.actions import dialects
+from benchmarks.actions.action import NoAction
 from models.recipes.agents import ui_venus
 from models.recipes.reading import NOT_READ
 from tests.support.effort import least_cpu_s

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.worlds import dialects
+from benchmarks.actions import dialects
 from utils.coordinates import numbers_of_reply
 from utils.thinking import after_thinking, parse_option
 

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from benchmarks.worlds import dialects
-from benchmarks.worlds.actions import Action, read_actions
+from benchmarks.actions import dialects
+from benchmarks.actions.action import Action
+from benchmarks.actions.reading import read_actions
 from models.recipes import all_recipes
 from utils.targets import DECLINED
 from utils.tool_calls import written_calls

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.worlds.actions import Outcome
+from benchmarks.worlds.environment import Outcome
 from tests.support.standin import Boxes
 
 ENVIRONMENT = f"{__name__}.Graded"

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.worlds.actions import Action
+from benchmarks.actions.action import Action
 from benchmarks.worlds.jupyterlab.world import NAME
 from benchmarks.worlds.office.world import APPS
 from tests.support.office_oracle import Oracle

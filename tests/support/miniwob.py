@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.worlds.actions import Action
+from benchmarks.actions.action import Action
 from benchmarks.worlds.pages.miniwob import BEGIN, GOAL, LIST, MAX_EPISODE_MS, MiniWoB, pages_folder
 
 MOST_STEPS = 120

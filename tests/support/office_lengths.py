@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.worlds.actions import ENDS, Action
+from benchmarks.actions.action import ENDS, Action
 from benchmarks.worlds.office.apps import mail
 from benchmarks.worlds.office.store import Dump
 from benchmarks.worlds.office.world import APPS

@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.worlds.actions import Action
+from benchmarks.actions.action import Action
 from benchmarks.worlds.office.apps.mail import PAGE
 from benchmarks.worlds.office.store import Row
 from benchmarks.worlds.office.world import OfficeWorld

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.worlds.actions import Outcome
+from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.events import Course
 from benchmarks.worlds.office.store import Dump, Row, Store

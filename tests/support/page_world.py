@@ -10,7 +10,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks.worlds.actions import Action, Outcome
+from benchmarks.actions.action import Action
+from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.pages.page_world import PageWorld
 from tests.support.pages import Pages
 from utils.engine.worlds import Worlds

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 from PIL import Image, ImageDraw
 
-from benchmarks.worlds.actions import Action, Observation, Outcome
-from benchmarks.worlds.environment import save_screenshot
+from benchmarks.actions.action import Action
+from benchmarks.worlds.environment import Observation, Outcome, save_screenshot
 from tests.support.mock_server import Reply, Request
 
 WH = (320, 180)

@@ -18,7 +18,7 @@ import numpy
 import pytest
 from PIL import Image
 
-from benchmarks.worlds.actions import ENDS, NEEDS, Action
+from benchmarks.actions.action import ENDS, NEEDS, Action
 from examples.android_world import AndroidWorld
 from examples.osworld import OSWorld
 from examples.webarena import WebArena

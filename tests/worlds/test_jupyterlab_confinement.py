@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.worlds.actions import Action
+from benchmarks.actions.action import Action
 from benchmarks.worlds.jupyterlab.folder import notebook
 from benchmarks.worlds.jupyterlab.lab import Lab
 from tests.support.browser import need_browser

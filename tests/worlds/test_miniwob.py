@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from benchmarks.worlds.actions import Action
+from benchmarks.actions.action import Action
 from benchmarks.worlds.pages import miniwob
 from benchmarks.worlds.pages.browser import Chromium
 from tests.support.browser import need_browser

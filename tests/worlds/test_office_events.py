@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from benchmarks.worlds.actions import Action
+from benchmarks.actions.action import Action
 from benchmarks.worlds.office.suite import open_world
 from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.variants import variant

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import benchmarks.worlds.office.server
-from benchmarks.worlds.actions import Action
+from benchmarks.actions.action import Action
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.server import LOOKS, Office
 from benchmarks.worlds.pages.browser import Chromium

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from benchmarks.worlds.actions import Action
+from benchmarks.actions.action import Action
 from benchmarks.worlds.office.world import OfficeWorld
 from tests.support.browser import need_browser
 

@@ -8,7 +8,7 @@ import sys
 import psutil
 import pytest
 
-from benchmarks.worlds.actions import Action
+from benchmarks.actions.action import Action
 from tests.support.browser import need_browser
 from tests.support.page_world import STYLE, AnyPage, begun
 from tests.support.pages import Pages

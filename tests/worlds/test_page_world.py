@@ -5,7 +5,7 @@ from html import escape
 
 import pytest
 
-from benchmarks.worlds.actions import KEYS, Action
+from benchmarks.actions.action import KEYS, Action
 from benchmarks.worlds.pages.browser import Chromium
 from tests.support.browser import need_browser
 from tests.support.page_world import STYLE, WH, AnyPage, begun

@@ -6,7 +6,8 @@ import threading
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.worlds.actions import Action, Outcome
+from benchmarks.actions.action import Action
+from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.jupyterlab.checks import compare
 from benchmarks.worlds.jupyterlab.lab import Lab, LabEpisode
 from benchmarks.worlds.office.server import LOOKS

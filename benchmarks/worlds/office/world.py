@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.worlds.actions import Action, Outcome
+from benchmarks.actions.action import Action
+from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.office.events import Course
 from benchmarks.worlds.office.server import LOOKS, EpisodeStore, Office
 from benchmarks.worlds.office.store import Dump

@@ -16,7 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks.worlds.actions import Action, Outcome
+from benchmarks.actions.action import Action
+from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.pages.browser import Chromium, Tab, browser_problems
 from benchmarks.worlds.pages.page_world import PageWorld, Task
 from utils.contracts import WorldError

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.worlds.actions import CLICKS, ENDS, Action, Observation, Outcome
-from benchmarks.worlds.environment import save_screenshot
+from benchmarks.actions.action import CLICKS, ENDS, Action
+from benchmarks.worlds.environment import Observation, Outcome, save_screenshot
 from benchmarks.worlds.pages.browser import PATIENCE_S, Chromium, Tab
 from benchmarks.worlds.pages.gestures import perform
 from utils.contracts import WorldError

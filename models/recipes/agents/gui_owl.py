@@ -1,6 +1,6 @@
 """GUI-Owl-1.5's own agent: its `computer_use` and `mobile_use`, points per mille.
 
-`benchmarks.worlds.dialects.parse_computer_use_per_mille` reads its replies.
+`benchmarks.actions.dialects.parse_computer_use_per_mille` reads its replies.
 """
 
 from __future__ import annotations

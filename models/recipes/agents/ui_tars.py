@@ -1,4 +1,4 @@
-"""UI-TARS-1.5's own agent; `benchmarks.worlds.dialects.parse_uitars` reads its replies.
+"""UI-TARS-1.5's own agent; `benchmarks.actions.dialects.parse_uitars` reads its replies.
 
 Its words have none for a task that cannot be done; `models/api_uitars.py` adds one.
 """

@@ -32,7 +32,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.worlds.actions import Outcome
+from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.office.store import ADDRESS, NAME, NO_EFFECT_COLUMNS, Dump, Row
 from benchmarks.worlds.office.tasks.formulas import NUMBER, cell_text, is_same_formula
 from benchmarks.worlds.office.tasks.values import matches, same_addresses

@@ -1,0 +1,1 @@
+"""Actions of agents, and how replies in every dialect become actions."""
