@@ -23,30 +23,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import BENCHMARK, build_data_set, load_samples
-from models import argument_problems, build_model, recipe_lines
+import benchmarks
+import models
 from utils.config.environment import load_dotenv_files
 from utils.config.options import options_of
 from utils.engine.interrupt import leave
 from utils.results.load import ResultsOfModels, load_run
-from utils.run.prepare import Registry
 from utils.run.start import errors_for_callers, run_command, run_for_caller
 
 __all__ = ["load_run", "main", "run"]
 
-REGISTRY = Registry(
-    benchmarks=BENCHMARK,
-    argument_problems=argument_problems,
-    build_model=build_model,
-    build_data_set=build_data_set,
-    load_samples=load_samples,
-    recipe_lines=recipe_lines,
-)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code, also for `--help` and bad arguments."""
-    return run_command([*map(str, sys.argv[1:] if arguments is None else arguments)], REGISTRY)
+    typed = sys.argv[1:] if arguments is None else arguments
+    return run_command([*map(str, typed)], benchmarks, models)
 
 
 def run(config: str | Path | Mapping[str, Any], **options: Any) -> ResultsOfModels:
@@ -71,7 +62,8 @@ def run(config: str | Path | Mapping[str, Any], **options: Any) -> ResultsOfMode
     """
     load_dotenv_files()
     with errors_for_callers():
-        return ResultsOfModels(run_for_caller(options_of(config, options), REGISTRY))
+        results = run_for_caller(options_of(config, options), benchmarks, models)
+        return ResultsOfModels(results)
 
 
 if __name__ == "__main__":

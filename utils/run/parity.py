@@ -9,18 +9,20 @@ from utils.config.options import Options
 from utils.engine.ranks.group import Rank
 from utils.errors import SOME_FAILED, UserError
 from utils.run.plan import Plan
-from utils.run.prepare import Registry, prepare, read
+from utils.run.prepare import BenchmarkRoom, ModelRoom, prepare, read
 from utils.run.runner import run_plan
 
 
-def plans_of(options: Options, registry: Registry, rank: Rank | None) -> list[Plan]:
+def plans_of(
+    options: Options, benchmarks: BenchmarkRoom, models: ModelRoom, rank: Rank | None
+) -> list[Plan]:
     """Return the plan of the run that is requested; with `--parity` of both runs.
 
     Raises:
         UserError: anything that stands in the way, one line each.
     """
     if options.parity is None:
-        return [prepare(options, registry, rank)]
+        return [prepare(options, benchmarks, models, rank)]
     if rank is not None:
         raise UserError("--parity compares in one process; start it without torchrun")
     from utils.comparing.why import two_models
@@ -28,10 +30,10 @@ def plans_of(options: Options, registry: Registry, rank: Rank | None) -> list[Pl
     plans = []
     for config in (options.config, options.parity):
         options_of_one = replace(options, config=config)
-        models = read(options_of_one, registry).models
+        entries = read(options_of_one, benchmarks, models).models
         # A name of --model may be one of the other config.
-        selected = tuple(name for name in options.model if name in models)
-        plans.append(prepare(replace(options_of_one, model=selected), registry))
+        selected = tuple(name for name in options.model if name in entries)
+        plans.append(prepare(replace(options_of_one, model=selected), benchmarks, models))
     names_by_config = [list(plan.models) for plan in plans]
     names = two_models([options.config, options.parity], names_by_config, options.model)
     return [

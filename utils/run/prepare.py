@@ -6,15 +6,14 @@ Every step returns a value and its problems, so that a user learns of all of the
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from utils.config.environment import odd_settings
 from utils.config.options import Options, names_of_levels, unknown_names
 from utils.config.read import (
-    Arguments,
     Catalogue,
     ConfigReading,
     ConfigSource,
@@ -23,8 +22,8 @@ from utils.config.read import (
 )
 from utils.config.schema import DataEntry, GroundingEntry, ModelEntry, RunConfig
 from utils.config.secret_filter import SecretFilter, mask_config, protect_output, secrets_in
-from utils.config.text import key_path
-from utils.contracts import Benchmark, DataSet, ModelWrapper
+from utils.config.text import KeyProblem, key_path
+from utils.contracts import Benchmark, DataSet, ModelWrapper, ParseFunction
 from utils.engine.gate import MOST_IN_FLIGHT
 from utils.engine.ranks.group import SHARED_TYPES, Rank
 from utils.errors import UserError
@@ -36,19 +35,50 @@ from utils.run.plan import Plan
 from utils.runs.folder import name_collisions, work_dir_problems
 
 
-@dataclass(frozen=True)
-class Registry:
-    """The benchmarks and models of the program: `utils` knows neither."""
+class BenchmarkRoom(Protocol):
+    """The package `benchmarks`, which `utils` does not import."""
 
-    benchmarks: Mapping[str, type[Benchmark]]  # by data set
-    argument_problems: Arguments  # problems of a model entry's arguments
-    build_model: Callable[..., ModelWrapper]
-    build_data_set: Callable[..., DataSet]
-    load_samples: Callable[[DataSet], tuple[list[str], list[str]]]  # notes, problems
-    recipe_lines: Callable[[Sequence[str]], list[str]]  # what `--recipes` prints
+    @property
+    def BENCHMARK(self) -> Mapping[str, type[Benchmark]]:
+        """The benchmarks by data set."""
+
+    def build_data_set(
+        self,
+        name: str,
+        settings: Mapping[str, Any],
+        *,
+        parse: ParseFunction | None,
+        has_own_parser: bool,
+    ) -> DataSet:
+        """A data set without its samples."""
+
+    def load_samples(self, data: DataSet, /) -> tuple[list[str], list[str]]:
+        """Load samples; return what a user should know about them, and the problems."""
 
 
-def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> Plan:
+class ModelRoom(Protocol):
+    """The package `models`, which `utils` does not import."""
+
+    def argument_problems(self, imp_type: str, entry: Mapping[str, Any]) -> Iterable[KeyProblem]:
+        """What is wrong with the arguments of a model entry."""
+
+    def build_model(
+        self,
+        name: str,
+        entry: ModelEntry,
+        function_at: Callable[[str], Callable[..., Any] | None],
+        *,
+        connections: int,
+    ) -> ModelWrapper:
+        """The wrapper of a model entry."""
+
+    def recipe_lines(self, names: Sequence[str]) -> list[str]:
+        """What `--recipes` prints."""
+
+
+def prepare(
+    options: Options, benchmarks: BenchmarkRoom, models: ModelRoom, rank: Rank | None = None
+) -> Plan:
     """Read the config, resolve functions, load data; find all problems before raising.
 
     Args:
@@ -57,10 +87,10 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
     Raises:
         UserError: anything that stands in the way, one line each.
     """
-    levels = [(benchmark.level, name) for name, benchmark in registry.benchmarks.items()]
+    levels = [(benchmark.level, name) for name, benchmark in benchmarks.BENCHMARK.items()]
     options = replace(options, data=names_of_levels(options.data, levels))
     search_beside(options.config)
-    reading = read(options, registry)
+    reading = read(options, benchmarks, models)
     secrets = SecretFilter(secrets_in(reading.texts, os.environ))
     protect_output(secrets)
     warnings = [*reading.warnings, *odd_settings()]
@@ -68,16 +98,16 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
         print(f"warning: {warning}")
     model_entries, data_entries = _selected(options, reading, rank)
     functions = Functions(reading, [*model_entries], [*data_entries])
-    models, model_problems = _build_models(options, model_entries, functions, registry)
-    judges, judge_problems = _build_judges(options, data_entries, functions, registry)
-    data = _build_data(data_entries, model_entries, functions, registry)
+    wrappers, model_problems = _build_models(options, model_entries, functions, models)
+    judges, judge_problems = _build_judges(options, data_entries, functions, models)
+    data = _build_data(data_entries, model_entries, functions, benchmarks)
     own_problems = _problems_of_own(options, data_entries, data)
     notes: list[str] = []
     data_problems: list[str] = []
     if options.mode != "eval":
         notes, data_problems = _load(
             {name: data_set for name, data_set in data.items() if name not in own_problems},
-            registry,
+            benchmarks,
         )
     problems = [
         *reading.problems,
@@ -97,11 +127,11 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
     if problems or reading.config is None:
         raise UserError(list(dict.fromkeys(problems)))
     if options.mode != "eval":
-        notes += _repeats_alike(models, data)
+        notes += _repeats_alike(wrappers, data)
     dump = secrets.clean_object(mask_config(reading.config.dump()))
     return Plan(
         options,
-        models,
+        wrappers,
         data,
         {
             name: [
@@ -117,7 +147,7 @@ def prepare(options: Options, registry: Registry, rank: Rank | None = None) -> P
                 )
                 for dataset, data_set in data.items()
             ]
-            for name, model in models.items()
+            for name, model in wrappers.items()
         },
         secrets,
         judges=judges,
@@ -195,17 +225,17 @@ def _evaluation(
     )
 
 
-def read(options: Options, registry: Registry) -> ConfigReading:
+def read(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> ConfigReading:
     """Read the config of some options, with all that is wrong with it."""
-    benchmarks = registry.benchmarks
+    known = benchmarks.BENCHMARK
     catalogue = Catalogue(
-        datasets={name: benchmark.modes for name, benchmark in benchmarks.items()},
+        datasets={name: benchmark.modes for name, benchmark in known.items()},
         tables={
             name: benchmark.options
-            for name, benchmark in benchmarks.items()
+            for name, benchmark in known.items()
             if benchmark.options is not None
         },
-        arguments=registry.argument_problems,
+        arguments=models.argument_problems,
     )
     source = ConfigSource(
         options.config,
@@ -245,14 +275,14 @@ def _build_models(
     options: Options,
     entries: Mapping[str, ModelEntry | None],
     functions: Functions,
-    registry: Registry,
+    room: ModelRoom,
 ) -> tuple[dict[str, ModelWrapper], list[str]]:
     models: dict[str, ModelWrapper] = {}
     problems: list[str] = []
     for name, entry in entries.items():
         if entry is None or functions.is_broken_below("model", name):
             continue
-        models[name] = registry.build_model(
+        models[name] = room.build_model(
             name,
             entry,
             partial(functions.at, "model", name),
@@ -270,7 +300,7 @@ def _build_judges(
     options: Options,
     entries: Mapping[str, DataEntry | None],
     functions: Functions,
-    registry: Registry,
+    room: ModelRoom,
 ) -> tuple[dict[str, Judge], list[str]]:
     """The judges of data sets that have one, and what stands in their way."""
     judges: dict[str, Judge] = {}
@@ -280,7 +310,7 @@ def _build_judges(
         if entry is None or entry.judge is None or functions.is_broken_below(*path):
             continue
         settings = entry.judge
-        model = registry.build_model(
+        model = room.build_model(
             "judge",
             settings.model,
             partial(functions.at, *path),
@@ -306,7 +336,7 @@ def _build_data(
     entries: Mapping[str, DataEntry | None],
     models: Mapping[str, ModelEntry | None],
     functions: Functions,
-    registry: Registry,
+    room: BenchmarkRoom,
 ) -> dict[str, DataSet]:
     data: dict[str, DataSet] = {}
     for name, entry in entries.items():
@@ -320,7 +350,7 @@ def _build_data(
         is_read_by_model = any(
             model is not None and name in model.parse_function for model in models.values()
         )
-        data[name] = registry.build_data_set(
+        data[name] = room.build_data_set(
             name, settings, parse=parse, has_own_parser=parse is not None or is_read_by_model
         )
     return data
@@ -359,12 +389,12 @@ def _repeats_alike(models: Mapping[str, ModelWrapper], data: Mapping[str, DataSe
     return notes
 
 
-def _load(data: Mapping[str, DataSet], registry: Registry) -> tuple[list[str], list[str]]:
+def _load(data: Mapping[str, DataSet], room: BenchmarkRoom) -> tuple[list[str], list[str]]:
     """Load the samples of all data sets; return what was printed about them, and problems."""
     notes: list[str] = []
     problems: list[str] = []
     for name, data_set in data.items():
-        notes_of_set, problems_of_set = registry.load_samples(data_set)
+        notes_of_set, problems_of_set = room.load_samples(data_set)
         for note in notes_of_set:
             print(f"warning: {name}: {note}")
         notes += notes_of_set

@@ -22,7 +22,7 @@ from utils.report.all_runs import listed_runs, write_index
 from utils.results.load import RunResults, results_written
 from utils.run.parity import plans_of, run_and_compare
 from utils.run.plan import Plan
-from utils.run.prepare import Registry, prepare
+from utils.run.prepare import BenchmarkRoom, ModelRoom, prepare
 from utils.run.runner import has_answers, run_plan
 from utils.runs.folder import drop_dead_links
 from utils.runs.provenance import version_text
@@ -36,13 +36,13 @@ hold stays. Then list again:
   python evaluate.py --runs --work-dir {work_dir}"""
 
 
-def run_command(arguments: Sequence[str], registry: Registry) -> int:
+def run_command(arguments: Sequence[str], benchmarks: BenchmarkRoom, models: ModelRoom) -> int:
     """Run the command line of `evaluate.py` and return its exit code."""
     imports_are_done()
     protect_output()
     rank: Rank | None = None
     try:
-        code = _run_nothing(arguments, registry)
+        code = _run_nothing(arguments, models)
         if code is not None:
             return code
         load_dotenv_files()
@@ -54,7 +54,7 @@ def run_command(arguments: Sequence[str], registry: Registry) -> int:
             if options.check or options.mode == "eval":
                 return DONE
             speak_of_errors_only(rank)
-        plans = plans_of(options, registry, rank)
+        plans = plans_of(options, benchmarks, models, rank)
     except HelpShown:
         return DONE
     except UsageError as error:
@@ -70,25 +70,25 @@ def run_command(arguments: Sequence[str], registry: Registry) -> int:
     return _run(options, plans, rank)
 
 
-def _run_nothing(arguments: Sequence[str], registry: Registry) -> int | None:
+def _run_nothing(arguments: Sequence[str], models: ModelRoom) -> int | None:
     """Do what needs no config and return the exit code; None: it is something else."""
     compared = [text.removeprefix("--compare=") for text in arguments if text != "--compare"]
     if compared != [*arguments]:
         return _compare(compared)
     if "--recipes" in arguments:
-        return _show_recipes([text for text in arguments if text != "--recipes"], registry)
+        return _show_recipes([text for text in arguments if text != "--recipes"], models)
     if "--version" in arguments:
         print(version_text())
         return DONE
     return None
 
 
-def _show_recipes(names: Sequence[str], registry: Registry) -> int:
+def _show_recipes(names: Sequence[str], models: ModelRoom) -> int:
     """Print the table of all recipes, or all about those that are named."""
     try:
         if options := [name for name in names if name.startswith("-")]:
             raise UserError(f"{options[0]}: --recipes goes with nothing but names of recipes")
-        lines = registry.recipe_lines(names)
+        lines = models.recipe_lines(names)
     except UserError as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return NOTHING_RUN
@@ -155,11 +155,13 @@ def _run(options: Options, plans: Sequence[Plan], rank: Rank | None) -> int:
         return NOTHING_RUN if options.check else SOME_FAILED
 
 
-def run_for_caller(options: Options, registry: Registry) -> list[RunResults]:
+def run_for_caller(
+    options: Options, benchmarks: BenchmarkRoom, models: ModelRoom
+) -> list[RunResults]:
     """Run a config for a caller in Python; see `evaluate.run`."""
     if options.quiet:
         quieten()
-    _, outcomes = run_plan(prepare(options, registry))
+    _, outcomes = run_plan(prepare(options, benchmarks, models))
     folders = list(
         dict.fromkeys(outcome.folder for outcome in outcomes if outcome.folder is not None)
     )

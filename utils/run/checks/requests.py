@@ -73,14 +73,15 @@ class _FirstRequests:
         episodes = self._job.episodes
         if episodes is None:
             request = self._request(sample)
-            answer = self._look_up(sample, request.fingerprint, request.parts)
+            answer = self._stored(sample, request.fingerprint, request.parts)
             if not isinstance(answer, StoredAnswer):
                 self.sizes.add(request)
-            return
-        if sample is self._job.samples[0]:
-            self._request(sample)
-        fingerprint = episodes.fingerprint(sample)
-        self._look_up(sample, fingerprint, {"settings": fingerprint})
+        else:
+            if sample is self._job.samples[0]:
+                self._request(sample)
+            fingerprint = episodes.fingerprint(sample)
+            answer = self._stored(sample, fingerprint, {"settings": fingerprint})
+        self.answers.append((sample.key, answer))
 
     def _request(self, sample: Sample) -> Prepared:
         """The request of a sample, which repeats of it share with it."""
@@ -94,12 +95,10 @@ class _FirstRequests:
         self.sizes.image_changes.update(request.image_changes)
         return request
 
-    def _look_up(
+    def _stored(
         self, sample: Sample, fingerprint: str, parts: Mapping[str, str]
     ) -> StoredAnswer | str:
-        answer = self._job.answers.look_up(sample.key, fingerprint, parts, self._options)
-        self.answers.append((sample.key, answer))
-        return answer
+        return self._job.answers.look_up(sample.key, fingerprint, parts, self._options)
 
 
 def check_requests(
