@@ -47,10 +47,10 @@ def fold(text: str) -> FoldedText:
     if text.isascii():
         return FoldedText(text, range(len(text) + 1))
     signs = [_folded(sign) for sign in text]
-    places: Sequence[int] = range(len(text) + 1)
+    indexes: Sequence[int] = range(len(text) + 1)
     if not all(signs):
-        places = [place for place, sign in enumerate(signs) if sign] + [len(text)]
-    return FoldedText("".join(signs), places)
+        indexes = [index for index, sign in enumerate(signs) if sign] + [len(text)]
+    return FoldedText("".join(signs), indexes)
 
 
 def fold_outside_quotes(text: str) -> str:

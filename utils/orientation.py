@@ -53,7 +53,7 @@ class Change:
 
 
 def is_turned(path: Path) -> bool:
-    """Return whether a file says that its image is to be turned or mirrored.
+    """Whether a file says that its image is to be turned or mirrored.
 
     Raises:
         OSError: it cannot be read.
@@ -71,7 +71,7 @@ def as_stored(content: bytes) -> bytes:
 
 
 def _changes(file: BinaryIO | io.FileIO) -> Iterator[Change]:
-    """Yield what must be overwritten."""
+    """Yield the changes that must be made."""
     for block in _blocks(file):
         content = block.as_stored(block.content)
         if content == block.content:
@@ -90,23 +90,23 @@ def _xmp_as_stored(content: bytes) -> bytes:
 def _tiff_as_stored(content: bytes) -> bytes:
     """EXIF data, which is a TIFF without an image, with the changed tag."""
     changed = bytearray(content)
-    for place, value in _in_tiff(content):
-        changed[place : place + len(value)] = value
+    for offset, value in _in_tiff(content):
+        changed[offset : offset + len(value)] = value
     return bytes(changed)
 
 
 def _in_tiff(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield place and new value of the tag."""
+    """Yield the offset and new value of the tag."""
     start = len(EXIF) if content.startswith(EXIF) else 0
     order = {b"II": "<", b"MM": ">"}.get(content[start : start + 2])
     if order is None or len(content) < start + 8:
         return
     (directory,) = struct.unpack_from(f"{order}I", content, start + 4)
-    place = start + directory
-    if place + 2 > len(content):
+    offset = start + directory
+    if offset + 2 > len(content):
         return
-    (count,) = struct.unpack_from(f"{order}H", content, place)
-    for entry in range(place + 2, min(place + 2 + 12 * count, len(content) - 11), 12):
+    (count,) = struct.unpack_from(f"{order}H", content, offset)
+    for entry in range(offset + 2, min(offset + 2 + 12 * count, len(content) - 11), 12):
         tag, kind, _ = struct.unpack_from(f"{order}HHI", content, entry)
         number = order + INTEGERS.get(kind, "H")
         if tag == TAG and struct.unpack_from(number, content, entry + 8)[0] != AS_STORED:

@@ -194,9 +194,11 @@ def _plain_numbers(text: str) -> Iterator[_Candidate]:
 
 def _without_confidence(written: list[str]) -> list[str]:
     """Return numbers without a last one of 0 to 1 behind whole pixels: [512, 384, 0.98]."""
-    *whole, last = written
+    *coordinates, last = written
     is_confidence = "." in last and 0 <= float(last) <= 1
-    return whole if len(whole) in (2, 4) and is_confidence and _are_whole(whole) else written
+    if len(coordinates) in (2, 4) and is_confidence and _are_whole(coordinates):
+        return coordinates
+    return written
 
 
 def _are_whole(written: Sequence[str]) -> bool:
@@ -241,8 +243,8 @@ _NUMBERED = re.compile(rf"\b[xy]\d+\s*=\s*[\"']({_NUMBER})[\"']", re.IGNORECASE)
 _PLAIN_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def _without_point_tags(text: str, found: list[_Candidate]) -> str:
-    """Return a text with blanks for Molmo's tags of points; the last point of each goes to `found`.
+def _without_point_tags(text: str, candidates: list[_Candidate]) -> str:
+    """A text with blanks for Molmo's tags of points; their last points go to `candidates`.
 
     `<points coords="1 1 512 384">`: the image, and of each point its number, x and y.
     `<points x1="51.2" y1="38.4" x2=...>`: several points, not the corners of a box.
@@ -257,7 +259,7 @@ def _without_point_tags(text: str, found: list[_Candidate]) -> str:
         if len(numbers) < 2:
             return tag[0]
         x, y = numbers[-2:]
-        found.append(_Candidate(True, tag.end(), (float(x), float(y)), tag.start()))
+        candidates.append(_Candidate(True, tag.end(), (float(x), float(y)), tag.start()))
         return " " * len(tag[0])
 
     return _POINTS_TAG.sub(blank, text)

@@ -33,11 +33,11 @@ class Crop:
         return left_px / width, top_px / height, right_px / width, bottom_px / height
 
     def is_near(self, other: Crop) -> bool:
-        """Return whether another crop shows the same part, to `SAME_PART` of this one's sides."""
+        """Whether another crop shows the same part, to `SAME_PART` of this one's sides."""
         left_px, top_px, right_px, bottom_px = self.edges
         sides = (right_px - left_px, bottom_px - top_px) * 2
         moved = zip(self.edges, other.edges, sides, strict=True)
-        return all(abs(own - others) <= SAME_PART * side for own, others, side in moved)
+        return all(abs(edge - other_edge) <= SAME_PART * side for edge, other_edge, side in moved)
 
     @property
     def sent_wh(self) -> WH:

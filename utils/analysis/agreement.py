@@ -24,7 +24,7 @@ class Agreement:
 def agreement(
     first: Sequence[Hashable], second: Sequence[Hashable], pictures: Labels | None = None
 ) -> Agreement | None:
-    """Return how far two readers agree; None without replies.
+    """The agreement of two readers; None without replies.
 
     The interval goes by image: a jackknife that leaves out one image after the other, widened to
     the interval of the share of replies that are read alike. The jackknife alone would have no

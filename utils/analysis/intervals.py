@@ -91,13 +91,13 @@ class Layout:
         return total
 
     def effective(self, cells: Floats) -> Floats:
-        """Return how many images carry the (not negative) weight in cells, (rows,): Kish's."""
+        """The number of images that carry the (not negative) weight in cells, (rows,): Kish's."""
         squares = self.squared(cells)
         number: Floats = cells.sum(axis=1) ** 2 / (squares + (squares == 0))
         return number
 
     def informative(self, cells: Floats) -> Floats:
-        """Return how many images carry these parts of the weights, or the other parts if fewer."""
+        """The number of images with these parts of the weights, or with the others if fewer."""
         return np.minimum(self.effective(cells), self.effective(self.cell_weights - cells))
 
     def means(self, cells: Floats) -> Floats:
@@ -176,7 +176,7 @@ def _spread_of_groups(cells: Floats, mean: Floats, binomial: Floats, layout: Lay
 def design_effect(
     cells: Floats, spread: Floats, informative: Floats, layout: Layout
 ) -> tuple[Floats, Floats]:
-    """Return how many times images enlarge the variance, and the degrees of freedom of that.
+    """The factor by which images enlarge the variance, and its degrees of freedom.
 
     The estimated variance is noisy where few images decide. So it is read as a correlation within
     images (1: all answers on an image agree), and drawn towards a usual value the more, the fewer

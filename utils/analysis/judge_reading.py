@@ -25,7 +25,7 @@ class ReadingStatus(StrEnum):
 
 
 def has_read_enough(to_read: int, read: int) -> bool:
-    """Return whether a figure with the judge may be shown: it has read half, or had nothing to."""
+    """Whether a figure with the judge may be shown: it has read half, or had nothing to."""
     return 2 * read >= to_read
 
 
@@ -36,7 +36,7 @@ def unread_replies(samples: Iterable[Facts]) -> list[Mapping[str, Any]]:
 
 
 def is_read_enough(samples: Iterable[Facts]) -> bool:
-    """Return whether the judge has read enough of these samples for a figure."""
+    """Whether the judge has read enough of these samples for a figure."""
     readings = unread_replies(samples)
     read = sum(reading["status"] == ReadingStatus.READ for reading in readings)
     return has_read_enough(len(readings), read)

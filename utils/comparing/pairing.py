@@ -337,7 +337,7 @@ def _notes_on(
     pairs: Sequence[SamplePair],
     common: Sequence[SamplePair],
 ) -> list[str]:
-    """Return what a reader must know about a pair of runs.
+    """Notes that a reader of a pair of runs must know.
 
     Args:
         run: the later run.

@@ -45,7 +45,7 @@ class ScoredSet:
         return sorted(wordings - {""})
 
     def notes(self) -> list[str]:
-        """Return what a reader must know about its figures."""
+        """Notes that a reader of its figures must know."""
         noun = noun_of(self.level)
         notes: list[str] = []
         if self.is_partial:
@@ -81,11 +81,11 @@ class ComparedRun:
     report: Path | None  # its page
 
     def entry(self, dataset: str) -> Mapping[str, Any]:
-        """Return what the manifest says of a data set; empty where it says nothing."""
+        """The manifest's entry of a data set; empty where it has none."""
         return (self.manifest.get("datasets") or {}).get(dataset) or {}
 
     def notes(self) -> list[str]:
-        """Return what a reader must know about it."""
+        """Notes that a reader of it must know."""
         notes: list[str] = []
         others = [*(f"{name} (newer, incomplete)" for name in self.newer_runs), *self.older_runs]
         if others:
@@ -254,8 +254,8 @@ def _by_question(facts_of_answers: Iterable[Facts]) -> dict[str, Facts]:
         samples[key] = group[0]
         if len(group) > 1:
             hit = fmean(facts["hit"] for facts in group)
-            shown = next(facts for facts in group if bool(facts["hit"]) == (hit > MOST))
-            samples[key] = {**shown, "key": key, "hit": hit, ANSWERS: group}
+            typical = next(facts for facts in group if bool(facts["hit"]) == (hit > MOST))
+            samples[key] = {**typical, "key": key, "hit": hit, ANSWERS: group}
     return samples
 
 
@@ -266,7 +266,7 @@ def answers_to(facts: Facts) -> Sequence[Facts]:
 
 
 def right_text(facts: Facts) -> str:
-    """Return how many answers of a sample are right, `2 of 3`; "" where it has one only."""
+    """The number of right answers to a sample, `2 of 3`; "" where it has one only."""
     answers = answers_to(facts)
     if len(answers) == 1:
         return ""
@@ -274,14 +274,14 @@ def right_text(facts: Facts) -> str:
 
 
 def _holds_key(scores: object, key: str) -> bool:
-    """Return whether some object of a score file has a key."""
+    """Whether some object of a score file has a key."""
     if not isinstance(scores, Mapping):
         return False
     return key in scores or any(_holds_key(value, key) for value in scores.values())
 
 
 def _unanswered(samples: Iterable[Facts]) -> int:
-    """Return how many failed, were refused, or lost their reply in the postprocess function."""
+    """The number of samples that failed, were refused, or lost their reply when postprocessed."""
     answers = (answer for facts in samples for answer in answers_to(facts))
     return sum(answer.get("verdict") is None for answer in answers)
 

@@ -92,8 +92,8 @@ def with_columns(boards: Sequence[Board], names: Sequence[str]) -> list[Board]:
     """
     if not names:
         return list(boards)
-    known = {name for board in boards for column in board.columns for name in _names(column)}
-    unknown = [name for name in names if name.casefold() not in known]
+    column_names = {name for board in boards for column in board.columns for name in _names(column)}
+    unknown = [name for name in names if name.casefold() not in column_names]
     if unknown:
         heads = dict.fromkeys(group_text(column) for board in boards for column in board.columns)
         raise UserError(
@@ -113,7 +113,7 @@ def _names(column: str) -> set[str]:
 
 
 def _label(board: Board) -> str:
-    """Return what a paper refers to a table by: `tab:guielementgrounding-basic`."""
+    """The name by which a paper refers to a table: `tab:guielementgrounding-basic`."""
     words = re.findall(r"[a-z0-9]+", f"{board.dataset} {board.split}".lower())
     return f"tab:{'-'.join(words)}"
 
@@ -164,7 +164,7 @@ def _best(rows: Sequence[Row], column: str) -> str | None:
 
 
 def _notes(board: Board) -> str:
-    """Return what the marks of a board mean; "" without any."""
+    """The legend of the marks of a board; "" without any."""
     signs: dict[str, dict[str, None]] = {}
     for row in board.rows:
         if row.mark:

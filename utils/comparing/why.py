@@ -191,7 +191,7 @@ def _served_as(run: ComparedRun) -> dict[str, str]:
 
 
 def _settings_of(run: ComparedRun) -> dict[str, Any]:
-    """Return what a run's model entry says about how replies are made, by name."""
+    """The settings in a run's model entry that decide how replies are made, by name."""
     entry = model_entry(run.manifest)
     options: dict[str, Any] = dict(entry.get("generate_cfg") or {})
     options |= options.pop("extra_body", None) or {}

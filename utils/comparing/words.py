@@ -67,7 +67,7 @@ def p_text(p: float | None) -> str:
 
 
 def truth_text(facts: Facts) -> str:
-    """Return what is right: the option, the checks of an episode, or the target's box."""
+    """The right answer: the option, the checks of an episode, or the target's box."""
     if facts.get("answer") is not None:
         return f"{facts['answer']}. {(facts.get('options') or {}).get(facts['answer'])}"
     if "checks" in facts:
@@ -81,7 +81,7 @@ def truth_text(facts: Facts) -> str:
 
 
 def truth_of(pair: SamplePair) -> str:
-    """Return what is right in a sample of two runs; a failed episode does not have it."""
+    """The right answer to a sample of two runs; a failed episode does not have it."""
     return truth_text(pair.run) or truth_text(pair.baseline)
 
 
@@ -105,7 +105,7 @@ def processed_text(facts: Facts) -> str:
 
 
 def parsed_text(facts: Facts) -> str:
-    """Return what the parse function made of a reply, or how an episode ended."""
+    """The result of the parse function for a reply, or the end of an episode."""
     if facts.get("status") != "ok":
         return f"no answer ({facts.get('status')})"
     for stage in ("postprocess", "parse"):
@@ -228,7 +228,7 @@ def _ranked_cells(ranking: Ranking, others: Sequence[str]) -> list[list[str]]:
 
 
 def _room_for_names(rows: Sequence[Sequence[str]]) -> int:
-    """Return how long a name may be beside these cells; position and mark need room, too."""
+    """The greatest length of a name beside these cells; position and mark need room, too."""
     columns = zip(*rows, strict=True)
     return WIDTH - 5 - sum(max(map(len, column)) + 2 for column in columns)
 
@@ -256,7 +256,7 @@ def _board(board: Board) -> Iterator[str]:
 
 
 def measure_of(board: Board) -> str:
-    """Return what the scores of a board are."""
+    """The measure of the scores of a board."""
     is_acting = any(name.startswith("SR ") for name in board.columns)
     return "SR and EQA*" if is_acting else "accuracy"
 

@@ -47,7 +47,7 @@ class Endpoint:
 
 
 def lacks_scheme(model_path: object) -> bool:
-    """Return whether it is an endpoint but for its http://: it has a port, or the query of one."""
+    """Whether it is an endpoint but for its http://: it has a port, or the query of one."""
     return (
         isinstance(model_path, str)
         and re.match(r"[\w.-]+:\d+(/|$)|.*\?(.*&)?(model|api_key)=", model_path) is not None

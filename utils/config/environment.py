@@ -53,12 +53,12 @@ def load_dotenv_files() -> None:
 
 
 def is_set(name: str) -> bool:
-    """Return whether a switch is on: `1` or `true`."""
+    """Whether a switch is on: `1` or `true`."""
     return os.environ.get(name, "").strip().lower() in ("1", "true")
 
 
 def odd_settings() -> list[str]:
-    """Return what is legal and probably not meant, one line each."""
+    """Settings that are legal and probably not meant, one line each."""
     warnings = []
     template = os.environ.get("L2_USER_PROMPT")
     moved = os.environ.get("IMAGE_ROOT_DIR")

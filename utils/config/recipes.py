@@ -67,7 +67,7 @@ class Recipe(Protocol):
         """
 
     def second_look(self, module: str, parsers: Mapping[str, str]) -> dict[str, Any] | None:
-        """Return what `"zoom": true` stands for; None: the family has no zoom.
+        """The zoom that `"zoom": true` stands for; None: the family has no zoom.
 
         Args:
             parsers: the entry's parse functions by data set.
@@ -85,7 +85,7 @@ class FilledIn:
     module: str  # dotted path of the recipe
 
     def own_settings(self, dataset: str) -> list[str]:
-        """Return what the config sets in the recipe's place for a data set, beside its value.
+        """The settings of the config in the recipe's place for a data set, beside its value.
 
         `generate_cfg.temperature 0.7 (recipe: 0)`
         """

@@ -62,7 +62,7 @@ class Watcher:
         self._first: dict[str, tuple[list[Record], list[Record]]] = {}  # answers, failures
 
     def doubts_refusal(self, record: Record, reason: str | None) -> bool:
-        """Return whether a refusal may be about the settings rather than about its sample.
+        """Whether a refusal may be about the settings rather than about its sample.
 
         So it is until the server has answered anything else. The second time, and on demand, it is
         about the sample.

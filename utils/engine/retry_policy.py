@@ -67,7 +67,7 @@ class Decision:
 
 
 def decide(error: CallError, history: History, options: Options, jitter: float = 0.0) -> Decision:
-    """Return what follows from `error`.
+    """The decision that follows from `error`.
 
     Args:
         jitter: 0..1, shortens the wait by up to half, so that clients do not return in step.
@@ -100,14 +100,14 @@ def decide(error: CallError, history: History, options: Options, jitter: float =
 
 
 def is_about_account(error: CallError) -> bool:
-    """Return whether it is the key or the account that is refused, and with it every request."""
+    """Whether it is the key or the account that is refused, and with it every request."""
     text = str(error)[:200].lower()  # further on a server may quote the prompt
     says_so = error.status_code == 400 and any(words in text for words in FATAL_WORDS)
     return error.status_code in FATAL_STATUS or error.code in FATAL_CODES or says_so
 
 
 def is_away(error: CallError) -> bool:
-    """Return whether nobody is there at all, which is no sample's fault."""
+    """Whether nobody is there at all, which is no sample's fault."""
     return error.status_code in AWAY_STATUS or error.kind in AWAY_KINDS
 
 
@@ -128,7 +128,7 @@ def _while_away(error: CallError, history: History, options: Options) -> Decisio
 
 
 def _asked_for(retry_after_s: float | None) -> float:
-    """Return what the server asked for, as far as one can believe it; 0 for nothing."""
+    """The wait that the server asked for, as far as one can believe it; 0 for none."""
     if retry_after_s is None or math.isnan(retry_after_s):
         return 0.0
     return min(max(retry_after_s, 0.0), LONGEST_RATE_LIMITED_S)

@@ -151,8 +151,8 @@ def save_crop(image: Path, crop: Crop, file: Path) -> None:
     from PIL import Image
 
     try:
-        with decoded_image(image) as whole:
-            part = in_8_bits(whole.crop(crop.box_px)).convert("RGB")
+        with decoded_image(image) as full_image:
+            part = in_8_bits(full_image.crop(crop.box_px)).convert("RGB")
     except OSError as error:
         raise UserError(f"{image}: no part of it can be cut out: {error}") from None
     if part.size != crop.sent_wh:

@@ -192,7 +192,7 @@ def _modified_at(file: Path) -> float | None:
 
 
 def _is_being_written(log: Path, written_at: float) -> bool:
-    """Return whether a process holds a log; a guess by its age where no lock can be tried."""
+    """Whether a process holds a log; a guess by its age where no lock can be tried."""
     if not log.with_name(f"{log.name}.lock").exists():
         return False
     try:
@@ -207,7 +207,7 @@ def _is_torn(folder: Path, manifest: Mapping[str, Any]) -> bool:
 
 
 def _has_report(folder: Path, manifest: Mapping[str, Any]) -> bool:
-    """Return whether a run has a report of the manifest's scoring; older versions do not say."""
+    """Whether a run has a report of the manifest's scoring; older versions do not say."""
     report = folder / REPORT_FOLDER
     expected = stamp_of(manifest)
     try:
@@ -425,7 +425,7 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
 
 
 def _why_earlier(run: ListedRun, dataset: str) -> str:
-    """Return why figures are from an earlier scoring; "": they are of all that was answered."""
+    """The reason why figures are from an earlier scoring; "": they are of all that was answered."""
     is_missing = run.datasets.get(dataset, {}).get("missing")
     if dataset in run.stopped and not is_missing:  # else it may be what was answered
         return f"the last one stopped: {run.stopped[dataset].get('why')}"
@@ -433,13 +433,13 @@ def _why_earlier(run: ListedRun, dataset: str) -> str:
 
 
 def _signs(entry: Mapping[str, Any], *, is_earlier: bool) -> str:
-    """Return what stands behind each figure of a data set, as the page's legend explains it."""
+    """The signs behind each figure of a data set, as the page's legend explains them."""
     signs = "‡" if entry.get("partial") or rows_note(entry) else ""
     return f"{signs}§" if is_earlier else signs
 
 
 def _how_asked(entry: Mapping[str, Any]) -> str:
-    """Return how samples were asked where that is not once each: `zoom ×3`."""
+    """The protocol where samples were not asked once each: `zoom ×3`."""
     repeats = f"×{entry['repeats']}" if entry.get("repeats") else ""
     return " ".join(filter(None, [entry.get("protocol"), repeats]))
 

@@ -160,7 +160,7 @@ def build_report(
 
 
 def pictures_of_report(report: Path) -> dict[str, dict[str, Any]]:
-    """Return what a finished report says of its images, by name; empty without a report."""
+    """The entries of a finished report on its images, by name; empty without a report."""
     try:
         summary = value_of((report / "data" / "summary_0.js").read_text("ascii"))
         return {image["name"]: image for image in summary["pictures"] if "view" in image}

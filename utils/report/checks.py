@@ -67,7 +67,7 @@ def tables_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Jso
 
 
 def notices_of(analysis: Mapping[str, Any]) -> list[str]:
-    """Return what a reader of the scores should know, one line each."""
+    """Notices for a reader of the scores, one line each."""
     return [
         finding.text for _, finding in findings_in(analysis) if finding.severity is Severity.NOTE
     ]
@@ -130,7 +130,7 @@ def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Jso
 
 
 def details(dataset: str, level: str, section: Section) -> Json:
-    """Return what is behind a section: its tables and notes."""
+    """The details of a section: its tables and notes."""
     rows = section.get("rows") or ()
     groups: dict[tuple[str, str | None], list[Section]] = defaultdict(list)
     for row in rows:  # of one group and unit in one table
@@ -207,7 +207,7 @@ def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]
 
 
 def _basis(dataset: str, section: Section, rows: Sequence[Section]) -> Json | None:
-    """Return what all rows of a table are of, with its link; None where they differ."""
+    """The basis that all rows of a table share, with its link; None where they differ."""
     counts = {(row.get("samples"), row.get("pictures")) for row in rows}
     samples, images = rows[0].get("samples"), rows[0].get("pictures")
     if len(counts) > 1 or not samples or not images:

@@ -162,7 +162,7 @@ class Tally:
         )
 
     def problems(self, level: str) -> list[Json]:
-        """Return what failed or could not be read, with examples."""
+        """Samples that failed or could not be read, with examples."""
         total = self.counts["samples"]
         problems: list[Json] = []
         texts = PROBLEMS_OF_EPISODES if level in ACTING else PROBLEMS
@@ -183,7 +183,7 @@ class Tally:
         return problems
 
     def outcome_list(self) -> list[Json]:
-        """Return what became of the samples, with counts and shares."""
+        """The outcomes of the samples, with counts and shares."""
         total = self.counts["samples"]
         return [
             {
@@ -197,7 +197,7 @@ class Tally:
         ]
 
     def declined(self) -> Json | None:
-        """Return how many replies say that an element is not there; None: not one."""
+        """The number of replies that say that an element is not there; None: not one."""
         count = self.counts[DECLINED]
         link = {"dataset": self.dataset, "check": DECLINED}
         return {"count": count, "link": link} if count else None
@@ -380,7 +380,7 @@ def _judged(analysis: Mapping[str, Any]) -> Json | None:
 
 
 def _terms(analysis: Mapping[str, Any], unit: str) -> list[str]:
-    """Return what a reader has to know about the figures that stand large, a line each."""
+    """Notes that a reader of the figures that stand large has to know, a line each."""
     if unit == "task":
         rows = [row["name"] for row in (analysis.get("table") or {}).get("rows", ())]
         return [
@@ -410,7 +410,7 @@ def _figure(dataset: str, name: str, cell: Json, analysis: Mapping[str, Any]) ->
 
 
 def _no_score(tally: Tally, level: str, why: str) -> Json:
-    """Return what stands in the place of the score: why there is none, with its samples."""
+    """The text in the place of the score: why there is none, with its samples."""
     text = why
     total = tally.counts["samples"]
     without_answer = tally.counts[WITHOUT_ANSWER]

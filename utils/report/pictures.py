@@ -158,7 +158,7 @@ class Pictures:
         return self._numbers.setdefault(last, len(self._numbers))
 
     def digest(self, image: str) -> str | None:
-        """Return what stands for the content of an image, once it is made; None where it is not."""
+        """The digest of the content of an image, once it is made; None where it is not."""
         picture = self._made.get(image)
         return None if picture is None else picture.result().get("digest")
 

@@ -84,7 +84,7 @@ def model_entry(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def data_kind(entry: Mapping[str, Any]) -> str:
-    """Return whether a data set of a manifest is published, sample data, live tasks or another."""
+    """The kind of a data set of a manifest: published, sample data, live tasks or another."""
     annotations = entry.get("annotations") or {}
     md5 = annotations.get("md5")
     file = annotations.get("file", "")
@@ -110,7 +110,7 @@ def rows_note(entry: Mapping[str, Any]) -> str:
 
 
 def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
-    """Return whether scores are of the whole published data set, so that published ones compare."""
+    """Whether scores are of the whole published data set, so that published ones compare."""
     is_all = not is_partial and not entry.get("left_out") and entry.get("mode") == "all"
     file = (entry.get("annotations") or {}).get("file")
     if file in PUBLISHED_ROWS:  # checksums of these files are not known
@@ -119,14 +119,14 @@ def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
 
 
 def compares_with_published(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
-    """Return whether the tables of published results are of the same rows, asked as often."""
+    """Whether the tables of published results are of the same rows, asked as often."""
     file = (entry.get("annotations") or {}).get("file")
     is_same_table = file not in OTHER_INSTRUCTIONS and is_whole(entry, is_partial=is_partial)
     return is_same_table and "protocol" not in entry  # a second look is another experiment
 
 
 def why_stopped(manifest: Mapping[str, Any], scored: Collection[str]) -> dict[str, str]:
-    """Return why data sets of a run were stopped, by name; `scored`: those that have scores."""
+    """The reasons why data sets of a run were stopped, by name; `scored`: those with scores."""
     entries = manifest.get("datasets") or {}
     texts: dict[str, str] = {}
     for name, stop in (manifest.get("stopped") or {}).items():
@@ -217,7 +217,7 @@ def _data(entries: Mapping[str, Any]) -> str:
 def _samples(
     entries: Mapping[str, Any], levels: Mapping[str, str], totals: Mapping[str, int]
 ) -> str:
-    """Return how many samples a run has, of how many answers each where that is not one."""
+    """The number of samples of a run, and of answers to each where that is not one."""
     episodes = totals.get("episodes", 0)
     answers = totals["samples"] - episodes
     questions = totals.get("questions", answers)
@@ -255,7 +255,7 @@ def _tokens(entries: Mapping[str, Any]) -> str:
 
 
 def _duration(asking: Mapping[str, Any], entries: Mapping[str, Any]) -> str:
-    """Return how long the newest run took, which may have reused answers of earlier ones."""
+    """The duration of the newest run, which may have reused answers of earlier ones."""
     wall_s = asking.get("wall_s")
     if wall_s is None:
         return ""
@@ -283,7 +283,7 @@ def _requests(entries: Mapping[str, Any], totals: Mapping[str, int]) -> str:
 
 
 def failed_requests(entry: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many answers of a data set of a manifest failed or were refused, and of how many.
+    """The number of answers of a data set of a manifest that failed or were refused, and of all.
 
     Older versions count episodes among them; of levels with episodes nothing is known then.
     """

@@ -48,7 +48,7 @@ def file_of_another_scoring(
 
 
 def has_unfinished_scoring(folder: Path, written_ns: int, manifest: Mapping[str, Any]) -> bool:
-    """Return whether a file was replaced since the manifest was written at `written_ns`.
+    """Whether a file was replaced since the manifest was written at `written_ns`.
 
     Quick: only files that are newer than the manifest are read.
     """

@@ -132,7 +132,7 @@ def columns_of(terminal: TextIO) -> int:
 
 
 def pace(done: int, took_s: float, remaining: int) -> str:
-    """Return how fast it goes, and how long it will take once that can be told.
+    """The speed, and the time that is left once that can be told.
 
     Nothing of a run that was over at once.
     """
@@ -220,7 +220,7 @@ def render_averages(section: Mapping[str, Any]) -> str:
 
 
 def render_costs(section: Mapping[str, Any]) -> str:
-    """Return what episodes and successes cost, a line each; what is not known is left out."""
+    """The cost of episodes and successes, a line each; what is not known is left out."""
     lines = []
     for row in section["rows"]:
         parts = [
@@ -270,7 +270,7 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
 
 
 def _what_was_scored(analysis: Mapping[str, Any]) -> str:
-    """Return what a title adds to the model: how often it was asked, the mode, the protocol."""
+    """The addition to the model in a title: how often it was asked, the mode, the protocol."""
     head, repeats = analysis["head"], analysis.get("repeats")
     note = f" ({_repeats_text(repeats, head['level'])})" if repeats else ""
     if head["mode"] != "all":
@@ -290,7 +290,7 @@ def _repeats_text(section: Mapping[str, Any], level: str) -> str:
 
 
 def _summary(scored: Scored, options: Options) -> list[str]:
-    """Return what stands behind the numbers: answered, unparsed, failed, cut off, errors."""
+    """The counts behind the numbers: answered, unparsed, failed, cut off, errors."""
     counts, total = scored.scorer.counts, scored.scorer.counts["samples"]
     how = "without --mode eval" if options.mode == "eval" else "by the same command"
     fate = "left as they are (--ignore)" if options.ignore else f"queried again {how}"

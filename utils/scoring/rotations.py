@@ -65,7 +65,7 @@ def write_rotations(
 
 
 def are_all_answered(circular: Circular, view: LogView, postprocess: Callable[[str], str]) -> bool:
-    """Return whether every rotation that the log covers has a usable reply, for `--mode infer`."""
+    """Whether every rotation that the log covers has a usable reply, for `--mode infer`."""
     for question in view.records():
         for number in range(1, circular.count(question["line"])):
             record = view.record(turn_key(question["key"], number))

@@ -146,7 +146,7 @@ class Scorer:
         )
 
     def _second_look(self, stages: Sequence[Record]) -> SecondLook | None:
-        """Return how a sample was looked at again; None where a user's function has asked."""
+        """The second look at a sample; None where a user's function has asked."""
         crop = stages[-1].get("crop")
         if crop is not None:
             return SecondLook.of(crop)
@@ -155,14 +155,14 @@ class Scorer:
         return SecondLook(self.zoom, is_around_first=not self.is_other_parser)
 
     def _parse_of(self, stages: Sequence[Record], look: SecondLook | None) -> ParseFunction:
-        """Return what reads a sample of several stages: the replies of all of them."""
+        """The function that reads a sample of several stages: the replies of all of them."""
         replies = [reply_text(stage, self.postprocess) for stage in stages]
         if look is None:
             return parse_of_user(self.parse, replies)
         return parse_of_zoom(look, self.benchmark.accept, self.parse, replies, stages[-1]["sizes"])
 
     def _looks(self, record: Record, look: SecondLook) -> dict[str, Any]:
-        """Return what pages show of a second look: first reply, its point, the crop (fractions).
+        """The facts of a second look for pages: first reply, its point, the crop (fractions).
 
         `is_elsewhere`: the crop is not the one around the first point as it is read now.
         """
@@ -320,7 +320,7 @@ class Scorer:
         return warning(code, f"{self.counts['empty']} of {all_replies} are empty", detail=detail)
 
     def parser_advice(self) -> str:
-        """Return what to do about replies that the parse function could not read."""
+        """Advice on replies that the parse function could not read."""
         key = self.parser_setting
         name = self.best_parser()
         if name is None:
@@ -343,7 +343,7 @@ class Scorer:
 
 
 def meta_of_record(record: Record, sizes: Sizes, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a parse function learns beside the line: limits, sizes, native tool calls.
+    """The facts that a parse function learns beside the line: limits, sizes, native tool calls.
 
     What judges an episode learns its cost, and the class of the error that has ended it.
     """
@@ -359,7 +359,7 @@ def meta_of_record(record: Record, sizes: Sizes, kwargs: Mapping[str, Any]) -> d
 
 
 def keeps_failing(stage: str, functions: Mapping[str, str], then: str, failure: str) -> StopRun:
-    """Return why no more samples are tried on a user's function, with its last failure."""
+    """The reason to try no more samples on a user's function, with its last failure."""
     name = " ".join(filter(None, (f"the {stage} function", functions.get(stage))))
     what = f"{name} failed {FAILURES_IN_A_ROW} times in a row"
     last_line = failure.strip().rpartition("\n")[2]
@@ -390,7 +390,7 @@ def reply_of(
 
 
 def shown_reply(record: Record, error: UserFunctionError | None) -> str:
-    """Return what the sheets show for want of a reply: the raw one where postprocessing failed."""
+    """The text in sheets for want of a reply: the raw one where postprocessing failed."""
     if (returned := record.get("returned")) is not None:  # by a whole episode
         return str(returned["shown"]) if "shown" in returned else json.dumps(returned)
     return str(record["raw"]) if error is not None else FAILED_TEXT

@@ -168,7 +168,7 @@ def open_sheet(
 
 
 def _why_no_archive(error: Exception) -> OSError:
-    """Return what kept the library from writing, as a new error, which holds no archive."""
+    """The error that kept the library from writing, made anew, so that it holds no archive."""
     cause = error.args[0] if error.args else error
     if isinstance(cause, OSError):
         return OSError(cause.errno, cause.strerror)

@@ -96,9 +96,9 @@ def _events(body: bytes) -> Iterator[tuple[str, Any]]:
 
 def _contents(data: list[str]) -> Iterator[Any]:
     """Yield what the lines of an event hold: one JSON text, or one each where servers hurry."""
-    whole = _json_object("\n".join(data))
-    if whole is not None:
-        yield whole
+    content_of_all = _json_object("\n".join(data))
+    if content_of_all is not None:
+        yield content_of_all
         return
     for text in data:
         content = _json_object(text)
