@@ -60,7 +60,7 @@ def test_arguments_and_version_decide_whether_stored_episodes_stand(stage, monke
             {"environment_args": {"machine": "vm", "bus": 1}},
             "is made as f(shots, machine=..., bus=...), by environment_args, but is defined as",
         ),
-        ({"environment_args": {}}, "missing a required argument: 'machine'"),
+        ({"environment_args": {}}, "argument: 'machine'"),
         ({"environment_args": ["vm"]}, "must be an object { } of what the environment is made"),
         ({"environment_args": {"machine": "none"}}, "there is no machine 'none'"),
         ({"environment": None}, 'environment_args: only with "environment"; leave it out'),

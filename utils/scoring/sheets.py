@@ -11,6 +11,7 @@ import itertools
 import json
 import re
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -163,13 +164,19 @@ def open_sheet(
             try:
                 workbook.close()
             except xlsxwriter.exceptions.FileCreateError as error:
-                raise _why_no_archive(error) from error
+                raise _why_no_archive(error) from None
         temporary.write_bytes(packed.getbuffer())
 
 
 def _why_no_archive(error: Exception) -> OSError:
-    """The error that kept the library from writing, made anew, so that it holds no archive."""
+    """What kept the library from writing, as a new error that holds no archive.
+
+    The half-written one goes at once: left to the collector of garbage, it would print a traceback.
+    """
     cause = error.args[0] if error.args else error
+    for failure in (error, cause):
+        if isinstance(failure, BaseException):
+            traceback.clear_frames(failure.__traceback__)
     if isinstance(cause, OSError):
         return OSError(cause.errno, cause.strerror)
     return OSError(str(error))
