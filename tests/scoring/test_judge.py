@@ -585,3 +585,14 @@ def test_long_replies_that_differ_in_the_middle_are_different_questions():
     ends = "a" * 6000
     one, other = (ReplyToRead("Which?", OPTIONS, f"{ends}{middle}{ends}") for middle in "xy")
     assert one.key != other.key
+
+
+def test_a_judge_that_reads_otherwise_than_the_official_reader_is_doubted(lab):
+    def contrary(request):
+        return Reply(json.dumps({"choice": "A"}))
+
+    judged = lab(["B"] * 12, judge=contrary)
+    told = judged.run().output
+    warned = "on 12 replies that the official reader has read, it agrees in 0.0 % only"
+    assert warned in told
+    assert [finding["code"] for finding in judged.section["findings"]] == ["judge.disagrees"]

@@ -111,7 +111,7 @@ class Judged:
             "agreement": None if agreed is None else asdict(agreed),
             "tokens": dict(usage),
             "notes": [*self._notes(counts, agreed, usage)],
-            "findings": self._findings(),
+            "findings": self._findings(agreed),
         }
 
     def _notes(
@@ -163,13 +163,25 @@ class Judged:
             sentences.append(f"{not_asked} were not asked about")
         return sentences
 
-    def _findings(self) -> list[Finding]:
+    def _findings(self, agreed: Agreement | None) -> list[Finding]:
         findings: list[Finding] = []
         if self.judge.warning:
             findings.append(warning("judge.same_model", self.judge.warning, topic="judge"))
         if self.why_stopped:
             findings.append(
                 warning("judge.stopped", f"it stopped: {self.why_stopped}", topic="judge")
+            )
+        if agreed is not None and agreed.samples >= FEWEST_AGREED and agreed.share < AGREES:
+            replies = counted(agreed.samples, "reply", "replies")
+            findings.append(
+                warning(
+                    "judge.disagrees",
+                    f"on {replies} that the official reader has read, it agrees in "
+                    f"{100 * agreed.share:.1f} % only",
+                    detail="what it reads in the others is as doubtful",
+                    fix="look at the replies that the two read otherwise, or take another judge",
+                    topic="judge",
+                )
             )
         for role, code, what, meaning in _UNREAD_FINDINGS:
             readings = self._readings_for(role)
@@ -196,6 +208,7 @@ _UNREAD_FINDINGS = (
     (AUDIT, "judge.audit_failed", "has read, too", "They compare the two, and count for no score"),
 )
 MOST_REASONS = 3  # of failures that are told apart
+FEWEST_AGREED, AGREES = 10, 0.9  # on so many replies a judge should agree in this share
 
 
 def _count_read(readings: Iterable[Reading]) -> int:
