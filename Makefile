@@ -3,7 +3,9 @@
 # make jupyterlab  installs JupyterLab for the tasks jupyterlab/* of L3 and L4 (0.25 GB)
 # make test    the fast tier of the tests; no torch (0.8 GB installed)
 # make test-all    all tests, local models included (installs torch, about 6 GB)
-# make check   lint, format, types, and whether uv.lock and requirements fit pyproject.toml
+# make check   lint, format, types, of the scripts of pages too (package.json), and whether uv.lock and
+#              requirements fit pyproject.toml
+# make format  sets the lines of Python, scripts and styles as make check wants them
 # make lock    renews uv.lock after a change of pyproject.toml, and requirements from it
 # make test-vllm   imp_type "vllm" against a real vLLM on the CPU, in .venv-vllm (3.5 GB)
 # make pictures    renews the pictures of the README from a run of the demo (needs Chromium)
@@ -20,9 +22,11 @@ export UV_PROJECT_ENVIRONMENT = .venv
 export UV_PYTHON_DOWNLOADS = never
 export UV_SYSTEM_CERTS = 1
 
+NPM = PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/npm
+
 PYTEST = OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo demo-live jupyterlab test test-all check lock test-vllm pictures clean
+.PHONY: demo demo-live jupyterlab test test-all check format lock test-vllm pictures clean
 
 demo: .venv/demo.installed
 	LMUData=sample_data .venv/bin/python evaluate.py --config configs/config_demo.json
@@ -38,12 +42,17 @@ test: .venv/test.installed
 test-all: .venv/dev.installed
 	$(PYTEST)
 
-check: .venv/check.installed
+check: .venv/check.installed node_modules/installed
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/uv lock --check --offline --quiet
 	.venv/bin/python requirements/export.py --check
+	$(NPM) run --silent check
+
+format: .venv/check.installed node_modules/installed
+	.venv/bin/ruff format .
+	$(NPM) run --silent format
 
 lock: .venv/check.installed
 	.venv/bin/uv lock
@@ -57,7 +66,7 @@ pictures: .venv/dev.installed
 	.venv/bin/python docs/pictures.py
 
 clean:
-	rm -rf .venv .venv-vllm outputs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-vllm node_modules outputs .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -88,8 +97,12 @@ clean:
 	touch $@
 
 .venv/check.installed: uv.lock | .venv/bin/python $(UV)
-	@echo "installing into .venv: 1 GB, half a minute or so"
+	@echo "installing into .venv: 1.2 GB, half a minute or so"
 	$(SYNC) --extra demo --extra jupyterlab --group lint --group test
+	touch $@
+
+node_modules/installed: package-lock.json .venv/check.installed
+	$(NPM) ci --no-audit --no-fund --loglevel=error
 	touch $@
 
 .venv/dev.installed: uv.lock | .venv/bin/python $(UV)

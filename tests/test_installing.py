@@ -1,5 +1,6 @@
 """What make and pip install: one lock for all Pythons, permissive licences, wheels for everything."""
 
+import json
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from packaging import tags
@@ -80,6 +82,12 @@ def test_the_lock_fits_what_the_project_declares():
 def test_the_lock_names_no_index_but_the_public_one():
     hosts = set(re.findall(r'https?://[^/"]+', (PROJECT / "uv.lock").read_text("utf-8")))
     assert hosts == {"https://pypi.org", "https://files.pythonhosted.org"}
+
+
+def test_the_lock_of_the_tools_for_pages_names_no_registry_but_the_public_one():
+    lock = json.loads((PROJECT / "package-lock.json").read_text("utf-8"))
+    sources = [package["resolved"] for name, package in lock["packages"].items() if name]
+    assert {urlsplit(source).netloc for source in sources} == {"registry.npmjs.org"}
 
 
 @pytest.fixture

@@ -19,9 +19,11 @@ from typing import Any, ClassVar
 
 from models.human.desk import Desk
 from models.human.replies import BadAnswer, reply_of
+from utils import PROJECT
 from utils.images import as_sent
 
 PAGES = Path(__file__).parent / "pages"
+ELEMENTS = PROJECT / "utils" / "report" / "assets" / "elements.js"
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -59,7 +61,7 @@ class PageServer(ThreadingHTTPServer):
         self.hosts = tuple(f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost"))
         self.files = {
             path.name: (MEDIA_TYPES[path.suffix], path.read_bytes())
-            for path in PAGES.iterdir()
+            for path in (*PAGES.iterdir(), ELEMENTS)
             if path.suffix in MEDIA_TYPES
         }
         threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()

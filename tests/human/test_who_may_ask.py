@@ -57,6 +57,7 @@ def test_the_page_gets_its_files_its_state_and_its_image(served):
     for name, media_type in (
         ("", "text/html"),
         ("main.js", "text/javascript"),
+        ("elements.js", "text/javascript"),
         ("human.css", "text/css"),
         (IMAGE, "image/png"),
         (STATE, "application/json"),

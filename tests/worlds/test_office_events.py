@@ -190,7 +190,7 @@ LIVE = "live_cancel_with_permission"
 def write_note(world):
     """Adds the note that events wait for, between two actions."""
     fields = {"title": "A note", "list": "Work", "due": "", "priority": "Normal", "note": ""}
-    world.tab.page.evaluate("todo => ask('todo', 'save', { todo })", fields)
+    world.tab.page.evaluate("todo => office.ask('todo', 'save', { todo })", fields)
 
 
 def seen(world, steps):

@@ -56,7 +56,7 @@ from utils.text import (
 
 PAGE, FILES_FOLDER, RUNS_FILE = "comparison.html", "comparison_files", "runs.json"
 ASSETS = Path(__file__).parent / "assets"
-SHARED = ("core.js", "stage.js", "page.css")  # of the report
+SHARED = ("elements.js", "core.js", "stage.js", "page.css")  # of the report
 FACETS = ("outcome", "dataset", "platform", "split", "kind", "tier", "app")
 FIELDS_OF_SIDES = {
     "chosen": "chosen",

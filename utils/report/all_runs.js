@@ -1,10 +1,11 @@
 "use strict";
 (() => {
-  const body = document.querySelector("#runs tbody"),
+  const body = /** @type {HTMLTableSectionElement} */ (document.querySelector("#runs tbody")),
+    find = /** @type {HTMLInputElement} */ (document.getElementById("find")),
     rows = [...body.rows];
   const texts = rows.map((row) => row.textContent.toLowerCase());
-  document.getElementById("find").addEventListener("input", ({ target }) => {
-    const words = target.value.toLowerCase().split(/\s+/).filter(Boolean);
+  find.addEventListener("input", () => {
+    const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
     let left = 0;
     rows.forEach((row, place) => {
       row.hidden = !words.every((word) => texts[place].includes(word));
@@ -29,7 +30,7 @@
     if (column < 2) return text.toLowerCase();
     return /^[\d.]/.test(text) && !cell.classList.contains("none") ? Number.parseFloat(text) : -Infinity;
   };
-  const [first, second] = document.querySelectorAll("#runs thead tr");
+  const [first, second] = /** @type {NodeListOf<HTMLTableRowElement>} */ (document.querySelectorAll("#runs thead tr"));
   const single = [...first.cells].filter((cell) => cell.rowSpan === 2);
   const heads = [...single.slice(0, 2), ...second.cells, ...single.slice(2, 4)];
   heads.forEach((head, column) =>

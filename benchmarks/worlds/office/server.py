@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import secrets
 import socket
 import sqlite3
@@ -295,13 +296,39 @@ class _Handler(BaseHTTPRequestHandler):
 
 @functools.cache
 def _files() -> Mapping[str, bytes]:
-    """Return one script and one style sheet for all applications.
+    """One script and one style sheet for all applications.
 
     They are joined because every request makes the start of an episode slower.
     """
-    contents = {path.name: path.read_bytes() for path in sorted(PAGES.iterdir())}
-    scripts = [name for name in contents if name.endswith(".js") and name != "core.js"]
+    styles = ((PAGES / name).read_text(encoding="utf-8") for name in ("office.css", "apps.css"))
+    modules = "".join(_modules("./main.js", {}).values())
     return {
-        "office.js": b"\n".join(contents[name] for name in ["core.js", *scripts]),
-        "office.css": contents["office.css"] + contents["apps.css"],
+        "office.js": f'"use strict";\nconst modules = {{}};\n{modules}'.encode(),
+        "office.css": "".join(styles).encode(),
     }
+
+
+IMPORT = re.compile(r'^import (?:(\{[^}]*\}) from )?("(\./\w+\.js)");$', re.MULTILINE)
+EXPORT = re.compile(r"^export ((?:async )?(?:function|const) (\w+))", re.MULTILINE)
+
+
+def _modules(name: str, earlier: dict[str, str]) -> dict[str, str]:
+    """A module behind those it needs, each within a function that returns its exports.
+
+    Args:
+        name: as other modules import it.
+        earlier: what comes before, by name; what is missing is added.
+    """
+    text = (PAGES / name).read_text(encoding="utf-8")
+    for match in IMPORT.finditer(text):
+        if match[3] not in earlier:
+            _modules(match[3], earlier)
+    exports = ", ".join(match[2] for match in EXPORT.finditer(text))
+    text = IMPORT.sub(_as_constants, EXPORT.sub(r"\1", text))
+    earlier[name] = f'modules["{name}"] = (() => {{\n{text}return {{ {exports} }};\n}})();\n'
+    return earlier
+
+
+def _as_constants(match: re.Match[str]) -> str:
+    """What a module imports, as constants."""
+    return f"const {match[1]} = modules[{match[2]}];" if match[1] else ""

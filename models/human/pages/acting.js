@@ -44,7 +44,12 @@ const KEYS = {
   PageDown: "pagedown",
 };
 for (let number = 1; number <= 12; number++) KEYS[`F${number}`] = `f${number}`;
-const byId = (id) => document.getElementById(id);
+const { byId } = Elements;
+
+const isCharacter = (key) => [...key].length === 1;
+/** Whether a key writes something, rather than being pressed for what it does. */
+const writes = (event) =>
+  (isCharacter(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) || event.getModifierState("AltGraph");
 
 const heldKeys = (event) =>
   [
@@ -58,7 +63,10 @@ const heldKeys = (event) =>
 
 export class Acting {
   constructor(stage, send, ask) {
-    Object.assign(this, { stage, send, ask, clicks: null, wheel: null });
+    this.stage = stage;
+    this.send = send;
+    this.ask = ask;
+    this.clicks = this.wheel = null;
     this.typing = byId("typing");
     this.gesture = byId("gesture");
     for (const [value, text] of Object.entries(GESTURES)) this.gesture.add(new Option(text, value));
@@ -67,7 +75,7 @@ export class Acting {
   }
 
   get keysGoToScreen() {
-    return document.querySelector("[name=keys-go]:checked").value === "screen";
+    return document.querySelector("[name=keys-go]:checked").getAttribute("value") === "screen";
   }
 
   /** Begins a step of a task; `isNew`: its first one here. */
@@ -101,9 +109,9 @@ export class Acting {
       byId("keys").value = "";
     });
     for (const button of document.querySelectorAll("[data-action]"))
-      button.addEventListener("click", () => this.#plain(button.dataset.action));
+      button.addEventListener("click", () => this.#plain(button.getAttribute("data-action")));
     for (const button of document.querySelectorAll("[data-ask]"))
-      button.addEventListener("click", () => this.#askFor(button.dataset.ask));
+      button.addEventListener("click", () => this.#askFor(button.getAttribute("data-ask")));
     this.stage.sheet.addEventListener("wheel", (event) => this.#turn(event), { passive: false });
   }
 
@@ -218,7 +226,7 @@ export class Acting {
   key(event) {
     if (event.key === "F2") {
       const other = this.keysGoToScreen ? "cross" : "screen";
-      document.querySelector(`[name=keys-go][value=${other}]`).checked = true;
+      /** @type {HTMLInputElement} */ (document.querySelector(`[name=keys-go][value=${other}]`)).checked = true;
       return true;
     }
     if (event.target !== this.stage.view) return false;
@@ -226,13 +234,13 @@ export class Acting {
   }
 
   #screenKey(event) {
-    const isText = [...event.key].length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
-    if ((isText || event.getModifierState("AltGraph")) && !(event.key === " " && !this.typing.value)) {
+    const isBlankAlone = event.key === " " && !this.typing.value;
+    if (writes(event) && !isBlankAlone) {
       this.typing.focus({ preventScroll: true }); // where the character then lands
       return false;
     }
     const held = heldKeys(event);
-    const name = KEYS[event.key] ?? ([...event.key].length === 1 ? event.key.toLowerCase() : null);
+    const name = KEYS[event.key] ?? (isCharacter(event.key) ? event.key.toLowerCase() : null);
     if (!name) return false;
     if (this.question && !event.repeat) this.#act([{ kind: "press", keys: [...held, name].join("+") }]);
     return true;

@@ -1,7 +1,7 @@
 // L1 and the grounding tables: choose, then confirm.
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const byId = (id) => document.getElementById(id);
+const { byId, el } = Elements;
 
 /** How far an arrow key moves the crosshair; null: it is none. */
 export function arrowOf(event) {
@@ -32,12 +32,9 @@ export class Choosing {
     byId("options").hidden = !isLetter;
     byId("options").replaceChildren(byId("options").querySelector("legend"));
     for (const [letter, text] of isLetter ? question.options : []) {
-      const input = Object.assign(document.createElement("input"), { type: "radio", name: "option", value: letter });
-      input.addEventListener("change", () => this.choose({ letter }));
-      const name = Object.assign(document.createElement("kbd"), { textContent: letter });
-      const label = Object.assign(document.createElement("label"), { className: "option" });
-      label.append(input, name, Object.assign(document.createElement("span"), { textContent: text }));
-      byId("options").append(label);
+      const onchange = () => this.choose({ letter });
+      const input = el("input", { type: "radio", name: "option", value: letter, onchange });
+      byId("options").append(el("label", { class: "option" }, input, el("kbd", {}, letter), el("span", {}, text)));
     }
     this.choose(null);
   }

@@ -58,10 +58,11 @@ const HINTS = {
   point: "Arrow keys move a crosshair, Enter confirms.",
   actions: "Keys are pressed on the screen; F2 has them move a crosshair instead, and Tab leave the screenshot.",
 };
-const byId = (id) => document.getElementById(id);
+const { byId, el } = Elements;
 
 let question = null; // what is open
 let place = null;
+/** @type {Promise<unknown>} */
 let clock = Promise.resolve(); // clock messages and answers arrive in their order
 let isShown = false; // the image of the question is on the screen
 
@@ -196,10 +197,8 @@ function showTexts(next) {
   byId("system").textContent = next.system;
   byId("steps").hidden = next.steps.length === 0;
   const items = next.steps.map(({ reply, note }) => {
-    const item = document.createElement("li");
-    item.append(Object.assign(document.createElement("code"), { textContent: reply.replaceAll("Action: ", "") }));
-    if (note) item.append(` ${note}`);
-    return item;
+    const actions = el("code", {}, reply.replaceAll("Action: ", ""));
+    return el("li", {}, actions, note ? ` ${note}` : null);
   });
   byId("past").replaceChildren(...items);
 }
@@ -214,13 +213,11 @@ function showPictures(next, last) {
   const isActing = next.kind === "actions";
   byId("pictures").hidden = isActing || last === 0;
   const buttons = next.pictures.map(({ width, height }, index) => {
-    const text = index === last ? "The image" : `Image ${index + 1}`;
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
-    button.addEventListener("click", async () => {
+    const onclick = async () => {
       isShown = index === last;
       await stage.show(`image/${next.number}/${index}`, width, height, false);
-    });
-    return button;
+    };
+    return el("button", { type: "button", onclick }, index === last ? "The image" : `Image ${index + 1}`);
   });
   byId("pictures").replaceChildren(...buttons);
 }
@@ -325,22 +322,24 @@ const ZOOMS = {
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  if (takeKey(event)) event.preventDefault();
+});
+
+/** Whether a key meant something. */
+function takeKey(event) {
   if (event.key === "F8") {
-    event.preventDefault();
     pause("The time stands still.");
-    return;
+    return true;
   }
   const isInField = event.target.matches("textarea, select, input:not([type=radio])");
-  if (isInField && event.key !== "F2") return;
-  if (question?.kind === "actions" || (!question && !byId("acting").hidden)) {
-    if (acting.key(event)) event.preventDefault();
-    return;
-  }
+  if (isInField && event.key !== "F2") return false;
+  const isActing = question ? question.kind === "actions" : !byId("acting").hidden;
+  if (isActing) return acting.key(event);
   const zoom = !event.ctrlKey && !event.metaKey && !event.altKey && ZOOMS[event.key];
-  if (zoom) zoom();
-  else if (!question || !choosing.key(event)) return;
-  event.preventDefault();
-});
+  if (!zoom) return Boolean(question) && choosing.key(event);
+  zoom();
+  return true;
+}
 
 stage.view.addEventListener(
   "wheel",
@@ -353,7 +352,10 @@ stage.view.addEventListener(
   },
   { passive: false },
 );
-for (const button of document.querySelectorAll("#zooming button, #choice button[type=button]"))
+const noFields = /** @type {NodeListOf<HTMLButtonElement>} */ (
+  document.querySelectorAll("#zooming button, #choice button[type=button]")
+);
+for (const button of noFields)
   button.addEventListener("click", ({ detail }) => detail > 0 && stage.view.focus({ preventScroll: true }));
 byId("smaller").addEventListener("click", () => stage.zoomOut());
 byId("larger").addEventListener("click", () => stage.zoomIn());
@@ -361,10 +363,7 @@ byId("fit").addEventListener("click", () => stage.fit());
 byId("actual").addEventListener("click", () => stage.setZoom(1));
 
 byId("help").addEventListener("click", () => {
-  const rows = KEY_LISTS[question?.kind ?? "point"].flatMap(([keys, text]) => [
-    Object.assign(document.createElement("dt"), { textContent: keys }),
-    Object.assign(document.createElement("dd"), { textContent: text }),
-  ]);
+  const rows = KEY_LISTS[question?.kind ?? "point"].flatMap(([keys, text]) => [el("dt", {}, keys), el("dd", {}, text)]);
   byId("key-list").replaceChildren(...rows);
   byId("helping").showModal();
 });

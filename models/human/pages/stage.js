@@ -10,12 +10,16 @@ const HOLD_MS = 650;
 export class Stage {
   /** `onTap(pixel, event, wasHeld)`, `onDrag(from, to, event)`; a drag pans where `pans(event)` says so. */
   constructor({ onTap, onDrag, pans, onView }) {
-    this.view = document.getElementById("stage");
-    this.sheet = document.getElementById("sheet");
-    this.image = document.getElementById("image");
-    this.cross = document.getElementById("cross");
-    this.start = document.getElementById("start");
-    Object.assign(this, { onTap, onDrag, pans, onView });
+    const { byId } = Elements;
+    this.view = byId("stage");
+    this.sheet = byId("sheet");
+    this.image = byId("image");
+    this.cross = byId("cross");
+    this.start = byId("start");
+    this.onTap = onTap;
+    this.onDrag = onDrag;
+    this.pans = pans;
+    this.onView = onView;
     this.width = this.height = 1;
     this.zoom = 1;
     this.isFitted = true;

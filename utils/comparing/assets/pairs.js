@@ -19,7 +19,7 @@ Report.pairs = (() => {
     const columns = joined(chunks);
     haystacks = null;
     Object.assign(pairs, { match, number, columns, count: match.count });
-    pairs.places = new Map((columns.ids ?? []).map((ids, row) => [pairs.id(row), row]));
+    pairs.places = new Map((columns.ids ?? []).map((_, row) => [pairs.id(row), row]));
   };
 
   pairs.id = (row) => pairs.columns.ids[row][1];
@@ -64,6 +64,14 @@ Report.pairs = (() => {
   /** An outcome as it stands in an address: "only A right" is "only-a-right". */
   pairs.slug = (outcome) => outcome.toLowerCase().replace(/[^a-z]+/g, "-");
 
+  /** The filters that a row does not pass, by number; at most two. */
+  function failedFilters(row, columns, allowed) {
+    const failed = [];
+    for (let f = 0; f < FILTERS.length && failed.length < 2; f++)
+      if (allowed[f] && !allowed[f].has(columns[f][row])) failed.push(f);
+    return failed;
+  }
+
   /** Rows that fit, and for each filter how many rows each of its values would leave, and no choice. */
   pairs.select = async (wanted, query) => {
     const texts = query ? await searchable() : null,
@@ -84,9 +92,7 @@ Report.pairs = (() => {
       all = FILTERS.map(() => 0);
     for (let row = 0; row < pairs.count; row++) {
       if (texts && !texts[row].includes(needle)) continue;
-      const failed = [];
-      for (let f = 0; f < FILTERS.length && failed.length < 2; f++)
-        if (allowed[f] && !allowed[f].has(columns[f][row])) failed.push(f);
+      const failed = failedFilters(row, columns, allowed);
       if (!failed.length) rows.push(row);
       const counted = failed.length === 0 ? FILTERS.keys() : failed.length === 1 ? failed : [];
       for (const f of counted) {

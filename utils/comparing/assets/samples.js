@@ -2,8 +2,7 @@
 /* The list of samples beside the one that is open: both clicks on its image, both replies. */
 
 Report.samples = (() => {
-  const { el, styled, badge, whole, plural, distance, stage, pairs, figures } = Report;
-  const $ = (id) => document.getElementById(id);
+  const { byId, el, styled, badge, whole, plural, distance, stage, pairs, figures } = Report;
   const ROW_PX = 76,
     ROWS_AHEAD = 6;
   const LABELS = { dataset: "Data set", platform: "Platform", split: "Split", kind: "Type", tier: "Tier" };
@@ -21,25 +20,25 @@ Report.samples = (() => {
     };
     narrow.addEventListener("change", fold);
     fold();
-    $("rows").addEventListener("scroll", draw, { passive: true });
-    new ResizeObserver(draw).observe($("rows"));
-    search = Report.searching($("search"), (query) => samples.go(samples.wanted, query));
-    $("filters").addEventListener("submit", (event) => event.preventDefault());
-    $("clear").addEventListener("click", () => {
+    byId("rows").addEventListener("scroll", draw, { passive: true });
+    new ResizeObserver(draw).observe(byId("rows"));
+    search = Report.searching(byId("search"), (query) => samples.go(samples.wanted, query));
+    byId("filters").addEventListener("submit", (event) => event.preventDefault());
+    byId("clear").addEventListener("click", () => {
       search.forget();
       samples.go({}, "");
-      $("rows").focus();
+      byId("rows").focus();
     });
-    $("close").addEventListener("click", samples.close);
-    $("previous").addEventListener("click", () => samples.step(-1));
-    $("next").addEventListener("click", () => samples.step(1));
+    byId("close").addEventListener("click", samples.close);
+    byId("previous").addEventListener("click", () => samples.step(-1));
+    byId("next").addEventListener("click", () => samples.step(1));
   };
 
   /** Filters by what two other runs have. */
   samples.reset = () => {
     const { facets } = pairs.match;
     selects = {};
-    $("selects").replaceChildren(
+    byId("selects").replaceChildren(
       ...Object.keys(LABELS)
         .filter((name) => facets[name].length > 1)
         .map((name) => {
@@ -73,7 +72,7 @@ Report.samples = (() => {
       Object.assign(samples, { wanted, query, rows: found.rows, active: 0 });
       drawn.forEach((row) => row.remove());
       drawn = new Map();
-      $("rows").scrollTop = 0;
+      byId("rows").scrollTop = 0;
       counts(found);
     }
     const row = pairs.places.get(id);
@@ -84,7 +83,7 @@ Report.samples = (() => {
     inSight();
     if (row !== undefined && (id || !samples.isNarrow)) await open(row, place);
     else if (samples.rows.length && !samples.isNarrow) await open(samples.rows[samples.active], samples.active);
-    $("pane").hidden = !samples.rows.length && row === undefined;
+    byId("pane").hidden = !samples.rows.length && row === undefined;
   };
 
   function counts({ rows, counts: left, all: without }) {
@@ -104,13 +103,13 @@ Report.samples = (() => {
         el("b", {}, whole(count)),
       );
     const focused = document.activeElement?.closest?.("#outcomes")
-      ? [...$("outcomes").children].indexOf(document.activeElement)
+      ? [...byId("outcomes").children].indexOf(document.activeElement)
       : -1;
-    $("outcomes").replaceChildren(
+    byId("outcomes").replaceChildren(
       chip("all", null, without.outcome),
       ...outcome.map((name, place) => chip(name, pairs.slug(name), left.outcome[place])),
     );
-    if (focused >= 0) $("outcomes").children[focused]?.focus();
+    if (focused >= 0) byId("outcomes").children[focused]?.focus();
     for (const [name, select] of Object.entries(selects)) {
       select.options[0].textContent = `All (${whole(without[name])})`;
       pairs.match.facets[name].forEach((value, place) => {
@@ -121,22 +120,22 @@ Report.samples = (() => {
     search.show(samples.query);
     const isAll = rows.length === pairs.count,
       all = plural(pairs.count, pairs.noun(...pairs.match.sets));
-    $("count").value = isAll ? all : `${whole(rows.length)} of ${all}`;
-    $("clear").hidden = isAll && !samples.query;
-    $("nothing").hidden = rows.length > 0;
-    $("rows").hidden = !rows.length;
-    styled($("window"), { height: `${rows.length * ROW_PX}px` });
+    byId("count").value = isAll ? all : `${whole(rows.length)} of ${all}`;
+    byId("clear").hidden = isAll && !samples.query;
+    byId("nothing").hidden = rows.length > 0;
+    byId("rows").hidden = !rows.length;
+    styled(byId("window"), { height: `${rows.length * ROW_PX}px` });
   }
 
   /** Brings the rows in sight into the page, takes the others out. */
   function draw() {
-    const host = $("rows");
+    const host = byId("rows");
     if (!host.clientHeight) return;
     const first = Math.max(0, Math.floor(host.scrollTop / ROW_PX) - ROWS_AHEAD);
     const last = Math.min(samples.rows.length, Math.ceil((host.scrollTop + host.clientHeight) / ROW_PX) + ROWS_AHEAD);
-    Report.drawRange($("window"), drawn, first, last, line);
+    Report.drawRange(byId("window"), drawn, first, last, line);
     for (const [place, row] of drawn) row.setAttribute("aria-selected", String(place === samples.active));
-    $("rows").setAttribute("aria-activedescendant", `row-${samples.active}`);
+    byId("rows").setAttribute("aria-activedescendant", `row-${samples.active}`);
   }
 
   const SIGNS = { hit: "✓", miss: "✗", unparsed: "?", refused: "⊘", failed: "!" };
@@ -195,7 +194,7 @@ Report.samples = (() => {
   samples.listAddress = () => `#/samples${pairs.query(samples.wanted ?? {}, samples.query)}`;
 
   function inSight() {
-    const host = $("rows"),
+    const host = byId("rows"),
       top = samples.active * ROW_PX;
     if (top < host.scrollTop) host.scrollTop = top;
     else if (top + ROW_PX > host.scrollTop + host.clientHeight) host.scrollTop = top + ROW_PX - host.clientHeight;
@@ -206,16 +205,33 @@ Report.samples = (() => {
     const mine = ++shown;
     const details = await pairs.details(row);
     if (mine !== shown) return;
-    const picture = pairs.picture(row),
-      { text, box, points, index } = pairs.columns;
-    const wh = details.wh ?? picture?.wh ?? [1600, 1000];
-    const found = pairs.set(row);
-    $("sample-title").textContent = `${found.level} ${pairs.noun(found)} ${index[row] ?? ""}`;
-    $("position").textContent =
+    const wh = details.wh ?? pairs.picture(row)?.wh ?? [1600, 1000];
+    head(row, place);
+    asked(row);
+    image(row, wh);
+    if (details.screen)
+      byId("legend").replaceChildren(
+        el("span", { class: "quiet" }, `${details.screen}'s last screen; the reports have every step`),
+      );
+    byId("sides").replaceChildren(
+      ...[
+        details.options ? options(details) : null,
+        ...["A", "B"].map((letter, side) => reply(letter, side, row, details, wh)),
+      ].filter(Boolean),
+    );
+    byId("sides").scrollTop = 0;
+    document.title = `${byId("sample-title").textContent} · ${byId("title").textContent}`;
+  }
+
+  /** Which sample it is, the way to those beside it, and to both reports. */
+  function head(row, place) {
+    const set = pairs.set(row);
+    byId("sample-title").textContent = `${set.level} ${pairs.noun(set)} ${pairs.columns.index[row] ?? ""}`;
+    byId("position").textContent =
       place >= 0 ? `${whole(place + 1)} of ${whole(samples.rows.length)}` : "outside the filters";
-    $("previous").disabled = place <= 0;
-    $("next").disabled = place < 0 || place >= samples.rows.length - 1;
-    $("sample-links").replaceChildren(
+    byId("previous").disabled = place <= 0;
+    byId("next").disabled = place < 0 || place >= samples.rows.length - 1;
+    byId("sample-links").replaceChildren(
       ...["a", "b"].flatMap((side, at) => {
         const run = pairs.summary.runs.find(({ label }) => label === pairs.match[side]);
         return run.report
@@ -229,41 +245,50 @@ Report.samples = (() => {
           : [];
       }),
     );
+  }
+
+  /** What both were asked, and what became of it. */
+  function asked(row) {
     const meta = ["platform", "app", "split", "kind"]
       .map((name) => pairs.value(name, row))
       .filter((value) => value !== null)
       .map(pairs.label);
-    $("asked").replaceChildren(
-      el("p", { class: "instruction" }, text[row] ?? "(no text)"),
+    const outcome = pairs.value("outcome", row);
+    byId("asked").replaceChildren(
+      el("p", { class: "instruction" }, pairs.columns.text[row] ?? "(no text)"),
       el(
         "p",
         { class: "line quiet" },
         el(
           "span",
           { class: "outcome" },
-          el("i", { class: `swatch is-${pairs.slug(pairs.value("outcome", row))}`, "aria-hidden": "true" }),
-          pairs.value("outcome", row),
+          el("i", { class: `swatch is-${pairs.slug(outcome)}`, "aria-hidden": "true" }),
+          outcome,
         ),
         meta.join(" · "),
       ),
     );
-    const digests = pairs.columns.image_digests[row];
-    const replaced = ["A", "B"].filter((_, side) => Report.isReplaced(picture, digests[side]));
-    const clicks = ["A", "B"].flatMap((mark, side) =>
-      points[row][side] && !replaced.includes(mark)
-        ? [{ point: points[row][side], mark, name: `${mark}'s click` }]
-        : [],
-    );
+  }
+
+  /** The image with both clicks; not with those of a run that was asked about another image. */
+  function image(row, wh) {
+    const picture = pairs.picture(row),
+      { text, box, points, target, declined, image_digests: digests } = pairs.columns;
+    const replaced = ["A", "B"].filter((_, side) => Report.isReplaced(picture, digests[row][side]));
     const were = replaced.length > 1 ? "were" : "was";
     stage.show({
       wh: replaced.length ? picture.wh : wh,
       box: replaced.length < 2 ? box[row] : null,
-      target: pairs.columns.target[row],
+      target: target[row],
       declined: ["A", "B"]
-        .filter((_, side) => pairs.columns.declined[row][side])
+        .filter((_, side) => declined[row][side])
         .map((mark) => `${mark} says that it is not there`)
         .join(", "),
-      clicks,
+      clicks: ["A", "B"].flatMap((mark, side) =>
+        points[row][side] && !replaced.includes(mark)
+          ? [{ point: points[row][side], mark, name: `${mark}'s click` }]
+          : [],
+      ),
       picture,
       alt: `Screenshot for: ${text[row] ?? ""}`,
       isAnswered: true,
@@ -271,18 +296,6 @@ Report.samples = (() => {
         ? `This image was replaced since ${replaced.join(" and ")} ${were} asked about it: old marks are not drawn`
         : "",
     });
-    if (details.screen)
-      $("legend").replaceChildren(
-        el("span", { class: "quiet" }, `${details.screen}'s last screen; the reports have every step`),
-      );
-    $("sides").replaceChildren(
-      ...[
-        details.options ? options(details) : null,
-        ...["A", "B"].map((letter, side) => reply(letter, side, row, details, wh)),
-      ].filter(Boolean),
-    );
-    $("sides").scrollTop = 0;
-    document.title = `${$("sample-title").textContent} · ${$("title").textContent}`;
   }
 
   function options({ options: all, answer, chosen }) {

@@ -1,9 +1,10 @@
 "use strict";
-/* Elements, numbers as text, and data files: what the other scripts of the page share.
+/* Numbers as text, parts of pages, and data files: what the other scripts of the page share.
    Everything that comes from data becomes text nodes or attributes, never markup. */
 
 const Report = (() => {
-  const here = document.currentScript.src; // data/ lies beside this script, wherever the page does
+  const { byId, el, svg, styled } = Elements;
+  const here = /** @type {HTMLScriptElement} */ (document.currentScript).src; // data/ lies beside this script, wherever the page does
   const wanted = new Map(); // "rows/0" → {promise, resolve}
 
   function slot(name, number) {
@@ -35,21 +36,6 @@ const Report = (() => {
     return entry.promise;
   }
 
-  const PROPERTIES = new Set(["hidden", "value", "tabIndex", "disabled", "open", "htmlFor"]);
-
-  /** An element: attributes, `class`, listeners by `on…`; children are nodes or become text. */
-  function el(tag, attributes, ...children) {
-    const element = document.createElement(tag);
-    fill(element, attributes, children);
-    return element;
-  }
-
-  function svg(tag, attributes, ...children) {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    fill(element, attributes, children);
-    return element;
-  }
-
   /** The outline of a target that is more than one box: boxes and polygons in fractions of the image. */
   function outline({ boxes = [], polygons = [] }) {
     const places = [
@@ -72,22 +58,6 @@ const Report = (() => {
 
   /** Whether a target is nothing at all: the element is not on the screen. */
   const isAbsent = (target) => Boolean(target) && !target.boxes && !target.polygons;
-
-  function fill(element, attributes, children) {
-    for (const [name, value] of Object.entries(attributes ?? {})) {
-      if (value === undefined || value === null) continue;
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else if (PROPERTIES.has(name)) element[name] = value;
-      else element.setAttribute(name, value);
-    }
-    element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
-  }
-
-  /** Style through the object model: a style attribute is what the page's policy forbids. */
-  function styled(element, style) {
-    for (const [name, value] of Object.entries(style)) element.style.setProperty(name, value);
-    return element;
-  }
 
   const NAMES = {
     os_windows: "Windows",
@@ -259,13 +229,14 @@ const Report = (() => {
   const isCell = (value) => Boolean(value) && typeof value === "object" && "value" in value && "samples" in value;
 
   return {
-    take,
-    load,
+    byId,
     el,
     svg,
+    styled,
+    take,
+    load,
     outline,
     isAbsent,
-    styled,
     label,
     heading,
     badge,

@@ -2,14 +2,14 @@
 /* An episode (L3, L4) as a film strip: one screenshot a step with what was done there, then the end. */
 
 Report.film = (() => {
-  const { el, marked, plural, stage } = Report;
-  const $ = (id) => document.getElementById(id);
+  const { byId, el, marked, plural, stage } = Report;
   const PACE_MS = 1000;
   let frames = [],
     at = 0,
     timer = 0,
-    needle = "",
-    moved = () => {};
+    needle = "";
+  /** @type {(step: number) => void} */
+  let moved = () => {};
   const film = {};
 
   film.isOne = (facts) => Boolean(facts.trajectory?.length);
@@ -27,7 +27,7 @@ Report.film = (() => {
       name: `End: ${facts.ended}`,
       checks: facts.checks ?? [],
     });
-    $("film").replaceChildren(
+    byId("film").replaceChildren(
       ...frames.map((frame, place) =>
         el(
           "li",
@@ -49,7 +49,7 @@ Report.film = (() => {
         ),
       ),
     );
-    $("play").hidden = $("film").hidden = false;
+    byId("play").hidden = byId("film").hidden = false;
     go(Math.min(Math.max(1, Number(step) || 1), frames.length) - 1);
   };
 
@@ -57,8 +57,8 @@ Report.film = (() => {
   film.hide = () => {
     film.stop();
     frames = [];
-    $("play").hidden = $("film").hidden = true;
-    $("film").replaceChildren();
+    byId("play").hidden = byId("film").hidden = true;
+    byId("film").replaceChildren();
   };
 
   const source = (frame) => `pictures/${frame.image_path}`;
@@ -74,14 +74,14 @@ Report.film = (() => {
       picture: { view: frame.image_path ? source(frame) : null },
       alt: `Screenshot, ${frame.name}`,
     });
-    $("reply").replaceChildren(said(frame));
-    $("reply").scrollTop = 0;
-    for (const [each, item] of [...$("film").children].entries()) {
+    byId("reply").replaceChildren(said(frame));
+    byId("reply").scrollTop = 0;
+    for (const [each, item] of [...byId("film").children].entries()) {
       item.firstChild.toggleAttribute("aria-current", each === at);
       if (each === at) {
         item.firstChild.setAttribute("aria-current", "step");
         // without moving the page
-        $("film").scrollLeft = item.offsetLeft - ($("film").clientWidth - item.offsetWidth) / 2;
+        byId("film").scrollLeft = item.offsetLeft - (byId("film").clientWidth - item.offsetWidth) / 2;
       }
     }
     moved(at + 1);
@@ -133,14 +133,14 @@ Report.film = (() => {
   film.stop = () => {
     clearInterval(timer);
     timer = 0;
-    $("play").textContent = "Play";
+    byId("play").textContent = "Play";
   };
 
   /** Plays from here, or from the beginning if this is the end; stops what plays. */
   film.play = () => {
     if (timer) return film.stop();
     if (at === frames.length - 1) go(0);
-    $("play").textContent = "Stop";
+    byId("play").textContent = "Stop";
     timer = setInterval(() => {
       go(at + 1);
       if (at === frames.length - 1) film.stop();

@@ -2,8 +2,7 @@
 /* What the list is narrowed to: the fields to choose from, the search, the order, cards or table. */
 
 Report.filters = (() => {
-  const { el, styled, label, whole, plural, shareText, store, told } = Report;
-  const $ = (id) => document.getElementById(id);
+  const { byId, el, styled, label, whole, plural, shareText, store, told } = Report;
   const NAMES = {
     dataset: "Level",
     platform: "Platform",
@@ -32,7 +31,11 @@ Report.filters = (() => {
     "-reply": "Reply, Z to A",
   };
   const MOST_CHARS = 24;
-  const filters = { onChange: () => {}, onClear: () => {} }; // the first one gets {field: value}
+  const filters = {
+    /** @type {(changes: {[field: string]: any}) => void} */
+    onChange: () => {},
+    onClear: () => {},
+  };
   const selects = {};
   let search = null;
 
@@ -41,23 +44,23 @@ Report.filters = (() => {
     for (const name of store.FIELDS) {
       if (isChoice(name)) selects[name] = choice(name, store.values(name));
     }
-    const order = $("order");
+    const order = byId("order");
     order.append(
       ...Object.entries(ORDERS)
         .filter(([value]) => !value.endsWith("distance") || store.columns.point_frac?.some(Boolean))
         .map(([value, word]) => el("option", { value }, word)),
     );
     order.addEventListener("change", () => filters.onChange({ sort: order.value }));
-    search = Report.searching($("search"), (q) => filters.onChange({ q }));
-    $("clear").addEventListener("click", () => {
+    search = Report.searching(byId("search"), (q) => filters.onChange({ q }));
+    byId("clear").addEventListener("click", () => {
       search.forget();
       filters.onClear();
     });
-    $("filters").addEventListener("submit", (event) => event.preventDefault());
+    byId("filters").addEventListener("submit", (event) => event.preventDefault());
     for (const view of ["cards", "table"]) {
-      $(`as-${view}`).addEventListener("click", () => filters.onChange({ view: view === "table" ? view : null }));
+      byId(`as-${view}`).addEventListener("click", () => filters.onChange({ view: view === "table" ? view : null }));
     }
-    if (matchMedia("(max-width: 700px)").matches) $("more-filters").open = false;
+    if (matchMedia("(max-width: 700px)").matches) byId("more-filters").open = false;
   };
 
   /** Whether some samples have a value of a field that others do not have. */
@@ -75,7 +78,7 @@ Report.filters = (() => {
       values.map((value) => el("option", { value })),
     );
     const longest = Math.max(8, ...values.map((value) => `${word(name, value)} (${whole(store.count)})`.length));
-    $("selects").append(
+    byId("selects").append(
       el("label", {}, NAMES[name], styled(select, { width: `calc(${Math.min(longest, MOST_CHARS)} * .9ch + 1.7rem)` })),
     );
     return select;
@@ -93,28 +96,36 @@ Report.filters = (() => {
       // a link may ask for what had nothing to choose
       if (filter[name] && !selects[name]) selects[name] = choice(name, store.values(name));
     }
-    for (const [name, select] of Object.entries(selects)) {
-      const wanted = filter[name] ?? [];
-      const [, several, ...each] = select.options;
-      each.forEach((option, number) => {
-        option.textContent = `${word(name, option.value)} (${whole(counts[name][number])})`;
-      });
-      several.textContent = wanted.map((value) => word(name, value)).join(" or ");
-      const known = wanted.length === 1 && each.find((option) => option.value === wanted[0]);
-      (known || (wanted.length ? several : select.options[0])).selected = true;
-      select.classList.toggle("chosen", wanted.length > 0);
-    }
-    search.show(filter.q ?? "");
-    $("order").value = filter.sort in ORDERS ? filter.sort : "";
-    for (const view of ["cards", "table"])
-      $(`as-${view}`).setAttribute("aria-pressed", String((filter.view ?? "cards") === view));
+    for (const [name, select] of Object.entries(selects)) showChoice(name, select, filter[name] ?? [], counts[name]);
+    showList(filter);
     const chosen = store.FIELDS.filter((name) => filter[name]).length;
-    $("chosen").textContent = chosen ? `, ${chosen} chosen` : "";
-    $("clear").classList.toggle("off", !chosen && !filter.q && !filter.sort);
-    $("clear").disabled = !chosen && !filter.q && !filter.sort;
-    $("count").value = total(rows, filter);
-    $("nothing").hidden = rows.length > 0;
+    const isFree = !chosen && !filter.q && !filter.sort;
+    byId("chosen").textContent = chosen ? `, ${chosen} chosen` : "";
+    byId("clear").classList.toggle("off", isFree);
+    byId("clear").disabled = isFree;
+    byId("count").value = total(rows, filter);
+    byId("nothing").hidden = rows.length > 0;
   };
+
+  /** What is searched for, the order, cards or table. */
+  function showList(filter) {
+    search.show(filter.q ?? "");
+    byId("order").value = filter.sort in ORDERS ? filter.sort : "";
+    for (const view of ["cards", "table"])
+      byId(`as-${view}`).setAttribute("aria-pressed", String((filter.view ?? "cards") === view));
+  }
+
+  /** One select: how many samples each value would leave, and which values are wanted. */
+  function showChoice(name, select, wanted, counts) {
+    const [all, several, ...options] = select.options;
+    options.forEach((option, number) => {
+      option.textContent = `${word(name, option.value)} (${whole(counts[number])})`;
+    });
+    several.textContent = wanted.map((value) => word(name, value)).join(" or ");
+    const known = wanted.length === 1 && options.find((option) => option.value === wanted[0]);
+    (known || (wanted.length ? several : all)).selected = true;
+    select.classList.toggle("chosen", wanted.length > 0);
+  }
 
   function total(rows, filter) {
     const of = plural(store.count, store.noun);

@@ -2,7 +2,7 @@
 /* The list of samples, as cards or as a table. Only those in sight are in the page, however many there are. */
 
 Report.gallery = (() => {
-  const { styled, store, items, filters } = Report;
+  const { byId, styled, store, items, filters } = Report;
   const CARD_WIDTH_PX = 250,
     CARD_TEXT_PX = 154,
     GAP_PX = 14,
@@ -11,8 +11,7 @@ Report.gallery = (() => {
     LINES_AHEAD = 2;
   const LETTER_PX = 6.95,
     FULL = 0.9; // of a reply; how much of its lines words fill
-  const gallery = { rows: [], active: 0, filter: null, onOpen: () => {} };
-  const $ = (id) => document.getElementById(id);
+  const gallery = { rows: [], active: 0, filter: null, onOpen: /** @type {(row: number) => void} */ (() => {}) };
   const phone = matchMedia("(max-width: 700px)"); // there the page scrolls, not the list in it
   let shown = new Map(),
     turn = 0,
@@ -26,16 +25,16 @@ Report.gallery = (() => {
       gallery.apply({ view: gallery.filter.view });
       gallery.focus();
     };
-    $("gallery").addEventListener("scroll", draw, { passive: true });
+    byId("gallery").addEventListener("scroll", draw, { passive: true });
     addEventListener("scroll", draw, { passive: true });
-    $("list").addEventListener("keydown", onKey);
+    byId("list").addEventListener("keydown", onKey);
     new ResizeObserver(() => {
       if (measure()) gallery.move(gallery.active);
       else draw();
-    }).observe($("gallery"));
+    }).observe(byId("gallery"));
   };
 
-  gallery.focus = () => $("list").focus({ preventScroll: true });
+  gallery.focus = () => byId("list").focus({ preventScroll: true });
 
   const isTable = () => gallery.filter.view === "table";
 
@@ -45,22 +44,14 @@ Report.gallery = (() => {
     const needle = gallery.filter?.q;
     const isSame =
       gallery.filter && store.listLink({ ...filter, view: null }) === store.listLink({ ...gallery.filter, view: null });
-    if (filter.q && filter.q !== needle) $("count").value = "Searching…";
+    if (filter.q && filter.q !== needle) byId("count").value = "Searching…";
     const found = await store.select(filter);
     if (mine !== turn) return; // typed on meanwhile
     Object.assign(gallery, { filter, rows: found.rows, active: isSame ? gallery.active : 0 });
     filters.show(filter, found);
     remember();
-    $("gallery").hidden = !found.rows.length;
-    $("head").hidden = !isTable();
-    $("head").replaceChildren(
-      ...(isTable() ? items.head(filter.sort ?? "", (sort) => filters.onChange({ sort })) : []),
-    );
-    $("list").setAttribute("role", isTable() ? "grid" : "listbox");
-    $("window").setAttribute("role", isTable() ? "rowgroup" : "presentation");
-    if (isTable()) $("list").setAttribute("aria-rowcount", found.rows.length + 1);
-    else $("list").removeAttribute("aria-rowcount");
-    $("gallery").classList.toggle("as-table", isTable());
+    byId("gallery").hidden = !found.rows.length;
+    setKind();
     forget();
     measure();
     if (isSame) gallery.move(gallery.active);
@@ -68,14 +59,28 @@ Report.gallery = (() => {
     draw();
   };
 
+  /** Makes the list one of cards, or a table with a head. */
+  function setKind() {
+    const { filter, rows } = gallery;
+    byId("head").hidden = !isTable();
+    byId("head").replaceChildren(
+      ...(isTable() ? items.head(filter.sort ?? "", (sort) => filters.onChange({ sort })) : []),
+    );
+    byId("list").setAttribute("role", isTable() ? "grid" : "listbox");
+    byId("window").setAttribute("role", isTable() ? "rowgroup" : "presentation");
+    if (isTable()) byId("list").setAttribute("aria-rowcount", rows.length + 1);
+    else byId("list").removeAttribute("aria-rowcount");
+    byId("gallery").classList.toggle("as-table", isTable());
+  }
+
   function forget() {
     for (const element of shown.values()) element.remove();
     shown = new Map();
   }
 
   function toTop() {
-    $("gallery").scrollTop = 0;
-    if (phone.matches && scrollY > $("filters").offsetTop) scrollTo(0, $("filters").offsetTop);
+    byId("gallery").scrollTop = 0;
+    if (phone.matches && scrollY > byId("filters").offsetTop) scrollTo(0, byId("filters").offsetTop);
   }
 
   /** The filters stand in the address, so that a link shows the same samples. */
@@ -95,8 +100,8 @@ Report.gallery = (() => {
 
   /** Whether the places of the samples have changed. */
   function measure() {
-    styled($("gallery"), { "--bar": `${$("gallery").offsetWidth - $("gallery").clientWidth}px` });
-    const inner = $("window").clientWidth;
+    styled(byId("gallery"), { "--bar": `${byId("gallery").offsetWidth - byId("gallery").clientWidth}px` });
+    const inner = byId("window").clientWidth;
     if (inner <= 0 || !gallery.filter) return false;
     const before = JSON.stringify(layout);
     if (isTable()) {
@@ -123,7 +128,7 @@ Report.gallery = (() => {
         letters: lettersIn(width - 24, 3),
       };
     }
-    styled($("window"), { height: `${Math.ceil(gallery.rows.length / layout.columns) * layout.height}px` });
+    styled(byId("window"), { height: `${Math.ceil(gallery.rows.length / layout.columns) * layout.height}px` });
     const isNew = JSON.stringify(layout) !== before;
     if (isNew) forget();
     return isNew;
@@ -131,21 +136,21 @@ Report.gallery = (() => {
 
   /** From where to where the list is in sight, in pixels of the list. */
   function sight() {
-    const list = $("window").getBoundingClientRect(),
-      host = $("gallery").getBoundingClientRect();
+    const list = byId("window").getBoundingClientRect(),
+      host = byId("gallery").getBoundingClientRect();
     const top = phone.matches
-      ? Math.max(host.top, $("filters").getBoundingClientRect().bottom, 0)
-      : host.top + $("head").offsetHeight;
+      ? Math.max(host.top, byId("filters").getBoundingClientRect().bottom, 0)
+      : host.top + byId("head").offsetHeight;
     return { top: top - list.top, bottom: Math.min(host.bottom, innerHeight) - list.top };
   }
 
   /** Brings the samples in sight into the page, takes the others out. */
   function draw() {
-    if (!$("gallery").clientHeight || !gallery.filter) return;
+    if (!byId("gallery").clientHeight || !gallery.filter) return;
     const { top, bottom } = sight();
     const first = Math.max(0, Math.floor(top / layout.height) - LINES_AHEAD) * layout.columns;
     const end = Math.min(gallery.rows.length, (Math.ceil(bottom / layout.height) + LINES_AHEAD) * layout.columns);
-    Report.drawRange($("window"), shown, first, end, item);
+    Report.drawRange(byId("window"), shown, first, end, item);
     mark();
   }
 
@@ -183,8 +188,8 @@ Report.gallery = (() => {
 
   function mark() {
     for (const [place, element] of shown) element.setAttribute("aria-selected", String(place === gallery.active));
-    if (shown.has(gallery.active)) $("list").setAttribute("aria-activedescendant", `item-${gallery.active}`);
-    else $("list").removeAttribute("aria-activedescendant");
+    if (shown.has(gallery.active)) byId("list").setAttribute("aria-activedescendant", `item-${gallery.active}`);
+    else byId("list").removeAttribute("aria-activedescendant");
   }
 
   /** Makes a place the active one and brings it into sight. */
@@ -192,7 +197,7 @@ Report.gallery = (() => {
     gallery.active = Math.max(0, Math.min(gallery.rows.length - 1, place));
     const from = Math.floor(gallery.active / layout.columns) * layout.height;
     const { top, bottom } = sight();
-    const scroller = phone.matches ? document.scrollingElement : $("gallery");
+    const scroller = phone.matches ? document.scrollingElement : byId("gallery");
     if (from < top) scroller.scrollTop -= top - from;
     else if (from + layout.height > bottom) scroller.scrollTop += from + layout.height - bottom;
     draw();

@@ -133,10 +133,6 @@ Report.items = (() => {
   /** The image with target and click, inside a space. */
   function shot(row, width, height) {
     const found = store.picture(row);
-    const isReplaced = store.isReplaced(row);
-    const box = isReplaced ? null : store.columns.box_frac[row];
-    const target = isReplaced ? null : store.columns.target[row];
-    const point = isReplaced ? null : store.columns.point_frac[row];
     const wh = found?.wh ?? [16, 10];
     const scale = Math.min(width / wh[0], height / wh[1]);
     const frame = styled(el("div", { class: found?.view ? "frame" : "frame empty" }), {
@@ -144,6 +140,15 @@ Report.items = (() => {
       height: `${wh[1] * scale}px`,
     });
     if (found?.view) frame.append(el("img", { src: found.view, alt: "", decoding: "async", draggable: "false" }));
+    if (!store.isReplaced(row)) mark(frame, row);
+    return styled(el("div", { class: "shot" }, frame), { height: `${height}px` });
+  }
+
+  /** Draws target and click into a frame of the image. */
+  function mark(frame, row) {
+    const box = store.columns.box_frac[row],
+      target = store.columns.target[row],
+      point = store.columns.point_frac[row];
     if (target) frame.append(Report.outline(target));
     else if (box) {
       frame.append(
@@ -158,7 +163,6 @@ Report.items = (() => {
     if (point && point.every((value) => value >= 0 && value <= 1)) {
       frame.append(styled(el("i", { class: "mini-point" }), { left: `${100 * point[0]}%`, top: `${100 * point[1]}%` }));
     }
-    return styled(el("div", { class: "shot" }, frame), { height: `${height}px` });
   }
 
   return items;

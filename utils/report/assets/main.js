@@ -2,8 +2,7 @@
 /* Which view an address shows, and the keys that work everywhere. */
 
 (() => {
-  const { store, overview, gallery, stage, film, sample, whole, el } = Report;
-  const $ = (id) => document.getElementById(id);
+  const { byId, store, overview, gallery, stage, film, sample, whole, el } = Report;
   const VIEWS = ["overview", "samples", "sample"]; // their ids begin with "view-": no address may make the page jump
   let view = null,
     turn = 0;
@@ -12,12 +11,12 @@
     if (view === "samples" && name !== view) gallery.leave();
     if (view === "sample" && name !== view) film.stop();
     view = name;
-    for (const each of VIEWS) $(`view-${each}`).hidden = each !== name;
+    for (const each of VIEWS) byId(`view-${each}`).hidden = each !== name;
     document.body.dataset.view = name;
-    $("to-overview").toggleAttribute("aria-current", name === "overview");
-    $("to-samples").toggleAttribute("aria-current", name !== "overview");
+    byId("to-overview").toggleAttribute("aria-current", name === "overview");
+    byId("to-samples").toggleAttribute("aria-current", name !== "overview");
     for (const id of ["to-overview", "to-samples"])
-      if ($(id).hasAttribute("aria-current")) $(id).setAttribute("aria-current", "page");
+      if (byId(id).hasAttribute("aria-current")) byId(id).setAttribute("aria-current", "page");
   }
 
   const lost = el("p", { class: "notice", role: "status", hidden: true });
@@ -33,7 +32,7 @@
       if (mine !== turn) return; // another address meanwhile
       gallery.show();
       gallery.focus();
-      if (!back) document.title = `${$("to-samples").textContent} · ${title()}`;
+      if (!back) document.title = `${byId("to-samples").textContent} · ${title()}`;
       return;
     }
     if (name.startsWith("sample/")) {
@@ -68,8 +67,8 @@
     const entered = view !== "sample";
     const place = gallery.rows.indexOf(row);
     if (place >= 0) gallery.active = place;
-    $("previous").disabled = place <= 0;
-    $("next").disabled = place < 0 || place >= gallery.rows.length - 1;
+    byId("previous").disabled = place <= 0;
+    byId("next").disabled = place < 0 || place >= gallery.rows.length - 1;
     show("sample");
     scrollTo(0, 0);
     await sample.show(
@@ -84,8 +83,8 @@
         ); // a link to this step
       },
     );
-    document.title = `${$("sample-title").textContent} · ${title()}`;
-    if (entered) $("sample-title").focus({ preventScroll: true });
+    document.title = `${byId("sample-title").textContent} · ${title()}`;
+    if (entered) byId("sample-title").focus({ preventScroll: true });
   }
 
   const address = (row) => store.sampleLink(row, gallery.filter);
@@ -104,7 +103,7 @@
   }
 
   function onKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
     const field = event.target.closest("input, select, textarea");
     if (field) {
       if (event.key === "Escape") {
@@ -120,21 +119,30 @@
   /** Whether a key did something. */
   function act(event) {
     const { key } = event;
-    if (key === "h" || key === "?") $("help").showModal();
-    else if (key === "/") {
-      location.hash = view === "samples" ? location.hash : gallery.address();
-      setTimeout(() => {
-        $("search").focus();
-        $("search").select();
-      });
-    } else if (key === "o") location.hash = "#/overview";
+    if (key === "h" || key === "?") byId("help").showModal();
+    else if (key === "/") search();
+    else if (key === "o") location.hash = "#/overview";
     else if (key === "s") location.hash = gallery.address();
     else if (view === "sample") return inSample(event);
-    else if (view === "samples" && key === "v")
-      gallery.apply({ ...gallery.filter, view: gallery.filter.view ? null : "table" });
-    else if (view === "samples" && (key === "j" || key === "k")) gallery.move(gallery.active + (key === "j" ? 1 : -1));
-    else if (view === "samples" && key === "Enter" && event.target === document.body)
-      gallery.onOpen(gallery.rows[gallery.active]);
+    else if (view === "samples") return inSamples(event);
+    else return false;
+    return true;
+  }
+
+  function search() {
+    location.hash = view === "samples" ? location.hash : gallery.address();
+    setTimeout(() => {
+      byId("search").focus();
+      byId("search").select();
+    });
+  }
+
+  function inSamples(event) {
+    const { key } = event;
+    if (key === "v") gallery.apply({ ...gallery.filter, view: gallery.filter.view ? null : "table" });
+    else if (key === "j") gallery.move(gallery.active + 1);
+    else if (key === "k") gallery.move(gallery.active - 1);
+    else if (key === "Enter" && event.target === document.body) gallery.onOpen(gallery.rows[gallery.active]);
     else return false;
     return true;
   }
@@ -177,24 +185,24 @@
     try {
       await store.open();
     } catch (error) {
-      $("loading").textContent = `The data of this report cannot be read: ${error.message}`;
+      byId("loading").textContent = `The data of this report cannot be read: ${error.message}`;
       return;
     }
     rename();
-    $("model").textContent = store.summary.model ?? "No samples";
-    $("run").textContent = store.summary.run;
+    byId("model").textContent = store.summary.model ?? "No samples";
+    byId("run").textContent = store.summary.run;
     const all = allRuns(store.summary);
-    if (all) Object.assign($("to-all"), { href: all, hidden: false });
-    overview.draw($("view-overview"));
-    $("view-overview").prepend(lost);
+    if (all) Object.assign(byId("to-all"), { href: all, hidden: false });
+    overview.draw(byId("view-overview"));
+    byId("view-overview").prepend(lost);
     gallery.start();
     stage.start();
-    $("close").addEventListener("click", close);
-    $("previous").addEventListener("click", () => step(-1));
-    $("next").addEventListener("click", () => step(1));
-    $("play").addEventListener("click", film.play);
-    $("to-help").addEventListener("click", () => $("help").showModal());
-    $("to-samples").addEventListener("click", (event) => {
+    byId("close").addEventListener("click", close);
+    byId("previous").addEventListener("click", () => step(-1));
+    byId("next").addEventListener("click", () => step(1));
+    byId("play").addEventListener("click", film.play);
+    byId("to-help").addEventListener("click", () => byId("help").showModal());
+    byId("to-samples").addEventListener("click", (event) => {
       event.preventDefault();
       location.hash = gallery.address();
     });

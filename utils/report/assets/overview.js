@@ -2,7 +2,7 @@
 /* The first screen and what is below it. Texts, figures and links come ready from Python; nothing is rounded here. */
 
 Report.overview = (() => {
-  const { el, svg, styled, whole, wide, plural, store, VERDICTS, told } = Report;
+  const { byId, el, svg, styled, whole, wide, plural, store, VERDICTS, told } = Report;
   let isWithPublished = null; // whether published results are shown; null: as the data have it
 
   const link = (filter, ...children) =>
@@ -117,7 +117,7 @@ Report.overview = (() => {
         href: "#/overview",
         onclick: (event) => {
           event.preventDefault();
-          const host = document.getElementById(id);
+          const host = byId(id);
           for (const each of [host, ...host.querySelectorAll("details")])
             if (each.localName === "details") each.open = true;
           (host.querySelector(":scope > summary") ?? host).focus();
@@ -437,10 +437,10 @@ Report.overview = (() => {
     );
     const show = () => {
       for (const section of document.querySelectorAll("#view-overview .strip")) {
-        const switched = section.querySelector(".published-switch input");
+        const switched = /** @type {HTMLInputElement} */ (section.querySelector(".published-switch input"));
         if (!switched) continue;
         switched.checked = Boolean(isWithPublished);
-        section.querySelector(".ranks").hidden = !isWithPublished;
+        section.querySelector(".ranks").toggleAttribute("hidden", !isWithPublished);
         section.classList.toggle("with-published", Boolean(isWithPublished));
       }
     };

@@ -2,9 +2,8 @@
 /* One sample: its picture, what was asked, what came back, and how that became a verdict. */
 
 Report.sample = (() => {
-  const { el, awayText, badge, excerpt, label, whole, short, marked } = Report;
+  const { byId, el, awayText, badge, excerpt, label, whole, short, marked } = Report;
   const { store, items, gallery, stage, film, overview } = Report;
-  const $ = (id) => document.getElementById(id);
   const SHOWN = new Set([
     "prompt",
     "prediction",
@@ -39,40 +38,51 @@ Report.sample = (() => {
   sample.show = async (row, position, step, onStep) => {
     const mine = ++turn;
     sample.row = row;
-    const picture = store.picture(row),
-      text = store.columns.text[row],
-      point = store.columns.point_frac[row];
     const kind = store.value("ended", row) ? "episode" : "sample";
-    $("sample-title").textContent =
-      `${store.dataset(row).level ?? store.dataset(row).name} ${kind} ${store.columns.index[row] ?? ""}${items.repeat(row)}`;
-    $("position").textContent = position;
+    const { level, name } = store.dataset(row);
+    byId("sample-title").textContent = `${level ?? name} ${kind} ${store.columns.index[row] ?? ""}${items.repeat(row)}`;
+    byId("position").textContent = position;
     const facts = await store.sample(row);
     if (mine !== turn) return;
     facts.ended = store.value("ended", row);
     if (film.isOne(facts))
       film.show({ ...facts, hit: store.value("verdict", row) === "hit" }, step, gallery.filter?.q ?? "", onStep);
-    else film.hide();
-    const isReplaced = store.isReplaced(row);
-    const file_wh = isReplaced ? picture.wh : facts.file_wh;
-    if (!film.isOne(facts))
-      stage.show({
-        wh: file_wh ?? picture?.wh ?? [1600, 1000],
-        picture,
-        box: isReplaced ? null : store.columns.box_frac[row],
-        target: store.columns.target[row],
-        declined: store.columns.declined[row] ? "the reply says that it is not there" : "",
-        clicks: isReplaced ? [] : looks(point, facts.zoom),
-        crop: isReplaced ? null : facts.zoom?.crop_frac,
-        note: isReplaced
-          ? "This image was replaced since the model was asked about it: target and click are not drawn"
-          : "",
-        alt: `Screenshot for: ${text ?? ""}`,
-        isAnswered: items.isAnswered(row),
-      });
-    $("facts").replaceChildren(...panel(row, facts, picture).filter(Boolean));
-    if (!film.isOne(facts)) $("reply").replaceChildren(reply(row, facts));
-    for (const id of ["facts", "reply"]) $(id).scrollTop = 0;
+    else {
+      film.hide();
+      image(row, facts);
+      byId("reply").replaceChildren(reply(row, facts));
+    }
+    byId("facts").replaceChildren(...panel(row, facts).filter(Boolean));
+    for (const id of ["facts", "reply"]) byId(id).scrollTop = 0;
   };
+
+  /** The image with target and click; without them where it is another one than the model was asked about. */
+  function image(row, facts) {
+    const picture = store.picture(row);
+    const shown = {
+      picture,
+      target: store.columns.target[row],
+      declined: store.columns.declined[row] ? "the reply says that it is not there" : "",
+      alt: `Screenshot for: ${store.columns.text[row] ?? ""}`,
+      isAnswered: items.isAnswered(row),
+    };
+    if (store.isReplaced(row))
+      stage.show({
+        ...shown,
+        wh: picture.wh,
+        box: null,
+        clicks: [],
+        note: "This image was replaced since the model was asked about it: target and click are not drawn",
+      });
+    else
+      stage.show({
+        ...shown,
+        wh: facts.file_wh ?? picture?.wh ?? [1600, 1000],
+        box: store.columns.box_frac[row],
+        clicks: looks(store.columns.point_frac[row], facts.zoom),
+        crop: facts.zoom?.crop_frac,
+      });
+  }
 
   /** The click, and before it the one that a second look was taken around. */
   function looks(point, zoom) {
@@ -85,46 +95,47 @@ Report.sample = (() => {
     ];
   }
 
-  function panel(row, facts, picture) {
+  function panel(row, facts) {
+    const picture = store.picture(row),
+      isEpisode = film.isOne(facts);
     return [
-      el(
-        "div",
-        { class: "asked" },
-        el(
-          "p",
-          { class: "line" },
-          items.outcome(row),
-          items.answer(row),
-          el(
-            "span",
-            { class: "quiet" },
-            ["platform", "app", "split", "kind"]
-              .map((name) => store.value(name, row))
-              .filter((value) => value !== null)
-              .map(label)
-              .join(" · "),
-          ),
-        ),
-        el("p", { class: "instruction" }, found(store.columns.text[row] ?? "(no text)")),
-      ),
-      facts.error && items.isAnswered(row)
-        ? el(
-            "div",
-            { class: "block error" },
-            el("h3", {}, `Error: ${facts.error.class ?? ""}`),
-            pre(facts.error.message ?? ""),
-          )
-        : null,
+      asked(row),
+      facts.error && items.isAnswered(row) ? problem(facts.error) : null,
       facts.options ? options(row, facts) : null,
-      film.isOne(facts)
+      isEpisode
         ? el("div", { class: "block" }, el("h3", {}, film.summary(facts)), film.checks(facts.checks ?? []))
         : null,
       facts.turns ? rotations(facts.turns) : null,
       store.columns.box_frac[row] ? geometry(row, facts.file_wh ?? picture?.wh) : null,
-      film.isOne(facts) ? null : prompt(facts.prompt),
+      isEpisode ? null : prompt(facts.prompt),
       listing(row, facts, picture),
     ];
   }
+
+  const asked = (row) =>
+    el(
+      "div",
+      { class: "asked" },
+      el(
+        "p",
+        { class: "line" },
+        items.outcome(row),
+        items.answer(row),
+        el(
+          "span",
+          { class: "quiet" },
+          ["platform", "app", "split", "kind"]
+            .map((name) => store.value(name, row))
+            .filter((value) => value !== null)
+            .map(label)
+            .join(" · "),
+        ),
+      ),
+      el("p", { class: "instruction" }, found(store.columns.text[row] ?? "(no text)")),
+    );
+
+  const problem = (error) =>
+    el("div", { class: "block error" }, el("h3", {}, `Error: ${error.class ?? ""}`), pre(error.message ?? ""));
 
   const found = (text) => marked(String(text), gallery.filter?.q ?? "");
   const pre = (text) => el("pre", {}, found(text));

@@ -3,25 +3,31 @@
    the picture file; the canvas has the picture's own shape, so they are fractions of it, too. */
 
 Report.stage = (() => {
-  const { el, svg, styled, distance, outline, isAbsent } = Report;
-  const $ = (id) => document.getElementById(id);
+  const { byId, el, svg, styled, distance, outline, isAbsent } = Report;
   const MOST = 16,
     STEP = 1.25,
     MARGIN_PX = 8;
+
+  /**
+   * @typedef {{wh: number[], box: number[] | null, target?: object | null, declined?: string, clicks: any[],
+   *   crop?: number[], picture: {view?: string, others?: string[]} | null, alt: string, isAnswered: boolean,
+   *   note?: string}} ShownImage
+   */
+
   let shown = null; // {wh, box, clicks, isSharp: not a smaller view image}
   let view = { scale: 1, x: 0, y: 0, fitted: true }; // CSS pixels per pixel of the file, place of the canvas
   const fingers = new Map();
   const stage = {};
 
   stage.start = () => {
-    const host = $("stage");
+    const host = byId("stage");
     const middle = () => [host.clientWidth / 2, host.clientHeight / 2];
-    $("zoom-in").addEventListener("click", () => zoomTo(view.scale * STEP, ...middle()));
-    $("zoom-out").addEventListener("click", () => zoomTo(view.scale / STEP, ...middle()));
-    $("zoom-fit").addEventListener("click", fit);
-    $("zoom-100").addEventListener("click", () => zoomOnTarget(1));
-    $("zoom-200").addEventListener("click", () => zoomOnTarget(2));
-    $("zoom-target").addEventListener("click", () => zoomOnTarget(null));
+    byId("zoom-in").addEventListener("click", () => zoomTo(view.scale * STEP, ...middle()));
+    byId("zoom-out").addEventListener("click", () => zoomTo(view.scale / STEP, ...middle()));
+    byId("zoom-fit").addEventListener("click", fit);
+    byId("zoom-100").addEventListener("click", () => zoomOnTarget(1));
+    byId("zoom-200").addEventListener("click", () => zoomOnTarget(2));
+    byId("zoom-target").addEventListener("click", () => zoomOnTarget(null));
     host.addEventListener(
       "wheel",
       (event) => {
@@ -51,7 +57,7 @@ Report.stage = (() => {
 
   /** A place of the window, from the corner that the canvas is placed from: inside the border. */
   function inside(x, y) {
-    const host = $("stage"),
+    const host = byId("stage"),
       area = host.getBoundingClientRect();
     return [x - area.left - host.clientLeft, y - area.top - host.clientTop];
   }
@@ -75,36 +81,58 @@ Report.stage = (() => {
     }
   }
 
-  /** Shows a picture with its target, if any, and a `note` below it. `wh`: pixels of the file; `box` and the
-      clicks' `point` are fractions of it. A click has a `name`, and where there are several a `mark`.
-      `target`: boxes and polygons, where it is not one box; `declined`: who said that there is none;
-      `crop`: the part that a model has looked at again. */
-  stage.show = ({ wh, box, target, declined, clicks, crop, picture, alt, isAnswered, note }) => {
+  /**
+   * Shows a picture with its target, if any, and a `note` below it. `wh`: pixels of the file; `box` and the
+   * clicks' `point` are fractions of it. A click has a `name`, and where there are several a `mark`.
+   * `target`: boxes and polygons, where it is not one box; `declined`: who said that there is none;
+   * `crop`: the part that a model has looked at again.
+   *
+   * @param {ShownImage} screen
+   */
+  stage.show = (screen) => {
+    const { wh, box, clicks, picture } = screen;
     const source = picture?.view;
     shown = { wh, box, clicks, isSharp: !source?.endsWith("_1600.webp") || Math.max(...wh) <= 1600 };
-    const copies = [...(picture?.others ?? [])];
-    const absent = () => el("p", { class: "absent" }, whyAbsent(picture));
+    byId("canvas").replaceChildren(source ? image(screen) : absent(picture), ...marks(screen));
+    styled(byId("stage"), { "--shape": (wh[0] / wh[1]).toFixed(4) });
+    byId("canvas").className = source ? "canvas" : "canvas empty";
+    byId("zoom-target").hidden = !box;
+    byId("legend").replaceChildren(...legend(screen));
+    fit();
+  };
+
+  /** The image; where it does not load one of its copies, or in the end why there is none. */
+  function image({ picture, alt }) {
+    const copies = [...(picture.others ?? [])];
+    const element = el("img", {
+      src: picture.view,
+      alt,
+      draggable: "false",
+      onerror: () => {
+        if (copies.length) {
+          element.src = copies.shift();
+          return;
+        }
+        element.replaceWith(absent(picture));
+        byId("canvas").className = "canvas empty";
+      },
+    });
+    return element;
+  }
+
+  const absent = (picture) => el("p", { class: "absent" }, whyAbsent(picture));
+
+  /**
+   * What is drawn over the image.
+   * @param {ShownImage} screen
+   */
+  function marks({ wh, box, target, clicks, crop }) {
     const layers = [];
-    if (source) {
-      const image = el("img", {
-        src: source,
-        alt,
-        draggable: "false",
-        onerror: () => {
-          if (copies.length) {
-            image.src = copies.shift();
-            return;
-          }
-          image.replaceWith(absent());
-          $("canvas").className = "canvas empty";
-        },
-      });
-      layers.push(image);
-    } else layers.push(absent());
     if (crop) layers.push(styled(el("i", { class: "crop", title: "second look" }), fractions(crop)));
-    if (box) for (const { point, mark } of clicks) layers.push(leash(box, point, wh, mark));
-    if (box)
+    if (box) {
+      for (const { point, mark } of clicks) layers.push(leash(box, point, wh, mark));
       layers.push(target ? outline(target) : styled(el("i", { class: "target", title: "target" }), fractions(box)));
+    }
     for (const { point, name, mark } of clicks) {
       layers.push(
         styled(
@@ -113,25 +141,28 @@ Report.stage = (() => {
         ),
       );
     }
-    $("canvas").replaceChildren(...layers);
-    styled($("stage"), { "--shape": (wh[0] / wh[1]).toFixed(4) });
-    $("canvas").className = source ? "canvas" : "canvas empty";
-    $("zoom-target").hidden = !box;
-    $("legend").replaceChildren(
-      ...(box ? [el("span", { class: "key box" }, "target")] : []),
-      ...(crop ? [el("span", { class: "key box dashed" }, "second look")] : []),
+    return layers;
+  }
+
+  /**
+   * What the marks mean, and what there is none of.
+   * @param {ShownImage} screen
+   */
+  function legend({ box, target, declined, clicks, crop, isAnswered, note }) {
+    const quiet = (text) => el("span", { class: "quiet" }, text);
+    const isWithoutClick = box && !clicks.length && !declined;
+    return [
+      box ? el("span", { class: "key box" }, "target") : null,
+      crop ? el("span", { class: "key box dashed" }, "second look") : null,
       ...clicks.map(({ point, name, mark }) =>
         el("span", { class: `key dot ${of(mark)}` }, name, isInside(point) ? null : ", outside the image"),
       ),
-      ...(isAbsent(target) ? [el("span", { class: "quiet" }, "there is no such element")] : []),
-      ...(declined ? [el("span", { class: "quiet" }, declined)] : []),
-      ...(box && !clicks.length && !declined
-        ? [el("span", { class: "quiet" }, isAnswered ? "no click could be read" : "no reply")]
-        : []),
-      ...(note ? [el("span", { class: "quiet" }, note)] : []),
-    );
-    fit();
-  };
+      isAbsent(target) ? quiet("there is no such element") : null,
+      declined ? quiet(declined) : null,
+      isWithoutClick ? quiet(isAnswered ? "no click could be read" : "no reply") : null,
+      note ? quiet(note) : null,
+    ].filter(Boolean);
+  }
 
   /** Why there is no image to show, in words. */
   function whyAbsent(picture) {
@@ -172,30 +203,30 @@ Report.stage = (() => {
 
   function place() {
     if (!shown) return;
-    styled($("canvas"), {
+    styled(byId("canvas"), {
       left: `${view.x}px`,
       top: `${view.y}px`,
       width: `${shown.wh[0] * view.scale}px`,
       height: `${shown.wh[1] * view.scale}px`,
     });
-    $("stage").classList.toggle("fitted", view.fitted);
-    $("canvas").classList.toggle("magnified", view.scale >= 3 && shown.isSharp);
-    $("zoom").value = `${Math.round(100 * view.scale)} %`;
+    byId("stage").classList.toggle("fitted", view.fitted);
+    byId("canvas").classList.toggle("magnified", view.scale >= 3 && shown.isSharp);
+    byId("zoom").value = `${Math.round(100 * view.scale)} %`;
   }
 
   function centred(scale) {
-    const host = $("stage");
+    const host = byId("stage");
     return { scale, x: (host.clientWidth - shown.wh[0] * scale) / 2, y: (host.clientHeight - shown.wh[1] * scale) / 2 };
   }
 
   function fitScale() {
-    const host = $("stage");
+    const host = byId("stage");
     const room = [host.clientWidth - 2 * MARGIN_PX, host.clientHeight - 2 * MARGIN_PX];
     return Math.max(0.01, Math.min(room[0] / shown.wh[0], room[1] / shown.wh[1], MOST));
   }
 
   function fit() {
-    if (!shown || !$("stage").clientWidth) return;
+    if (!shown || !byId("stage").clientWidth) return;
     view = { ...centred(fitScale()), fitted: true };
     place();
   }
@@ -211,7 +242,7 @@ Report.stage = (() => {
   /** The middle of some places of the picture, in its pixels, and the scale at which they just fit. */
   function around(spots) {
     const { wh } = shown,
-      host = $("stage");
+      host = byId("stage");
     const xs = spots.map((spot) => spot[0] * wh[0]),
       ys = spots.map((spot) => spot[1] * wh[1]);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
@@ -224,7 +255,7 @@ Report.stage = (() => {
   function zoomOnTarget(scale) {
     if (!shown) return;
     const { box, clicks } = shown,
-      host = $("stage");
+      host = byId("stage");
     const target = box
         ? [
             [box[0], box[1]],
@@ -246,7 +277,7 @@ Report.stage = (() => {
 
   /** Whether a key meant the picture. */
   stage.key = (event) => {
-    const middle = [$("stage").clientWidth / 2, $("stage").clientHeight / 2];
+    const middle = [byId("stage").clientWidth / 2, byId("stage").clientHeight / 2];
     const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
     if (event.shiftKey && event.key in moves) {
       view = { ...view, x: view.x + moves[event.key][0], y: view.y + moves[event.key][1], fitted: false };

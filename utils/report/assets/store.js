@@ -177,7 +177,7 @@ Report.store = (() => {
       typeof x === typeof y ? (typeof x === "string" ? ORDER.compare(x, y) : x - y) : typeof x === "string" ? -1 : 1;
     rows.sort((a, b) => {
       const [x, y] = [keys.get(a), keys.get(b)];
-      if (x === null || y === null) return (x === null) - (y === null) || a - b;
+      if (x === null || y === null) return Number(x === null) - Number(y === null) || a - b;
       return sign * compare(x, y) || a - b;
     });
   }

@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Calendar.
  *
@@ -18,7 +17,14 @@
  * Keys: n new, t today, arrows left and right, m month, w week, d day, l list.
  */
 
-office.apps.calendar = (root) => {
+import { ask, PHONE, TODAY } from "./core.js";
+import { DAYS, longDay, monthDays, MONTHS, nextMonth, shift, shortDay, weekday } from "./days.js";
+import { button, empty, h, put, searchField } from "./elements.js";
+import { choice, contextMenu } from "./menus.js";
+import { at } from "./shell.js";
+import { dialog, form, guard, sure, toast } from "./windows.js";
+
+export function calendar(root) {
   const state = { view: PHONE ? "list" : "month", day: TODAY, q: "" };
   const title = h("b", { class: "period" }),
     pane = h("div", { class: "pane" });
@@ -80,31 +86,34 @@ office.apps.calendar = (root) => {
     newest += 1;
     const request = newest,
       month = state.day.slice(0, 7),
-      monday = shift(state.day, -weekday(state.day));
-    const days =
-      state.view === "month"
-        ? monthDays(month)
-        : state.view === "week"
-          ? Array.from({ length: 7 }, (_, number) => shift(monday, number))
-          : state.view === "day"
-            ? [state.day]
-            : monthDays(month).filter((day) => day.startsWith(month));
+      days = daysInView();
     const events = state.q
       ? await ask("calendar", "find", { q: state.q })
       : await ask("calendar", "between", { first: days[0], last: days[days.length - 1] });
     if (request !== newest) return;
-    office.at("calendar", state.q ? "search" : state.view, state.q ? "" : state.view === "month" ? month : state.day);
-    title.textContent = state.q
-      ? `“${state.q}” in all months`
-      : state.view === "day"
-        ? longDay(state.day)
-        : state.view === "week"
-          ? `${shortDay(days[0])} – ${shortDay(days[6])} ${days[6].slice(0, 4)}`
-          : `${MONTHS[+month.slice(5) - 1]} ${month.slice(0, 4)}`;
+    if (state.q) at("calendar", "search");
+    else at("calendar", state.view, state.view === "month" ? month : state.day);
+    title.textContent = titleOf(days);
     pane.scrollTop = 0;
     if (state.q || state.view === "list") agenda(events);
     else if (state.view === "month") grid(days, month, events);
     else hours(days, events);
+  }
+
+  /** The days that the view has. */
+  function daysInView() {
+    const month = state.day.slice(0, 7),
+      monday = shift(state.day, -weekday(state.day));
+    if (state.view === "month") return monthDays(month);
+    if (state.view === "week") return Array.from({ length: 7 }, (_, number) => shift(monday, number));
+    if (state.view === "day") return [state.day];
+    return monthDays(month).filter((day) => day.startsWith(month));
+  }
+  function titleOf(days) {
+    if (state.q) return `“${state.q}” in all months`;
+    if (state.view === "day") return longDay(state.day);
+    if (state.view === "week") return `${shortDay(days[0])} – ${shortDay(days[6])} ${days[6].slice(0, 4)}`;
+    return `${MONTHS[+state.day.slice(5, 7) - 1]} ${state.day.slice(0, 4)}`;
   }
 
   const colour = (event) =>
@@ -440,4 +449,4 @@ office.apps.calendar = (root) => {
       return true;
     },
   };
-};
+}

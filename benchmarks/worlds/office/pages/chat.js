@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Chat.
  *
@@ -18,7 +17,14 @@
  * chat.edit-text                 field of the window in which a message is edited
  */
 
-office.apps.chat = (root) => {
+import { ask, count, oneLine, PHONE, TODAY } from "./core.js";
+import { longDay, stamp } from "./days.js";
+import { button, empty, face, h, icon, put, searchField } from "./elements.js";
+import { contextMenu } from "./menus.js";
+import { at, currentApp, unseen } from "./shell.js";
+import { dialog, form, guard, sure } from "./windows.js";
+
+export function chat(root) {
   const ME = "Robin Hale";
   const PAGE = 20; // messages that are shown at first
   const state = { channel: PHONE ? null : "#general", q: "", limit: PAGE, drafts: {} };
@@ -57,13 +63,13 @@ office.apps.chat = (root) => {
           type: "button",
           t: "chat.channel",
           k: name,
-          class: name === state.channel ? "on" : office.unseen.has(name) ? "unseen" : "",
+          class: name === state.channel ? "on" : unseen.has(name) ? "unseen" : "",
           onclick: () => choose(name),
         },
         PHONE && face(name),
         kind === "direct" && !PHONE && icon("contacts"),
         h("span", { class: "cut" }, name, PHONE && h("div", { class: "muted small cut" }, last || "No messages yet")),
-        name !== state.channel && office.unseen.has(name) && h("span", { class: "badge" }, "new"),
+        name !== state.channel && unseen.has(name) && h("span", { class: "badge" }, "new"),
       );
     put(
       rows,
@@ -75,70 +81,15 @@ office.apps.chat = (root) => {
   }
 
   async function draw(toEnd) {
-    if (office.current() === "chat" && !state.q) office.unseen.delete(state.channel);
+    if (currentApp() === "chat" && !state.q) unseen.delete(state.channel);
     await sidebar();
     columns.classList.toggle("detail", state.channel !== null);
-    office.at("chat", state.channel ?? "");
+    at("chat", state.channel ?? "");
     if (state.channel === null) return;
     const got = await ask("chat", "messages", { channel: state.channel, limit: state.limit });
-    const text = h("textarea", {
-      t: "chat.text",
-      placeholder: `Write to ${state.channel}`,
-      "aria-label": "Message",
-      onkeydown: (event) => {
-        if (event.key === "Enter" && !event.shiftKey) {
-          event.preventDefault();
-          post();
-        }
-      },
-    });
-    text.value = state.drafts[state.channel] || "";
-    /** The field is empty at once, for the next message; what is refused comes back. */
-    const post = () =>
-      guard(async () => {
-        const { channel } = state;
-        const message = text.value;
-        state.drafts[channel] = "";
-        text.value = "";
-        try {
-          await ask("chat", "post", { channel, text: message });
-        } catch (error) {
-          const field = pane.querySelector("[data-t='chat.text']");
-          if (state.channel === channel && field?.value === "") field.value = message;
-          throw error;
-        }
-        if (state.channel === channel && !state.q) await draw(true);
-      });
-    let day = "";
-    const talk = h(
-      "div",
-      { class: "talk" },
-      got.earlier > 0 &&
-        h(
-          "div",
-          { class: "earlier" },
-          button("chat.earlier", null, `Earlier messages (${got.earlier})`, () => {
-            keep();
-            state.limit += PAGE;
-            draw();
-          }),
-        ),
-      got.rows.length
-        ? got.rows.map((message) => {
-            const before = day;
-            day = message.sent_at.slice(0, 10);
-            return [
-              day !== before && h("div", { class: "day" }, day === TODAY ? "Today" : longDay(day)),
-              bubble(message),
-            ];
-          })
-        : empty("chat", "No messages yet. Write the first one."),
-    );
-    const old = pane.querySelector(".talk"),
-      isAtEnd = old && old.scrollTop + old.clientHeight >= old.scrollHeight - 2,
-      scroll = !old || (isAtEnd && pane.dataset.channel === state.channel) ? null : old.scrollTop,
-      written = pane.querySelector("[data-t='chat.text']"); // what came while the server was asked
-    if (written && pane.dataset.channel === state.channel) text.value = written.value;
+    const text = messageField(),
+      talk = talkOf(got),
+      scroll = oldScroll();
     pane.dataset.channel = state.channel;
     put(
       pane,
@@ -150,10 +101,87 @@ office.apps.chat = (root) => {
         got.pinned.length > 0 && button("chat.pins", "pin", `${got.pinned.length} pinned`, () => pins(got.pinned)),
       ),
       talk,
-      h("div", { class: "bar composer" }, text, button("chat.send", "send", "Send", post, { class: "main" })),
+      h(
+        "div",
+        { class: "bar composer" },
+        text,
+        button("chat.send", "send", "Send", () => post(text), { class: "main" }),
+      ),
     );
     talk.scrollTop = toEnd || scroll === null ? talk.scrollHeight : scroll;
     if (toEnd) text.focus();
+  }
+
+  /** The field for a message, with what is written in it already. */
+  function messageField() {
+    const text = h("textarea", {
+      t: "chat.text",
+      placeholder: `Write to ${state.channel}`,
+      "aria-label": "Message",
+      onkeydown: (event) => {
+        if (event.key === "Enter" && !event.shiftKey) {
+          event.preventDefault();
+          post(text);
+        }
+      },
+    });
+    const written = pane.querySelector("[data-t='chat.text']"); // what came while the server was asked
+    const isSame = written && pane.dataset.channel === state.channel;
+    text.value = isSame ? written.value : state.drafts[state.channel] || "";
+    return text;
+  }
+
+  /** The field is empty at once, for the next message; what is refused comes back. */
+  const post = (text) =>
+    guard(async () => {
+      const { channel } = state;
+      const message = text.value;
+      state.drafts[channel] = "";
+      text.value = "";
+      try {
+        await ask("chat", "post", { channel, text: message });
+      } catch (error) {
+        const field = pane.querySelector("[data-t='chat.text']");
+        if (state.channel === channel && field?.value === "") field.value = message;
+        throw error;
+      }
+      if (state.channel === channel && !state.q) await draw(true);
+    });
+
+  /** How far a conversation was scrolled; null: to its end, or it is another one. */
+  function oldScroll() {
+    const old = pane.querySelector(".talk"),
+      isAtEnd = old && old.scrollTop + old.clientHeight >= old.scrollHeight - 2;
+    return !old || (isAtEnd && pane.dataset.channel === state.channel) ? null : old.scrollTop;
+  }
+
+  /** The messages, below their days. */
+  function talkOf({ rows: messages, earlier }) {
+    let day = "";
+    return h(
+      "div",
+      { class: "talk" },
+      earlier > 0 &&
+        h(
+          "div",
+          { class: "earlier" },
+          button("chat.earlier", null, `Earlier messages (${earlier})`, () => {
+            keep();
+            state.limit += PAGE;
+            draw();
+          }),
+        ),
+      messages.length
+        ? messages.map((message) => {
+            const before = day;
+            day = message.sent_at.slice(0, 10);
+            return [
+              day !== before && h("div", { class: "day" }, day === TODAY ? "Today" : longDay(day)),
+              bubble(message),
+            ];
+          })
+        : empty("chat", "No messages yet. Write the first one."),
+    );
   }
 
   function bubble(message) {
@@ -170,7 +198,8 @@ office.apps.chat = (root) => {
         face(message.author),
         h("i", {}, "This message was deleted."),
       );
-    const isMine = message.author === ME;
+    const isMine = message.author === ME,
+      pinLabel = message.pinned ? "Unpin" : "Pin";
     const acts = {
       pin: redo(() => ask("chat", "pin", { id: message.id, on: !message.pinned })),
       edit: () => {
@@ -186,7 +215,7 @@ office.apps.chat = (root) => {
       },
     };
     const entries = [
-      ["pin", message.pinned ? "Unpin" : "Pin", "pin"],
+      ["pin", pinLabel, "pin"],
       ...(isMine
         ? [
             ["edit", "Edit", "edit"],
@@ -217,9 +246,9 @@ office.apps.chat = (root) => {
       h(
         "div",
         { class: "tools" },
-        button("chat.pin", "pin", PHONE ? (message.pinned ? "Unpin" : "Pin") : "", acts.pin, {
+        button("chat.pin", "pin", PHONE ? pinLabel : "", acts.pin, {
           k: message.id,
-          title: message.pinned ? "Unpin" : "Pin",
+          title: pinLabel,
           class: message.pinned ? "plain set" : "plain",
           filled: !!message.pinned,
         }),
@@ -343,4 +372,4 @@ office.apps.chat = (root) => {
       ["/", "Search"],
     ],
   };
-};
+}

@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Contacts.
  *
@@ -14,7 +13,13 @@
  *                                fields of the form; dialog.ok saves
  */
 
-office.apps.contacts = (root) => {
+import { ask, PHONE } from "./core.js";
+import { button, empty, face, h, pager, put, searchField } from "./elements.js";
+import { choice, contextMenu } from "./menus.js";
+import { at, openApp } from "./shell.js";
+import { form, sure, toast } from "./windows.js";
+
+export function contacts(root) {
   const state = { q: "", company: "", page: 0, open: null };
   const rows = h("div", { class: "rows" }),
     foot = h("div", { class: "bar foot" }),
@@ -50,7 +55,7 @@ office.apps.contacts = (root) => {
       got = await ask("contacts", "list", { q: state.q, company: state.company, page: state.page });
     if (request !== newest) return;
     state.page = got.page;
-    office.at("contacts", state.open ?? "");
+    at("contacts", state.open ?? "");
     const ofCompany = state.company ? ` of ${state.company}` : "";
     company.options(["", ...got.companies].map((name) => [name, name || "All companies"]));
     put(
@@ -116,7 +121,7 @@ office.apps.contacts = (root) => {
     );
     await show();
   }
-  const write = (person) => office.open("mail").compose({ to: `${person.email}, ` });
+  const write = (person) => openApp("mail").compose({ to: `${person.email}, ` });
   const remove = (person) =>
     sure("Delete contact?", `${person.name} will be deleted from your contacts.`, "Delete", async () => {
       await ask("contacts", "delete", { id: person.id });
@@ -214,4 +219,4 @@ office.apps.contacts = (root) => {
       ["Delete", "Delete the contact that is open"],
     ],
   };
-};
+}

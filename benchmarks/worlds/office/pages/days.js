@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Days as texts, YYYY-MM-DD, and the small calendar beside a date field.
  *
@@ -8,42 +7,48 @@
  * date.day        YYYY-MM-DD     one of its days
  */
 
-const DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-const MONTHS = "January February March April May June July August September October November December".split(" ");
+import { TODAY } from "./core.js";
+import { button, h, put } from "./elements.js";
+import { opener, popup } from "./menus.js";
+
+export const DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+export const MONTHS = "January February March April May June July August September October November December".split(
+  " ",
+);
 
 const iso = (day) => day.toISOString().slice(0, 10);
 const dayOf = (text) => new Date(`${text}T00:00:00Z`);
-const shift = (text, days) => {
+export const shift = (text, days) => {
   const day = dayOf(text);
   day.setUTCDate(day.getUTCDate() + days);
   return iso(day);
 };
-const weekday = (text) => (dayOf(text).getUTCDay() + 6) % 7; // 0: Monday
-const longDay = (text) =>
+export const weekday = (text) => (dayOf(text).getUTCDay() + 6) % 7; // 0: Monday
+export const longDay = (text) =>
   `${DAYS[weekday(text)]}, ${+text.slice(8)} ${MONTHS[+text.slice(5, 7) - 1]} ${text.slice(0, 4)}`;
-const shortDay = (text) => `${+text.slice(8)} ${MONTHS[+text.slice(5, 7) - 1].slice(0, 3)}`;
+export const shortDay = (text) => `${+text.slice(8)} ${MONTHS[+text.slice(5, 7) - 1].slice(0, 3)}`;
 /** "6 Mar", in another year "6 Mar 2027": where days stand below each other. */
-const dayText = (text) =>
+export const dayText = (text) =>
   text.slice(0, 4) === TODAY.slice(0, 4) ? shortDay(text) : `${shortDay(text)} ${text.slice(0, 4)}`;
 /** "6 Mar 2026, 08:46": where one thing is shown with its time. */
-const stamp = (text) => `${shortDay(text.slice(0, 10))} ${text.slice(0, 4)}, ${text.slice(11)}`;
-const isDay = (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && !isNaN(dayOf(text));
+export const stamp = (text) => `${shortDay(text.slice(0, 10))} ${text.slice(0, 4)}, ${text.slice(11)}`;
+const isDay = (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && !isNaN(dayOf(text).getTime());
 
 /** "08:46" for today, else "6 Mar". */
-const moment = (text) => (text.slice(0, 10) === TODAY ? text.slice(11) : dayText(text.slice(0, 10)));
+export const moment = (text) => (text.slice(0, 10) === TODAY ? text.slice(11) : dayText(text.slice(0, 10)));
 
 /** Days of the weeks that a month touches. */
-function monthDays(month) {
+export function monthDays(month) {
   const first = `${month}-01`,
     start = shift(first, -weekday(first));
   const length = new Date(Date.UTC(+month.slice(0, 4), +month.slice(5), 0)).getUTCDate();
   return Array.from({ length: Math.ceil((weekday(first) + length) / 7) * 7 }, (_, number) => shift(start, number));
 }
-const nextMonth = (month, step) =>
+export const nextMonth = (month, step) =>
   iso(new Date(Date.UTC(+month.slice(0, 4), +month.slice(5) - 1 + step, 1))).slice(0, 7);
 
 /** The small calendar beside a date field. */
-function datePicker(input) {
+export function datePicker(input) {
   const opening = button("date.open", "calendar", "", null, { title: "Choose a day", k: input.name });
   return opener(opening, () => {
     let month = (isDay(input.value) ? input.value : TODAY).slice(0, 7);

@@ -1,22 +1,33 @@
-"use strict";
-/* Elements: how all applications make them, drawn signs, buttons. */
+/* Elements: how all applications make them, drawn signs, buttons, search fields. */
 
-/** Makes an element; `t` and `k` are its names for scripts, `on...` its listeners. */
-function h(tag, attributes, ...children) {
+const PROPERTIES = new Set(["value", "checked", "disabled"]);
+
+/**
+ * Makes an element; `t` and `k` are its names for scripts, `on...` its listeners. null, undefined and false: not set.
+ *
+ * @param {string} tag
+ * @param {Record<string, any>} [attributes]
+ * @param {...any} children
+ * @returns {any}
+ */
+export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "t" || name === "k") element.dataset[name] = value;
-    else if (name === "value" || name === "checked" || name === "disabled") element[name] = value;
-    else element.setAttribute(name, value === true ? "" : value);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) set(element, name, value);
   }
   put(element, ...children);
   return element;
 }
 
+function set(element, name, value) {
+  if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+  else if (name === "t" || name === "k") element.dataset[name] = value;
+  else if (PROPERTIES.has(name)) element[name] = value;
+  else element.setAttribute(name, value === true ? "" : value);
+}
+
 /** Replaces the children of an element; null, undefined and false are left out. */
-function put(element, ...children) {
+export function put(element, ...children) {
   const nodes = children.flat(9).filter((child) => child !== null && child !== undefined && child !== false);
   element.replaceChildren(...nodes.map((node) => (node instanceof Node ? node : String(node))));
 }
@@ -63,7 +74,7 @@ const ICONS = {
 };
 
 /** A drawn sign. */
-function icon(name, filled) {
+export function icon(name, filled = false) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 24 24");
   svg.setAttribute("class", filled ? "icon filled" : "icon");
@@ -73,12 +84,96 @@ function icon(name, filled) {
   return svg;
 }
 
-/** A button with a sign; `title` is its name where it shows no words. */
-function button(t, sign, label, onclick, more = {}) {
+/**
+ * A button with a sign; `title` is its name where it shows no words.
+ *
+ * @param {string} t
+ * @param {string | null} sign
+ * @param {string} label
+ * @param {((event: any) => any) | null} onclick
+ * @param {Record<string, any>} [more] further attributes
+ */
+export function button(t, sign, label, onclick, more = {}) {
   return h(
     "button",
     { type: "button", t, onclick, "aria-label": label || more.title, ...more },
     sign && icon(sign, more.filled),
     label && h("span", {}, label),
   );
+}
+
+const SEARCH_AFTER_MS = 150;
+
+/**
+ * A search field: it searches while one types, at once with Enter; Escape empties it. `search` gets the text; while
+ * `waits()`, only Enter searches.
+ */
+export function searchField(t, hint, search, { waits = () => false } = {}) {
+  let timer = 0;
+  let lastText = "";
+  const run = (again = false) => {
+    clearTimeout(timer);
+    const q = input.value.trim();
+    if (q === lastText && !again) return;
+    lastText = q;
+    search(q);
+  };
+  const input = h("input", {
+    t,
+    type: "text",
+    placeholder: hint,
+    "aria-label": hint,
+    autocomplete: "off",
+    onkeydown: (event) => {
+      if (event.key === "Escape" && input.value) {
+        input.value = "";
+        run();
+      } else if (event.key === "Enter") run(true);
+    },
+    oninput: () => {
+      clearTimeout(timer);
+      if (!waits()) timer = setTimeout(() => run(), SEARCH_AFTER_MS);
+    },
+  });
+  const field = h("label", { class: "search" }, icon("search"), input);
+  /** Empties the field without a search. */
+  field.clear = () => {
+    clearTimeout(timer);
+    input.value = "";
+    lastText = "";
+  };
+  return field;
+}
+
+/** The content of an empty list. */
+export const empty = (sign, text, more = null) => h("div", { class: "empty" }, icon(sign), h("p", {}, text), more);
+
+/** Buttons to the pages before and after, and the numbers of the rows on this one. */
+export function pager({ page, pages, count: all, size }, go, before, after) {
+  const first = all ? page * size + 1 : 0;
+  return h(
+    "span",
+    { class: "pager" },
+    h("span", { class: "muted small" }, `${first}–${Math.min(all, (page + 1) * size)} of ${all}`),
+    button(before[0], "left", "", () => go(page - 1), { class: "plain", title: before[1], disabled: page === 0 }),
+    button(after[0], "right", "", () => go(page + 1), { class: "plain", title: after[1], disabled: page + 1 >= pages }),
+  );
+}
+
+/** The round sign of a person. */
+export function face(name) {
+  const hue = [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 360, 7);
+  const element = h(
+    "span",
+    { class: "face" },
+    name
+      .replace(/^#/, "")
+      .split(" ")
+      .map((part) => part[0])
+      .slice(0, 2)
+      .join("")
+      .toUpperCase(),
+  );
+  element.style.background = `hsl(${hue} 45% 42%)`;
+  return element;
 }

@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Files.
  *
@@ -17,7 +16,13 @@
  * files.save, files.back         of the open file; Ctrl+S saves
  */
 
-office.apps.files = (root) => {
+import { ask, count } from "./core.js";
+import { button, empty, h, icon, put, searchField } from "./elements.js";
+import { choice, contextMenu, menu, opener } from "./menus.js";
+import { at } from "./shell.js";
+import { dialog, form, guard, sure, toast } from "./windows.js";
+
+export function files(root) {
   const state = { folder: 0, q: "", sort: "name", file: null };
   const pane = h("div", { class: "pane" });
   const search = searchField(
@@ -87,7 +92,7 @@ office.apps.files = (root) => {
           return ask("files", "list");
         });
     if (request !== newest) return;
-    office.at("files", ...(state.q ? ["search"] : got.path.slice(1).map((folder) => folder.name)));
+    at("files", ...(state.q ? ["search"] : got.path.slice(1).map((folder) => folder.name)));
     const rows = got.rows.sort((a, b) => ORDER[state.sort](a, b) || a.name.localeCompare(b.name));
     put(
       pane,
@@ -265,7 +270,7 @@ office.apps.files = (root) => {
       });
     }
     text.addEventListener("input", mark);
-    office.at("files", file.name);
+    at("files", file.name);
     state.file = { name: file.name, changed, save };
     put(
       pane,
@@ -332,4 +337,4 @@ office.apps.files = (root) => {
     ["Backspace", "Back"],
   ];
   return { show: () => (state.file ? null : list()), back, keys, shortcuts };
-};
+}

@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Mail: folders, the list of messages, and what can be done with them.
  *
@@ -21,7 +20,17 @@
  * Keys: c compose, / search, r reply, f forward, e archive, # delete, Ctrl+Enter send, Ctrl+Z back.
  */
 
-office.apps.mail = (root) => {
+import { ask, count, oneLine, PHONE } from "./core.js";
+import { moment } from "./days.js";
+import { button, empty, h, icon, pager, put, searchField } from "./elements.js";
+import { composeMail } from "./mail_compose.js";
+import { answersTo, messageArticle, messageBar } from "./mail_message.js";
+import { choice, contextMenu } from "./menus.js";
+import { at } from "./shell.js";
+import { guard, sure, toast } from "./windows.js";
+
+export function mail(root) {
+  const ACTS = { r: "reply", f: "forward", e: "archive", "#": "remove", Delete: "remove" }; // of an open message, by key
   const HEAD = 140; // characters of a text in the list
   const FOLDERS = [
     ["Inbox", "inbox"],
@@ -113,18 +122,44 @@ office.apps.mail = (root) => {
   }
 
   function draw() {
-    const { got, folder, checked, q } = state,
-      drafts = folder === "Drafts" && !q,
-      filtered = state.show === "all" ? "" : ", and fits the filter",
-      ids = () => [...checked];
-    office.at("mail", q ? "search" : folder);
-    const bulk = (name, sign, label, work) =>
-      button(`mail.bulk-${name}`, sign, label, () =>
-        guard(async () => {
-          await work();
-          list();
-        }),
-      );
+    const { got, folder, q } = state;
+    at("mail", q ? "search" : folder);
+    put(
+      pane,
+      h(
+        "div",
+        { class: "bar list-bar" },
+        !isDrafts() && checkAll(),
+        state.checked.size ? bulkTools() : heading(),
+        h("i", { class: "grow" }),
+        pager(
+          got,
+          (page) => {
+            state.page = page;
+            list();
+          },
+          ["mail.newer", "Newer"],
+          ["mail.older", "Older"],
+        ),
+      ),
+      got.rows.length ? h("div", { class: "mails" }, got.rows.map(row)) : empty(q ? "search" : "inbox", nothing()),
+    );
+    pane.scrollTop = 0;
+  }
+
+  const isDrafts = () => state.folder === "Drafts" && !state.q;
+
+  /** Why no message is listed. */
+  function nothing() {
+    const { q, folder, show } = state,
+      filtered = show === "all" ? "" : ", and fits the filter";
+    if (q)
+      return `No message of any folder but Drafts has “${q}” in its subject, text, sender or recipients${filtered}.`;
+    return show === "all" ? `Nothing in ${folder}.` : "No message fits this filter.";
+  }
+
+  function checkAll() {
+    const { got, checked } = state;
     const all = h("input", {
       type: "checkbox",
       t: "mail.all",
@@ -138,136 +173,59 @@ office.apps.mail = (root) => {
         draw();
       },
     });
-    const tools = checked.size
-      ? [
-          h("span", { class: "small" }, `${checked.size} checked`),
-          (q || !["Archive", "Trash"].includes(folder)) &&
-            bulk("archive", "archive", "Archive", () => move(ids(), "Archive")),
-          (q || ["Archive", "Trash"].includes(folder)) &&
-            bulk("inbox", "inbox", "Move to Inbox", () => move(ids(), "Inbox")),
-          bulk("delete", "trash", "Delete", () => remove(ids())),
-          bulk("read", null, "Mark as read", () => ask("mail", "mark", { ids: ids(), column: "is_read", on: true })),
-          bulk("unread", null, "Mark as unread", () =>
-            ask("mail", "mark", { ids: ids(), column: "is_read", on: false }),
-          ),
-        ]
-      : [
-          h(
-            "b",
-            { class: "cut" },
-            q ? (PHONE ? `All folders: “${q}”` : `Results for “${q}” in all folders but Drafts`) : folder,
-          ),
-          q && button("mail.clear", "close", "", () => go(folder), { class: "plain", title: "End the search" }),
-        ];
-    put(
-      pane,
-      h(
-        "div",
-        { class: "bar list-bar" },
-        !drafts && all,
-        tools,
-        h("i", { class: "grow" }),
-        pager(
-          got,
-          (page) => {
-            state.page = page;
-            list();
-          },
-          ["mail.newer", "Newer"],
-          ["mail.older", "Older"],
-        ),
-      ),
-      got.rows.length
-        ? h("div", { class: "mails" }, got.rows.map(row))
-        : empty(
-            q ? "search" : "inbox",
-            q
-              ? `No message of any folder but Drafts has “${q}” in its subject, text, sender or recipients${filtered}.`
-              : state.show === "all"
-                ? `Nothing in ${folder}.`
-                : "No message fits this filter.",
-          ),
-    );
-    pane.scrollTop = 0;
+    return all;
+  }
+
+  /** What can be done with the messages that are checked. */
+  function bulkTools() {
+    const { folder, checked, q } = state,
+      isPutAway = ["Archive", "Trash"].includes(folder),
+      ids = () => [...checked];
+    const bulk = (name, sign, label, work) =>
+      button(`mail.bulk-${name}`, sign, label, () =>
+        guard(async () => {
+          await work();
+          list();
+        }),
+      );
+    const mark = (on) => ask("mail", "mark", { ids: ids(), column: "is_read", on });
+    return [
+      h("span", { class: "small" }, `${checked.size} checked`),
+      (q || !isPutAway) && bulk("archive", "archive", "Archive", () => move(ids(), "Archive")),
+      (q || isPutAway) && bulk("inbox", "inbox", "Move to Inbox", () => move(ids(), "Inbox")),
+      bulk("delete", "trash", "Delete", () => remove(ids())),
+      bulk("read", null, "Mark as read", () => mark(true)),
+      bulk("unread", null, "Mark as unread", () => mark(false)),
+    ];
+  }
+
+  /** What is listed. */
+  function heading() {
+    const { q, folder } = state,
+      results = PHONE ? `All folders: “${q}”` : `Results for “${q}” in all folders but Drafts`;
+    return [
+      h("b", { class: "cut" }, q ? results : folder),
+      q && button("mail.clear", "close", "", () => go(folder), { class: "plain", title: "End the search" }),
+    ];
   }
 
   function row(mail) {
-    const drafts = state.folder === "Drafts" && !state.q,
-      who = drafts
-        ? mail.recipients || "(no recipient)"
-        : mail.folder === "Sent"
-          ? `To: ${mail.recipients}`
-          : mail.sender;
-    const check = h("input", {
-      type: "checkbox",
-      t: "mail.check",
-      k: mail.id,
-      "aria-label": "Check",
-      checked: state.checked.has(mail.id),
-      onclick: (event) => {
-        event.stopPropagation();
-        if (!state.checked.delete(mail.id)) state.checked.add(mail.id);
-        draw();
-      },
-    });
-    const mark = (column, on) =>
-      guard(async () => {
-        await ask("mail", "mark", { ids: [mail.id], column, on });
-        list();
-      });
-    const star = button(
-      "mail.star",
-      "star",
-      "",
-      (event) => {
-        event.stopPropagation();
-        mark("starred", !mail.starred);
-      },
-      {
-        k: mail.id,
-        title: mail.starred ? "Remove the star" : "Star",
-        class: mail.starred ? "plain starred" : "plain",
-        filled: !!mail.starred,
-      },
-    );
-    const isPut = ["Archive", "Trash"].includes(mail.folder);
-    const open = () => (drafts ? resume(mail.id) : view(mail.id));
-    const acts = {
-      open,
-      reply: async () => {
-        await view(mail.id);
-        state.acts?.reply();
-      },
-      star: () => mark("starred", !mail.starred),
-      unread: () => mark("is_read", !mail.is_read),
-      archive: () => guard(() => move([mail.id], "Archive")).then(list),
-      inbox: () => guard(() => move([mail.id], "Inbox")).then(list),
-      delete: () => guard(() => remove([mail.id])).then(list),
-    };
-    const entries = drafts
-      ? [["open", "Open", "edit"]]
-      : [
-          ["open", "Open", "mail"],
-          ["reply", "Reply", "reply"],
-          ["star", mail.starred ? "Remove the star" : "Star", "star"],
-          ["unread", mail.is_read ? "Mark unread" : "Mark as read", "inbox"],
-          isPut ? ["inbox", "Move to Inbox", "inbox"] : ["archive", "Archive", "archive"],
-          ["delete", "Delete", "trash"],
-        ];
+    const acts = actsOn(mail),
+      entries = entriesOf(mail),
+      isChecked = state.checked.has(mail.id);
     return h(
       "div",
       {
-        class: `mail-row ${mail.is_read ? "" : "unread"} ${state.checked.has(mail.id) ? "checked" : ""}`,
+        class: `mail-row ${mail.is_read ? "" : "unread"} ${isChecked ? "checked" : ""}`,
         t: "mail.row",
         k: mail.id,
         role: "button",
         tabindex: 0,
-        onclick: open,
+        onclick: acts.open,
         oncontextmenu: (event) => contextMenu(event, entries, (what) => acts[what]()),
       },
-      !drafts && check,
-      !drafts && star,
-      h("span", { class: "who cut" }, who),
+      !isDrafts() && [checkOf(mail), starOf(mail, acts)],
+      h("span", { class: "who cut" }, whoOf(mail)),
       h(
         "span",
         { class: "what cut" },
@@ -280,8 +238,80 @@ office.apps.mail = (root) => {
     );
   }
 
+  function whoOf(mail) {
+    if (isDrafts()) return mail.recipients || "(no recipient)";
+    return mail.folder === "Sent" ? `To: ${mail.recipients}` : mail.sender;
+  }
+
+  const checkOf = (mail) =>
+    h("input", {
+      type: "checkbox",
+      t: "mail.check",
+      k: mail.id,
+      "aria-label": "Check",
+      checked: state.checked.has(mail.id),
+      onclick: (event) => {
+        event.stopPropagation();
+        if (!state.checked.delete(mail.id)) state.checked.add(mail.id);
+        draw();
+      },
+    });
+
+  const starOf = (mail, acts) =>
+    button(
+      "mail.star",
+      "star",
+      "",
+      (event) => {
+        event.stopPropagation();
+        acts.star();
+      },
+      {
+        k: mail.id,
+        title: mail.starred ? "Remove the star" : "Star",
+        class: mail.starred ? "plain starred" : "plain",
+        filled: !!mail.starred,
+      },
+    );
+
+  /** What can be done with a message of the list. */
+  function actsOn(mail) {
+    const mark = (column, on) =>
+      guard(async () => {
+        await ask("mail", "mark", { ids: [mail.id], column, on });
+        list();
+      });
+    return {
+      open: isDrafts() ? () => resume(mail.id) : () => view(mail.id),
+      reply: async () => {
+        await view(mail.id);
+        state.acts?.reply();
+      },
+      star: () => mark("starred", !mail.starred),
+      unread: () => mark("is_read", !mail.is_read),
+      archive: () => guard(() => move([mail.id], "Archive")).then(list),
+      inbox: () => guard(() => move([mail.id], "Inbox")).then(list),
+      delete: () => guard(() => remove([mail.id])).then(list),
+    };
+  }
+
+  /** The menu of a message of the list. */
+  function entriesOf(mail) {
+    if (isDrafts()) return [["open", "Open", "edit"]];
+    const isPutAway = ["Archive", "Trash"].includes(mail.folder);
+    return [
+      ["open", "Open", "mail"],
+      ["reply", "Reply", "reply"],
+      ["star", mail.starred ? "Remove the star" : "Star", "star"],
+      ["unread", mail.is_read ? "Mark unread" : "Mark as read", "inbox"],
+      isPutAway ? ["inbox", "Move to Inbox", "inbox"] : ["archive", "Archive", "archive"],
+      ["delete", "Delete", "trash"],
+    ];
+  }
+
   /** What the list shows of a text, which comes with one character more than that: whole words. */
-  const beginning = (head) => oneLine(head.length > HEAD ? head.slice(0, HEAD).replace(/[.,:;?!]*\s+\S*$/, "") + "…" : head);
+  const beginning = (head) =>
+    oneLine(head.length > HEAD ? head.slice(0, HEAD).replace(/[.,:;?!]*\s+\S*$/, "") + "…" : head);
   const folderOf = (id) =>
     state.open?.id === id ? state.open.folder : state.got.rows.find((mail) => mail.id === id)?.folder;
   const move = async (ids, folder) => {
@@ -323,7 +353,7 @@ office.apps.mail = (root) => {
     const mail = await guard(() => ask("mail", "get", { id }));
     if (!mail) return list();
     state.open = mail;
-    office.at("mail", mail.folder, id);
+    at("mail", mail.folder, id);
     const leave = async (work) =>
       guard(async () => {
         await work();
@@ -382,10 +412,7 @@ office.apps.mail = (root) => {
     if (event.ctrlKey) return false;
     if (key === "c") compose();
     else if (key === "/") search.querySelector("input").focus();
-    else if (acts && key === "r") acts.reply();
-    else if (acts && key === "f") acts.forward();
-    else if (acts && key === "e") acts.archive();
-    else if (acts && (key === "#" || key === "Delete")) acts.remove();
+    else if (acts && key in ACTS) acts[ACTS[key]]();
     else if (key === "Escape") return back();
     else return false;
     return true;
@@ -402,4 +429,4 @@ office.apps.mail = (root) => {
     ["Ctrl+Enter", "Send what is being written"],
   ];
   return { show: list, back, keys, compose, shortcuts };
-};
+}

@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Mail: writing a message.
  *
@@ -12,11 +11,15 @@
  * mail.discard                   throws the message away; dialog.ok sends it, dialog.cancel keeps a draft
  */
 
+import { ask, oneLine, PHONE } from "./core.js";
+import { button, h, icon, put, searchField } from "./elements.js";
+import { dialog, guard, toast } from "./windows.js";
+
 /**
  * The window of a new message, with what it begins with; closed, it leaves a draft. `sent` runs once
  * it has gone, `changed` where the drafts are others.
  */
-function composeMail(start, title, { sent, changed }) {
+export function composeMail(start, title, { sent, changed }) {
   const attached = [...(start.attachments || [])];
   const line = (name, label, value) => {
     const input = h("input", { name, t: `mail.${name}`, id: `mail-${name}`, value: value || "", autocomplete: "off" });

@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Mail: the message that is open.
  *
@@ -11,8 +10,13 @@
  * mail.save         number       saves it to Downloads
  */
 
+import { ask, count, PHONE } from "./core.js";
+import { stamp } from "./days.js";
+import { button, face, h, icon } from "./elements.js";
+import { dialog, guard, toast } from "./windows.js";
+
 /** What answers to a message begin with; nobody else to answer: no `replyAll`. */
-function answersTo(mail) {
+export function answersTo(mail) {
   const quote = `\n\nOn ${mail.sent_at}, ${mail.sender} wrote:\n> ${mail.body.replace(/\n/g, "\n> ")}`;
   const subject = /^re:/i.test(mail.subject) ? mail.subject : `Re: ${mail.subject}`;
   const others = `${mail.recipients}, ${mail.cc}`
@@ -43,7 +47,7 @@ function answersTo(mail) {
 const OWN_ADDRESS = "robin.hale@northwind.example";
 
 /** What can be done with a message; an act that is missing is disabled or not there. */
-function messageBar(mail, acts) {
+export function messageBar(mail, acts) {
   return h(
     "div",
     { class: "bar message-bar" },
@@ -67,7 +71,7 @@ function messageBar(mail, acts) {
 }
 
 /** What it says, with its attachments. */
-function messageArticle(mail, acts) {
+export function messageArticle(mail, acts) {
   return h(
     "article",
     { class: "pad message" },

@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Lists that open where they were asked for. One is open at a time; while it is, the keyboard is its own.
  *
@@ -8,10 +7,14 @@
  * Keys: arrows, Home, End, the first letters of an entry, Enter or the space bar picks, Escape or Tab closes.
  */
 
+import { button, h, icon, put } from "./elements.js";
+
 let openMenu = null; // {box, close}
 
-/** Closes what is open; true: something was. */
-function closeMenu() {
+export const isMenuOpen = () => openMenu !== null;
+
+/** Closes what is open. */
+export function closeMenu() {
   openMenu?.close();
   for (const box of document.querySelectorAll(".menu")) box.remove();
 }
@@ -20,7 +23,7 @@ function closeMenu() {
  * A box below an element, or at a point of the screen. `keys(event)` says whether it has done something with a key; no
  * key reaches what lies under the box.
  */
-function popup(box, anchor, anchorBox, keys) {
+export function popup(box, anchor, anchorBox, keys) {
   closeMenu();
   const close = () => {
     openMenu = null;
@@ -57,7 +60,7 @@ function popup(box, anchor, anchorBox, keys) {
 }
 
 /** A list of entries, [value, label, sign], the chosen one in focus; `first`: the key that has opened it. */
-function menu(anchor, entries, chosen, pick, { anchorBox = anchor.getBoundingClientRect(), first } = {}) {
+export function menu(anchor, entries, chosen, pick, { anchorBox = null, first = null } = {}) {
   const take = (value) => {
     close();
     anchor?.focus();
@@ -95,14 +98,14 @@ function menu(anchor, entries, chosen, pick, { anchorBox = anchor.getBoundingCli
     else return false;
     return true;
   };
-  const close = popup(box, anchor, anchorBox, keys);
+  const close = popup(box, anchor, anchorBox ?? anchor.getBoundingClientRect(), keys);
   const index = entries.findIndex(([value]) => value === chosen);
   go(Math.max(0, index));
   if (first) keys(first);
 }
 
 /** A menu at the pointer: what the right button opens, and on the phone a long press. */
-function contextMenu(event, entries, pick) {
+export function contextMenu(event, entries, pick) {
   event.preventDefault();
   event.stopPropagation();
   const { clientX: x, clientY: y } = event;
@@ -110,7 +113,7 @@ function contextMenu(event, entries, pick) {
 }
 
 /** A button that opens a menu, unless the click has just closed it. */
-function opener(element, open) {
+export function opener(element, open) {
   element.addEventListener("click", (event) => {
     event.stopPropagation();
     if (element.dataset.closed) delete element.dataset.closed;
@@ -120,7 +123,7 @@ function opener(element, open) {
 }
 
 /** A drop-down list of our own: a native one is drawn outside of the page, on no screenshot. */
-function choice(t, entries, value, changed, more = {}) {
+export function choice(t, entries, value, changed, more = {}) {
   let options = entries;
   const element = h("button", { type: "button", class: "choice", t, role: "combobox", ...more });
   const show = () =>
@@ -133,7 +136,7 @@ function choice(t, entries, value, changed, more = {}) {
     element.value = chosen;
     show();
   };
-  const open = (first) =>
+  const open = (first = null) =>
     menu(
       element,
       options,

@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Sheets.
  *
@@ -14,111 +13,14 @@
  * Keys: arrows, Tab, Enter, Delete, F2, Ctrl+C, Ctrl+V, Ctrl+Z; whatever else is written goes into the cell.
  */
 
-/** The value of a formula; `value(cell)` gives what another cell shows. Throws what to show instead. */
-function formula(text, value) {
-  const tokens =
-    text
-      .slice(1)
-      .toUpperCase()
-      .replaceAll("$", "")
-      .replaceAll(";", ",")
-      .match(/[A-J]\d{1,2}|[A-Z]+|\d+\.?\d*|\.\d+|[^\s]/g) || [];
-  let position = 0;
-  const take = (token) => {
-    if (tokens[position] !== token) throw new Error("#ERROR!");
-    position += 1;
-  };
-  const number = (cell) => {
-    const text = value(cell);
-    if (String(text).startsWith("#")) throw new Error(text);
-    return text === "" || isNaN(text) ? null : +text;
-  };
-  const ranges = {
-    SUM: (all) => all.reduce((a, b) => a + b, 0),
-    AVERAGE: (all) => (all.length ? ranges.SUM(all) / all.length : divide()),
-    COUNT: (all) => all.length,
-    MIN: (all) => (all.length ? Math.min(...all) : 0),
-    MAX: (all) => (all.length ? Math.max(...all) : 0),
-  };
-  const divide = () => {
-    throw new Error("#DIV/0!");
-  };
-  /** The numbers between the parentheses of a function. */
-  function list() {
-    const all = [];
-    take("(");
-    do {
-      if (tokens[position] === ",") position += 1;
-      if (/^[A-J]\d/.test(tokens[position]) && tokens[position + 1] === ":") {
-        const [from, , to] = tokens.slice(position, position + 3);
-        if (!/^[A-J]\d/.test(to || "")) throw new Error("#ERROR!");
-        for (const cell of between(from, to)) {
-          const inRange = number(cell);
-          if (inRange !== null) all.push(inRange);
-        }
-        position += 3;
-      } else all.push(sum());
-    } while (tokens[position] === ",");
-    take(")");
-    return all;
-  }
-  function factor() {
-    const token = tokens[position];
-    position += 1;
-    if (token === "-") return -factor();
-    if (token === "+") return factor();
-    if (token === "(") {
-      const inside = sum();
-      take(")");
-      return inside;
-    }
-    if (/^[\d.]/.test(token || "")) return +token;
-    if (/^[A-J]\d/.test(token || "")) return number(token) ?? 0;
-    if (token === "ROUND") {
-      const [what, digits = 0] = list();
-      return Math.round(what * 10 ** digits) / 10 ** digits;
-    }
-    if (ranges[token]) return ranges[token](list());
-    throw new Error(/^[A-Z]/.test(token || "") ? "#NAME?" : "#ERROR!");
-  }
-  function product() {
-    let result = factor();
-    while (tokens[position] === "*" || tokens[position] === "/") {
-      const sign = tokens[position];
-      position += 1;
-      const next = factor();
-      if (sign === "*") result *= next;
-      else if (next === 0) divide();
-      else result /= next;
-    }
-    return result;
-  }
-  function sum() {
-    let result = product();
-    while (tokens[position] === "+" || tokens[position] === "-") {
-      const sign = tokens[position];
-      position += 1;
-      const next = product();
-      result += sign === "+" ? next : -next;
-    }
-    return result;
-  }
-  const result = sum();
-  if (position < tokens.length) throw new Error("#ERROR!");
-  return result;
-}
+import { ask, PHONE } from "./core.js";
+import { button, h, put } from "./elements.js";
+import { between, formula } from "./formula.js";
+import { contextMenu } from "./menus.js";
+import { at } from "./shell.js";
+import { guard, toast } from "./windows.js";
 
-/** All cells of a rectangle, row by row. */
-function between(one, other) {
-  const columns = [one.charCodeAt(0), other.charCodeAt(0)].sort((a, b) => a - b),
-    rows = [+one.slice(1), +other.slice(1)].sort((a, b) => a - b),
-    all = [];
-  for (let row = rows[0]; row <= rows[1]; row += 1)
-    for (let column = columns[0]; column <= columns[1]; column += 1) all.push(String.fromCharCode(column) + row);
-  return all;
-}
-
-office.apps.sheets = (root) => {
+export function sheets(root) {
   const COLUMNS = [..."ABCDEFGHIJ"],
     ROWS = 60;
   const state = { sheet: null, cells: {}, at: "A1", to: "A1", before: [] }; // before: what Ctrl+Z brings back
@@ -324,7 +226,7 @@ office.apps.sheets = (root) => {
     table.rows[0].cells[COLUMNS.indexOf(state.at[0]) + 1].classList.add("on");
     table.rows[+state.at.slice(1)].cells[0].classList.add("on");
     jump.value = state.at;
-    office.at("sheets", state.sheet, state.at);
+    at("sheets", state.sheet, state.at);
     field.value = state.cells[state.at] ?? "";
     const numbers = chosen
         .map((name) => textOf(name))
@@ -441,28 +343,29 @@ office.apps.sheets = (root) => {
   }
   function keys(event) {
     const { key } = event,
+      onward = event.shiftKey ? -1 : 1,
       arrows = {
         ArrowLeft: [-1, 0],
         ArrowRight: [1, 0],
         ArrowUp: [0, -1],
         ArrowDown: [0, 1],
-        Tab: [event.shiftKey ? -1 : 1, 0],
-        Enter: [0, event.shiftKey ? -1 : 1],
+        Tab: [onward, 0],
+        Enter: [0, onward],
       };
     if (event.target.closest("button")) return false;
     if (document.activeElement !== catcher) catcher.focus({ preventScroll: true });
-    if (event.ctrlKey) {
-      if (key === "Home") choose("A1");
-      else if (key === "z") undo();
-      else return false;
-      return true;
-    }
-    if (arrows[key]) {
-      if (event.shiftKey && key.startsWith("Arrow")) extend(beside(...arrows[key], state.to));
-      else choose(beside(...arrows[key]));
-    } else if (key === "Delete" || key === "Backspace") empties();
+    if (event.ctrlKey) return command(key);
+    if (event.shiftKey && key.startsWith("Arrow")) extend(beside(...arrows[key], state.to));
+    else if (arrows[key]) choose(beside(...arrows[key]));
+    else if (key === "Delete" || key === "Backspace") empties();
     else if (key === "F2") write();
     else if (key === "Home") choose(`A${state.at.slice(1)}`);
+    else return false;
+    return true;
+  }
+  function command(key) {
+    if (key === "Home") choose("A1");
+    else if (key === "z") undo();
     else return false;
     return true;
   }
@@ -482,4 +385,4 @@ office.apps.sheets = (root) => {
       ["Ctrl+Home", "To A1"],
     ],
   };
-};
+}

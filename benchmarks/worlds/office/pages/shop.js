@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Shop: its products, one of them, and the way to cart and orders.
  *
@@ -16,12 +15,16 @@
  * shop.orders                    the orders
  */
 
-/** The bar of a page of the shop, and the button in it that leads back. */
-const shopBar = (...more) => h("div", { class: "bar list-bar" }, more);
-const shopBack = (label, work) => button("shop.back", "back", label, work);
-const wholeNumber = (text) => (/^\d+$/.test(text.trim()) ? +text : -1);
+import { ask, count, euro } from "./core.js";
+import { button, empty, h, icon, pager, put, searchField } from "./elements.js";
+import { choice } from "./menus.js";
+import { at } from "./shell.js";
+import { shopCart } from "./shop_cart.js";
+import { shopOrders } from "./shop_orders.js";
+import { shopBack, shopBar, wholeNumber } from "./shop_parts.js";
+import { guard, toast } from "./windows.js";
 
-office.apps.shop = (root) => {
+export function shop(root) {
   const state = {
     category: "",
     q: "",
@@ -98,7 +101,7 @@ office.apps.shop = (root) => {
       page: state.page,
     });
     if (request !== newest || state.view !== list) return;
-    office.at("shop", state.q ? "search" : state.category);
+    at("shop", state.q ? "search" : state.category);
     state.page = got.page;
     number(got.in_cart);
     put(
@@ -185,7 +188,7 @@ office.apps.shop = (root) => {
 
   async function view(id) {
     state.view = () => view(id);
-    office.at("shop", "product", id);
+    at("shop", "product", id);
     const product = await guard(() => ask("shop", "get", { id }));
     if (!product) return list();
     number(product.in_cart);
@@ -251,4 +254,4 @@ office.apps.shop = (root) => {
     },
     shortcuts: [["/", "Search"]],
   };
-};
+}

@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Shop: the cart, and the order that is made of it.
  *
@@ -12,14 +11,21 @@
  * shop.place                     places the order (a window asks again: dialog.ok)
  */
 
+import { ask, count, euro } from "./core.js";
+import { button, empty, h, put } from "./elements.js";
+import { choice } from "./menus.js";
+import { at } from "./shell.js";
+import { shopBack, shopBar, wholeNumber } from "./shop_parts.js";
+import { dialog, guard, toast } from "./windows.js";
+
 /** Shows the cart; what was filled in at the checkout stays until the order is placed. */
-function shopCart({ state, pane, number, list, orders }) {
+export function shopCart({ state, pane, number, list, orders }) {
   const blank = { address: null, delivery: "Standard", note: "" };
   let form = { ...blank };
 
   async function cart() {
     state.view = cart;
-    office.at("shop", "cart");
+    at("shop", "cart");
     const content = await ask("shop", "cart");
     number(content.rows.reduce((sum, row) => sum + row.qty, 0));
     if (!content.rows.length)
@@ -99,7 +105,7 @@ function shopCart({ state, pane, number, list, orders }) {
 
   async function checkout() {
     state.view = checkout;
-    office.at("shop", "checkout");
+    at("shop", "checkout");
     const content = await ask("shop", "cart"),
       chosen = form;
     if (!content.rows.length) return cart();

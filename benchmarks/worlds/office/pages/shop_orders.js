@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Shop: the orders, and one of them.
  *
@@ -7,8 +6,15 @@
  * shop.cancel       id           of the open order (a window asks again: dialog.ok)
  */
 
+import { ask, euro } from "./core.js";
+import { dayText, stamp } from "./days.js";
+import { button, h, put } from "./elements.js";
+import { at } from "./shell.js";
+import { shopBack, shopBar } from "./shop_parts.js";
+import { sure, toast } from "./windows.js";
+
 /** Shows the orders, or the one that is named. */
-function shopOrders({ state, pane, number, list }) {
+export function shopOrders({ state, pane, number, list }) {
   const status = (text) =>
     h(
       "span",
@@ -20,7 +26,7 @@ function shopOrders({ state, pane, number, list }) {
     state.view = () => orders(open);
     const { rows, in_cart: pieces } = await ask("shop", "orders"),
       order = rows.find((row) => row.id === open);
-    office.at("shop", "orders", open ?? "");
+    at("shop", "orders", open ?? "");
     number(pieces);
     pane.scrollTop = 0;
     if (!order)

@@ -1,4 +1,3 @@
-"use strict";
 /*
  * To-do.
  *
@@ -17,7 +16,14 @@
  * todo.title, todo.list-field, todo.due, todo.priority, todo.note      fields of the form
  */
 
-office.apps.todo = (root) => {
+import { ask, count, oneLine, PHONE, TODAY } from "./core.js";
+import { dayText } from "./days.js";
+import { button, empty, h, icon, put, searchField } from "./elements.js";
+import { choice, contextMenu } from "./menus.js";
+import { at } from "./shell.js";
+import { form, guard, sure, toast } from "./windows.js";
+
+export function todo(root) {
   const state = { list: "All", show: "open", sort: "due", q: "" },
     RANK = { High: 0, Normal: 1, Low: 2 };
   const side = h("nav", { class: "side" }),
@@ -111,7 +117,7 @@ office.apps.todo = (root) => {
       all = await ask("todo", "list"),
       fits = (name) => (todo) => name === "All" || todo.list === name;
     if (request !== newest) return;
-    office.at("todo", state.list);
+    at("todo", state.list);
     put(
       side,
       ["All", "Work", "Personal"].map((name) =>
@@ -207,11 +213,7 @@ office.apps.todo = (root) => {
       ),
       todo.priority !== "Normal" && h("span", { class: todo.priority === "High" ? "tag bad" : "tag" }, todo.priority),
       h("span", { class: "tag list" }, todo.list),
-      h(
-        "span",
-        { class: late ? "due late" : "due" },
-        todo.due ? (todo.due === TODAY ? "Today" : dayText(todo.due)) : "No date",
-      ),
+      h("span", { class: late ? "due late" : "due" }, dueText(todo.due)),
       button("todo.edit", "edit", PHONE ? "Edit" : "", acts.edit, { k: todo.id, class: "plain", title: "Edit" }),
       button("todo.delete", "trash", PHONE ? "Delete" : "", acts.delete, {
         k: todo.id,
@@ -220,6 +222,10 @@ office.apps.todo = (root) => {
       }),
     );
   }
+  const dueText = (due) => {
+    if (!due) return "No date";
+    return due === TODAY ? "Today" : dayText(due);
+  };
   function edit(todo) {
     const options = (names) => names.map((name) => [name, name]);
     form(
@@ -267,4 +273,4 @@ office.apps.todo = (root) => {
       ["/", "Search"],
     ],
   };
-};
+}

@@ -1,4 +1,3 @@
-"use strict";
 /*
  * Notes at the bottom, windows over an application, forms in them.
  *
@@ -11,11 +10,15 @@
  * toast.undo                     takes back what it tells of; so does Ctrl+Z
  */
 
+import { datePicker } from "./days.js";
+import { button, h } from "./elements.js";
+import { choice } from "./menus.js";
+
 let undoLast = null; // what takes back what was done last
 
-const dropToast = () => document.querySelector(".toast")?.remove();
+export const dropToast = () => document.querySelector(".toast")?.remove();
 /** A note at the bottom, until the next click elsewhere or another application is opened; `undo` takes back what it tells of. */
-function toast(text, bad, undo = null) {
+export function toast(text, bad = false, undo = null) {
   dropToast();
   undoLast = undo;
   const takeBack = undo && button("toast.undo", null, "Undo", () => undoNow());
@@ -23,30 +26,38 @@ function toast(text, bad, undo = null) {
   document.body.append(note);
 }
 /** Takes back what was done last; false: there is nothing to take back. */
-function undoNow() {
+export function undoNow() {
   const undo = undoLast;
   undoLast = null;
   dropToast();
   if (undo) guard(undo);
   return undo !== null;
 }
-addEventListener(
-  "mousedown",
-  (event) => {
-    if (!event.target.closest(".toast")) dropToast();
-  },
-  true,
-);
+/** Runs what the server may refuse; shows its reason. */
+export async function guard(work) {
+  try {
+    return await work();
+  } catch (error) {
+    toast(error.message, true);
+    return undefined;
+  }
+}
+
+/** What windows are put into: the application in front, or the desk. */
+export const front = () => document.querySelector("#stage > .window:not([hidden])") ?? document.getElementById("stage");
 
 /**
  * A window over the application. `ok` may refuse by throwing (the message is shown) or by returning false; `other` is a
  * third button; `onclose` runs where the window is closed in another way than by `ok`; `keys(event)` returns whether it
  * has handled a key.
+ *
+ * @param {{title: string, body: any, ok?: () => any, cancel?: string, other?: [string, () => any], danger?: boolean,
+ *   onclose?: () => any, wide?: boolean, keys?: (event: KeyboardEvent) => boolean, label?: string}} what
  */
-function dialog({ title, body, ok, cancel = "Cancel", other, danger, onclose, wide, keys, label = "OK" }) {
-  const host = office.window();
+export function dialog({ title, body, ok, cancel = "Cancel", other, danger, onclose, wide, keys, label = "OK" }) {
+  const host = front();
   const problem = h("div", { class: "problem", role: "alert" });
-  const before = document.activeElement;
+  const before = /** @type {HTMLElement | null} */ (document.activeElement);
   const close = () => {
     shade.remove();
     if (before?.isConnected) before.focus();
@@ -115,12 +126,12 @@ function dialog({ title, body, ok, cancel = "Cancel", other, danger, onclose, wi
 }
 
 /** Asks before something is done that cannot be taken back; Enter does it, as the ring around the button says. */
-function sure(title, text, label, work, cancel = "Cancel") {
+export function sure(title, text, label, work, cancel = "Cancel") {
   return dialog({ title, body: h("p", {}, text), label, cancel, ok: work, danger: true });
 }
 
 /** A form; `fields`: {name, t, label, value, kind, options, hint}; `save` gets their values. */
-function form(title, fields, save, label = "Save") {
+export function form(title, fields, save, label = "Save") {
   const inputs = {};
   const rows = fields.map((field) => {
     const common = {
