@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import socket
 import threading
 import time
@@ -9,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from benchmarks.worlds.office.server import Office
+from benchmarks.worlds.office.server import PAGES, Office
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,18 @@ def test_an_episode_has_a_page_its_parts_and_what_applications_say(office):
         assert ask(office, path_of(office, episode, name))[0] == 200
     listed = ask(office, path_of(office, episode, "api/todo/list"), method="POST", body="{}")[2]
     assert len(json.loads(listed)) == 18
+
+
+def test_the_script_of_a_page_has_every_module_once_behind_those_that_it_imports(office):
+    episode = office.new_episode({})
+    script = ask(office, path_of(office, episode, "office.js"))[2].decode()
+    joined = re.findall(r'^modules\["\./(\w+\.js)"\] = ', script, re.MULTILINE)
+    texts = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.js")}
+    assert sorted(joined) == sorted(texts)
+    for place, name in enumerate(joined):
+        imported = re.findall(r'(?:from|import) "\./(\w+\.js)";$', texts[name], re.MULTILINE)
+        assert set(imported) <= set(joined[:place])
+    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
