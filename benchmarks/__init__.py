@@ -15,6 +15,7 @@ from benchmarks.osworld_g import OSWorldG
 from benchmarks.screenspot import ScreenSpot, ScreenSpotV2
 from benchmarks.screenspot_pro import ScreenSpotPro
 from benchmarks.ui_vision import UIVision
+from utils.analysis.audits import audits_of
 from utils.contracts import DataSet, ParseFunction
 from utils.errors import UserError
 
@@ -57,7 +58,7 @@ def build_data_set(
     Args:
         name: of the benchmark.
         settings: the entry of the data set in the config; an `environment` is the class itself, a
-            `benchmark` a class or the name of a known one.
+            `benchmark` a class or the name of a known one, `audits` functions by path.
         parse: the user's parse function for all models; None: the benchmark's default.
         has_own_parser: whether replies of some model are read by a function of the user's.
     """
@@ -73,6 +74,7 @@ def build_data_set(
         circular=rotations if settings["circular"] else None,
         repeats=settings.get("repeats", 1),
         rotations=rotations,
+        audits=audits_of(benchmark_class, benchmark.audits, settings.get("audits") or {}),
     )
 
 

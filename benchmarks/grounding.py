@@ -29,7 +29,6 @@ from benchmarks.grounding_rows import (
 )
 from benchmarks.matrics import Scores
 from utils.analysis.columns import SampleColumns
-from utils.analysis.constant_answer import constant_answer
 from utils.contracts import (
     WH,
     Judgement,
@@ -95,6 +94,11 @@ class PointBenchmark(Benchmark):
         for y_first in (False, True)
         for frame in Frame
     }
+    audits = (
+        "utils.analysis.coordinate_audit.coordinate_audit",
+        "utils.analysis.constant_answer.constant_answer",
+        "utils.analysis.anatomy.anatomy",
+    )
 
     def accept(self, parsed: Any) -> Answer:
         """Return two numbers, `DECLINED`, or None."""
@@ -402,32 +406,5 @@ class GroundingBenchmark(PointBenchmark):
         return grounding_scores(list(results), self.layout, self.expected_rows.get(self._mode))
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """Return figures with intervals, and audits of how points are read and where misses are.
-
-        The audits look at the rows whose target is one box.
-        """
-        from utils.analysis.anatomy import anatomy  # loads numpy, as the next one
-        from utils.analysis.coordinate_audit import coordinate_audit
-
-        boxed = columns.where(
-            [
-                target is None and box is not None
-                for target, box in zip(columns["target"], columns["box_frac"], strict=True)
-            ]
-        )
-        audits = {
-            "coordinate_audit": coordinate_audit(boxed, self.parser_setting, all_kinds=True),
-            "constant_answer": constant_answer(boxed),
-            "anatomy": anatomy(boxed),
-        }
-        other_count = len(columns) - len(boxed)
-        if other_count:
-            note = f"{other_count} samples whose target is a polygon, several boxes or none do not"
-            for name in ("coordinate_audit", "anatomy"):
-                audits[name]["notes"] = [*audits[name]["notes"], f"{note} take part."]
-        return {**table_sections(columns, self.title, self.layout), **audits}
-
-    @property
-    def parser_setting(self) -> str:
-        """The key path that names the parse function."""
-        return f"data.{self.name}.parse_function"
+        """Return the figures with intervals."""
+        return table_sections(columns, self.title, self.layout)

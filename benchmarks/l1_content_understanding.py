@@ -42,6 +42,7 @@ class GUIContentUnderstanding(Benchmark):
     system_prompt = L1_SYSTEM_PROMPT_DEFAULT
     default_parse = staticmethod(parser_answers_into_option)
     parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {PARSE_OPTION: parse_option}
+    audits = ("utils.analysis.parse_audit.parse_audit", "utils.analysis.letter_bias.letter_bias")
 
     def rows(self, mode: str) -> Iterator[Line]:
         """Yield a row for each question.
@@ -130,15 +131,8 @@ class GUIContentUnderstanding(Benchmark):
         return score_content_understanding(counted, weighted=is_weighted(settings))
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """Return figures with intervals, how letters were read, which ones the model prefers."""
-        from utils.analysis.letter_bias import letter_bias  # loads numpy, as the next one
-        from utils.analysis.parse_audit import parse_audit
-
-        return {
-            **option_sections(columns, self.title, weighted=is_weighted(settings)),
-            "parse_audit": parse_audit(columns),
-            "letter_bias": letter_bias(columns),
-        }
+        """Return the figures with intervals."""
+        return option_sections(columns, self.title, weighted=is_weighted(settings))
 
     def unreadable(self, samples: Sequence[Sample]) -> list[str]:
         """Name the questions with options beyond those that the protocol's parser knows."""

@@ -17,7 +17,6 @@ from benchmarks.matrics import (
     score_element_grounding,
 )
 from utils.analysis.columns import SampleColumns
-from utils.analysis.constant_answer import constant_answer
 from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.coordinates import point_as_fractions
 from utils.misc import parser_response_into_coordinates
@@ -37,6 +36,7 @@ class GUIElementGrounding(PointBenchmark):
     level = "L2"
     modes = ("all", *GROUNDING_TYPES)
     mode_column, text_key = "grounding_type", "instruction"
+    scored_kinds = ELEMENT_KINDS
     result_columns = (
         "img_path",
         "instruction",
@@ -142,16 +142,8 @@ class GUIElementGrounding(PointBenchmark):
         return score_element_grounding(by_split)
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """Return figures with intervals, and audits of how points are read and where misses are."""
-        from utils.analysis.anatomy import anatomy  # loads numpy, as the next one
-        from utils.analysis.coordinate_audit import coordinate_audit
-
-        return {
-            **grounding_sections(columns, self.title),
-            "coordinate_audit": coordinate_audit(columns),
-            "constant_answer": constant_answer(columns),
-            "anatomy": anatomy(columns),
-        }
+        """Return the figures with intervals."""
+        return grounding_sections(columns, self.title)
 
 
 def is_mixed_box(x1: float, y1: float, x2: float, y2: float) -> bool:

@@ -289,6 +289,8 @@ class Benchmark(Protocol):
     parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     # Keys of the config that are its own, with their values; None: it is one of L1 to L4.
     options: ClassVar[Mapping[str, tuple[str, ...]] | None] = None
+    audits: ClassVar[tuple[str, ...]] = ()  # dotted paths, see `utils.analysis.audits`
+    scored_kinds: ClassVar[tuple[str, ...]] = ()  # kinds of samples whose hits count; (): all
     image_root: Path  # the folder that the lines' `image_path` is relative to
 
     def source(self) -> tuple[str, bytes]:
@@ -325,9 +327,9 @@ class Benchmark(Protocol):
 
     @abstractmethod
     def sections(self, columns: Any, settings: Mapping[str, str]) -> dict[str, Any]:
-        """Return the sections of the analysis by name; "table" is the score table.
+        """Return the figures as sections of the analysis by name; "table" is the score table.
 
-        Made of the `SampleColumns` of all scored samples.
+        Made of the `SampleColumns` of all scored samples. Audits add theirs.
         """
 
 
@@ -379,6 +381,8 @@ class DataSet:
     repeats: int = 1  # how often each question is asked
     rotations: Circular | None = None  # for logs that have them, where this run asks none
     samples: Sequence[Sample] = ()  # in file order; none where only stored answers are scored
+    # By dotted path, those of the config too; None: the program's own, loaded when it runs.
+    audits: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
     bad: Sequence[str] = ()  # samples that are left out, one line each
     bad_grouped: Sequence[str] = ()  # one line for all samples on an image that is to blame
 

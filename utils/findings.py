@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -50,17 +50,6 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.topic}: {self.text}" if self.topic else self.text
-
-    def with_setting(self, setting: str, key: str) -> Finding:
-        """Return the finding with a key path of the config in the place of another one."""
-        if self.setting != setting:
-            return self
-        return replace(
-            self,
-            setting=key,
-            detail=self.detail.replace(setting, key),
-            fix=self.fix.replace(setting, key),
-        )
 
 
 def warning(code: str, summary: str, **texts: str) -> Finding:

@@ -37,7 +37,6 @@ from benchmarks.worlds.suites import (
     world_digest,
 )
 from utils.analysis.columns import SampleColumns
-from utils.analysis.constant_ending import constant_ending
 from utils.contracts import (
     ActingBenchmark,
     Episode,
@@ -128,6 +127,7 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
     )
     system_prompt = SYSTEM_PROMPT
     default_parse = staticmethod(parse_actions)
+    audits = ("utils.analysis.constant_ending.constant_ending",)
     budgets: ClassVar[tuple[int, ...]] = (15, 50)  # steps, as the authors report them
 
     def __init__(self, annotation_dir: Path, image_root: Path) -> None:
@@ -367,11 +367,8 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
         return score_episodes(list(counted), self._budgets())
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """Return the same figures with intervals, and whether all episodes end alike."""
-        return {
-            **episode_sections(columns, self.title, self._budgets()),
-            "constant_ending": constant_ending(columns),
-        }
+        """Return the same figures with intervals."""
+        return episode_sections(columns, self.title, self._budgets())
 
     def _budgets(self) -> list[int]:
         """Return those of the authors that the episodes reach, and the episodes' own."""

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tests.support.clicks import Model, columns_of, simulated
+from tests.support.clicks import SETTINGS, Model, columns_of, simulated
 from tests.support.mock_server import Reply
 from tests.support.stage import L2
 from utils.analysis.anatomy import anatomy
@@ -32,7 +32,7 @@ def sample(point, *, box=BOX, image=0, file_wh=(1000, 1000), **more):
 
 
 def section_of(samples):
-    section = anatomy(columns_of(samples))
+    section = anatomy(columns_of(samples), SETTINGS)
     json.dumps(section, allow_nan=False)
     assert len({tuple(row) for row in section["rows"]}) <= 1  # one table: the same columns
     return section

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.support.clicks import Model, columns_of, simulated, texts_of
+from tests.support.clicks import SETTINGS, Model, columns_of, simulated, texts_of
 from tests.support.mock_server import Reply
 from tests.support.stage import L1, L2
 from utils import coordinates
@@ -25,7 +25,7 @@ FRACTIONS, PER_MILLE = (
 
 
 def audited(facts):
-    section = coordinate_audit(columns_of(facts))
+    section = coordinate_audit(columns_of(facts), SETTINGS)
     json.dumps(as_json(section), allow_nan=False)
     return section
 

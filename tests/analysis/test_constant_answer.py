@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tests.support.clicks import Model, columns_of, simulated, texts_of
+from tests.support.clicks import SETTINGS, Model, columns_of, simulated, texts_of
 from utils.analysis.constant_answer import constant_answer
 from utils.analysis.coordinate_audit import Interpretation
 from utils.coordinates import Frame
@@ -36,7 +36,7 @@ def grid_point(number):
     ],
 )
 def test_a_point_that_makes_up_half_of_the_answers_is_named(samples, is_named):
-    warnings = texts_of(constant_answer(columns_of(samples)))
+    warnings = texts_of(constant_answer(columns_of(samples), SETTINGS))
     assert bool(warnings) == is_named
     if is_named:
         assert "points are (0.5, 0.5) of the image" in warnings[0]
@@ -51,4 +51,4 @@ def test_models_that_look_are_never_named():
 
     for _ in range(100):
         samples = list(simulated(dice, model, parse, pictures=12))
-        assert constant_answer(columns_of(samples))["findings"] == []
+        assert constant_answer(columns_of(samples), SETTINGS)["findings"] == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.clicks import columns_of, texts_of
+from tests.support.clicks import SETTINGS, columns_of, texts_of
 from utils.analysis.constant_ending import ROW, constant_ending
 
 
@@ -39,7 +39,7 @@ def episodes(count, ended, steps=1, hits=0, tasks=None):
     ],
 )
 def test_one_ending_of_nearly_all_episodes_is_named(samples, ending):
-    section = constant_ending(columns_of(samples))
+    section = constant_ending(columns_of(samples), SETTINGS)
     [warning] = texts_of(section)
     assert ending in warning
     assert section["at"][ROW] and "clear" not in section
@@ -64,4 +64,4 @@ def test_one_ending_of_nearly_all_episodes_is_named(samples, ending):
     ],
 )
 def test_other_agents_are_not_named(samples):
-    assert texts_of(constant_ending(columns_of(samples))) == []
+    assert texts_of(constant_ending(columns_of(samples), SETTINGS)) == []

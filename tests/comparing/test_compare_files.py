@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tests.support.clicks import Model, columns_of, simulated
+from tests.support.clicks import SETTINGS, Model, columns_of, simulated
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
 from tests.support.report_runs import l1_sample
 from utils.analysis.coordinate_audit import Interpretation, coordinate_audit
@@ -129,7 +129,7 @@ def test_without_an_interval_no_p_is_shown_and_the_table_of_figures_has_it(tmp_p
 def test_an_audit_that_doubts_a_score_is_named_below_its_difference(tmp_path):
     model = Model(Interpretation(Frame.PER_MILLE))
     facts = simulated(random.Random(1), model, default_parser, pictures=40)
-    audit = coordinate_audit(columns_of(facts))
+    audit = coordinate_audit(columns_of(facts), SETTINGS)
     doubt = f"read as per mille, these replies score {audit['rows'][1]['value']:.2f} %"
     doubtful = "10 of 16 letters are doubtful (10 bare)"
     other = warning("parse_audit.doubtful", doubtful, detail="set it", topic="parse audit")

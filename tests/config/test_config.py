@@ -22,7 +22,8 @@ CUSTOM = {"model_path": "models.ocr_baseline.OCRBaseline", "imp_type": "custom"}
 DATA = {L2: {"mode": "all"}}
 NO_OBJECT = 'the file must hold an object { "model": ..., "data": ... }, not'
 KEYS = (
-    'unknown key; known are "mode", "parse_function", "match_mode", "circular", "repeats", "judge"'
+    'unknown key; known are "mode", "parse_function", "match_mode", "circular", "repeats", "judge", '
+    '"audits"'
 )
 JUDGE = {"model_path": "http://127.0.0.1/v1?model=j"}
 PLATFORM_LIST = (

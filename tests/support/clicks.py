@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.matrics import Box, score_click
-from utils.analysis.columns import SampleColumns, Section
+from utils.analysis.columns import AuditSettings, SampleColumns, Section
 from utils.analysis.coordinate_audit import Interpretation
 from utils.coordinates import (
     OF_THE_IMAGE_SENT,
@@ -19,11 +19,17 @@ from utils.coordinates import (
     point_as_fractions,
     smart_resize,
 )
+from utils.protocol import ELEMENT_KINDS
 
 # Sizes that people's screens have; a few are larger than what is sent or seen.
 SCREENS = ((1920, 1080), (2560, 1440), (3840, 2160), (1366, 768), (1179, 2556), (1080, 2400))
 SENT_SIDE = 1600
 SEEN_PIXELS = 1_003_520
+SETTINGS = AuditSettings(
+    "GUIElementGrounding",
+    parser_setting="data.GUIElementGrounding.parse_function",
+    scored_kinds=ELEMENT_KINDS,
+)
 
 Sizes = dict[str, Any]
 Parse = Callable[[str, Sizes], Any]

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from utils.analysis import intervals
-from utils.analysis.columns import Row, SampleColumns, Section, in_percent, percent, share, table
+from utils.analysis.columns import (
+    AuditSettings,
+    Row,
+    SampleColumns,
+    Section,
+    in_percent,
+    percent,
+    share,
+    table,
+)
 from utils.analysis.intervals import Floats, Interval, Ints, Mask
 from utils.protocol import FEWEST_PICTURES
 
@@ -27,11 +36,12 @@ NOTES = [
 ]
 
 
-def anatomy(columns: SampleColumns) -> Section:
+def anatomy(columns: SampleColumns, _settings: AuditSettings) -> Section:
     """Return the section: distances of the misses, and the direction of all points."""
-    columns = columns.answered()
+    without_box = columns.without_one_box()
+    columns = columns.with_one_box().answered()
     if not len(columns):
-        return {"title": TITLE, "rows": [], "notes": ["No replies to look at."]}
+        return {"title": TITLE, "rows": [], "notes": ["No replies to look at.", *without_box]}
     # Squares and products of these numbers must stay finite.
     points = np.array(
         [
@@ -67,7 +77,7 @@ def anatomy(columns: SampleColumns) -> Section:
         ),
         *_directions(away[has_point], pictures[has_point]),
     ]
-    return {"title": TITLE, "rows": rows, "notes": NOTES, "at": spans}
+    return {"title": TITLE, "rows": rows, "notes": [*NOTES, *without_box], "at": spans}
 
 
 def _row(group: str, name: str, unit: str, **numbers: Any) -> Row:

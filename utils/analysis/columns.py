@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import compress, count, groupby
 from operator import itemgetter, sub
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from utils.analysis.intervals import Floats, Interval, Ints, Labels, Mask
 
 FIELDS = (
+    "key",
     "index",
     "image",
     "platform",
@@ -25,6 +27,9 @@ FIELDS = (
     "verdict",
     "hit",
     "prediction",
+    "text",
+    "finish_reason",
+    "latency_s",
     "file_wh",
     "sent_wh",
     "grid_wh",
@@ -73,6 +78,16 @@ class Section(TypedDict):
     best: NotRequired[list[str]]  # those that fit best
 
 
+@dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """What an audit is told of the data set besides its samples."""
+
+    dataset: str = ""
+    model: str = ""
+    parser_setting: str = "parse_function"  # the key path of the config that reads these replies
+    scored_kinds: tuple[str, ...] = ()  # kinds of samples whose hits count; (): all
+
+
 class SampleColumns:
     """What figures and audits need of each scored sample, in file order: a list for each field."""
 
@@ -111,6 +126,24 @@ class SampleColumns:
     def answered(self) -> SampleColumns:
         """Return the samples that have an answer."""
         return self.where([verdict is not None for verdict in self["verdict"]])
+
+    def with_one_box(self) -> SampleColumns:
+        """Return the samples whose target is one box."""
+        return self.where(self._have_one_box())
+
+    def without_one_box(self) -> list[str]:
+        """Return a note on the samples whose target is something else; nothing where all fit."""
+        count = self._have_one_box().count(False)
+        if not count:
+            return []
+        what = "whose target is a polygon, several boxes or none do not take part."
+        return [f"{count} samples {what}"]
+
+    def _have_one_box(self) -> list[bool]:
+        return [
+            target is None and box is not None
+            for target, box in zip(self["target"], self["box_frac"], strict=True)
+        ]
 
     def hits(self) -> Floats:
         """Return 1 or 0 for each sample, as the score counts it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from utils.analysis.columns import Row, SampleColumns, Section, percent
+from utils.analysis.columns import AuditSettings, Row, SampleColumns, Section, percent
 from utils.findings import Finding, warning
 from utils.protocol import FEWEST_PICTURES
 
@@ -14,7 +14,7 @@ DIGITS = 3  # of a fraction of the image: about two pixels on a screen
 ROW = "the most frequent point"
 
 
-def constant_answer(columns: SampleColumns) -> Section:
+def constant_answer(columns: SampleColumns, _settings: AuditSettings) -> Section:
     """Return the section: how often the most frequent point is given.
 
     It warns where one point makes up half of all points or more, over 10 images at least, and is

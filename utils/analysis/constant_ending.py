@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from utils.analysis.columns import Row, SampleColumns, Section, percent
+from utils.analysis.columns import AuditSettings, Row, SampleColumns, Section, percent
 from utils.findings import Finding, warning
 from utils.protocol import FEWEST_PICTURES
 
@@ -15,7 +15,7 @@ GIVEN_UP, BY_AGENT = "fail", ("fail", "done", "answer")
 ROW = "the most frequent ending"
 
 
-def constant_ending(columns: SampleColumns) -> Section:
+def constant_ending(columns: SampleColumns, _settings: AuditSettings) -> Section:
     """Return the section: how often the most frequent ending of an agent's own is found.
 
     Endings are one if they are the same action in the same step, or all `fail`. It warns where

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from utils.analysis.columns import Row, SampleColumns, Section, percent, share, table
+from utils.analysis.columns import AuditSettings, Row, SampleColumns, Section, percent, share, table
 from utils.analysis.intervals import Floats, Mask
 from utils.analysis.paired import LARGEST_P, holm, lead_over
 from utils.contracts import Facts
@@ -28,13 +28,11 @@ from utils.coordinates import (
     place_in_frame,
 )
 from utils.findings import Finding, warning
-from utils.protocol import ELEMENT_KINDS
 from utils.text import format_number, format_percent
 from utils.thinking import after_thinking
 
 TITLE = "Coordinate audit: the same replies read in every frame"
 TOPIC = "coordinate audit"
-SETTING = "data.GUIElementGrounding.parse_function"
 SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
 LEAST_FIT = 0.5  # of the points around their targets, a reading that fits has so many on them
@@ -110,7 +108,7 @@ class _Replies:
         columns: SampleColumns,
         numbers: Sequence[Sequence[float] | None],
         *,
-        all_kinds: bool = False,
+        scored_kinds: Sequence[str] = (),
     ) -> None:
         self.columns = columns
         self.numbers = table(numbers, 4)  # of each reply two or four
@@ -118,7 +116,7 @@ class _Replies:
         self.boxes_frac = table(columns["box_frac"], 4)  # x1, y1, x2, y2 of the targets
         self.hits = columns.hits() > 0
         self.pictures = columns.pictures()
-        counts = [all_kinds or kind in ELEMENT_KINDS for kind in columns["kind"]]
+        counts = [not scored_kinds or kind in scored_kinds for kind in columns["kind"]]
         self.is_scored = np.array(counts, dtype=bool)  # of a kind that the score counts hits of
         file_wh = [wh or (1, 1) for wh in columns["file_wh"]]
         sent_wh = [sent or file for sent, file in zip(columns["sent_wh"], file_wh, strict=True)]
@@ -211,17 +209,11 @@ def _candidates(*, knows_grid: bool) -> list[Interpretation]:
     ]
 
 
-def coordinate_audit(
-    columns: SampleColumns, setting: str = SETTING, *, all_kinds: bool = False
-) -> Section:
-    """Return the section: what the replies score in every frame, and whether another one fits.
-
-    Args:
-        columns: the scored samples.
-        setting: the key path of the parse function.
-        all_kinds: hits of all kinds of elements count, not only those of L2.
-    """
-    answered = columns.answered()  # points of a crop say nothing about frames of the image
+def coordinate_audit(columns: SampleColumns, settings: AuditSettings) -> Section:
+    """Return the section: what the replies score in every frame, and whether another one fits."""
+    without_box = columns.without_one_box()
+    answered = columns.with_one_box().answered()
+    # Points of a crop say nothing about frames of the image.
     answered = answered.where([looks is None for looks in answered["zoom"]])
     all_numbers = [numbers_of_reply(reply) for reply in answered["prediction"]]
     is_compared = [
@@ -229,7 +221,9 @@ def coordinate_audit(
         for point, numbers in zip(answered["point_frac"], all_numbers, strict=True)
     ]
     columns = answered.where(is_compared)
-    replies = _Replies(columns, [*compress(all_numbers, is_compared)], all_kinds=all_kinds)
+    replies = _Replies(
+        columns, [*compress(all_numbers, is_compared)], scored_kinds=settings.scored_kinds
+    )
     has_numbers = ~np.isnan(replies.numbers[:, 0])
     knows_grid = not np.isnan(replies.grid_wh).any()
     agreement = {
@@ -269,8 +263,14 @@ def coordinate_audit(
         "at": spans,
     }
     if has_numbers.any():
-        _compare(section, replies, _configured_text(section, agreed_share, counts), setting)
+        _compare(
+            section,
+            replies,
+            _configured_text(section, agreed_share, counts),
+            settings.parser_setting,
+        )
         section["notes"] = _notes(section, knows_grid=knows_grid)
+    section["notes"] = [*section["notes"], *without_box]
     return section
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from utils.analysis.columns import Row, SampleColumns, Section, in_percent, percent
+from utils.analysis.columns import AuditSettings, Row, SampleColumns, Section, in_percent, percent
 from utils.analysis.paired import LARGEST_P, compare_paired, holm
 from utils.findings import Finding, warning
 from utils.text import format_percent
@@ -13,7 +13,7 @@ TITLE = "Letter bias: chosen against right"
 SMALLEST_HABIT = 10.0  # points
 
 
-def letter_bias(columns: SampleColumns) -> Section:
+def letter_bias(columns: SampleColumns, _settings: AuditSettings) -> Section:
     """Return the section; replies without a letter are only counted."""
     answered = columns.answered()
     columns = answered.where([letter is not None for letter in answered["chosen"]])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from utils.analysis.columns import Row, SampleColumns, Section, percent, share
+from utils.analysis.columns import AuditSettings, Row, SampleColumns, Section, percent, share
 from utils.analysis.intervals import Floats
 from utils.analysis.paired import LARGEST_P, Lead, lead_over
 from utils.findings import Finding, warning
@@ -31,7 +31,6 @@ from utils.thinking import (
 
 TITLE = "Parse audit: how letters were read"
 LARGEST_DOUBTFUL_SHARE = 0.05
-SETTING = "data.GUIContentUnderstanding.parse_function"
 AGAIN = "run --mode eval; no request is made"
 MOST_DOUBTFUL = 10  # fewer are not warned of
 PATTERN_NAMES = (  # in the order of `utils.misc.OPTION_PATTERNS`
@@ -138,7 +137,7 @@ class _Table:
         return np.array(is_right, dtype=np.float64)
 
 
-def parse_audit(columns: SampleColumns) -> Section:
+def parse_audit(columns: SampleColumns, settings: AuditSettings) -> Section:
     """Return the section: how letters were decided, what is doubtful, what would score better."""
     columns = columns.answered()
     if not len(columns):
@@ -174,6 +173,7 @@ def parse_audit(columns: SampleColumns) -> Section:
         doubtful["samples"],
         Counter(doubt for parsing in parsings for doubt in parsing.doubts),
         lead_over(right_after_thinking, table.hits, table.pictures),
+        settings.parser_setting,
     )
     section: Section = {
         "title": TITLE,
@@ -208,7 +208,7 @@ def _notes(
 
 
 def _finding(
-    scores: Sequence[Row], doubtful: int, doubts: Counter[str], lead: Lead
+    scores: Sequence[Row], doubtful: int, doubts: Counter[str], lead: Lead, setting: str
 ) -> Finding | None:
     """Return what is doubtful, if it is much, and what to do about it.
 
@@ -217,24 +217,25 @@ def _finding(
         doubtful: how many letters are doubtful.
         doubts: how many for each of `DOUBTS`.
         lead: of the ready-made parser over the score.
+        setting: the key path of the parse function.
     """
     score, strict, ready_made = scores
     total = score["samples"]
     better = _better_text(score, ready_made, lead)
     is_much = doubtful >= MOST_DOUBTFUL and doubtful > LARGEST_DOUBTFUL_SHARE * total
     if not is_much:
-        return _better_finding(better, "") if better else None
+        return _better_finding(better, "", setting) if better else None
     kinds = ", ".join(f"{doubts[doubt]} {text}" for doubt, text in DOUBTS.items() if doubts[doubt])
     summary = f"{doubtful} of {total} letters are doubtful ({kinds})"
     if better:
-        return _better_finding(summary, better)
+        return _better_finding(summary, better, setting)
     strict_text = format_percent(strict["value"])
     score_text = format_percent(score["value"])
     ready_made_text = format_percent(ready_made["value"])
-    fix = f"ask for the letter alone, or set {SETTING} for these replies"
+    fix = f"ask for the letter alone, or set {setting} for these replies"
     if score_text != ready_made_text:
         fix = (
-            f'ask for the letter alone, or set {SETTING}: "{PARSE_OPTION}", which scores '
+            f'ask for the letter alone, or set {setting}: "{PARSE_OPTION}", which scores '
             f"{ready_made_text} %, and {AGAIN}"
         )
     return warning(
@@ -243,7 +244,7 @@ def _finding(
         detail=f"a strict parser scores {strict_text} % instead of {score_text} %",
         fix=fix,
         topic="parse audit",
-        setting=SETTING,
+        setting=setting,
         row=DOUBTFUL,
     )
 
@@ -259,14 +260,14 @@ def _better_text(score: Row, ready_made: Row, lead: Lead) -> str:
     )
 
 
-def _better_finding(summary: str, detail: str) -> Finding:
+def _better_finding(summary: str, detail: str, setting: str) -> Finding:
     return warning(
         "parse_audit.better_parser",
         summary,
         detail=detail,
-        fix=f'if that is what the model means, set {SETTING}: "{PARSE_OPTION}" and {AGAIN}',
+        fix=f'if that is what the model means, set {setting}: "{PARSE_OPTION}" and {AGAIN}',
         topic="parse audit",
-        setting=SETTING,
+        setting=setting,
         row=DOUBTFUL,
     )
 

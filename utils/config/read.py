@@ -349,7 +349,7 @@ class _Reader:
 
     def _ref(
         self,
-        path_in_file: tuple[str, ...],
+        path_in_file: KeyPath,
         dotted: Any,
         kind: Kind,
         keywords: Iterable[str] = (),
@@ -375,6 +375,9 @@ class _Reader:
         if modes is not None:
             problems += _mode_problems(kind, entry.get("mode"), modes)
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
+        audits = entry.get("audits")
+        for number, audit in enumerate(audits if isinstance(audits, list) else ()):
+            self._ref(("data", name, "audits", number), audit, "audit")
         self._ref(
             ("data", name, "environment"),
             entry.get("environment"),

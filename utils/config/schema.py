@@ -201,6 +201,9 @@ class DataEntry(_Section):
         1, description="a whole number from 1 to 100: how often each question is asked"
     )
     judge: JudgeEntry | None = None
+    audits: list[Annotated[str, Field(min_length=1)]] = Field(
+        [], description='a list of dotted paths: ["my_module.my_audit"]'
+    )
 
 
 def _each_seed_once(seeds: list[int]) -> list[int]:
@@ -288,7 +291,7 @@ class RunConfig:
 
 
 def _without_secrets(entry: BaseModel) -> dict[str, Any]:
-    """Return an entry as JSON; a judge and repeats are left out where there are none."""
+    """Return an entry as JSON; judge, repeats and audits are left out where there are none."""
     dump = entry.model_dump(
         mode="json", exclude={"secrets": True, "judge": {"model": {"secrets": True}}}
     )
@@ -296,6 +299,8 @@ def _without_secrets(entry: BaseModel) -> dict[str, Any]:
         del dump["judge"]
     if dump.get("repeats") == 1:
         del dump["repeats"]
+    if dump.get("audits") == []:
+        del dump["audits"]
     return dump
 
 

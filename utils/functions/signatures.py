@@ -3,6 +3,7 @@
 prompt                     f(line, dataset), or f(line, dataset, **settings): see `takes_settings`
 preprocess, postprocess    f(x, model, processor, **kwargs)
 parse                      f(response, meta), see `parse_caller`
+audit                      f(columns, settings), see `utils.analysis.audits`
 custom class               Class() or Class(**kwargs), then
                            .generate(message, dataset_name=..., **generate_cfg)
 """
@@ -25,6 +26,7 @@ Kind = Literal[
     "postprocess",
     "parse",
     "follow_up",
+    "audit",
     "custom-class",
     "environment",
     "benchmark",
@@ -32,6 +34,7 @@ Kind = Literal[
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "prompt": ("line", "dataset"),
     "follow_up": ("line", "responses"),
+    "audit": ("columns", "settings"),
     "preprocess": ("message", "model", "processor"),
     "postprocess": ("outputs", "model", "processor"),
     "custom-class": ("message",),

@@ -179,7 +179,7 @@ class Functions:
             else:
                 self._by_key[reference.key_path] = UserFunction(reference.dotted, function)
 
-    def at(self, *path: str) -> Callable[..., Any] | None:
+    def at(self, *path: str | int) -> Callable[..., Any] | None:
         """The function at a key path; None: there is none."""
         named = self._by_key.get(key_path(*path))
         return named.function if named else None
@@ -345,6 +345,10 @@ def _build_data(
         settings = dict(entry)
         for key in ("environment", "benchmark"):
             settings[key] = functions.at("data", name, key) or settings.get(key)
+        settings["audits"] = {
+            path: functions.at("data", name, "audits", number)
+            for number, path in enumerate(entry.audits)
+        }
         function = functions.at("data", name, "parse_function")
         parse = function and parse_caller(function)
         is_read_by_model = any(

@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from utils.analysis.columns import SampleColumns
+from utils.analysis.audits import audit_sections
+from utils.analysis.columns import AuditSettings, SampleColumns
 from utils.analysis.judge_reading import SECTION as SECOND_READING
 from utils.analysis.judge_reading import with_reading
 from utils.analysis.repeats import SECTION as REPEATS
 from utils.analysis.repeats import repeats_section, table_with_means
-from utils.contracts import Benchmark, DataSet, Facts, Record, repeat_of
+from utils.contracts import DataSet, Facts, Record, repeat_of
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in
 from utils.protocol import SINGLE, why_no_score
@@ -161,7 +162,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             columns, questions = _judged(
                 task, records, scorer, add, keeps_facts=circular is not None
             )
-        analysis = _analysis(benchmark, columns, head, scorer, view.repeats)
+        analysis = _analysis(task, columns, head, scorer, view.repeats)
         is_whole = records.is_all(data.repeats) and not scorer.has_failures
         if task.second_reader is not None:
             analysis[SECOND_READING] = _second_reading(task, columns, questions)
@@ -264,7 +265,7 @@ def _second_reading(
 
 
 def _analysis(
-    benchmark: Benchmark,
+    task: ScoringTask,
     columns: SampleColumns,
     head: Mapping[str, Any],
     scorer: Scorer,
@@ -272,20 +273,20 @@ def _analysis(
 ) -> dict[str, Any]:
     """Return the sections of a data set as JSON, and what the replies have shown.
 
-    What audits say of a data set's parse function is said of the key that counts for this model.
-
     With several answers to each question (`repeats`), the values of the table are the means of
     those of single runs, of which a section tells more.
     """
+    benchmark = task.data.benchmark
     analysis: dict[str, Any] = {"head": head}
-    for title, section in benchmark.sections(columns, os.environ).items():
-        if FINDINGS in section:
-            findings = [
-                finding.with_setting(f"data.{benchmark.name}.parse_function", scorer.parser_setting)
-                for finding in section[FINDINGS]
-            ]
-            section = {**section, FINDINGS: findings}
-        analysis[title] = finite(as_json(section))
+    settings = AuditSettings(
+        task.name, task.folder.model, scorer.parser_setting, benchmark.scored_kinds
+    )
+    sections = {
+        **benchmark.sections(columns, os.environ),
+        **audit_sections(task.data.audits, columns, settings),
+    }
+    for name, section in sections.items():
+        analysis[name] = finite(as_json(section))
     if repeats > 1:
         single_runs = [
             benchmark.sections(columns.where([n == number for n in columns[REPEAT]]), os.environ)

@@ -1,0 +1,132 @@
+"""Audits by dotted path: functions that look at scored samples and say what is odd about them.
+
+An audit is a function of two arguments,
+
+    def my_audit(columns: SampleColumns, settings: AuditSettings) -> Section | None
+
+which returns what it has to say, or None. With `findings` (an empty list, too) reports show its
+section as a check, without as a table. The modules beside this one are examples.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from utils.analysis.columns import AuditSettings, SampleColumns, Section
+from utils.contracts import UserFunctionError
+from utils.errors import UserError
+from utils.findings import FINDINGS, Finding, as_json, note
+from utils.functions.calling import call_user_function
+from utils.functions.signatures import FunctionRef
+from utils.import_utils import check_reference, resolve
+
+OWN = "utils.analysis."  # begins the paths of the program's own audits
+STAGE = "audit"
+FAILED = "audit.failed"
+
+
+Audit = Callable[[SampleColumns, AuditSettings], Section | None]
+
+
+def audits_of(
+    benchmark: type, paths: Sequence[str], of_config: Mapping[str, Audit]
+) -> dict[str, Audit | None]:
+    """Return the audits of a benchmark and those of the config by path, each of them once.
+
+    None stands for one of the program's own, which is loaded when it runs: it may load numpy.
+
+    Args:
+        benchmark: the class that names the `paths`.
+        paths: of its audits.
+        of_config: audits of the user's that the config adds.
+
+    Raises:
+        UserError: one that the class names cannot be called.
+    """
+    source = f"{benchmark.__module__}.{benchmark.__qualname__}"
+    audits: dict[str, Audit | None] = {}
+    problems: list[str] = []
+    for path in paths:
+        audits[path] = None
+        if not path.startswith(OWN):
+            reference = FunctionRef(source, "audits", path, "audit")
+            audits[path], problems_of_audit = check_reference(reference)
+            problems += problems_of_audit
+    if problems:
+        raise UserError(problems)
+    return {**audits, **{path: of_config[path] for path in of_config if path not in audits}}
+
+
+def audit_sections(
+    audits: Mapping[str, Audit | None], columns: SampleColumns, settings: AuditSettings
+) -> dict[str, Any]:
+    """Return the sections of audits by name: the program's own have short names.
+
+    One of the user's that fails costs no score: its section says why it has nothing to say.
+    """
+    sections: dict[str, Any] = {}
+    for path, audit in audits.items():
+        section: Mapping[str, Any] | None
+        name = path
+        if path.startswith(OWN):
+            name = path.rpartition(".")[2]
+            section = (audit or resolve(path, role="audits"))(columns, settings)
+        else:
+            assert audit is not None, path
+            section = _section_of_user(path, audit, columns, settings)
+        if section is not None:
+            sections[name] = section
+    return sections
+
+
+def _section_of_user(
+    path: str, audit: Audit, columns: SampleColumns, settings: AuditSettings
+) -> Mapping[str, Any] | None:
+    try:
+        section = call_user_function(STAGE, audit, columns, settings)
+        return None if section is None else _checked(path, section)
+    except UserFunctionError as error:
+        summary = f"the audit {path} {error.summary}"
+        failure = note(FAILED, summary, detail="the scores do not need it")
+        return {"title": path, "rows": [], "notes": [], FINDINGS: [failure]}
+
+
+def _checked(path: str, section: Any) -> dict[str, Any]:
+    """Return a section with all that readers of one expect.
+
+    Raises:
+        UserFunctionError: it is something else.
+    """
+    if not isinstance(section, Mapping):
+        raise _unusable(f"returned {type(section).__name__}; expected a section (a dict) or None")
+    checked = {"title": path, "rows": [], "notes": [], **section}
+    if not isinstance(checked["title"], str):
+        raise _unusable("returned a title that is no text")
+    rows, notes, findings = checked["rows"], checked["notes"], checked.get(FINDINGS, [])
+    if not _is_list_of(rows, Mapping) or not all(isinstance(row.get("name"), str) for row in rows):
+        raise _unusable("returned rows that are no list of dicts, each with a name")
+    if not _is_list_of(notes, str):
+        raise _unusable("returned notes that are no list of texts")
+    if not _is_list_of(findings, Finding):
+        raise _unusable("returned findings that are no list of utils.findings.Finding")
+    if not _is_at(checked.get("at", {})):
+        raise _unusable("returned an `at` that is no dict of texts made by columns.spans")
+    try:
+        json.dumps(as_json(checked))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _unusable(f"returned what JSON cannot hold: {error}") from error
+    return checked
+
+
+def _is_list_of(values: Any, kind: type) -> bool:
+    return isinstance(values, list) and all(isinstance(value, kind) for value in values)
+
+
+def _is_at(spans: Any) -> bool:
+    return isinstance(spans, Mapping) and all(isinstance(span, str) for span in spans.values())
+
+
+def _unusable(problem: str) -> UserFunctionError:
+    return UserFunctionError(STAGE, problem, problem)
