@@ -71,7 +71,7 @@ def build_data_set(
         benchmark,
         mode=settings["mode"],
         parse=parse or benchmark.default_parse,
-        circular=rotations if settings["circular"] else None,
+        circular=rotations if settings.get("circular") else None,
         repeats=settings.get("repeats", 1),
         rotations=rotations,
         audits=audits_of(benchmark_class, benchmark.audits, settings.get("audits") or {}),

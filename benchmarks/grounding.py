@@ -51,6 +51,7 @@ from utils.errors import UserError
 from utils.functions.calling import call_user_function
 from utils.images import data_root
 from utils.misc import parser_response_into_coordinates
+from utils.sections import OpenSection
 from utils.targets import (
     DECLINED,
     Answer,
@@ -138,6 +139,7 @@ class GroundingBenchmark(PointBenchmark):
     folder: ClassVar[str]  # below LMUData, named as on the hub
     images: ClassVar[str] = "images"  # below the folder
     layout: ClassVar[Layout]
+    config_section = OpenSection
     options: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # keys of the config; first: default
     target_unit: ClassVar[str] = "px"
     compares_px: ClassVar[bool] = False  # official: points in pixels, not in fractions

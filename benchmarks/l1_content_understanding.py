@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
 
 from benchmarks.base import (
     BadSample,
@@ -22,10 +24,25 @@ from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.errors import UserError
 from utils.misc import OPTION_LETTERS, parser_answers_into_option
 from utils.protocol import DIFFICULTIES, is_weighted
+from utils.sections import DataSection
 from utils.thinking import PARSE_OPTION, parse_option
 
 # parity: protocol text, to the byte.
 L1_SYSTEM_PROMPT_DEFAULT = """You are a GUI agent. You are given a screenshot of an application, a question and corresponding options. You need to choose one option as your answer for the question. Finally, you are ONLY allowed to return the single letter of your choice."""  # noqa: E501
+
+
+class ChoiceSection(DataSection):
+    """The section of a config; `circular`: all rotations of options are queried, too."""
+
+    match_mode: Annotated[
+        Literal["exact_match", "exact_matching", "judge"],
+        AfterValidator(lambda mode: mode if mode == "judge" else "exact_matching"),
+    ] = Field(
+        "exact_matching",
+        description='"exact_match" (replies are compared as letters) or "judge" (docs/scores.md)',
+    )
+    circular: bool = False
+    judge: Any = None  # the model that reads replies: `utils.config.schema.JudgeEntry`
 
 
 class GUIContentUnderstanding(Benchmark):
@@ -40,6 +57,7 @@ class GUIContentUnderstanding(Benchmark):
     result_columns = ("hit", "log", "parsed_prediction", "options_num")
     result_has_line = True
     system_prompt = L1_SYSTEM_PROMPT_DEFAULT
+    config_section = ChoiceSection
     default_parse = staticmethod(parser_answers_into_option)
     parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {PARSE_OPTION: parse_option}
     audits = ("utils.analysis.parse_audit.parse_audit", "utils.analysis.letter_bias.letter_bias")

@@ -32,6 +32,7 @@ ORDER = (
         "utils.folding",
         "utils.tool_calls",
         "utils.sampling",
+        "utils.sections",
         "utils.targets",
     ),
     (
@@ -63,7 +64,7 @@ ORDER = (
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
 BELOW = (
-    "contracts data_files errors findings protocol text folding tool_calls misc thinking "
+    "contracts data_files errors findings protocol sections text folding tool_calls misc thinking "
     "reply_numbers coordinates images orientation pixels resizing targets zooming functions "
 )
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config published"}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from utils.sampling import limit_ranks
+from utils.sections import DataSection
 
 Line = dict[str, Any]  # one row of an annotation file, with the data set's own types
 # {"role": "system" | "user" | "assistant", "type": "text" | "image", "value": text or path}
@@ -287,8 +288,8 @@ class Benchmark(Protocol):
     answers_are_points: ClassVar[bool] = False  # on an image: recipes and zooms know them
     # By dotted path: functions of the program's own that may read what another one cannot.
     parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
-    # Keys of the config that are its own, with their values; None: it is one of L1 to L4.
-    options: ClassVar[Mapping[str, tuple[str, ...]] | None] = None
+    config_section: ClassVar[type[DataSection]] = DataSection  # its keys in a config
+    options: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # of an `OpenSection`: keys and values
     audits: ClassVar[tuple[str, ...]] = ()  # dotted paths, see `utils.analysis.audits`
     scored_kinds: ClassVar[tuple[str, ...]] = ()  # kinds of samples whose hits count; (): all
     image_root: Path  # the folder that the lines' `image_path` is relative to

@@ -24,6 +24,7 @@ from benchmarks.worlds.episode import (
     state_of,
 )
 from benchmarks.worlds.judging import judgement_of
+from benchmarks.worlds.section import LiveSection
 from benchmarks.worlds.suites import (
     AnyWorld,
     Suite,
@@ -126,6 +127,7 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
         "index",
     )
     system_prompt = SYSTEM_PROMPT
+    config_section = LiveSection
     default_parse = staticmethod(parse_actions)
     audits = ("utils.analysis.constant_ending.constant_ending",)
     budgets: ClassVar[tuple[int, ...]] = (15, 50)  # steps, as the authors report them

@@ -12,12 +12,11 @@ from models import api_uitars, local_uitars
 from tests.conformance.scores import data_set
 from tests.conformance.support import Case, Departs, Replay, World, equal
 from tests.support.runs import write_config
-from utils.config.read import Catalogue, ConfigSource, read_config
+from utils.config.read import ConfigSource, read_config
 from utils.errors import UserError
 from utils.functions.prompting import prompt_builder
 
 DATASETS = {"L1": "GUIContentUnderstanding", "L2": "GUIElementGrounding"}
-MODES = {name: benchmark.modes for name, benchmark in BENCHMARK.items()}
 
 
 def _rows(case: Case, world: World) -> Any:
@@ -25,7 +24,7 @@ def _rows(case: Case, world: World) -> Any:
     name, mode = DATASETS[case.input["level"]], case.input["mode"]
     model = {"m": {"imp_type": "openai", "model_path": "http://127.0.0.1/v1?model=m"}}
     config = write_config(world.folder / "config.json", model=model, data={name: {"mode": mode}})
-    reading = read_config(ConfigSource(config, {}), Catalogue(datasets=MODES))
+    reading = read_config(ConfigSource(config, {}), BENCHMARK)
     if reading.problems:
         assert all(f"data.{name}.mode" in problem for problem in reading.problems), reading.problems
         raise UserError(reading.problems)

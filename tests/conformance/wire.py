@@ -17,10 +17,10 @@ from PIL import Image
 from benchmarks import BENCHMARK
 from models import build_model
 from models.wrappers.api.wire import ImageSlot, ImageStyle, encode_body
-from tests.conformance.prompts import DATASETS, MODES, set_template
+from tests.conformance.prompts import DATASETS, set_template
 from tests.conformance.support import Case, Departs, Replay, World, equal
 from tests.support.runs import write_config
-from utils.config.read import Catalogue, ConfigSource, read_config
+from utils.config.read import ConfigSource, read_config
 from utils.functions.prompting import prompt_builder
 from utils.images import encode, shrink
 from utils.import_utils import resolve
@@ -55,7 +55,7 @@ def _request(case: Case, world: World) -> Any:
     set_template(case_input, world)
     _draw_plain(root / case_input["row"]["image_path"], case_input["picture"])
     config = _config(world.folder / "config.json", case_input)
-    reading = read_config(ConfigSource(config, {}), Catalogue(datasets=MODES))
+    reading = read_config(ConfigSource(config, {}), BENCHMARK)
     assert not reading.problems, reading.problems
     assert reading.config is not None
     entry = reading.config.model["m"]

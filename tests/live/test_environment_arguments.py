@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from benchmarks.worlds.seeds import seeds_from
 from tests.support.graded import Furnished
 from tests.support.mock_server import MockServer
 from tests.support.runs import api_model
 from tests.support.stage import Stage, read_log_lines
 from tests.support.standin import agent
-from utils.config.seeds import seeds_from
 
 L3 = "GUITaskAutomation"
 
@@ -107,4 +107,4 @@ def test_an_option_that_finds_no_live_data_set_is_an_error(stage):
     stage.data = {"GUIElementGrounding": {}}
     ran = stage.run("--seeds-from", "round 1")
     assert ran.code == 2
-    assert "--seeds-from: the config has no data set of L3 or L4" in ran.output
+    assert "--seeds-from: the config has no data set with seeds" in ran.output

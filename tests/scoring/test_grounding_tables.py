@@ -10,7 +10,7 @@ from tests.support import grounding_replay
 from tests.support.grounding_replay import PARSE_PLAIN, Replay, replays, run
 from utils import PROJECT
 from utils.analysis.columns import SampleColumns
-from utils.config.read import Catalogue, ConfigSource, read_config
+from utils.config.read import ConfigSource, read_config
 from utils.contracts import Sizes, Verdict
 from utils.errors import UserError
 from utils.runs.strict_json import to_json
@@ -464,11 +464,7 @@ def test_recorded_answers_come_to_what_the_official_scorers_made_of_them(tmp_pat
 def test_a_wrong_key_is_named(entry, problem, tmp_path):
     path = tmp_path / "c.json"
     path.write_text(json.dumps({"model": {"m": {"model_path": "a.B"}}, "data": entry}))
-    catalogue = Catalogue(
-        datasets={name: kind.modes for name, kind in BENCHMARK.items()},
-        tables={name: kind.options for name, kind in BENCHMARK.items() if kind.options is not None},
-    )
-    reading = read_config(ConfigSource(path, {}), catalogue)
+    reading = read_config(ConfigSource(path, {}), BENCHMARK)
     assert any(problem in line for line in reading.problems), reading.problems
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +17,23 @@ from utils.config.changes import apply_changes
 from utils.config.endpoint import lacks_scheme, parse_endpoint
 from utils.config.environment import read_text
 from utils.config.recipes import TOKEN_LIMITS, FilledIn, fill_in
-from utils.config.schema import DataEntry, GroundingEntry, LiveEntry, ModelEntry, RunConfig
+from utils.config.schema import ModelEntry, RunConfig
 from utils.config.secret_filter import is_common
-from utils.config.seeds import seeds_from
 from utils.config.text import KeyPath, KeyProblem, PlainConfig, brief, key_path, read_plain
+from utils.contracts import Benchmark
 from utils.errors import UserError
 from utils.functions.signatures import FunctionRef, Kind
 from utils.images import is_url
 from utils.import_utils import path_problem
+from utils.sections import DataSection, OpenSection
 from utils.text import did_you_mean, listed, nearest
 
-L1_NAME = "GUIContentUnderstanding"
-L1_KEYS = ("match_mode", "circular", "judge")
 JUDGE_LIMITS = ("max_requests", "audit_samples")
 NOT_OF_A_JUDGE = (*schema.PER_DATA_SET, "recipe", "preprocess_function", "postprocess_function")
 CHECKPOINTS = ("transformers", "vllm")
-LIVE_NAMES = ("GUITaskAutomation", "GUITaskCollaboration")
-LEVELS = {"L1": L1_NAME, "L2": "GUIElementGrounding", "L3": LIVE_NAMES[0], "L4": LIVE_NAMES[1]}
 Arguments = Callable[[str, Mapping[str, Any]], Iterable[KeyProblem]]
 Read = tuple[Any, list[KeyProblem]]
-Choices = Mapping[str, Sequence[str]]
+Benchmarks = Mapping[str, type[Benchmark]]
 
 
 @dataclass
@@ -47,21 +45,12 @@ class ConfigReading:
 
     config: RunConfig | None = None  # None if there are problems
     models: dict[str, ModelEntry | None] = field(default_factory=dict)
-    data: dict[str, DataEntry | None] = field(default_factory=dict)
+    data: dict[str, DataSection | None] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     function_refs: list[FunctionRef] = field(default_factory=list)  # where parts are wrong, too
     texts: list[tuple[str, str]] = field(default_factory=list, repr=False)  # for `secrets_in`
     recipes: dict[str, FilledIn] = field(default_factory=dict, repr=False)  # by model
-
-
-@dataclass(frozen=True, kw_only=True)
-class Catalogue:
-    """What the program knows that a config can name."""
-
-    datasets: Mapping[str, Sequence[str]]  # their modes, by name
-    tables: Mapping[str, Choices] = field(default_factory=dict)  # keys, values; not L1 to L4
-    arguments: Arguments = lambda *_: ()  # what is wrong with those of a model, by its imp_type
 
 
 @dataclass(frozen=True)
@@ -75,7 +64,7 @@ class ConfigSource:
     changes: Iterable[str] = ()  # of `--set`
     seeds_text: str | None = None  # of `--seeds-from`
 
-    def read(self) -> PlainConfig:
+    def read(self, benchmarks: Benchmarks) -> PlainConfig:
         """Return the plain object of the config.
 
         Raises:
@@ -85,20 +74,28 @@ class ConfigSource:
         if path.suffix == ".py" and (twin := path.with_suffix(".json")).is_file():
             raise ValueError(f"config files are JSON, and there is {twin}: use --config {twin}")
         text = read_text(path) if self.content is None else self.content
-        return read_plain(text, self.environ, self.unset, self._change)
+        return read_plain(text, self.environ, self.unset, partial(self._change, benchmarks))
 
-    def _change(self, config: Any) -> list[str]:
+    def _change(self, benchmarks: Benchmarks, config: Any) -> list[str]:
         return [
-            *apply_changes(config, self.changes, LEVELS),
-            *_announce_seeds(config, self.seeds_text),
+            *apply_changes(config, self.changes, _levels(benchmarks)),
+            *_announce_seeds(config, self.seeds_text, benchmarks),
         ]
 
 
-def read_config(source: ConfigSource, catalogue: Catalogue) -> ConfigReading:
-    """Read a config file and find everything that is wrong with it."""
+def read_config(
+    source: ConfigSource, benchmarks: Benchmarks, argument_problems: Arguments = lambda *_: ()
+) -> ConfigReading:
+    """Read a config file and find everything that is wrong with it.
+
+    Args:
+        source: the file, and what replaces parts of it.
+        benchmarks: those that a config can name.
+        argument_problems: what is wrong with the arguments of a model, by its imp_type.
+    """
     path = source.path
     try:
-        plain = source.read()
+        plain = source.read(benchmarks)
     except FileNotFoundError:
         files = {file.stem: file.name for file in sorted(path.parent.glob("*.json"))}
         best = nearest(path.stem, files)  # what all names end in makes none of them near
@@ -110,7 +107,7 @@ def read_config(source: ConfigSource, catalogue: Catalogue) -> ConfigReading:
         return ConfigReading(problems=[f"{path}: {error}"])
     problems = [f"{path}: {problem}" for problem in plain.problems]
     reading = ConfigReading(texts=plain.texts, problems=problems)
-    _Reader(path, plain.unset, catalogue, reading).read(plain.value)
+    _Reader(path, plain.unset, benchmarks, argument_problems, reading).read(plain.value)
     return reading
 
 
@@ -130,7 +127,8 @@ class _Reader:
 
     path: Path
     unset: set[str]
-    catalogue: Catalogue
+    benchmarks: Benchmarks
+    argument_problems: Arguments
     out: ConfigReading
     for_recipes: dict[str, str] = field(default_factory=dict)  # benchmark by data set
     circular: list[str] = field(default_factory=list)  # data sets in all rotations
@@ -154,7 +152,7 @@ class _Reader:
         else:
             self._problem(("secrets",), f"must be {schema.SECRETS}")
         data = _object(content, "data")
-        self.known_names = {*self.catalogue.datasets, *data}
+        self.known_names = {*self.benchmarks, *data}
         self.circular = [name for name in data if _object(data, name).get("circular")]
         self.for_recipes = self._benchmarks(data)
         self.out.models = self._entries(content.get("model"), "model", self._model)
@@ -183,11 +181,7 @@ class _Reader:
         for name in data:
             kind = _object(data, name).get("benchmark")
             benchmark = kind if isinstance(kind, str) else name
-            if (
-                benchmark in self.catalogue.datasets
-                or benchmark in self.catalogue.tables
-                or "." in benchmark
-            ):
+            if benchmark in self.benchmarks or "." in benchmark:
                 benchmarks[name] = benchmark
         return benchmarks
 
@@ -238,7 +232,7 @@ class _Reader:
         problems += recipe_problems
         path, arguments = raw.get("model_path"), list[KeyProblem]()
         if imp_type is not None and (path or raw.get("imp_type")):
-            arguments += self.catalogue.arguments(imp_type, raw)
+            arguments += self.argument_problems(imp_type, raw)
         if imp_type is not None and isinstance(path, str):
             problem = self._path_problem(("model", name), path, imp_type)
             problems += [(("model_path",), problem)] if problem else []
@@ -261,8 +255,8 @@ class _Reader:
             for dataset in _object(raw, key):
                 if dataset not in self.known_names:
                     problems.append(((key, dataset), self._unknown_data_set(dataset)))
-                elif key == "follow_up" and dataset in (*LIVE_NAMES, *self.circular):
-                    what = "not for L3 and L4, and not in circular evaluation; leave it out"
+                elif key == "follow_up" and (self._acts(dataset) or dataset in self.circular):
+                    what = "not for episodes, and not in circular evaluation; leave it out"
                     problems.append(((key, dataset), what))
         return problems
 
@@ -367,13 +361,28 @@ class _Reader:
         entry = schema.without_defaults(raw)
         benchmark = entry.get("benchmark")
         kind = benchmark if isinstance(benchmark, str) else name
-        if benchmark is not None or kind in self.catalogue.tables:
-            typed, problems = self._table(name, kind, entry)
-        else:
-            typed, problems = self._level(name, entry)
-        modes = self.catalogue.datasets.get(kind)
-        if modes is not None:
-            problems += _mode_problems(kind, entry.get("mode"), modes)
+        problems = self._kind_problems(name, kind)
+        known = None if problems else self.benchmarks.get(kind)
+        # A class of the user's is not imported yet.
+        usual = DataSection if benchmark is None else OpenSection
+        kind_of_section = known.config_section if known else usual
+        own_keys = {*kind_of_section.model_fields, *((known.options if known else None) or ())}
+        for key in entry.keys() - own_keys if known else ():
+            if owners := self._owners_of(key):
+                del entry[key]
+                problems.append(((key,), f"only for {', '.join(owners)}; leave it out"))
+        entry, wrong = kind_of_section.completed(entry)
+        problems += wrong
+        judge = entry.pop("judge", None) if "judge" in kind_of_section.model_fields else None
+        typed, wrong = schema.section(kind_of_section, entry)
+        if "judge" in kind_of_section.model_fields:
+            typed, of_judge = self._with_judge(name, typed, judge, entry.get("match_mode"))
+            wrong += of_judge
+        problems += wrong
+        if known is not None and issubclass(kind_of_section, OpenSection):
+            problems += _choice_problems(entry, known)
+        if known is not None:
+            problems += _mode_problems(kind, entry.get("mode"), known.modes)
         self._ref(("data", name, "parse_function"), entry.get("parse_function"), "parse")
         audits = entry.get("audits")
         for number, audit in enumerate(audits if isinstance(audits, list) else ()):
@@ -386,36 +395,58 @@ class _Reader:
         )
         return None if problems else typed, problems
 
-    def _level(self, name: str, entry: dict[str, Any]) -> Read:
-        """Return the entry of one of L1 to L4."""
-        problems: list[KeyProblem] = []
-        if name not in self.catalogue.datasets:
-            problems.append(((), self._unknown_data_set(name)))
-        for key in L1_KEYS:
-            if name != L1_NAME and entry.pop(key, None) is not None:
-                problems.append(((key,), f"only for {L1_NAME}; leave it out"))
-        judge = entry.pop("judge", None)
-        if name in LIVE_NAMES:
-            entry, of_seeds = _with_seeds(entry)
-            problems += of_seeds
-            if entry.get("environment_args") and not entry.get("environment"):
-                problems.append((("environment_args",), 'only with "environment"; leave it out'))
-        typed, wrong = schema.section(LiveEntry if name in LIVE_NAMES else DataEntry, entry)
-        has_judge = entry.get("match_mode") == "judge"
+    def _kind_problems(self, name: str, kind: str) -> list[KeyProblem]:
+        """Return what is wrong with the benchmark that a data set names."""
+        if kind == name:
+            return [] if name in self.benchmarks else [((), self._unknown_data_set(name))]
+        if name in self.benchmarks:
+            return [((), f'"{name}" is a data set of the program; give this one another name')]
+        if "." in kind:
+            self._ref(("data", name, "benchmark"), kind, "benchmark")
+            return []
+        open_names = [
+            other
+            for other, benchmark in self.benchmarks.items()
+            if issubclass(benchmark.config_section, OpenSection)
+        ]
+        if kind in open_names:
+            return []
+        what = f"{brief(kind)} is neither a dotted path nor one of {listed(open_names, 20)}"
+        return [(("benchmark",), what + did_you_mean(kind, open_names))]
+
+    def _owners_of(self, key: str) -> list[str]:
+        """Return the data sets of the program that have a key which not all have."""
+        return [
+            name
+            for name, benchmark in self.benchmarks.items()
+            if key in benchmark.config_section.model_fields
+            and not issubclass(benchmark.config_section, OpenSection)
+        ]
+
+    def _acts(self, dataset: str) -> bool:
+        """Return whether the samples of a data set are episodes."""
+        benchmark = self.benchmarks.get(self.for_recipes.get(dataset, dataset))
+        return benchmark is not None and hasattr(benchmark, "open_world")
+
+    def _with_judge(
+        self, name: str, typed: DataSection | None, judge: Any, match_mode: Any
+    ) -> tuple[DataSection | None, list[KeyProblem]]:
+        """Return an entry with the model that reads replies, if it is to have one."""
+        has_judge = match_mode == "judge"
         if judge is not None and not has_judge:
-            wrong.append((("judge",), 'only with match_mode "judge"; leave one of them out'))
-        elif has_judge and not isinstance(judge, dict):
+            return typed, [(("judge",), 'only with match_mode "judge"; leave one of them out')]
+        if has_judge and not isinstance(judge, dict):
             what = 'must be an object with the judge\'s model: { "model_path": ... }'
-            wrong.append((("judge",), what))
-        elif isinstance(judge, dict):
-            typed_judge, wrong_in_judge = self._judge(name, judge)
-            wrong += [(("judge", *path), what) for path, what in wrong_in_judge]
-            if typed is not None and typed_judge is not None:
-                typed = typed.model_copy(update={"judge": typed_judge})
-        return typed, problems + wrong
+            return typed, [(("judge",), what)]
+        if judge is None:
+            return typed, []
+        typed_judge, wrong = self._judge(name, judge)
+        if typed is not None and typed_judge is not None:
+            typed = typed.model_copy(update={"judge": typed_judge})
+        return typed, [(("judge", *path), what) for path, what in wrong]
 
     def _judge(self, name: str, raw: Mapping[str, Any]) -> Read:
-        """Return the entry of the model that reads replies to L1, with its limits."""
+        """Return the entry of the model that reads replies, with its limits."""
         path_in_file = ("data", name, "judge")
         settings = {key: value for key, value in raw.items() if key not in JUDGE_LIMITS}
         kind, path = settings.get("imp_type"), settings.get("model_path")
@@ -429,7 +460,7 @@ class _Reader:
         model, wrong = schema.model_entry(imp_type, settings)
         problems += wrong
         if imp_type is not None:
-            problems += self.catalogue.arguments(imp_type, settings)
+            problems += self.argument_problems(imp_type, settings)
         if imp_type is not None and isinstance(path, str):
             problem = self._path_problem(path_in_file, path, imp_type)
             problems += [(("model_path",), problem)] if problem else []
@@ -446,43 +477,27 @@ class _Reader:
             {"model": model, **{key: raw[key] for key in JUDGE_LIMITS if key in raw}},
         )
 
-    def _table(self, name: str, kind: str, entry: dict[str, Any]) -> Read:
-        """Return the entry of a table of grounding: a known one, or a class of the user's."""
-        problems: list[KeyProblem] = []
-        is_own = "." in kind
-        if kind != name and name in self.catalogue.datasets:
-            what = f'"{name}" is a data set of the program; give this one another name'
-            problems.append(((), what))
-        elif is_own:
-            self._ref(("data", name, "benchmark"), kind, "benchmark")
-        elif kind not in self.catalogue.tables:
-            tables = [*self.catalogue.tables]
-            what = f"{brief(kind)} is neither a dotted path nor one of {listed(tables, 20)}"
-            problems.append((("benchmark",), what + did_you_mean(kind, tables)))
-        for key in L1_KEYS:
-            if entry.pop(key, None) is not None:
-                problems.append(((key,), f"only for {L1_NAME}; leave it out"))
-        typed, wrong = schema.section(GroundingEntry, entry)
-        choices = self.catalogue.tables.get(kind)
-        if choices is not None:
-            problems += _choice_problems(entry, choices)
-        return typed, problems + wrong
-
     def _unknown_data_set(self, name: str) -> str:
-        names = list(self.catalogue.datasets)
-        if full := LEVELS.get(name.upper()):
+        names = list(self.benchmarks)
+        if full := _levels(self.benchmarks).get(name.upper()):
             return f'unknown data set; {name} is "{full}"'
         return "unknown data set" + (did_you_mean(name, names) or f"; known are {listed(names)}")
 
 
-def own_problems(
-    entry: GroundingEntry, choices: Choices, modes: Sequence[str]
-) -> Iterator[KeyProblem]:
-    """Yield what is wrong with the entry of a user's class, known only once it is imported."""
-    yield from _choice_problems(
-        {key: value for key, value in entry if key in entry.model_fields_set}, choices
-    )
-    yield from _mode_problems(str(entry.benchmark), entry.mode, modes)
+def own_problems(entry: OpenSection, benchmark: type[Benchmark] | Benchmark) -> list[KeyProblem]:
+    """Return what is wrong with the entry of a user's class, known only once it is imported."""
+    requested = {key: value for key, value in entry if key in entry.model_fields_set}
+    return [
+        *_choice_problems(requested, benchmark),
+        *_mode_problems(str(entry.benchmark), entry.mode, benchmark.modes),
+    ]
+
+
+def _levels(benchmarks: Benchmarks) -> dict[str, str]:
+    """Return the full names of data sets by the short ones of their levels."""
+    return {
+        benchmark.level: name for name, benchmark in benchmarks.items() if benchmark.level != name
+    }
 
 
 def _limit_text(entry: Mapping[str, Any]) -> str:
@@ -498,20 +513,15 @@ def _mode_problems(kind: str, mode: Any, modes: Sequence[str]) -> Iterator[KeyPr
         yield ("mode",), f'unknown mode "{mode}"{hint} {kind} has the modes {listed(modes)}'
 
 
-def _with_seeds(entry: dict[str, Any]) -> tuple[dict[str, Any], list[KeyProblem]]:
-    """Return an entry of L3 or L4 with the seeds that follow from its text, if it has one."""
-    text = entry.get("seeds_from")
-    if not isinstance(text, str) or not text:
-        return entry, []
-    if "seeds" in entry:
-        return entry, [(("seeds_from",), 'does not go with "seeds"; leave one of them out')]
-    return {**entry, "seeds": seeds_from(text)}, []
-
-
-def _announce_seeds(config: Any, text: str | None) -> list[str]:
-    """Have all data sets of L3 and L4 take their seeds from a text (`--seeds-from`)."""
+def _announce_seeds(config: Any, text: str | None, benchmarks: Benchmarks) -> list[str]:
+    """Have all data sets with seeds take them from a text (`--seeds-from`)."""
     data = _object(config, "data") if isinstance(config, dict) else {}
-    entries = [data[name] for name in LIVE_NAMES if isinstance(data.get(name), dict)]
+    entries = [
+        data[name]
+        for name, benchmark in benchmarks.items()
+        if "seeds_from" in benchmark.config_section.model_fields
+        and isinstance(data.get(name), dict)
+    ]
     if text is None:
         return []
     if not text:
@@ -519,19 +529,19 @@ def _announce_seeds(config: Any, text: str | None) -> list[str]:
     for entry in entries:
         entry.pop("seeds", None)
         entry["seeds_from"] = text
-    return [] if entries else ["--seeds-from: the config has no data set of L3 or L4"]
+    return [] if entries else ["--seeds-from: the config has no data set with seeds"]
 
 
-def _choice_problems(entry: Mapping[str, Any], choices: Choices) -> Iterator[KeyProblem]:
+def _choice_problems(
+    entry: Mapping[str, Any], benchmark: type[Benchmark] | Benchmark
+) -> Iterator[KeyProblem]:
     """Yield what is wrong with the keys that are a benchmark's own."""
-    fields = [*GroundingEntry.model_fields, *choices]
+    choices = benchmark.options or {}
+    fields = [*benchmark.config_section.model_fields, *choices]
     for key, value in entry.items():
         if key not in fields:
-            usual = [name for name in fields if name not in L1_KEYS]
-            yield (
-                (key,),
-                "unknown key" + (did_you_mean(key, usual) or f"; known are {listed(usual)}"),
-            )
+            hint = did_you_mean(key, fields) or f"; known are {listed(fields)}"
+            yield (key,), f"unknown key{hint}"
         elif key in choices and value not in choices[key]:
             hint = did_you_mean(str(value), choices[key])
             yield (key,), f"must be one of {listed(choices[key])}, not {brief(value)}{hint}"

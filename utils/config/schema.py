@@ -9,16 +9,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from utils.config.recipes import TOKEN_LIMITS, FilledIn
 from utils.config.text import KeyProblem, brief, key_path
 from utils.contracts import KWARGS_READ
-from utils.protocol import PLATFORMS
 from utils.resizing import steps_of
+from utils.sections import DataSection, S, Section
 from utils.text import did_you_mean, listed, nearest
 
 RESERVED_KWARGS = ("dataset_name", "input_length")
@@ -38,15 +38,10 @@ _ELSEWHERE = {
     **dict.fromkeys(("api_key", "base_url"), '"model_path": "base_url?api_key=...&model=..."'),
 }
 
-S = TypeVar("S", bound=BaseModel)
 Seconds = Annotated[float, Field(gt=0, description="a number of seconds greater than 0")]
 Pixels = Annotated[
     int, Field(gt=0, description="a whole number of pixels (width times height) greater than 0")
 ]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Kwargs(BaseModel):
@@ -74,7 +69,7 @@ class Kwargs(BaseModel):
     chat_template: dict[str, Any] = {}  # likewise variables of the chat template
 
 
-class ZoomEntry(_Section):
+class ZoomEntry(Section):
     """A second look at a crop around the first point: `utils.zooming`."""
 
     ratio: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -86,7 +81,7 @@ class ZoomEntry(_Section):
     whole_per_mille: bool = False
 
 
-class _Model(_Section):
+class _Model(Section):
     """What every kind of model has; what may hold a key stays out of repr(), hence tracebacks."""
 
     model_path: str = Field(repr=False)  # checkpoint; endpoint with its key; path of a class
@@ -94,9 +89,9 @@ class _Model(_Section):
     generate_cfg: dict[str, Any] = Field({}, repr=False)
     preprocess_function: str | None = None
     postprocess_function: str | None = None
-    custom_prompt: dict[str, str] = {}
-    parse_function: dict[str, str] = {}  # by data set, in place of the data set's
-    follow_up: dict[str, str] = {}  # by data set: what is asked after a reply
+    custom_prompt: dict[str, str] = Field({})
+    parse_function: dict[str, str] = Field({})  # by data set, in place of the data set's
+    follow_up: dict[str, str] = Field({})  # by data set: what is asked after a reply
     zoom: ZoomEntry | None = Field(
         None, description='an object { "ratio": 0.25 }, or true where the recipe has one'
     )
@@ -168,8 +163,8 @@ KINDS: dict[str, type[BaseModel]] = {
 }
 
 
-class JudgeEntry(_Section):
-    """The model that reads replies to L1 which the official reader could not read.
+class JudgeEntry(Section):
+    """The model that reads replies which the official reader could not read.
 
     `max_requests`: replies that one run may ask it about; `audit_samples`: replies that the
     official reader has read and the judge reads as well, to see how far they agree.
@@ -180,98 +175,13 @@ class JudgeEntry(_Section):
     audit_samples: Annotated[int, Field(ge=0)] = Field(100, description=_COUNT)
 
 
-class DataEntry(_Section):
-    """One data set of the config.
-
-    `circular` (L1 only): all rotations of options are queried; `repeats`: how often each question
-    is asked.
-    """
-
-    mode: str = "all"
-    parse_function: str | None = None
-    match_mode: Annotated[
-        Literal["exact_match", "exact_matching", "judge"],
-        AfterValidator(lambda mode: mode if mode == "judge" else "exact_matching"),
-    ] = Field(
-        "exact_matching",
-        description='"exact_match" (replies are compared as letters) or "judge" (docs/scores.md)',
-    )
-    circular: bool = False
-    repeats: Annotated[int, Field(ge=1, le=100)] = Field(
-        1, description="a whole number from 1 to 100: how often each question is asked"
-    )
-    judge: JudgeEntry | None = None
-    audits: list[Annotated[str, Field(min_length=1)]] = Field(
-        [], description='a list of dotted paths: ["my_module.my_audit"]'
-    )
-
-
-def _each_seed_once(seeds: list[int]) -> list[int]:
-    repeated = [seed for seed in dict.fromkeys(seeds) if seeds.count(seed) > 1]
-    if repeated:
-        raise ValueError(
-            f"holds {repeated[0]} more than once; name each seed once. To play each task several "
-            'times under each seed, set "repeats"'
-        )
-    return seeds
-
-
-class LiveEntry(DataEntry):
-    """L3 or L4: which tasks, and how they are played.
-
-    A class of the user's in place of the program's own worlds, and its settings; steps that an
-    episode may take; seeds of task variants, or the text that they follow from; which tasks;
-    earlier screenshots in default prompts.
-    """
-
-    environment: str | None = None
-    environment_args: dict[str, Any] = Field(
-        {}, description="an object { } of what the environment is made with"
-    )
-    max_steps: Annotated[int, Field(ge=1)] = Field(
-        50, description="a whole number of steps of at least 1"
-    )
-    seeds: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(_each_seed_once)] = Field(
-        [0], min_length=1, description="a list of whole numbers, at least one: [0]"
-    )
-    seeds_from: Annotated[str, Field(min_length=1)] | None = Field(
-        None, description="a text from which four seeds follow"
-    )
-    platforms: list[Literal[PLATFORMS]] = Field(  # type: ignore[valid-type]
-        [], description=f"a list of platforms out of {', '.join(PLATFORMS)}"
-    )
-    tasks: list[str] = Field(
-        [], description='a list of task names, in which * stands for any text: ["office/mail_*"]'
-    )
-    history_images: Annotated[int, Field(ge=0)] = Field(
-        2, description="a whole number of earlier screenshots of at least 0"
-    )
-    tell_steps: bool = False
-    max_tokens_per_episode: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="a whole number of tokens of at least 1"
-    )
-
-
-class GroundingEntry(DataEntry, extra="allow"):
-    """A table of grounding beside L2; keys of its own (`language`) are the benchmark's.
-
-    `benchmark`: the name of a known one, or the dotted path of a class of the user's; `declined`:
-    words that say that there is no such element.
-    """
-
-    benchmark: str | None = None
-    declined: list[Annotated[str, Field(min_length=1)]] = Field(
-        [], description='a list of texts, each of which says "not there": ["not found"]'
-    )
-
-
 @dataclass(frozen=True)
 class RunConfig:
     """A config without problems: the file as it was given, models and data sets in its order."""
 
     path: Path
     model: Mapping[str, ModelEntry]
-    data: Mapping[str, DataEntry]
+    data: Mapping[str, DataSection]
     recipes: Mapping[str, FilledIn] = field(default_factory=dict)  # by model
 
     def dump(self) -> dict[str, Any]:
@@ -288,6 +198,11 @@ class RunConfig:
         if of_model:
             return of_model, key_path("model", model, "parse_function", dataset)
         return self.data[dataset].parse_function, key_path("data", dataset, "parse_function")
+
+
+def judge_of(entry: DataSection | None) -> JudgeEntry | None:
+    """Return the model that reads replies to a data set, if it has one."""
+    return getattr(entry, "judge", None)
 
 
 def _without_secrets(entry: BaseModel) -> dict[str, Any]:

@@ -14,13 +14,12 @@ from typing import Any, Protocol
 from utils.config.environment import odd_settings
 from utils.config.options import Options, names_of_levels, unknown_names
 from utils.config.read import (
-    Catalogue,
     ConfigReading,
     ConfigSource,
     own_problems,
     read_config,
 )
-from utils.config.schema import DataEntry, GroundingEntry, ModelEntry, RunConfig
+from utils.config.schema import ModelEntry, RunConfig, judge_of
 from utils.config.secret_filter import SecretFilter, mask_config, protect_output, secrets_in
 from utils.config.text import KeyProblem, key_path
 from utils.contracts import Benchmark, DataSet, ModelWrapper, ParseFunction
@@ -33,6 +32,7 @@ from utils.judging.judge import Judge
 from utils.run.evaluation import Evaluation, UserFunction
 from utils.run.plan import Plan
 from utils.runs.folder import name_collisions, work_dir_problems
+from utils.sections import DataSection, OpenSection
 
 
 class BenchmarkRoom(Protocol):
@@ -207,7 +207,7 @@ def _evaluation(
     """One model on one data set of a config; `common` is handed on."""
     name, dataset = common["model"].name, common["data"].benchmark.name
     entry = run_config.model[name]
-    settings = run_config.data[dataset].judge
+    settings = judge_of(run_config.data[dataset])
     if judge is not None and settings is not None:
         from utils.judging.scoring import same_model_warning  # loaded only where there is a judge
 
@@ -227,16 +227,6 @@ def _evaluation(
 
 def read(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> ConfigReading:
     """Read the config of some options, with all that is wrong with it."""
-    known = benchmarks.BENCHMARK
-    catalogue = Catalogue(
-        datasets={name: benchmark.modes for name, benchmark in known.items()},
-        tables={
-            name: benchmark.options
-            for name, benchmark in known.items()
-            if benchmark.options is not None
-        },
-        arguments=models.argument_problems,
-    )
     source = ConfigSource(
         options.config,
         os.environ,
@@ -245,12 +235,12 @@ def read(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> Conf
         changes=options.set,
         seeds_text=options.seeds_from,
     )
-    return read_config(source, catalogue)
+    return read_config(source, benchmarks.BENCHMARK, models.argument_problems)
 
 
 def _selected(
     options: Options, reading: ConfigReading, rank: Rank | None
-) -> tuple[dict[str, ModelEntry | None], dict[str, DataEntry | None]]:
+) -> tuple[dict[str, ModelEntry | None], dict[str, DataSection | None]]:
     """The models and data sets that a run is about; None for those with problems."""
     models = {
         name: entry
@@ -298,7 +288,7 @@ def _build_models(
 
 def _build_judges(
     options: Options,
-    entries: Mapping[str, DataEntry | None],
+    entries: Mapping[str, DataSection | None],
     functions: Functions,
     room: ModelRoom,
 ) -> tuple[dict[str, Judge], list[str]]:
@@ -307,9 +297,9 @@ def _build_judges(
     problems: list[str] = []
     for name, entry in entries.items():
         path = ("data", name, "judge")
-        if entry is None or entry.judge is None or functions.is_broken_below(*path):
+        settings = judge_of(entry)
+        if settings is None or functions.is_broken_below(*path):
             continue
-        settings = entry.judge
         model = room.build_model(
             "judge",
             settings.model,
@@ -324,16 +314,16 @@ def _build_judges(
     return judges, problems
 
 
-def _judge_to_retry(options: Options, entries: Mapping[str, DataEntry | None]) -> list[str]:
+def _judge_to_retry(options: Options, entries: Mapping[str, DataSection | None]) -> list[str]:
     """Say that no judge can be asked again, where `--retry-judge` wants that."""
-    has_judge = any(entry is None or entry.judge for entry in entries.values())
+    has_judge = any(entry is None or judge_of(entry) for entry in entries.values())
     if has_judge or not options.retry_judge:
         return []
     return ['--retry-judge: no data set of this run has match_mode "judge"']
 
 
 def _build_data(
-    entries: Mapping[str, DataEntry | None],
+    entries: Mapping[str, DataSection | None],
     models: Mapping[str, ModelEntry | None],
     functions: Functions,
     room: BenchmarkRoom,
@@ -361,16 +351,16 @@ def _build_data(
 
 
 def _problems_of_own(
-    options: Options, entries: Mapping[str, DataEntry | None], data: Mapping[str, DataSet]
+    options: Options, entries: Mapping[str, DataSection | None], data: Mapping[str, DataSet]
 ) -> dict[str, list[str]]:
     """Return wrong keys and modes of benchmarks of the user's, by data set."""
     problems: dict[str, list[str]] = {}
     for name, data_set in data.items():
         entry = entries[name]
-        if not isinstance(entry, GroundingEntry) or "." not in (entry.benchmark or ""):
+        if not isinstance(entry, OpenSection) or "." not in (entry.benchmark or ""):
             continue
         benchmark = data_set.benchmark
-        for path, what in own_problems(entry, benchmark.options or {}, benchmark.modes):
+        for path, what in own_problems(entry, benchmark):
             problems.setdefault(name, []).append(
                 f"{options.config}: {key_path('data', name, *path)}: {what}"
             )
