@@ -19,6 +19,7 @@ from models.wrappers.local.defaults import (
     turns_of,
 )
 from models.wrappers.local.wrapper import LocalModelWrapper
+from models.wrappers.reply_cutting import cut_reply
 from models.wrappers.tool_results import tool_results
 from models.wrappers.vllm.wrapper import VllmModelWrapper
 from utils.contracts import Abandoned, CallError, Generation, Line, Message, Point, Sizes
@@ -33,7 +34,7 @@ from utils.coordinates import (
 )
 from utils.errors import UserError
 from utils.images import image_path_of
-from utils.misc import cut_reply, parser_answers_into_option, parser_response_into_coordinates
+from utils.misc import parser_answers_into_option, parser_response_into_coordinates
 from utils.thinking import after_thinking
 
 __all__ = [

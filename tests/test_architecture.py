@@ -268,6 +268,25 @@ def test_no_modules_import_each_other_in_a_circle():
     assert circles == []
 
 
+NAMES_OF_DATA_SETS = re.compile(
+    r"\bL[1-4]\b|GUIContentUnderstanding|GUIElementGrounding|GUITaskAutomation"
+    r"|GUITaskCollaboration|ScreenSpot|OSWorld-?G\b|UI-?Vision"
+)
+KNOW_DATA_SETS = {"utils.protocol", "utils.published", *DOWNLOAD}
+"""Modules of what is published: downloads, other people's figures, hashes of files."""
+
+
+def test_utils_names_no_level_and_no_data_set():
+    matches = [
+        f"{path}:{number}: {line.strip()}"
+        for path in program_files()
+        if path.parts[0] == "utils" and module_name(path) not in KNOW_DATA_SETS
+        for number, line in enumerate((PROJECT / path).read_text(encoding="utf-8").splitlines(), 1)
+        if NAMES_OF_DATA_SETS.search(line)
+    ]
+    assert matches == []
+
+
 # -- what is loaded -------------------------------------------------------------------------------
 
 

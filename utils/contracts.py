@@ -125,7 +125,7 @@ PromptOf = Callable[[Line], Prompt]  # the user's prompt function's, or the benc
 class Prepared:
     """A request that could be sent as it stands."""
 
-    dataset: str  # name of the benchmark, e.g. "GUIElementGrounding"
+    dataset: str  # name of the data set
     fingerprint: str  # equal for two requests exactly if the stored answer of one answers the other
     parts: Mapping[str, str]  # hash of "prompt", "picture", "settings": why a fingerprint changed
     payload: Any  # what the wrapper needs to send it; opaque to everyone else
@@ -242,7 +242,7 @@ class ReadReply:
     better_parser: str = ""  # the program's own parse function that reads some
 
 
-# The prompts of one sample, each sent what the model said; returns what `judge` gets (L3, L4).
+# The prompts of one sample, each sent what the model said; returns what `judge` gets.
 Episode = Generator[Prompt, Generation, Any]
 
 
@@ -278,7 +278,7 @@ class Benchmark(Protocol):
     """
 
     name: ClassVar[str]
-    level: ClassVar[str]  # "L1" to "L4"
+    level: ClassVar[str]  # a short name, as people call it; a table has its own name
     modes: ClassVar[tuple[str, ...]]  # "all" and the values of `mode_column`
     mode_column: ClassVar[str]  # of a line: its difficulty, its grounding type
     result_suffix: ClassVar[str] = "result"  # of the per-sample file's name

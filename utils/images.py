@@ -56,7 +56,7 @@ def image_root() -> Path:
 def find_image(root: Path | None, image: str) -> Path:
     """Return the file of an image of a samples file.
 
-    Those of L1 and L2 are relative to `root`, those of other tables to the data root.
+    Those of MMBench-GUI are relative to `root`, those of other tables to the data root.
     """
     path = (root or Path("/")) / image
     return path if path.is_file() else data_root() / image

@@ -48,14 +48,9 @@ _LINEAR_POINT_PATTERN = re.compile(
     POINT_PATTERN.replace(_NUMBER, r"(?>(?<!\d)\d+\.\d+|\.\d+|(?<!\d)\d+)", 1), re.I | re.X
 )
 
-REPLY_MARKERS = {
-    "GUIElementGrounding": "assistantos\n",
-    "GUIContentUnderstanding": "assistantall\n",
-}
-
 
 def parser_answers_into_option(text: str, meta: Mapping[str, Any] | None = None) -> str | None:  # noqa: ARG001
-    """Return the letter A..F that a reply chooses, or None: the default parser of L1.
+    """Return the letter A..F that a reply chooses, or None: the default parser of multiple choice.
 
     parity: case does not matter, and the first pattern that matches anywhere decides.
     """
@@ -79,7 +74,7 @@ def parser_response_into_coordinates(
     text: str,
     meta: Mapping[str, Any] | None = None,  # noqa: ARG001
 ) -> Point | None:
-    """Return the first pair of numbers of a reply, or None: the default parser of L2.
+    """Return the first pair of numbers of a reply, or None: the default parser of points.
 
     parity: numbers are taken as they stand; whether they are fractions or pixels of the image
     file is decided by the score (a coordinate above 1 means pixels).
@@ -88,26 +83,3 @@ def parser_response_into_coordinates(
     # limit, and trying all ways to share 2,000 of them out takes minutes.
     match = _LINEAR_POINT_PATTERN.search(re.sub(r"\s{2,}", " ", text))
     return (float(match.group(1)), float(match.group(2))) if match else None
-
-
-def cut_reply(text: str, dataset: str) -> str:
-    """Cut a model's reply out of a text that may hold the prompt before it and debris behind it.
-
-    parity: keeps what follows the last marker of the data set and ends before the first closing
-    brace that was never opened; a text with nothing behind its marker comes back whole.
-
-    Args:
-        text: decoded without special tokens, so a turn of the model starts with `assistantos` or
-            `assistantall` (role and recipient) or plainly `assistant`.
-        dataset: name of the benchmark, e.g. "GUIElementGrounding".
-    """
-    reply = text.rpartition(REPLY_MARKERS.get(dataset, "assistant"))[2] or text
-    open_braces = 0
-    for position, sign in enumerate(reply):
-        if sign == "{":
-            open_braces += 1
-        elif sign == "}":
-            open_braces -= 1
-        if open_braces < 0:
-            return reply[:position]
-    return reply

@@ -59,7 +59,7 @@ SAMPLE_TABLES_MD5 = {
 """The same of the rows of the other grounding tables, by name of the annotations."""
 
 TIERS = ("basic", "standard", "long")
-"""How much a task of L3 or L4 asks for; in the program's own worlds by its shortest scripted
+"""How much a task asks for; in the program's own worlds by its shortest scripted
 solution. A gesture is a click, a key press or a typed text: `tests.support.office_lengths` counts
 them in the web look, under seed 0.
 
@@ -69,16 +69,16 @@ them in the web look, under seed 0.
 """
 
 ELEMENT_KINDS = ("icon", "text")
-"""Kinds of elements whose hits the score of L2 counts; others count in the divisor alone."""
+"""Kinds of elements whose hits the official score counts; others count in the divisor alone."""
 
 SINGLE = "single"  # each sample is asked once, and not again after a reply
 ZOOM, FOLLOW_UP = "zoom", "follow-up"  # a second look at a crop; what a user's function asks
 OVERALL, AVERAGE = "overall", "average"
 OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE)
-"""Names and order: L1 easy, medium, hard, overall; L2 basic, advanced, average."""
+"""Names and order: of difficulties and overall; of grounding types and their average."""
 _ORDER = (*OFFICIAL[:-2], "functional", "spatial", "text", "icon", *OFFICIAL[-2:], "accuracy")
 ACTING = ("L3", "L4")  # levels whose samples are episodes
-EPISODE_FIGURES = ("SR", "EQA*")  # of L3 and L4, each with a number of steps: "SR 15"
+EPISODE_FIGURES = ("SR", "EQA*")  # each with a number of steps: "SR 15"
 WORLD_FAILURE = "world"  # class of the error of an episode whose environment failed
 LAYOUTS = {platform: f"layout: {label}" for platform, label in PLATFORM_LABELS.items()}
 """What stands for a platform where its screens are web pages in the layout of such a system."""
@@ -89,7 +89,7 @@ LAST = 10**9
 
 
 def official_order(name: str) -> tuple[int, int, str]:
-    """Return the sort key of a figure among others; those of L3 and L4 by steps, then others."""
+    """Return the sort key of a figure among others; those of episodes by steps, then others."""
     kind, _, steps = name.partition(" ")
     position = _ORDER.index(name) if name in _ORDER else len(_ORDER)
     number = int(steps) if steps.isdecimal() else LAST
@@ -135,12 +135,12 @@ def _is_of_steps(name: str) -> bool:
 
 
 def is_weighted(variables: Mapping[str, str | None]) -> bool:
-    """Return whether the environment says that questions of L1 weigh by their options."""
+    """Return whether the environment says that questions weigh by their options."""
     return (variables.get("L1_USE_WEIGHTED") or "").strip().lower() in ("1", "true")
 
 
 def title_of(level: str, dataset: str) -> str:
-    """Return the heading of a data set; tables beside L1 to L4 have no number."""
+    """Return the heading of a data set; a table has no level."""
     return dataset if level == dataset else f"{level} {dataset}"
 
 

@@ -130,7 +130,7 @@ def reversed_box_problem(plain: Mapping[str, Any]) -> str | None:
 def is_in_polygon(point: Point, corners: Sequence[Point]) -> bool:
     """Return whether a ray from the point to the right crosses the outline an odd number of times.
 
-    The rule of OSWorld-G: an edge counts from its upper corner on, without its lower one; points on
+    By its authors' rule an edge counts from its upper corner on, without its lower one; points on
     the outline may count as inside or not.
     """
     x, y = point

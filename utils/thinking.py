@@ -20,7 +20,7 @@ from utils.folding import WORD, fold
 from utils.misc import OPTION_LETTERS, parser_answers_into_option, parser_response_into_coordinates
 
 PARSE_OPTION = f"{__name__}.parse_option"
-"""What a config's `parse_function` says for L1."""
+"""What a config's `parse_function` says for letters."""
 
 # How marks of tags are written: as they are, or escaped for HTML, JSON or Markdown.
 _LEFT, _RIGHT = r"(?:<|&lt;|\\u003c|\\<)\|?\s?", r"\s?\|?(?:>|&gt;|\\u003e|\\>)"
@@ -141,12 +141,12 @@ def option_after_thinking(reply: str, letters: Collection[str]) -> str | None:
 
 
 def parse_option(response: str, meta: Mapping[str, Any]) -> str | None:
-    """Return the letter of the answer, whatever letters stand in the thinking (L1)."""
+    """Return the letter of the answer, whatever letters stand in the thinking."""
     return option_after_thinking(response, _letters(meta.get("options")))
 
 
 def parse_point(response: str, meta: Mapping[str, Any] | None = None) -> Point | None:
-    """Return the point that the protocol's own parser reads in what follows the thinking (L2).
+    """Return the point that the protocol's own parser reads in what follows the thinking.
 
     For a model that answers in one frame throughout, `utils.coordinates.parse_fractions` and its
     like are the better choice: they look past the thinking too.

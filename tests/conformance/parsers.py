@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from models import api_gpt, api_uitars, local_uitars
+from models.wrappers.reply_cutting import cut_reply
 from tests.conformance.support import Case, Departs, Replay, World, equal
 from utils.config.endpoint import parse_endpoint
 from utils.coordinates import smart_resize
-from utils.misc import cut_reply, parser_answers_into_option, parser_response_into_coordinates
+from utils.misc import parser_answers_into_option, parser_response_into_coordinates
 
 OPTION_PARSERS: dict[str, Callable[[str], str | None]] = {
     "l1_default": parser_answers_into_option,

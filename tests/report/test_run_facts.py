@@ -165,7 +165,7 @@ def test_weighted_scores_of_l1_are_named_where_the_score_was_weighted(value, is_
     scoring = {"environment": {"L1_USE_WEIGHTED": value}}
     manifest = {"config": {"model": {"m": {"imp_type": "custom"}}}, "scoring": scoring}
     texts = {fact["name"]: fact["text"] for fact in run_facts(manifest, {}, TOTALS)}
-    assert ("L1 weighted by options" in texts.get("Parameters", "")) == is_told
+    assert ("questions weighted by options" in texts.get("Parameters", "")) == is_told
 
 
 def test_parse_functions_are_those_of_the_last_scoring():

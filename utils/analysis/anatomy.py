@@ -1,4 +1,4 @@
-"""Where misses go: how far and in which direction (L2); groups have the accuracy by target size."""
+"""Where misses go: how far and in which direction; groups have the accuracy by target size."""
 
 from __future__ import annotations
 

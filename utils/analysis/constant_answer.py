@@ -1,4 +1,4 @@
-"""L2: does a model point at the same place whatever it is asked?"""
+"""Does a model point at the same place whatever it is asked?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L3, L4: does an agent end its episodes in one way, whatever the task?"""
+"""Does an agent end its episodes in one way, whatever the task?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L2: do the numbers of a model's replies mean what the parse function takes them for?
+"""Do the numbers of a model's replies mean what the parse function takes them for?
 
 Models answer in fractions, in pixels of some rendering of the image, per mille; a parse function
 for the wrong one, or one that takes a thought for the answer, gives a low score and no error. So

@@ -1,4 +1,4 @@
-"""How often each letter is chosen against how often it is right (L1)."""
+"""How often each letter is chosen against how often it is right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L1: are the letters that were read out of the replies the letters that were meant?
+"""Are the letters that were read out of the replies the letters that were meant?
 
 The protocol's parser takes the first letter of a line even inside a word ("Based on ..." gives B),
 the first of several, and letters out of a model's thinking. It stays the score; this says how often

@@ -47,7 +47,7 @@ def agreement_of(labels: Sequence[Hashable | None]) -> float:
 
 
 def answer_labels(columns: SampleColumns) -> list[Hashable | None]:
-    """The result of each answer: its letter (L1), else hit, miss or declined.
+    """The result of each answer: its letter, else hit, miss or declined.
 
     An answer that failed or could not be read comes to nothing, and is None.
     """

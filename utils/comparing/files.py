@@ -96,7 +96,7 @@ def figures_csv(comparison: Comparison) -> str:
 def wide_csv(comparison: Comparison) -> str:
     """Return a row for each run, with a column for each score and its bounds.
 
-    `GUIElementGrounding/average` is an official figure, `GUIElementGrounding/basic/os_web/low` the
+    `<data set>/average` is an official figure, `<data set>/basic/os_web/low` the
     lower bound of a score of the table.
     """
     rows: dict[tuple[str, str], dict[str, Any]] = {}

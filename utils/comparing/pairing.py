@@ -476,7 +476,7 @@ def _labels_of(table: Mapping[str, Any]) -> dict[str, Sequence[str]]:
 def _with_judge(
     common: Sequence[SamplePair], weight: Callable[[SamplePair], float]
 ) -> list[Difference]:
-    """Return the difference with the readings of a judge, where both runs have one (L1).
+    """Return the difference with the readings of a judge, where both runs have one.
 
     There is none where a judge has read less than half of what it was to read.
     """

@@ -1,7 +1,7 @@
 """Pairs the samples that ask for one element in different words: in one run, or in two of a model.
 
-UI-Vision's basic and functional rows have the same targets, and so have OSWorld-G's original and
-refined ones. Their figures beside each other are a paired experiment on how a model reads.
+Rows of one element share its `element_id`, and each says its `wording`: basic and functional, or
+original and refined. Their figures beside each other are a paired experiment on how a model reads.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _LONGEST_NAME = 40  # of a run in a table; in a headline half of it
 _SHORTEST_RANKED = 16  # in a table of many runs; rather than cut names more, figures are left out
 _HOW_TO_READ = (
     "A difference is {} in percentage points, on the samples that both have. Intervals (95 %) and "
-    "p are by image, for L3 and L4 by task: samples of one image are not independent evidence; p "
+    "p are by image, of episodes by task: samples of one image are not independent evidence; p "
     "comes from the more conservative of two tests. "
 )
 HOW_TO_READ = (
@@ -279,7 +279,7 @@ def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:
 
 
 def _head(pair: PairOfRuns) -> Iterator[str]:
-    """Yield `L2 average: new − old = +7.2 [2.3, 11.9]`, which run is A, the official figures."""
+    """Yield `average: new − old = +7.2 [2.3, 11.9]`, which run is A, the official figures."""
     run, baseline = (one_line(name, _LONGEST_NAME // 2) for name in (pair.run, pair.baseline))
     if run == baseline:  # what sets them apart was cut off
         run, baseline = "B", "A"

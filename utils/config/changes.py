@@ -24,7 +24,7 @@ def apply_changes(
         config: as it was read, before `${NAME}` is replaced.
         changes: `KEY=VALUE`; a name with dots may stand as it is or in quotes, as in messages. A
             value is JSON, else a text.
-        levels: full names of data sets by short ones (`L2`), which may stand in their place.
+        levels: full names of data sets by short ones, which may stand in their place.
     """
     problems: list[str] = []
     for number, change in enumerate(changes, 1):
@@ -39,7 +39,7 @@ def apply_changes(
 
 
 def _with_full_name(path: str, config: Any, levels: Mapping[str, str]) -> str:
-    """The key path with a level's full name in place of `L2`, if the config has only that."""
+    """The key path with a data set's full name for its short one, if the config has that."""
     section, _, rest = path.partition(".")
     level, dot, key = rest.partition(".")
     name = levels.get(level.upper())

@@ -83,9 +83,9 @@ class Options:
         "all", "infer: query only; eval: score what is there", choices=("all", "infer", "eval")
     )
     api_nproc: int | None = _option(4, "requests in flight (default 4), or auto", "N", _nproc)
-    worlds: int | None = _option(None, "L3, L4: episodes in parallel (by cores)", "N", _positive)
+    worlds: int | None = _option(None, "episodes in parallel (by cores)", "N", _positive)
     seeds_from: str | None = _option(
-        None, "L3, L4: the four seeds that follow from a text, in place of the config's", "TEXT"
+        None, "of tasks: the four seeds that follow from a text, in place of the config's", "TEXT"
     )
     retry: int = _option(5, "retries for transient errors (default 5)", "N", not_negative)
     outage_s: float = _option(
@@ -100,7 +100,7 @@ class Options:
     ignore: bool = _option(False, "do not query failed samples again")
     retry_refused: bool = _option(False, "query again what the server refused; answers are kept")
     retry_judge: bool = _option(
-        False, "L1: ask the judge again about all replies; the model's answers are kept"
+        False, "ask the judge again about all replies; the model's answers are kept"
     )
     strict: bool = _option(False, "a bad sample stops the run before it starts")
     check: bool = _option(
@@ -244,7 +244,7 @@ def _typed_values(typed: Sequence[str]) -> dict[str, Any]:
     parser = Parser(
         prog=PROGRAM,
         description="Measures how well a vision-language model understands graphical user "
-        "interfaces (MMBench-GUI L1 to L4).",
+        "interfaces (MMBench-GUI and others).",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
@@ -321,7 +321,7 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
 
 
 def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return data sets by their full names where `--data` named a level, like `L2`.
+    """Return data sets by their full names where `--data` named a level.
 
     Args:
         requested: what `--data` says.

@@ -5,7 +5,7 @@ tree and those of the functions, classes and module variables that it names in t
 without comments and docstrings. Variables of plain types count by value, others by the statements
 that make them. Nothing of the user's is executed for it. What is installed counts by its name, and
 so does this program itself (`DEFAULTS_VERSION` of the local models stands for it): rewriting it
-re-queries nothing. What plays episodes of L3 and L4 is code of this program that does count, see
+re-queries nothing. What plays episodes is code of this program that does count, see
 `utils.run.requests`.
 """
 

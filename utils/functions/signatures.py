@@ -46,7 +46,7 @@ ENVIRONMENT = {
     "evaluate": "self",
     "close": "self",
 }
-"""Methods of a class in which tasks of L3 and L4 are done."""
+"""Methods of a class in which tasks are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class FunctionRef:
     """A place in a config that names a function or a class."""
 
     source: str  # the config file, as the user gave it
-    key_path: str  # `data.GUIElementGrounding.parse_function`
+    key_path: str  # `data.<name>.parse_function`
     dotted: str
     kind: Kind
     keywords: tuple[str, ...] = ()  # names of the keyword arguments that it will get

@@ -297,7 +297,7 @@ def scores_of(
     Args:
         tally: of its samples.
         analysis: its sections; without a score only what needs none is used.
-        level: "L1" to "L4".
+        level: of the data set.
         is_comparable: published scores of other models compare with these.
     """
     dataset = tally.dataset

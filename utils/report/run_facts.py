@@ -26,7 +26,7 @@ LONGEST_PARAMETER = 48
 REPEATED = "retried"
 """The check of samples that took more than one request."""
 PUBLISHED, SAMPLE, LIVE, OTHER = "published", "sample", "live", "other"
-TASK_FILES = ("L3_tasks", "L4_tasks")  # what the manifest calls the tasks of live levels
+TASKS_SUFFIX = "_tasks"  # of what the manifest calls the tasks of live worlds
 
 
 def run_facts(
@@ -49,7 +49,7 @@ def run_facts(
     entry = model_entry(manifest)
     parameters = _parameters(entry, parse_functions(manifest), levels)
     if is_weighted((manifest.get("scoring") or {}).get("environment") or {}):
-        parameters.append("L1 weighted by options")
+        parameters.append("questions weighted by options")
     is_acting = 0 < totals["samples"] == totals.get("episodes")
     samples = "Episodes" if is_acting else "Samples"
     texts = dict([_model(entry, entries)])
@@ -94,7 +94,7 @@ def data_kind(entry: Mapping[str, Any]) -> str:
         return PUBLISHED
     if md5 in (SAMPLE_MD5.get(file), SAMPLE_TABLES_MD5.get(file)):
         return SAMPLE
-    return LIVE if file in TASK_FILES else OTHER
+    return LIVE if file.endswith(TASKS_SUFFIX) else OTHER
 
 
 def rows_note(entry: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
     from evaluate import load_run
     run = load_run("outputs/my-model")
-    run.table("GUIElementGrounding")["value"].unstack()
+    run.table("<data set>")["value"].unstack()
     run.samples.groupby(["dataset", "platform"], observed=True)["hit"].mean()
 
 Nothing here runs a user's function or needs the data; pandas is imported for the first frame.
@@ -98,7 +98,7 @@ class RunResults:
     def figures(self) -> dict[str, dict[str, float]]:
         """Return the official figures in percent, by level; those that the run has all parts of.
 
-        L1: easy, medium, hard and overall; L2: basic, advanced and average.
+        Multiple choice: easy, medium, hard and overall; points: basic, advanced and average.
         """
         return {
             level: {name: cell["value"] for name, cell in cells.items()}

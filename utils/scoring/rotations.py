@@ -1,6 +1,6 @@
 """Circular evaluation after the run: every rotation of every question, judged and written.
 
-`<model>_GUIContentUnderstanding_rotations.jsonl` lies beside the samples file and has its form, one
+`<model>_<data set>_rotations.jsonl` lies beside the samples file and has its form, one
 line for each rotation of each scored question, those of a question in a row. Beyond the fields of a
 samples file, of which `options` and `answer` are those of the rotation, it has
 

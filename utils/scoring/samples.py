@@ -8,8 +8,8 @@ key, repeat                  of which question; where each is asked several time
                              this answer, from 1, which keys of later ones end in: `<key>+2`
 index, image                 which sample; image is relative to the image root, and with `platform`
                              tells one picture from another (intervals and tests go by picture)
-platform, app, split, kind   groups: split is the difficulty (L1) or grounding type (L2), kind the
-                             type of element ("icon", "text"; L2)
+platform, app, split, kind   groups: split is the difficulty or grounding type, kind the
+                             type of element ("icon", "text")
 text                         the question or instruction
 status, verdict, hit         "ok" | "refused" | "failed"; "hit" | "miss" | "unparsed", None without
                              an answer; 1 or 0, as the score counts it
@@ -20,17 +20,19 @@ image_digest                 of the image's content as the model was asked about
 prompt                       messages as shown to the model, images without value
 file_wh, sent_wh, seen_wh    the picture in pixels: file, as sent, as the model worked on it
 finish_reason, usage, latency_s, attempts, asked_at, error, fingerprint
-L1: options, answer, chosen  letters and their texts; the right letter; the parsed one or None
-L2: box_frac, point_frac     x1, y1, x2, y2 and x, y as fractions of the picture; None: no point,
+letters: options, answer,
+chosen                       letters and their texts; the right letter; the parsed one or None
+points: box_frac, point_frac x1, y1, x2, y2 and x, y as fractions of the picture; None: no point,
                              or none that can be drawn (an infinite coordinate)
-L2: declined                 whether the reply says that there is no such element
-L3, L4: task, apps, tier     the task's name, applications and tier
-L3, L4: feasible, partial    whether it can be done; the share of it that was done, 0..1; None: not
+points: declined             whether the reply says that there is no such element
+episodes: task, apps, tier   the task's name, applications and tier
+episodes: feasible, partial  whether it can be done; the share of it that was done, 0..1; None: not
                              known
-L3, L4: steps, action_count  replies, and the actions in them that were done
-L3, L4: ended, checks        why the episode was over; what the final check found
-L3, L4: trajectory, cost     its steps; requests, tokens, seconds
-L2: grid_wh                  the grid in whose pixels the model may answer: seen_wh, else what
+episodes: steps, action_count
+                             replies, and the actions in them that were done
+episodes: ended, checks      why the episode was over; what the final check found
+episodes: trajectory, cost   its steps; requests, tokens, seconds
+points: grid_wh              the grid in whose pixels the model may answer: seen_wh, else what
                              follows from the config's pixel limits; None: not known
 zoom                         of a second look: first_reply, first_point_frac, crop_frac;
                              is_elsewhere: the crop is of another part than the first point, as it

@@ -38,7 +38,7 @@ ANALYSIS_SUFFIX = "_analysis.json"
 
 
 class SecondReader(Protocol):
-    """Reads replies beside the official reader: the judge of L1."""
+    """Reads replies beside the official reader: a judge."""
 
     @property
     def is_whole(self) -> bool:

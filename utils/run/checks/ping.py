@@ -150,7 +150,7 @@ def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
     """Return how a reply was read, and what was expected."""
     columns = scored.judgement.columns
     parsed = columns.get("parsed_prediction", columns.get("pred_bbox"))
-    if "predicted_point" in columns:  # a grounding table beside L2
+    if "predicted_point" in columns:  # of a grounding table
         parsed = columns["predicted_point"]
     if scored.judgement.facts.get("declined"):
         parsed = "not there"
