@@ -12,7 +12,8 @@ from utils.engine.ranks.group import Group, NoGroup, Rank, rank_of
 from utils.engine.ranks.shares import Share, pieces
 from utils.errors import UserError
 from utils.runs.folder import RunFolder
-from utils.runs.log import AnswerIndex, LoggedRun, RunLog, read_records
+from utils.runs.index import AnswerIndex
+from utils.runs.log import LoggedRun, RunLog, read_records
 
 TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29500"}
 

@@ -24,7 +24,8 @@ from utils.contracts import Episode, Generation, Prepared, Prompt, ReadReply, Sa
 from utils.engine.engine import Engine
 from utils.engine.jobs import Episodes, Job
 from utils.engine.worlds import Worlds
-from utils.runs.log import AnswerIndex, LoggedRun, RunLog
+from utils.runs.index import AnswerIndex
+from utils.runs.log import LoggedRun, RunLog
 
 TURNS = 5
 PATIENCE_S = 60

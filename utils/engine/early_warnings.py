@@ -33,7 +33,7 @@ from utils.engine.retry_policy import (
 from utils.errors import StopRun
 from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW
-from utils.runs.log import Reason
+from utils.runs.index import Reason
 from utils.scoring.scorer import ScoredSample, Scorer, keeps_failing
 
 ENOUGH = 20
@@ -44,7 +44,7 @@ SERVER_KINDS = ("http", "bad_body", "connection")
 
 
 class Watcher:
-    """Watches the samples of one model, in the order of the log.
+    """Watches the samples of one model, in the order of the log; one thread at a time.
 
     With `skip_errors` it goes on however often a function fails.
     """
@@ -60,6 +60,7 @@ class Watcher:
         self._has_answers = False
         self._general_failures = 0  # in a row: they are about the server, not about single samples
         self._first: dict[str, tuple[list[Record], list[Record]]] = {}  # answers, failures
+        self._to_judge: list[tuple[Job, Scorer, Sequence[Record]]] = []  # first answers
 
     def doubts_refusal(self, record: Record, reason: str | None) -> bool:
         """Whether a refusal may be about the settings rather than about its sample.
@@ -177,7 +178,7 @@ class Watcher:
             answers.append(record)
             if len(answers) == ENOUGH:  # a smaller data set is over before anyone could stop it
                 job.first_look = None
-                self._judge(job, scorer, answers)
+                self._to_judge.append((job, scorer, answers))
         elif not answers and len(failures) < ENOUGH:
             failures.append(record)
             errors = [failure["error"] for failure in failures]
@@ -193,6 +194,14 @@ class Watcher:
                         "early.no_answer", summary, detail=f"the last one: {errors[-1]['message']}"
                     ),
                 )
+
+    def judge_first_answers(self) -> None:
+        """Judge the first answers of a data set once there are enough, and warn.
+
+        Parse functions are called: not by workers, because they are promised one thread.
+        """
+        while self._to_judge:
+            self._judge(*self._to_judge.pop())
 
     def _judge(self, job: Job, scorer: Scorer, answers: Sequence[Record]) -> None:
         by_key = {record["key"]: record for record in answers}

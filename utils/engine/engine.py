@@ -1,9 +1,9 @@
 """The engine: drives samples through a model and writes every answer to the log.
 
-The calling thread makes the prompts, in file order, and is the only writer. Workers prepare
-requests, look them up among the stored answers, query the model, and send its response into the
-sample's episode, so that a slow world holds up nobody else. No worker ever holds the exit: they are
-daemon threads, and all that counts is in the log before the next thing happens.
+The calling thread makes the first prompts, in file order. Workers prepare requests, look them up
+among the stored answers, query the model, and send its response into the sample's episode, so that
+a slow world holds up nobody else. Whoever has a record writes it, counts it and shows it, under one
+lock, before he does the next thing. No worker ever holds the exit: they are daemon threads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from utils.config.environment import is_set
@@ -41,7 +41,7 @@ from utils.engine.worlds import Worlds
 from utils.errors import StopRun, UserError
 from utils.protocol import WORLD_FAILURE
 from utils.runs import records
-from utils.runs.log import StoredAnswer
+from utils.runs.index import StoredAnswer
 from utils.runs.records import MORE
 
 SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
@@ -63,17 +63,14 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a worker made of a task or, if `is_last` is false, of one turn of it."""
+    """What became of a task, or of one turn of it."""
 
     task: _Task
     record: Record | None = None  # None: the run stopped before there was one
     generation: Generation | None = None
-    is_last: bool = True
     reused: bool = False
     is_new: bool = True  # False: this log holds the record already
     reason: str | None = None  # why the sample was queried
-    stop: StopRun | None = None  # why the run cannot go on
-    settled: threading.Event = field(default_factory=threading.Event)  # the record is in the log
 
 
 class Interrupted(Exception):
@@ -100,12 +97,15 @@ class Engine:
         self._most_workers = limit.largest
         self._started_workers = 0
         self._inbox: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
-        self._outbox: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
+        self._over: queue.SimpleQueue[None] = queue.SimpleQueue()  # one for each finished task
         self._stopping = threading.Event()
         self._gate = Gate(limit, self._stopping)
         self._asker = Asker(model, options, self._gate, self._stopping, clean)
         self._pools: Sequence[Worlds] = ()  # of worlds, a data set's each
-        self._under_way = 0  # samples that were handed out and have not come back
+        self._under_way = 0  # tasks that were handed out and are not known to be over
+        self._lock = threading.Lock()  # of the logs, the watcher and all counts
+        self._has_left = False  # `run` is over, and the logs may be closed
+        self._stops: list[BaseException] = []  # why the run cannot go on; the first one counts
         self._watcher = Watcher(model.name, options.to_go_on, skip_errors=is_set("SKIP_ERR"))
         self._refusals: list[_Outcome] = []  # not in the log yet: the settings may be the cause
         self._last_prompt: Prompt | None = None
@@ -126,13 +126,16 @@ class Engine:
             try:
                 self._start_workers(min(self._most_workers, self._gate.limit + SPARE_WORKERS))
                 self._run(self._tasks(jobs), interrupted)
-                self._finish_refusals(Status.FAILED)
+                with self._lock:
+                    self._finish_refusals(Status.FAILED)
             except StopRun:
                 self._stop()
-                self._settle_rest()
+                self._wait_for_rest()
                 raise
             finally:
                 self._stop()
+                with self._lock:
+                    self._has_left = True
                 for _ in range(self._started_workers):
                     self._inbox.put(None)
                 for pool in self._pools:
@@ -141,7 +144,7 @@ class Engine:
                 raise Interrupted
 
     def _run(self, tasks: Iterator[_Task | None], interrupted: Sequence[bool]) -> None:
-        """Supply the workers and settle their outcomes, until nothing is under way."""
+        """Supply the workers until nothing is under way."""
         while True:
             while self._under_way < 2 * self._most_workers and not interrupted:
                 task = next(tasks, None)
@@ -151,10 +154,19 @@ class Engine:
                 self._under_way += 1
             if self._under_way == 0:
                 return
-            self._settle_next()
+            self._wait_for_one()
+            with self._lock:
+                self._watcher.judge_first_answers()
+            if self._stops:
+                raise self._stops[0]
             may_start = self._started_workers < self._most_workers
             if may_start and self._gate.waiting < SPARE_WORKERS:
                 self._start_workers(1)
+
+    def _wait_for_one(self, timeout_s: float | None = None) -> None:
+        """Wait until a worker is done with a task, or raise queue.Empty."""
+        self._over.get(timeout=timeout_s)
+        self._under_way -= 1
 
     def _start_workers(self, count: int) -> None:
         """Start workers as they are needed: each that waits at the gate costs others time."""
@@ -162,14 +174,13 @@ class Engine:
         for _ in range(count):
             threading.Thread(target=self._work, daemon=True).start()
 
-    def _settle_rest(self) -> None:
-        """Log the answers that were on their way when the run stopped: they are paid for."""
+    def _wait_for_rest(self) -> None:
+        """Let answers that were on their way when the run stopped be logged: they are paid for."""
         ends_s = time.monotonic() + PATIENCE_AFTER_STOP_S
         with contextlib.suppress(queue.Empty):
             while self._under_way > 0:
-                with contextlib.suppress(StopRun):
-                    self._settle_next(max(0.0, ends_s - time.monotonic()))
-        with contextlib.suppress(StopRun):  # the disk is what went wrong
+                self._wait_for_one(max(0.0, ends_s - time.monotonic()))
+        with self._lock, contextlib.suppress(StopRun):  # the disk is what went wrong
             self._finish_refusals(Status.FAILED)
 
     def _stop(self) -> None:
@@ -178,7 +189,7 @@ class Engine:
         self._gate.wake()
         self._model.abandon()
 
-    # -- the calling thread: first prompts and log ------------------------------------------------
+    # -- the calling thread: first prompts --------------------------------------------------------
 
     def _tasks(self, jobs: Sequence[Job]) -> Iterator[_Task | None]:
         """Yield what is to be done; None: not now, come again when less is under way."""
@@ -229,33 +240,37 @@ class Engine:
                 return
         yield _Task(job, sample, world=world, fingerprint=fingerprint, reason=stored)
 
-    def _settle_next(self, timeout_s: float | None = None) -> None:
-        outcome = self._outbox.get(timeout=timeout_s)
-        if outcome.is_last:
-            self._under_way -= 1
-        self._settle(outcome)
-        outcome.settled.set()
+    # -- records: whoever has one -----------------------------------------------------------------
 
     def _settle(self, outcome: _Outcome) -> None:
-        """Write one outcome to the log, and look at what it means for the others."""
-        if outcome.stop is not None:
-            raise outcome.stop
+        """Write the last record of a task to the log, and look at what it means for the others."""
         record = outcome.record
         if record is None:
             return
-        job = outcome.task.job
-        if not outcome.is_last:
-            if outcome.is_new:
-                job.log.append(record)
-            return
+        with self._lock:
+            if self._has_left:
+                return
+            try:
+                self._settle_record(outcome, record)
+            except BaseException as error:
+                self._stops.append(error)
+                raise
+
+    def _settle_record(self, outcome: _Outcome, record: Record) -> None:
         is_refused = record["status"] == Status.REFUSED
         if is_refused and self._watcher.doubts_refusal(record, outcome.reason):
             self._refusals.append(outcome)
         else:
             self._finish(outcome, record)
-        self._watcher.see(job, record, outcome.reason, reused=outcome.reused)
+        self._watcher.see(outcome.task.job, record, outcome.reason, reused=outcome.reused)
         if self._refusals and not self._watcher.all_refused:
             self._finish_refusals(Status.REFUSED)
+
+    def _log_turn(self, outcome: _Outcome) -> None:
+        """Write a record to the log after which its task goes on."""
+        with self._lock:
+            if outcome.record is not None and outcome.is_new and not self._has_left:
+                outcome.task.job.log.append(outcome.record)
 
     def _finish(self, outcome: _Outcome, record: Record) -> None:
         """Log, count and show a sample that is over."""
@@ -293,26 +308,32 @@ class Engine:
         """Take tasks from the inbox until it gives None."""
         while (task := self._inbox.get()) is not None:
             try:
-                if self._stopping.is_set() or task.job.stopped:
-                    outcome = _Outcome(task)
-                elif task.job.episodes is not None:
-                    outcome = self._play(task, task.job.episodes)
-                elif task.prompt is not None:
-                    outcome = self._stages(task, task.prompt)
-                else:
-                    outcome = _Outcome(task)
+                self._settle(self._outcome(task))
             except StopRun as stop:
-                outcome = _Outcome(task, stop=stop)
+                self._stop_because(stop)
             except BaseException:  # noqa: BLE001 - a worker that dies would hang the run
-                outcome = _Outcome(
-                    task,
-                    stop=StopRun(f"internal error, please report it:\n{traceback.format_exc()}"),
+                self._stop_because(
+                    StopRun(f"internal error, please report it:\n{traceback.format_exc()}")
                 )
+            self._over.put(None)
+
+    def _stop_because(self, stop: StopRun) -> None:
+        """Stop the run at once: the others must not start another request."""
+        self._stops.append(stop)
+        self._stop()
+
+    def _outcome(self, task: _Task) -> _Outcome:
+        """What becomes of a task; its world is given back."""
+        try:
+            if self._stopping.is_set() or task.job.stopped:
+                return _Outcome(task)
+            if task.job.episodes is not None:
+                return self._play(task, task.job.episodes)
+            assert task.prompt is not None
+            return self._stages(task, task.prompt)
+        finally:
             if task.job.episodes is not None:
                 task.job.episodes.worlds.give_back(task.world)
-            if outcome.stop is not None:  # at once: the others must not start another request
-                self._stop()
-            self._hand_over(outcome)
 
     def _stages(self, task: _Task, prompt: Prompt) -> _Outcome:
         """Ask all stages of a sample, each an answer in the log; return the last one's outcome."""
@@ -330,27 +351,15 @@ class Engine:
             try:
                 next_prompt = follow_up.next_prompt(task.sample, answered)
             except (UserFunctionError, UserError) as error:
-                self._hand_over(replace(_followed(outcome, is_followed=True), is_last=False))
+                self._log_turn(_followed(outcome, is_followed=True))
                 return _failed(
                     task, turn_key(task.sample.key, len(answered)), None, error, outcome.reason
                 )
             outcome = _followed(outcome, is_followed=next_prompt is not None)
             if next_prompt is None:
                 return outcome
-            self._hand_over(replace(outcome, is_last=False))
+            self._log_turn(outcome)
             prompt = next_prompt
-
-    def _hand_over(self, outcome: _Outcome) -> None:
-        """Give an outcome to the calling thread, and wait until its record is in the log.
-
-        So a kill costs no more than what is in flight.
-        """
-        self._outbox.put(outcome)
-        if outcome.reused:
-            return
-        while not outcome.settled.wait(1.0):
-            if self._stopping.is_set():
-                return
 
     def _play(self, task: _Task, episodes: Episodes) -> _Outcome:
         """Play a whole episode, once more from its beginning if the world fails."""
@@ -386,7 +395,7 @@ class Engine:
                     record = turn.record
                     if record is None:
                         return None
-                    self._hand_over(replace(turn, is_last=False))
+                    self._log_turn(turn)
                     answers.append(record)
                     if turn.generation is None:
                         ending = _ending(turns, status=record["status"], error=record["error"])

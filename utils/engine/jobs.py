@@ -11,7 +11,8 @@ from utils.contracts import Episode, FollowUp, Generation, Prompt, ReadReply, Sa
 from utils.engine.ranks.shares import Share
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun
-from utils.runs.log import AnswerIndex, LoggedRun, RunLog
+from utils.runs.index import AnswerIndex
+from utils.runs.log import LoggedRun, RunLog
 from utils.scoring.scorer import Scorer
 
 

@@ -27,7 +27,8 @@ from utils.judging.questions import (
     read_choice,
 )
 from utils.runs.folder import RunFolder
-from utils.runs.log import AnswerIndex, LoggedRun, Reason, RunLog, StoredAnswer
+from utils.runs.index import AnswerIndex, Reason, StoredAnswer
+from utils.runs.log import LoggedRun, RunLog
 from utils.runs.records import end_record, run_record
 from utils.scoring.console import ConsoleProgress
 

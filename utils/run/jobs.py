@@ -29,7 +29,8 @@ from utils.functions.follow_up import CropFolder, UserStages, ZoomStage, reply_t
 from utils.run.evaluation import Evaluation
 from utils.run.settings import episode_digest, pixel_limits, settings_digest
 from utils.runs.folder import RunFolder, all_logs, choosing, logs_by_age
-from utils.runs.log import AnswerIndex, LoggedRun, RunLog
+from utils.runs.index import AnswerIndex
+from utils.runs.log import LoggedRun, RunLog
 from utils.runs.provenance import depends_on, git_state, made_with
 from utils.runs.records import run_record, sizes_of
 from utils.scoring.scorer import meta_of_record

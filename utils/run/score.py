@@ -22,7 +22,7 @@ from utils.runs.find import doubtful_order
 from utils.runs.folder import RunFolder, foreign_owner, logs_by_age
 from utils.runs.log import LoggedRun, RunLog
 from utils.runs.manifest import Entry, entry_of
-from utils.runs.view import LogView, Selection, coverage_of
+from utils.runs.view import LogView, Selection
 from utils.scoring import console
 from utils.scoring.write import Scored, ScoringTask, score_data_set, write_predictions
 
@@ -79,7 +79,8 @@ def _newest_has_part(evaluation: Evaluation, logs: LogsByAge) -> bool:
         log
         for log, runs in logs
         if any(
-            all(coverage_of(run, data.mode, limit)) and run.repeats >= data.repeats for run in runs
+            run.covers(data.mode) and run.has_enough(limit) and run.repeats >= data.repeats
+            for run in runs
         )
     ]
     if not complete or newest in complete:

@@ -1,4 +1,4 @@
-"""The run's log: append, look up, resume. The only thing that results are ever read back from.
+"""The run's log: the only thing that results are ever read back from.
 
 One file per model, data set and run folder; one line of ASCII JSON per record, newest last, each
 with a checksum of its own content as its last field:
@@ -16,18 +16,14 @@ import errno
 import functools
 import json
 import os
-import re
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from operator import itemgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
-from utils.config.options import Options
-from utils.contracts import Record, Status
+from utils.contracts import Record
 from utils.errors import StopRun, UserError
 from utils.locks import file_lock
 from utils.runs.strict_json import to_json
@@ -35,7 +31,6 @@ from utils.runs.strict_json import to_json
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-PARTS = {"prompt": "prompt", "picture": "image", "settings": "settings"}  # of a request, as shown
 SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost
 NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 """What file systems say that cannot bring a file to disk; its content is no worse for that."""
@@ -47,13 +42,8 @@ _OK = b'"status":"ok"'
 _ANY = (b"",)  # beginnings of lines: whatever they begin with
 _OF_RUNS = (b'{"kind":"run",', b'{"kind":"end",')
 OF_A_SAMPLE = ("answer", "episode")  # kinds of records
+EVERYTHING = "all"  # the mode that no other one reaches beyond
 LOCK_WAIT_S = 1800.0  # how long a scoring of somebody else's may take
-_STATUSES = {status.value.encode(): status for status in Status}
-# How `utils.runs.records.new_record` begins: taking whole answers apart costs ten times as much.
-_HEAD_OF_ANSWER = re.compile(
-    rb'\{"kind":"answer","seq":(\d+),"key":"([^"\\]*)","trial":\d+,"fingerprint":"([^"\\]*)",'
-    rb'"parts":(\{[^{}\\]*\}),"status":"(ok|refused|failed)"'
-)
 
 
 def cure_of(error: OSError) -> str:
@@ -211,22 +201,6 @@ class RunLog:
         self._lock.release()
 
 
-def _sound_lines(
-    path: Path, damaged: list[int] | None, beginnings: tuple[bytes, ...]
-) -> Iterator[tuple[int, bytes]]:
-    """Yield the sound lines of a log with their byte offsets; see `read_records`."""
-    with path.open("rb") as file:
-        offset = 0
-        for number, line in enumerate(file, 1):  # splits at \n only; all else is escaped
-            if line.startswith(beginnings):
-                crc = zlib.crc32(b"}", zlib.crc32(line[:-_CRC_LENGTH]))
-                if line.endswith(_CRC % crc):
-                    yield offset, line
-                elif damaged is not None and line.endswith(b"\n"):
-                    damaged.append(number)
-            offset += len(line)
-
-
 def read_records(
     path: Path, damaged: list[int] | None = None, beginnings: tuple[bytes, ...] = _ANY
 ) -> Iterator[tuple[int, Record]]:
@@ -237,10 +211,18 @@ def read_records(
         damaged: gets the numbers of the other lines that are passed over.
         beginnings: of the lines that are looked at; all others are skipped unread.
     """
-    for offset, line in _sound_lines(path, damaged, beginnings):
-        record = json.loads(line)
-        del record["crc"]
-        yield offset, record
+    with path.open("rb") as file:
+        offset = 0
+        for number, line in enumerate(file, 1):  # splits at \n only; all else is escaped
+            if line.startswith(beginnings):
+                crc = zlib.crc32(b"}", zlib.crc32(line[:-_CRC_LENGTH]))
+                if line.endswith(_CRC % crc):
+                    record = json.loads(line)
+                    del record["crc"]
+                    yield offset, record
+                elif damaged is not None and line.endswith(b"\n"):
+                    damaged.append(number)
+            offset += len(line)
 
 
 def record_at(file: IO[bytes], offset: int) -> Record:
@@ -296,6 +278,14 @@ class LoggedRun:
     def limit(self) -> int | None:
         """How many samples of its data set it covers at most; None: all of its mode."""
         return self.begin.get("limit")
+
+    def covers(self, mode: str) -> bool:
+        """Whether it covers all of a mode of its data set."""
+        return self.begin.get("mode") in (mode, EVERYTHING, None)
+
+    def has_enough(self, limit: int | None) -> bool:
+        """Whether it covers as many samples as a limit lets through; None: all of its mode."""
+        return self.limit is None or (limit is not None and self.limit >= limit)
 
 
 def runs_of(path: Path) -> list[LoggedRun]:
@@ -372,167 +362,3 @@ def _drop_torn_tail(path: Path) -> None:
             block_end = block_start
     if whole_bytes < size_bytes:
         os.truncate(path, whole_bytes)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredAnswer:
-    """Where a record lies, and what decides whether it is still the answer."""
-
-    path: Path
-    offset: int
-    fingerprint: str
-    status: Status
-    parts_json: bytes
-    seq: int  # of the run that wrote it
-
-    @property
-    def parts(self) -> Mapping[str, str]:
-        """Of its request, by aspect."""
-        parts: dict[str, str] = json.loads(self.parts_json)
-        return parts
-
-    def read(self) -> Record:
-        """Return the record itself, as it may be written into another run."""
-        with self.path.open("rb") as file:
-            record = record_at(file, self.offset)
-        del record["seq"]
-        return record
-
-
-class Reason(StrEnum):
-    """Why a model is queried, where nothing about the request has changed; as people read it."""
-
-    NEW = "new"
-    FRESH = "--fresh"
-    FAILED_BEFORE = "failed last time"
-    REFUSED_BEFORE = "refused last time"
-
-
-_Age = tuple[int, bool, int, int]
-"""How new an answer is among those of its sample, the newest having the highest: seq, whether it
-lies in our own log, which log it is in, which line of it."""
-
-
-class AnswerIndex:
-    """Everything this model has answered for one data set, in whatever run folder.
-
-    Look-ups go by key and fingerprint, those of whole episodes too; of equal records that of the
-    newest run counts. Of older ones with the same fingerprint nothing is remembered.
-
-    Args:
-        own_log: our own log; of an answer and its copies the one in it counts.
-    """
-
-    def __init__(self, paths: Iterable[Path], *, own_log: Path | None = None) -> None:
-        self.newest = 0  # the highest `seq` of a run
-        self.notes: list[str] = []  # of damaged lines
-        self.has_any = False  # whether there is an answer of any sample
-        self._by_key: dict[str, dict[str, tuple[_Age, StoredAnswer]]] = {}  # then by fingerprint
-        # By key and what its run asks: the record that a view of our own log comes upon.
-        self._in_own: dict[tuple[str, str], StoredAnswer] = {}
-        # The last one first: its name has the newest date, and what is older is passed over.
-        for number, path in reversed([*enumerate(paths)]):
-            self._read(path, number, is_own=path == own_log)
-
-    def _read(self, path: Path, log_number: int, *, is_own: bool) -> None:
-        hashes: dict[int, str] = {}
-        damaged: list[int] = []
-        for order, (offset, line) in enumerate(_sound_lines(path, damaged, _ANY)):
-            match = _HEAD_OF_ANSWER.match(line)
-            if match is not None:
-                head = _head_of_match(match)
-            else:
-                record = json.loads(line)
-                if record["kind"] == "run":
-                    hashes[record["seq"]] = _canonical(record["asking"])
-                if record["kind"] not in OF_A_SAMPLE:
-                    self.newest = max(self.newest, record["seq"])
-                    continue
-                head = _head_of_record(record)
-            seq, key, fingerprint, parts, status = head
-            self.newest = max(self.newest, seq)
-            self.has_any = self.has_any or status is Status.OK
-            answer = StoredAnswer(path, offset, fingerprint, status, parts, seq)
-            self._keep_newest(key, (seq, is_own, log_number, order), answer)
-            if is_own and seq in hashes:
-                in_own = self._in_own.get((key, hashes[seq]))
-                if in_own is None or seq >= in_own.seq:
-                    self._in_own[key, hashes[seq]] = answer
-        self.notes += damage_notes(path, damaged)
-
-    def _keep_newest(self, key: str, age: _Age, answer: StoredAnswer) -> None:
-        """Keep an answer, unless there is a newer one of the same sample and fingerprint."""
-        of_key = self._by_key.setdefault(key, {})
-        earlier = of_key.get(answer.fingerprint)
-        if earlier is None or age > earlier[0]:
-            of_key[answer.fingerprint] = (age, answer)
-
-    def look_up(
-        self, key: str, fingerprint: str, parts: Mapping[str, str], options: Options
-    ) -> StoredAnswer | str:
-        """Return the newest record of this request if it stands, or why the model is queried.
-
-        Why: a `Reason`, or for people what has changed.
-
-        Args:
-            parts: of the request, by aspect; they tell what sets the nearest earlier one apart.
-        """
-        if options.fresh:
-            return Reason.FRESH
-        of_key = self._by_key.get(key, {})
-        if fingerprint in of_key:
-            _, answer = of_key[fingerprint]
-            stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
-            if stands.get(answer.status, True):
-                return answer
-            is_refused = answer.status == Status.REFUSED
-            return Reason.REFUSED_BEFORE if is_refused else Reason.FAILED_BEFORE
-        if not of_key:
-            return Reason.NEW
-        newest_first = sorted(of_key.values(), key=itemgetter(0), reverse=True)
-        if not newest_first[0][1].fingerprint:  # not even the request could be made
-            return Reason.FAILED_BEFORE
-        changes: list[list[str]] = []
-        for _, answer in newest_first:
-            before = answer.parts
-            changes.append([PARTS[part] for part in PARTS if before.get(part) != parts.get(part)])
-        changed = min(changes, key=len)  # of equally near ones the newest
-        return " and ".join(changed or ["request"]) + " changed"
-
-    def in_own_log(self, key: str, request_hashes: Mapping[str, str]) -> StoredAnswer | None:
-        """Return the record that a view of our own log comes upon for a sample.
-
-        Args:
-            request_hashes: what the run depends on whose view it is.
-        """
-        return self._in_own.get((key, _canonical(request_hashes)))
-
-    def knows(self, key: str) -> bool:
-        """Return whether there is any record of this sample."""
-        return key in self._by_key
-
-
-class _Head(NamedTuple):
-    """What the index needs of an answer's record."""
-
-    seq: int
-    key: str
-    fingerprint: str
-    parts_json: bytes
-    status: Status
-
-
-def _head_of_match(match: re.Match[bytes]) -> _Head:
-    """Return the head of a line as this program writes it, without parsing the rest."""
-    seq, key, fingerprint, parts_json, status = match.groups()
-    return _Head(int(seq), key.decode(), fingerprint.decode(), parts_json, _STATUSES[status])
-
-
-def _head_of_record(record: Record) -> _Head:
-    parts_json = _canonical(record["parts"]).encode()
-    status = Status(record["status"])
-    return _Head(record["seq"], record["key"], record["fingerprint"], parts_json, status)
-
-
-def _canonical(value: Mapping[str, str]) -> str:
-    return json.dumps(value, sort_keys=True)

@@ -8,13 +8,11 @@ stopped has the answers that the log held already, and never one to another requ
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from utils.contracts import (
     TURN_MARK,
@@ -28,101 +26,34 @@ from utils.contracts import (
 )
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, note
-from utils.runs.log import (
-    OF_A_SAMPLE,
-    LoggedRun,
-    damage_notes,
-    doubled_problem,
-    read_records,
-    record_at,
-)
-from utils.runs.records import MORE, joined
+from utils.runs.index import TOKENS, LogIndex, StoredAnswer, newest_by_key
+from utils.runs.log import EVERYTHING, LoggedRun, doubled_problem, record_at
+from utils.runs.records import joined
 from utils.text import counted
 
-EVERYTHING = "all"  # the mode that no other one reaches beyond
-TOKENS = "prompt_tokens", "completion_tokens"
 COVERAGE = "coverage"  # the section of the analysis
 
 
-def coverage_of(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, bool]:
-    """Return whether a run covers the mode, and whether it has as many samples as requested."""
-    is_enough = run.limit is None or (limit is not None and run.limit >= limit)
-    return run.begin.get("mode") in (mode, EVERYTHING, None), is_enough
+def run_that_counts(
+    runs: Sequence[LoggedRun], mode: str | None, limit: int | None
+) -> LoggedRun | None:
+    """The newest run, or the newest of those that cover most of a mode and limit.
 
-
-def _nearness(run: LoggedRun, mode: str, limit: int | None) -> tuple[bool, ...]:
-    """Return a sort key: how much of the requested mode and limit a run covers."""
-    covers, is_enough = coverage_of(run, mode, limit)
-    return covers or mode == EVERYTHING, covers and is_enough, is_enough, covers
-
-
-class _RecordSummary(NamedTuple):
-    """What stays in memory of a record; of a sample the last in order counts, a whole episode."""
-
-    is_episode: bool
-    seq: int
-    offset: int
-    key: str
-    fingerprint: str
-    status: Status
-    asked_at: str
-    tokens: tuple[int, ...]  # as `TOKENS` has them
-    ran_with: str
-    has_more: bool  # another stage follows
-    requests: int  # that it took; 0 of an episode, whose turns have them
-
-
-class _Contents:
-    """What a log holds, read in one go.
-
-    Attributes:
-        runs: in order.
-        entries: of the records of samples, in the order of the file.
-        columns: of the lines of each run's records, by its number, in order of first appearance.
-        damaged: numbers of lines that cannot be read.
+    Args:
+        runs: the newest last.
+        mode: None: the newest run counts, whatever it covers.
+        limit: None: all samples are wanted.
     """
+    if mode is None:
+        return runs[-1] if runs else None
 
-    def __init__(self, path: Path) -> None:
-        self.damaged: list[int] = []
-        self.entries: list[_RecordSummary] = []
-        self.columns: dict[int, dict[str, None]] = {}
-        begins: dict[int, Record] = {}
-        ends: dict[int, Record] = {}
-        for offset, record in read_records(path, self.damaged):
-            seq = record["seq"]
-            if record["kind"] == "run":
-                begins[seq] = record
-            elif record["kind"] == "end":
-                ends[seq] = record
-            elif record["kind"] in OF_A_SAMPLE:
-                is_episode = record["kind"] == "episode"
-                usage = {} if is_episode else record.get("usage") or {}  # its turns have it, too
-                # Which of several equal devices a rank had makes no difference.
-                runs_with = ", ".join((record.get("runs_with") or {}).values())
-                self.entries.append(
-                    _RecordSummary(
-                        is_episode,
-                        seq,
-                        offset,
-                        record["key"],
-                        record["fingerprint"],
-                        Status(record["status"]),
-                        record["asked_at"],
-                        tokens=tuple(usage.get(kind) or 0 for kind in TOKENS),
-                        ran_with=re.sub(r"cuda:\d+", "cuda", runs_with),
-                        has_more=bool(record.get(MORE)),
-                        requests=0 if is_episode else record.get("attempts", 1),
-                    )
-                )
-                self.columns.setdefault(seq, {}).update(dict.fromkeys(record["line"]))
-        self.runs = [LoggedRun(begins[seq], ends.get(seq, {})) for seq in sorted(begins)]
+    def coverage(run: LoggedRun) -> tuple[bool, ...]:
+        covers, has_enough = run.covers(mode), run.has_enough(limit)
+        if mode == EVERYTHING:  # all samples of a part rather than a few of each part
+            return covers and has_enough, has_enough, covers
+        return covers, has_enough
 
-    def run_that_counts(self, mode: str | None, limit: int | None) -> LoggedRun | None:
-        """Return the newest run, or the newest of those that cover most of a mode and limit."""
-        newest_first = self.runs[::-1]
-        if mode is None or not newest_first:
-            return next(iter(newest_first), None)
-        return max(newest_first, key=lambda run: _nearness(run, mode, limit))
+    return max(reversed(runs), key=coverage, default=None)
 
 
 class LogView:
@@ -144,35 +75,30 @@ class LogView:
         if problem is not None:
             raise UserError(problem)
         try:
-            contents = _Contents(path)
+            index = LogIndex(path)
             self._file = path.open("rb")
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error}") from None
-        self._runs = contents.runs
-        self.notes = damage_notes(path, contents.damaged)
-        run = contents.run_that_counts(mode, limit)
+        self._runs = index.runs
+        self.notes = index.notes
+        run = run_that_counts(index.runs, mode, limit)
         # The records of the run that counts; empty where the log has none.
         self.run: Record = run.begin if run else {}
         self.end: Record = run.end if run else {}
         self.is_circular = run is not None and run.is_circular
         self.repeats = run.repeats if run else 1  # how often each question is asked
-        entries = contents.entries
-        if run is not None:
-            hashes = run.request_hashes
-            same = {other.seq for other in self._runs if other.request_hashes == hashes}
-            entries = [entry for entry in entries if entry.seq in same]
-        self._take(entries, contents.columns)
+        self._take(index.answers if run is None else index.answers_of_runs_like(run), index.columns)
 
     def _take(
-        self, entries: Sequence[_RecordSummary], columns: Mapping[int, Mapping[str, None]]
+        self, answers: Sequence[StoredAnswer], columns: Mapping[int, Mapping[str, None]]
     ) -> None:
-        """Keep what is needed of the records of runs that request the same."""
-        seqs = sorted({entry.seq for entry in entries})
+        """Keep what is needed of the answers of runs that request the same."""
+        seqs = sorted({answer.seq for answer in answers})
         # Of the lines of its records, in order of first appearance.
         self.columns = list({name: None for seq in seqs for name in columns[seq]})
         seq_of_run = self.run.get("seq", 0)
-        newest = _newest(entries, seq_of_run, is_finished=bool(self.end))
-        self._offsets = {key: entry.offset for key, entry in newest.items()}
+        newest = _newest(answers, seq_of_run, is_finished=bool(self.end))
+        self._offsets = {key: answer.offset for key, answer in newest.items()}
         covered = self.run.get("samples")
         if covered is None:
             covered = list({question_of(key): None for key in newest if TURN_MARK not in key})
@@ -194,16 +120,12 @@ class LogView:
         self.missing = 0  # questions without a record, or with fewer than they are to have
         for keys in self.answer_keys.values():
             for key in keys:
-                entry = newest.get(key)
-                if entry is not None and not entry.has_more:
-                    self._stages[key] = [entry.offset]
-                else:
-                    self._stages[key] = _stages_of(key, newest)
+                self._stages[key] = _stages_of(key, newest)
             self.missing += any(self._stages[key] is None for key in keys)
         # Keys of records that runs before it have left, if it was stopped.
         self.earlier: set[str] = set()
         if seq_of_run and not self.end:
-            self.earlier = {key for key, entry in newest.items() if entry.seq != seq_of_run}
+            self.earlier = {key for key, answer in newest.items() if answer.seq != seq_of_run}
         # Statuses, tokens, times, devices of the covered samples' answers, later turns too.
         self.totals = _totals(newest.values(), set(self.covered))
 
@@ -248,61 +170,60 @@ class LogView:
         self._file.close()
 
 
-def _stages_of(key: str, newest: Mapping[str, _RecordSummary]) -> list[int] | None:
-    """Return where all stages of a sample lie; None where one of them is missing."""
+def _stages_of(key: str, newest: Mapping[str, StoredAnswer]) -> list[int] | None:
+    """The offsets of all stages of a sample; None where one of them is missing."""
     offsets: list[int] = []
-    while (entry := newest.get(turn_key(key, len(offsets)) if offsets else key)) is not None:
-        offsets.append(entry.offset)
-        if not entry.has_more or entry.status != Status.OK:
+    while (answer := newest.get(turn_key(key, len(offsets)) if offsets else key)) is not None:
+        offsets.append(answer.offset)
+        if not answer.has_more or answer.status != Status.OK:
             return offsets
     return None
 
 
-def _totals(entries: Iterable[_RecordSummary], covered: Set[str]) -> dict[str, Any]:
-    entries_of_covered = [
-        entry for entry in entries if entry.key in covered or question_of(entry.key) in covered
+def _totals(newest: Iterable[StoredAnswer], covered: Set[str]) -> dict[str, Any]:
+    of_covered = [
+        answer for answer in newest if answer.key in covered or question_of(answer.key) in covered
     ]
-    times = [entry.asked_at for entry in entries_of_covered]
-    answers = [entry for entry in entries_of_covered if not entry.is_episode]
+    times = [answer.asked_at for answer in of_covered]
+    answers = [answer for answer in of_covered if not answer.is_episode]
     totals: dict[str, Any] = {
-        "statuses": dict(Counter(entry.status for entry in answers)),
-        "requests": sum(entry.requests for entry in answers),
+        "statuses": dict(Counter(answer.status for answer in answers)),
+        "requests": sum(answer.requests for answer in answers),
         "answered": [min(times), max(times)] if times else [],
         "tokens": {
-            kind: sum(entry.tokens[i] for entry in entries_of_covered)
-            for i, kind in enumerate(TOKENS)
+            kind: sum(answer.tokens[i] for answer in of_covered) for i, kind in enumerate(TOKENS)
         },
     }
-    runs_with = Counter(entry.ran_with for entry in entries_of_covered if entry.ran_with)
+    runs_with = Counter(answer.ran_with for answer in of_covered if answer.ran_with)
     if runs_with:
         totals["runs_with"] = dict(runs_with)
     return totals
 
 
 def _newest(
-    entries: Sequence[_RecordSummary], seq: int, *, is_finished: bool
-) -> dict[str, _RecordSummary]:
-    """Return the record that counts of each sample and turn.
+    answers: Sequence[StoredAnswer], seq: int, *, is_finished: bool
+) -> dict[str, StoredAnswer]:
+    """The answer that counts of each sample and turn.
 
     What a run has asked otherwise after all (a file that a prompt function reads) shows in the
     requests that both have sent: one that was stopped takes nothing from such a run.
 
     Args:
-        entries: of runs that request the same.
+        answers: of runs that request the same.
         seq: the number of the run that counts.
         is_finished: whether that run came to its end.
     """
-    of_run = [entry for entry in entries if entry.seq == seq and entry.fingerprint]
-    sent = {entry.key: entry.fingerprint for entry in of_run}
+    if is_finished:
+        return newest_by_key(answers)
+    of_run = [answer for answer in answers if answer.seq == seq and answer.fingerprint]
+    sent = {answer.key: answer.fingerprint for answer in of_run}
     unlike = {
-        entry.seq
-        for entry in entries
-        if sent.get(entry.key, entry.fingerprint) != entry.fingerprint
+        answer.seq
+        for answer in answers
+        if sent.get(answer.key, answer.fingerprint) != answer.fingerprint
     }
-    usable = [
-        entry for entry in entries if is_finished or entry.seq == seq or entry.seq not in unlike
-    ]
-    return {entry.key: entry for entry in sorted(usable, key=itemgetter(0, 1, 2))}
+    unlike.discard(seq)
+    return newest_by_key(answer for answer in answers if answer.seq not in unlike)
 
 
 class Selection:

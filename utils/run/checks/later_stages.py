@@ -8,7 +8,7 @@ from utils.config.options import Options
 from utils.contracts import Status, turn_key
 from utils.engine.jobs import Job
 from utils.functions.follow_up import MOST_STAGES, ZoomStage
-from utils.runs.log import StoredAnswer
+from utils.runs.index import StoredAnswer
 from utils.runs.records import MORE
 
 

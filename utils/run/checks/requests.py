@@ -27,7 +27,7 @@ from utils.findings import Finding, warning
 from utils.run.checks.images import RequestSizes
 from utils.run.checks.later_stages import open_samples, requests_text
 from utils.run.evaluation import Evaluation
-from utils.runs.log import StoredAnswer
+from utils.runs.index import StoredAnswer
 from utils.scoring import console
 
 LONGEST_SHOWN_TEXT = 2000  # characters
