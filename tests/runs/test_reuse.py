@@ -548,6 +548,14 @@ def test_what_is_refused_again_on_demand_stays_refused(staged):
     assert request_counts == [9, 6, 0]
 
 
+def test_what_was_refused_stays_so_in_a_run_that_queries_nothing(staged):
+    stage = staged(answer=lambda request: Reply(status=200 if "hard" in request.text else 400))
+    stage.data = {L1: {"mode": "all"}}
+    asked = [stage.run(*arguments).asked[L1] for arguments in ([], *[["--limit", "4"]] * 2)]
+    statuses = {record["status"] for record in stage.answers(L1) if "hard" not in str(record)}
+    assert (asked, statuses) == ([9, 0, 0], {"refused"})
+
+
 def test_newer_answers_of_a_part_count_in_the_next_whole_run(tmp_path):
     replies = ["(0.2, 0.15)"]
     with MockServer(lambda _: Reply(replies[0])) as server:

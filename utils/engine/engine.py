@@ -257,8 +257,8 @@ class Engine:
                 raise
 
     def _settle_record(self, outcome: _Outcome, record: Record) -> None:
-        is_refused = record["status"] == Status.REFUSED
-        if is_refused and self._watcher.doubts_refusal(record, outcome.reason):
+        is_new_refusal = record["status"] == Status.REFUSED and not outcome.reused
+        if is_new_refusal and self._watcher.doubts_refusal(record, outcome.reason):
             self._refusals.append(outcome)
         else:
             self._finish(outcome, record)
