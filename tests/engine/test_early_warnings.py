@@ -163,22 +163,27 @@ def test_few_replies_that_say_nothing_are_warned_of_at_the_end(replies, generate
     assert [line for line in ran.stdout.splitlines() if line.startswith("warning")] == warned
 
 
-def test_the_parse_function_sees_the_first_answers_in_file_order(run):
+def test_the_parse_function_sees_the_first_answers_in_file_order_and_in_one_thread(run):
     ran = run(
         nproc="8",
         parse_function="mymodel.parse",
         module="""
-        SEEN = []
+        import threading
+        SEEN, THREADS = [], set()
         def parse(response, meta):
             SEEN.append(meta["index"])
+            THREADS.add(threading.get_ident())
             if len(SEEN) == 20:
                 print("order", SEEN)
+            if len(SEEN) == 41:  # these and all 21 for the score
+                print("threads", len(THREADS))
             return "B"
         """,
     )
     [order] = [line for line in ran.stdout.splitlines() if line.startswith("order")]
     numbers = json.loads(order.removeprefix("order "))
     assert numbers == sorted(numbers)
+    assert "threads 1\n" in ran.stdout
 
 
 def test_a_generate_method_that_fails_ten_times_in_a_row_stops_its_data_set(run):
