@@ -75,6 +75,6 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
 
 
 def _summary(step: Line) -> str:
-    """Return what a reply says of its action, else the actions that were read in it."""
+    """The reply's own words for its action, else the actions that were read in it."""
     sentence = re.search(r"^Action: *(.+)$", step["reply"], re.MULTILINE)
     return sentence[1] if sentence else "; ".join(step["actions"]) or "no action"

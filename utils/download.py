@@ -89,7 +89,7 @@ class Download:
             )
 
     def _note(self) -> dict[str, Any]:
-        """Return what was unpacked last: MD5 of the zip, and the size of each image."""
+        """The note on what was unpacked last: MD5 of the zip, and the size of each image."""
         try:
             note = json.loads((self.work / NOTE_NAME).read_text("ascii"))
             return {"sizes": dict(note["sizes"]), "md5": note["md5"] + ""}
@@ -201,7 +201,7 @@ def read_annotations(path: Path) -> list[dict[str, Any]]:
 
 
 def inventory(home: Path) -> tuple[list[str], int]:
-    """Return what is there, one line each, and how many images of the annotations are missing."""
+    """A list of what is there, one line each, and the number of images that are missing."""
 
     def image_in(line: Mapping[str, Any]) -> str:  # L1 names it with or without the platform
         path = str(line.get("image_path") or "")

@@ -37,7 +37,7 @@ class StopRun(UserError):
 
 
 def one_line_reason(error: Exception) -> str:
-    """Return why something failed, in one line; with its class where it is none of a user's."""
+    """The reason of a failure, in one line; with its class where it is none of a user's."""
     if isinstance(error, UserError):
         return error.summary
     return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -87,7 +87,7 @@ def as_json(section: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_check(section: Mapping[str, Any]) -> bool:
-    """Return whether a section of an analysis looks for something, found or not."""
+    """Whether a section of an analysis looks for something, found or not."""
     return FINDINGS in section or OLD_WARNINGS in section
 
 
@@ -113,12 +113,12 @@ def findings_of(name: str, section: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def warnings_in(analysis: Mapping[str, Any]) -> list[Finding]:
-    """Return what makes the scores of an analysis doubtful: what everything counts as a warning."""
+    """The findings that make the scores of an analysis doubtful: all that count as warnings."""
     return [finding for _, finding in findings_in(analysis) if is_warning(finding)]
 
 
 def doubt_about(analysis: Mapping[str, Any]) -> str:
-    """Return what speaks first against the score of an analysis; "" where nothing does."""
+    """The first finding against the score of an analysis; "" where there is none."""
     for name, finding in findings_in(analysis):
         if is_warning(finding) and name not in BESIDE_THE_SCORE:
             return finding.headline
@@ -126,5 +126,5 @@ def doubt_about(analysis: Mapping[str, Any]) -> str:
 
 
 def is_warning(finding: Finding) -> bool:
-    """Return whether a finding counts as a warning."""
+    """Whether a finding counts as a warning."""
     return finding.severity is Severity.WARNING

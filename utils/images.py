@@ -68,7 +68,7 @@ def image_path_of(line: Mapping[str, Any]) -> str:
 
 
 def is_url(value: object) -> bool:
-    """Return whether a text is an http(s) address: of a server, or of an image."""
+    """Whether a text is an http(s) address: of a server, or of an image."""
     return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
 
 
@@ -231,7 +231,7 @@ def _too_large(refusal: Exception) -> str:
 
 
 def _has_end_mark(path: Path, image_format: str) -> bool:
-    """Return whether a file ends as its format does; a download that broke off does not."""
+    """Whether a file ends as its format does; a download that broke off does not."""
     end = END_MARKS.get(image_format, b"")
     with path.open("rb") as file:
         file.seek(-min(len(end), path.stat().st_size), os.SEEK_END)

@@ -29,7 +29,7 @@ LIBRARY = Path(traceback.__file__).parent
 
 
 def resolve(dotted: str, *, role: str) -> Callable[..., Any]:
-    """Return what `package.module.function` or `package.module.Class.static_method` names.
+    """The object that `package.module.function` or `package.module.Class.static_method` names.
 
     UserError, beginning with its `role`, where it leads nowhere or to what cannot be called.
     """
@@ -113,7 +113,7 @@ def check_reference(ref: FunctionRef) -> tuple[Callable[..., Any] | None, list[s
 
 
 def path_problem(dotted: str) -> str | None:
-    """Return why a text cannot be a dotted path, or None."""
+    """The reason why a text cannot be a dotted path, or None."""
     parts = dotted.split(".")
     if len(parts) > 1 and parts[-1] != "py" and all(part.isidentifier() for part in parts):
         return None
@@ -180,7 +180,7 @@ def _refuse_namesake(name: str) -> None:
 
 
 def _what_else(owner: Any, requested: str, *, is_last: bool = True) -> str:
-    """Return what `requested` was probably meant as, else what there is, the likest first.
+    """Names that `requested` was probably meant as, else all there are, the likest first.
 
     Unless it `is_last` in its path, functions are left out: they hold nothing.
     """

@@ -167,7 +167,7 @@ def _own_cells(analysis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _own_names(analysis: Mapping[str, Any]) -> dict[str, str]:
-    """Return what one's own score table calls an average, where that is its last row."""
+    """The names of an average in one's own score table, where that is its last row."""
     table = analysis.get("table") or {}
     headline = str(table.get("headline") or "")
     average = "mean" if headline.startswith("mean") else "micro"
@@ -219,7 +219,7 @@ def lines_of(section: Mapping[str, Any]) -> list[str]:
 
 
 def distance_of(row: Mapping[str, Any]) -> str:
-    """Return how far one's own figure is from a published one, in words."""
+    """The distance of one's own figure from a published one, in words."""
     if row.get(IS_DOUBTED):
         return "not compared: an audit doubts your score"
     if "own" not in row:

@@ -29,7 +29,7 @@ Answer = Point | Declined | None
 
 
 def means_declined(point: Sequence[float]) -> bool:
-    """Return whether a point stands for "not there": both coordinates are negative."""
+    """Whether a point stands for "not there": both coordinates are negative."""
     x, y = point
     return x < 0 and y < 0
 
@@ -74,7 +74,7 @@ class Target:
         return min(xs), min(ys), max(xs), max(ys)
 
     def contains(self, point: Point) -> bool:
-        """Return whether a point lies in one of the places."""
+        """Whether a point lies in one of the places."""
         x, y = point
         if any(x1 <= x <= x2 and y1 <= y <= y2 for x1, y1, x2, y2 in self.boxes):
             return True
@@ -91,7 +91,7 @@ class Target:
 
 
 def are_numbers(values: Any, count: int) -> bool:
-    """Return whether a list or tuple has so many numbers, all of them finite."""
+    """Whether a list or tuple has so many numbers, all of them finite."""
     if not isinstance(values, (list, tuple)) or len(values) != count:
         return False
     try:
@@ -101,7 +101,7 @@ def are_numbers(values: Any, count: int) -> bool:
 
 
 def target_problem(plain: Any) -> str | None:
-    """Return what is wrong with a target that should look like `Target.as_json()`."""
+    """The problem of a target that should look like `Target.as_json()`, if there is one."""
     if not isinstance(plain, Mapping) or {*plain} - {"boxes", "polygons"}:
         return (
             'the target must be {"boxes": [[x1, y1, x2, y2], ...]}, {"polygons": [[[x, y], ...], '
@@ -128,7 +128,7 @@ def reversed_box_problem(plain: Mapping[str, Any]) -> str | None:
 
 
 def is_in_polygon(point: Point, corners: Sequence[Point]) -> bool:
-    """Return whether a ray from the point to the right crosses the outline an odd number of times.
+    """Whether a ray from the point to the right crosses the outline an odd number of times.
 
     By its authors' rule an edge counts from its upper corner on, without its lower one; points on
     the outline may count as inside or not.

@@ -82,12 +82,12 @@ def printable(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Return whether nothing of a text can be seen; a zero-width space cannot."""
+    """Whether nothing of a text can be seen; a zero-width space cannot."""
     return not any(char.isprintable() and not char.isspace() for char in text)
 
 
 def likeness(word: str, other: str) -> float:
-    """Return how alike two names are, 0 to 1; case, dashes and underscores do not count."""
+    """The likeness of two names, 0 to 1; case, dashes and underscores do not count."""
     first, second = (
         name[:LONGEST_NAME].lower().replace("-", "").replace("_", "") for name in (word, other)
     )
@@ -124,7 +124,7 @@ def format_percent(value: float | None) -> str:
 
 
 def format_amount(value: float) -> str:
-    """Return how much of something there is on average: `2.7`, `10,000`."""
+    """An average amount as people read it: `2.7`, `10,000`."""
     return f"{value:,.1f}".removesuffix(".0")
 
 

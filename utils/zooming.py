@@ -98,7 +98,7 @@ class Zoom:
         return Crop(image_wh, (left_px, top_px, right_px, bottom_px), self.resize_to)
 
     def as_record(self, crop: Crop) -> dict[str, Any]:
-        """Return what the record of the second stage says of its crop."""
+        """The entry on its crop in the record of the second stage."""
         return {
             **self.as_settings(),
             "edges_px": list(crop.edges),

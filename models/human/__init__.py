@@ -33,7 +33,7 @@ class Human:
         self._desk.announce(dataset_name, index, sample_count)
 
     def generate(self, message: Sequence[Message], *, dataset_name: str) -> Generation:
-        """Return what the person says, with the time from seeing the image to confirming it.
+        """The person's answer, with the time from seeing the image to confirming it.
 
         Raises:
             CallError: the person skips the question, or it cannot be shown.

@@ -94,7 +94,7 @@ class Desk:
     # -- the page ---------------------------------------------------------------------------------
 
     def state(self, known_version: int, patience_s: float) -> dict[str, Any]:
-        """Return what there is to show, once a page does not know it yet, or after a while."""
+        """The state to show, once a page does not know it yet, or after a while."""
         with self._changed:
             self._changed.wait_for(lambda: self._version != known_version, patience_s)
             state: dict[str, Any] = {"version": self._version, "is_over": self._is_over}

@@ -25,7 +25,7 @@ LEADING = """<!doctype html>
 
 
 def has_display() -> bool:
-    """Return whether a browser would be seen."""
+    """Whether a browser would be seen."""
     names = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in names)
 

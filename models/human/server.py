@@ -147,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_text(refused)
 
     def _path(self) -> tuple[str, str]:
-        """Return what is asked for below the secret, and the query."""
+        """The path below the secret, and the query."""
         if self.headers.get("Host") not in self.server.hosts:
             raise _Refused(HTTPStatus.FORBIDDEN)
         path, _, query = self.path.partition("?")

@@ -75,7 +75,7 @@ def _openers(task: str) -> list[Item]:
 
 
 def items_of(task: str) -> list[Item]:
-    """Return what a task names, in its order, each once."""
+    """The items that a task names, in its order, each once."""
     items: dict[str, Item] = {}
     for match in _NAMED.finditer(task):
         text = next(filter(None, match.groups())).rstrip(".,")

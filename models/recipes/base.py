@@ -240,7 +240,7 @@ class Recipe:
         ]
 
     def _is_for_agents(self, benchmarks: Mapping[str, str]) -> bool:
-        """Return whether a config has tasks for agents, and nothing that asks for a point."""
+        """Whether a config has tasks for agents, and nothing that asks for a point."""
         names = set(benchmarks.values())
         return self.agent is not None and bool(names & {*ACTING}) and names <= {*OTHER_DATA_SETS}
 
@@ -258,7 +258,7 @@ class Recipe:
         }
 
     def second_look(self, module: str, parsers: Mapping[str, str]) -> dict[str, Any] | None:
-        """Return what `"zoom": true` stands for in a model entry; None: the family has no zoom.
+        """The zoom that `"zoom": true` stands for in a model entry; None: the family has none.
 
         Args:
             parsers: the entry's parse functions by data set.

@@ -39,7 +39,7 @@ def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
 
 
 def first_box(response: str) -> str:
-    """Return what stands in the first box whose tokens are on one line.
+    """The content of the first box whose tokens are on one line.
 
     Raises:
         LookupError: there is none.

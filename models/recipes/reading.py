@@ -194,7 +194,7 @@ def tool_call(response: str) -> Any:
 
 
 def between(response: str, opening: str, closing: str) -> str:
-    """Return what stands between the first `opening` and the first `closing` behind it.
+    """The text between the first `opening` and the first `closing` behind it.
 
     Raises:
         ValueError: there is no such pair.
@@ -204,7 +204,7 @@ def between(response: str, opening: str, closing: str) -> str:
 
 
 def last_between(response: str, opening: str, closing: str) -> str:
-    """Return what stands in the last of the pairs that follow each other, each as `between` has it.
+    """The text in the last of the pairs that follow each other, each as `between` has it.
 
     Raises:
         ValueError: there is no such pair.
@@ -300,7 +300,7 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
 
 
 def python_value(response: str) -> Any:
-    """Return what Python makes of a reply of numbers, lists and arithmetic, without running it.
+    """The value in Python of a reply of numbers, lists and arithmetic, without running it.
 
     Some authors' parsers call `eval` on the reply.
 

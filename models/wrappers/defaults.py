@@ -56,7 +56,7 @@ def request_of(
 def _content_and_sizes(
     value: str, kwargs: Mapping[str, Any], *, is_read_here: bool
 ) -> tuple[str, Sizes]:
-    """Return what stands for an image in fingerprints, and its sizes as far as they are known.
+    """The digest of an image for fingerprints, and its sizes as far as they are known.
 
     Args:
         value: of the image's message.

@@ -57,7 +57,7 @@ def call_user_function(
 def call_postprocess(
     function: Callable[..., Any], config_kwargs: Mapping[str, Any], dataset: str, text: str
 ) -> str:
-    """Return what a postprocess function makes of a reply that came as text.
+    """The result of a postprocess function for a reply that came as text.
 
     Raises:
         UserFunctionError: the function raised, or returned no text.

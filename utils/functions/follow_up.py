@@ -109,7 +109,7 @@ class UserStages:
     image_root: Path
 
     def next_prompt(self, sample: Sample, records: Sequence[Record]) -> Prompt | None:
-        """Return what the function asks after these replies; None: nothing more.
+        """The prompt of the function after these replies; None: nothing more is asked.
 
         Raises:
             UserFunctionError: the function raises, or returns no messages.

@@ -79,7 +79,7 @@ def prompt_builder(
     custom: PromptFunction | None,
     settings: Mapping[str, Any] | None = None,
 ) -> Callable[[Line], Prompt]:
-    """Return what makes the prompt of a line: the user's function, else the benchmark's default.
+    """The function that makes the prompt of a line: the user's, else the benchmark's default.
 
     `system_prompt` is the config's `kwargs.system_prompt`, without effect where `custom` answers.
     `settings` is the `kwargs` block, for a function that takes it.
@@ -104,7 +104,7 @@ def prompt_builder(
 
 
 def _keywords(line: Line, settings: Mapping[str, Any] | None, image_root: Path) -> dict[str, Any]:
-    """Return what a prompt function gets as `**settings`: the block, and the sizes of the image."""
+    """The `**settings` of a prompt function: the block, and the sizes of the image."""
     keywords: dict[str, Any] = private_copy(dict(settings or {}))
     file = image_file(str(line["image_path"])) if line.get("image_path") else None
     if file is not None:
@@ -124,7 +124,7 @@ def readable_messages(messages: Sequence[Message]) -> list[Message]:
 
 
 def checked_messages(messages: Any, image_root: Path, *, stage: str = "prompt") -> list[Message]:
-    """Return what a user's function has returned as messages; UserFunctionError if it is none."""
+    """The messages that a user's function has returned; UserFunctionError if they are none."""
     is_list = isinstance(messages, (list, tuple)) and messages
     if not is_list or not all(_is_message(message) for message in messages):
         problem = (

@@ -81,14 +81,14 @@ def parse_caller(function: Callable[..., Any]) -> ParseFunction:
 
 
 def takes_settings(function: Callable[..., Any]) -> bool:
-    """Return whether a function has `**settings`, for which a prompt function gets the `kwargs`."""
+    """Whether a function has `**settings`, for which a prompt function gets the `kwargs`."""
     signature = _signature(function)
     parameters = signature.parameters.values() if signature else ()
     return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
 
 
 def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a custom class is built with: the `kwargs` block, or nothing if it takes nothing.
+    """The arguments of a custom class: the `kwargs` block, or nothing if it takes nothing.
 
     Keys that the program itself reads (`system_prompt`, ...) are left out where the class does not
     ask for them; any other key that it does not take is a UserError.
@@ -105,7 +105,7 @@ def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict
 
 
 def takes(function: Callable[..., Any], name: str) -> bool:
-    """Return whether a function names a parameter."""
+    """Whether a function names a parameter."""
     signature = _signature(function)
     return signature is not None and name in signature.parameters
 
@@ -118,7 +118,7 @@ def taken_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict
 
 
 def _environment_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
-    """Return what a class for worlds lacks, or which of its arguments it does not take."""
+    """The problem of a class for worlds: what it lacks, or an argument that it does not take."""
     missing = [name for name in ENVIRONMENT if not callable(getattr(target, name, None))]
     if missing:
         return f"{ref.dotted} has no {missing[0]}({ENVIRONMENT[missing[0]]})"
@@ -130,7 +130,7 @@ def _environment_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | 
 
 
 def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | None:
-    """Return why what a config names cannot be called as it will be; None if it can."""
+    """The reason why what a config names cannot be called as it will be; None if it can."""
     name, keywords = ref.dotted, ref.keywords
     try:
         if ref.kind == "custom-class":
@@ -154,7 +154,7 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
 
 
 def _benchmark_problem(name: str, target: Any) -> str | None:
-    """Return what a class lacks that a benchmark of the user's needs."""
+    """The members that a benchmark of the user's needs and a class lacks."""
     if not inspect.isclass(target) or not hasattr(target, "judge_parsed"):
         return f"{name} is no class on benchmarks.grounding.GroundingBenchmark (docs/benchmarks.md)"
     missing = [attribute for attribute in ("folder", "layout") if not hasattr(target, attribute)]

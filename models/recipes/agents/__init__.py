@@ -16,7 +16,7 @@ OTHER_WAY = {"up": "down", "down": "up", "left": "right", "right": "left"}
 
 
 def is_phone(line: Line) -> bool:
-    """Return whether a task is on a phone."""
+    """Whether a task is on a phone."""
     return line["platform"] in ("os_android", "os_ios")
 
 

@@ -56,7 +56,7 @@ def parse_actions(response: str, meta: Mapping[str, Any]) -> list[dict[str, Any]
 
 
 def _touches(reply: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what is done at a point: a touch, a swipe to a side, or a drag to another point."""
+    """The gesture at a point: a touch, a swipe to a side, or a drag to another point."""
     if "POINT" not in reply:
         return []
     point, to = whole_point(reply["POINT"]), reply.get("to")

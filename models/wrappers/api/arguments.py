@@ -179,7 +179,7 @@ def _field_problem(envelope: str, field: Any, value: Any) -> str | None:
 
 
 def _header_problem(name: str, value: Any) -> str | None:
-    """Return what is wrong with a header; values are not quoted, they may be keys."""
+    """The problem of a header; values are not quoted, they may be keys."""
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
         return "is not a valid header name"
     if isinstance(value, str) and re.fullmatch(r"(?!\s)[\x20-\x7e\t]*(?<!\s)", value):
@@ -199,7 +199,7 @@ def _type_problem(name: str, value: Any) -> str | None:
 
 
 def _reply_problem(name: str, value: Any) -> str | None:
-    """Return why a parameter would change what a reply is."""
+    """The reason why a parameter would change what a reply is."""
     if name in NOT_YOURS:
         return NOT_YOURS[name]
     if name == "n" and value is not None and (value != 1 or isinstance(value, bool)):

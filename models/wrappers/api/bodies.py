@@ -69,7 +69,7 @@ _OF_ARGUMENTS = json.JSONDecoder(
 
 
 def load_json(text: str | bytes) -> Any:
-    """Return what a JSON text holds; NaN and infinite numbers, which JSON lacks, become None.
+    """The value of a JSON text; NaN and infinite numbers, which JSON lacks, become None.
 
     Raises:
         ValueError, RecursionError: it is no JSON, or nested too deeply to be read.
@@ -80,7 +80,7 @@ def load_json(text: str | bytes) -> Any:
 
 
 def load_arguments(text: str) -> Any:
-    """Return what the arguments of a tool call hold, as models write them.
+    """The arguments of a tool call, from the text that models write.
 
     Raises:
         ValueError, RecursionError: they are no JSON, have numbers that JSON lacks, or are nested
@@ -93,7 +93,7 @@ def load_arguments(text: str) -> Any:
 
 
 def is_too_deep(value: Any) -> bool:
-    """Return whether objects and lists lie more than `DEEPEST` levels inside each other."""
+    """Whether objects and lists lie more than `DEEPEST` levels inside each other."""
     if isinstance(value, str):
         return False
     level = [value]

@@ -79,7 +79,7 @@ class Connection:
         return content
 
     def _is_proxied(self) -> bool:
-        """Return whether requests go through a proxy; the client alone knows all of NO_PROXY."""
+        """Whether requests go through a proxy; the client alone knows all of NO_PROXY."""
         import httpx2
 
         http_client = self._http_client

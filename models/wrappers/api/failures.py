@@ -204,7 +204,7 @@ def _of_connection(causes: Sequence[BaseException]) -> CallError:
 
 
 def _of_tls(error: ssl.SSLError) -> CallError | None:
-    """Return what a TLS handshake met; None: it broke off like any connection."""
+    """The failure of a TLS handshake; None: it broke off like any connection."""
     if getattr(error, "reason", None) in _NO_TLS:
         return CallError("scheme", f"connection failed: {error} - this port speaks http, not https")
     if isinstance(error, ssl.SSLCertVerificationError):

@@ -53,7 +53,7 @@ _ENDINGS = {
 
 
 def ending_of(finish_reason: object) -> Ending:
-    """Return how a reply ended whose server says `finish_reason`.
+    """The end of a reply whose server says `finish_reason`.
 
     Of words in several parts (`content_filter: PROHIBITED_CONTENT`, `FinishReason.SAFETY`) the
     first part that is known counts.

@@ -100,7 +100,7 @@ def read_response(body: bytes, image_sizes: Sequence[Sizes]) -> Generation:
 
 
 def _reply_of(answer: Mapping[str, Any]) -> Reply:
-    """Return what a response holds; it raises what a lookup raises where it is none."""
+    """The reply in a response; raises what a lookup raises where there is none."""
     items = [item for item in answer["output"] if not is_too_deep(item)]
     calls = [call for call in map(_call_of, answer["output"]) if call is not None]
     refusals = [part for item in items for part in _parts(item) if part.get("type") == "refusal"]

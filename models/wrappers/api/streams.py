@@ -19,7 +19,7 @@ _LAST_EVENTS = {"response.completed", "response.incomplete", "response.failed"}
 
 
 def is_stream(body: bytes) -> bool:
-    """Return whether a body is a stream of events, whatever its content type says."""
+    """Whether a body is a stream of events, whatever its content type says."""
     return _BEGINNING.match(body) is not None
 
 
@@ -129,7 +129,7 @@ def _add_choice(choice: dict[str, Any], part: Mapping[str, Any]) -> None:
 
 
 def _sum_of(before: Any, value: Any) -> Any:
-    """Return what two parts of a field are together: texts and lists grow, all else is replaced."""
+    """The sum of two parts of a field: texts and lists grow, all else is replaced."""
     if isinstance(before, str) and isinstance(value, list):
         before = [before] if before else []
     if isinstance(before, list) and isinstance(value, str):

@@ -68,7 +68,7 @@ class ImageStyle:
         )
 
     def as_settings(self) -> dict[str, Any]:
-        """Return what decides answers, for fingerprints."""
+        """The settings that decide answers, for fingerprints."""
         settings = asdict(self)
         # As earlier versions wrote it, whose "original" was what is now left out.
         settings["image_format"] = {"": "original", "original": "the bytes as they are"}.get(

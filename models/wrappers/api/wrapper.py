@@ -140,7 +140,7 @@ class APIModelWrapper(WrapperDefaults):
         return Connection(self._endpoint, self._connections, uses_proxies=self._uses_proxies)
 
     def problems(self) -> list[str]:
-        """Return what in the environment stands in the way of any connection."""
+        """Problems of the environment that stand in the way of any connection."""
         return [*connection_problems()] if self._uses_proxies else []
 
     def warm_up(self) -> None:
@@ -252,7 +252,7 @@ class APIModelWrapper(WrapperDefaults):
     def _payload_by(
         self, preprocess: Callable[..., Any], messages: list[Message], dataset: str
     ) -> dict[str, Any]:
-        """Return what the user's preprocess function makes of messages."""
+        """The payload that the user's preprocess function makes of messages."""
         kwargs = {**private_copy(self.entry.kwargs), "dataset_name": dataset}
         payload = call_user_function(
             "preprocess", preprocess, private_copy(messages), None, None, **kwargs
@@ -374,7 +374,7 @@ class APIModelWrapper(WrapperDefaults):
 
 
 def _payload_problem(payload: Any, key: str) -> str | None:
-    """Return why a preprocess function's payload cannot be sent."""
+    """The reason why a preprocess function's payload cannot be sent."""
     messages = payload.get(key) if isinstance(payload, dict) else None
     marks = {"role"} if key == "messages" else {"role", "type"}
     if (

@@ -49,20 +49,20 @@ class _Entry:
 
 
 def max_batch_size(size: int | str, *, on_cpu: bool) -> int:
-    """Return how many requests a batch may come to hold."""
+    """The number of requests that a batch may come to hold."""
     if isinstance(size, int):
         return size
     return LARGEST_AUTO_ON_CPU if on_cpu else LARGEST_AUTO
 
 
 def encoder_count() -> int:
-    """Return how many threads prepare inputs; one core is left for what feeds the model."""
+    """The number of threads that prepare inputs; one core is left for what feeds the model."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return max(1, min(4, (cores or 2) // ranks_here() - 1))
 
 
 def max_ahead(size: int) -> int:
-    """Return how many requests are prepared or ready while a batch of `size` is generated.
+    """The number of requests prepared or ready while a batch of `size` is generated.
 
     A batch is chosen among them: from twice as many come batches whose members are alike. One at a
     time there is nothing to choose, and more would only take up memory.
@@ -186,7 +186,7 @@ class Batcher:
                 self._thread.start()
 
     def _has_room(self) -> bool:
-        """Return whether one more request may be prepared; what is ready takes up memory, too."""
+        """Whether one more request may be prepared; what is ready takes up memory, too."""
         ahead = self._preparing + len(self._waiting)
         if ahead == 0:
             return True
@@ -194,7 +194,7 @@ class Batcher:
         return ahead < max_ahead(self._count_for(self._shortest)) and ready_bytes < READY_BYTES
 
     def _count_for(self, tokens: int) -> int:
-        """Return how many requests of that length may go together."""
+        """The number of requests of that length that may go together."""
         return max(1, min(self._size, self._room.tokens_for(tokens) // tokens))
 
     def abandon(self) -> None:
@@ -255,7 +255,7 @@ class Batcher:
             return batch
 
     def _is_ready(self) -> bool:
-        """Return whether there is a full batch for the request that has waited longest."""
+        """Whether there is a full batch for the request that has waited longest."""
         return bool(self._waiting) and len(self._waiting) >= self._count_for(
             self._waiting[0].tokens
         )

@@ -29,7 +29,7 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
 def is_hub_id(model_path: str) -> bool:
-    """Return whether a path means a repository on the hub: `org/name`, and no such folder."""
+    """Whether a path means a repository on the hub: `org/name`, and no such folder."""
     return bool(_HUB_ID.fullmatch(model_path)) and not Path(model_path).exists()
 
 
@@ -40,7 +40,7 @@ def missing_packages() -> list[str]:
 
 
 def checkpoint_problems(model_path: str) -> list[str]:
-    """Return what is wrong with a checkpoint folder, one line each, from names and small files."""
+    """Problems of a checkpoint folder, one line each, from names and small files."""
     if is_hub_id(model_path):  # what the cache lacks is downloaded
         return []
     folder = expand_home(model_path)
@@ -89,7 +89,7 @@ def _weights_problem(file: Path) -> str:
 
 
 def prompt_problems(model_path: str, *, needs_template: bool) -> list[str]:
-    """Return what a checkpoint folder lacks to make prompts with; code may bring its own.
+    """Files that a checkpoint folder lacks to make prompts with; code may bring its own.
 
     Args:
         model_path: the folder.

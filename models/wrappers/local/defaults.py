@@ -92,7 +92,7 @@ def turns_of(message: list[Message]) -> list[dict[str, Any]]:
 
 
 def _prompt_text(turns: list[dict[str, Any]], processor: Any, settings: Mapping[str, Any]) -> str:
-    """Return what the checkpoint's chat template makes of the turns.
+    """The text that the checkpoint's chat template makes of the turns.
 
     Raises:
         ValueError: it leaves out what a turn says.
@@ -179,7 +179,7 @@ def model_inputs(
 
 
 def resizes_by_area(image_processor: Any) -> bool:
-    """Return whether images become multiples of two patches within areas, as with Qwen-VL."""
+    """Whether images become multiples of two patches within areas, as with Qwen-VL."""
     edges = [_edge(image_processor, name) for name in ("shortest_edge", "longest_edge")]
     is_int = isinstance(getattr(image_processor, "patch_size", None), int)
     return getattr(image_processor, "merge_size", None) == 2 and is_int and all(edges)
@@ -196,7 +196,7 @@ def pixel_limits(image_processor: Any, settings: Mapping[str, Any]) -> tuple[int
 
 
 def frames_of_image(image_processor: Any) -> int:
-    """Return how often an image counts in its processor's limits: GLM-V's are of a video."""
+    """The times that an image counts in its processor's limits: GLM-V's are of a video."""
     resize = getattr(image_processor, "resize", None)
     is_video = resize is not None and "temporal_factor" in signature(resize).parameters
     return int(image_processor.temporal_patch_size) if is_video else 1

@@ -197,7 +197,7 @@ class LoadedModel:
         return list(rows_of(ids, prompt, lengths, self._end_ids, self._pad_id))
 
     def _generation(self, encoded: Encoded, outputs: Any, latency_s: float) -> Generation:
-        """Return what one request's outputs say."""
+        """The generation of one request's outputs."""
         ids = sequences_of(outputs)
         usage: dict[str, Any] = {"prompt_tokens": encoded.input_length}
         text = ids if isinstance(ids, str) else None  # of a method of the model's own, chat() say
@@ -297,7 +297,7 @@ def stop_if_lost(name: str, checkpoint: Checkpoint) -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an exception of torch, or of code that calls it, means lack of memory."""
+    """Whether an exception of torch, or of code that calls it, means lack of memory."""
     if isinstance(error, RuntimeError):
         message = str(error).lower()
         return any(words in message for words in _NO_ROOM)

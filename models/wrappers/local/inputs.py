@@ -168,7 +168,7 @@ def _check_ids(ids: Any) -> None:
 
 
 def form_of(inputs: Mapping[str, Any]) -> Hashable:
-    """Return what inputs of batch size 1 must have in common to be put together by `collate`.
+    """The form that inputs of batch size 1 must share to be put together by `collate`.
 
     Names, shapes but for their first dimension, types, and values of what is no tensor, as far as
     they are plain data. `collate` may still refuse inputs of one form.
@@ -255,7 +255,7 @@ def _common_value(name: str, values: list[Any]) -> Any:
 
 
 def starts_with(ids: Any, prompt: Any) -> bool:
-    """Return whether outputs begin with the prompt; some generate methods leave it out."""
+    """Whether outputs begin with the prompt; some generate methods leave it out."""
     if prompt is None or ids.shape[1] < prompt.shape[1]:
         return False
     return bool((ids[:, : prompt.shape[1]] == prompt.to(ids.device)).all())

@@ -48,7 +48,7 @@ def _nvidia_driver() -> Any:
 
 
 def _is_for_rocm() -> bool:
-    """Return whether torch was built for AMD devices, by its version file: without an import."""
+    """Whether torch was built for AMD devices, by its version file: without an import."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         return False
@@ -60,7 +60,7 @@ def _is_for_rocm() -> bool:
 
 
 def cuda_present() -> bool:
-    """Return whether there is a device that torch calls "cuda"; asks NVIDIA's driver itself."""
+    """Whether there is a device that torch calls "cuda"; asks NVIDIA's driver itself."""
     driver = _nvidia_driver()
     if driver is not None:
         count = ctypes.c_int(0)
@@ -73,7 +73,7 @@ def cuda_present() -> bool:
 
 
 def is_ampere_or_newer() -> bool:
-    """Return whether the first device is new enough for flash attention; of AMD's, all are."""
+    """Whether the first device is new enough for flash attention; of AMD's, all are."""
     driver = _nvidia_driver()
     if driver is None:
         return True
@@ -112,7 +112,7 @@ def requested_dtype(entry: Local, device: str) -> str:
 
 
 def placement_of(entry: Local, config: Mapping[str, Any]) -> Placement:
-    """Return what a model runs with on this machine.
+    """The placement of a model on this machine.
 
     Args:
         entry: its entry in the config.

@@ -36,7 +36,7 @@ class Room:
         self._is_raised = [False] * CLASSES  # and has not failed since
 
     def tokens_for(self, length: int) -> int:
-        """Return how many padded tokens a batch may have whose longest sample has `length`."""
+        """The number of padded tokens that a batch may have whose longest sample has `length`."""
         number = length_class(length)
         if self._grows:
             return min(2 * self._fitted[number], self._limits[number])

@@ -63,7 +63,7 @@ _OF_APIS = {
 
 
 def ranks_here() -> int:
-    """Return how many processes torchrun has started on this machine."""
+    """The number of processes that torchrun has started on this machine."""
     count = os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("WORLD_SIZE", "1")
     return int(count) if count.isdigit() else 1
 
@@ -132,7 +132,7 @@ def _source(name: str, generate_cfg: Mapping[str, Any]) -> str:
 def generation_notes(
     generate_cfg: Mapping[str, Any], defaults: Mapping[str, Any], batch_size: int | str = 1
 ) -> list[str]:
-    """Return what `generate` will really use, and what of it no config asks for.
+    """Notes on what `generate` will really use, and what of it no config asks for.
 
     Args:
         generate_cfg: the config's.

@@ -91,7 +91,7 @@ class LocalModelWrapper(WrapperDefaults):
         self._settings = ""
 
     def problems(self) -> list[str]:
-        """Return what stands in the way of running, one line each; loads nothing."""
+        """Problems in the way of running, one line each; loads nothing."""
         entry = self.entry
         path = entry.model_path
         problems = checkpoint.missing_packages() + checkpoint.checkpoint_problems(path)
@@ -170,7 +170,7 @@ class LocalModelWrapper(WrapperDefaults):
         return digest([self._settings, dataset])
 
     def _deciding_settings(self) -> list[Any]:
-        """Return what decides the answers beside the prompt.
+        """The settings that decide the answers beside the prompt.
 
         What came later stands here only where it is set: answers from before it still count.
         """

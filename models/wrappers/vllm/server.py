@@ -50,7 +50,7 @@ def find_interpreter(environ: Mapping[str, str]) -> str:
 
 
 def interpreter_problems(environ: Mapping[str, str]) -> list[str]:
-    """Return why no vLLM can be started, one line each."""
+    """The reasons why no vLLM can be started, one line each."""
     python = find_interpreter(environ)
     who = f"VLLM_PYTHON {python}" if python != sys.executable else f"this program's own {python}"
     look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('vllm') is None)"
@@ -79,7 +79,7 @@ def _interpreter_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def server_environment(environ: Mapping[str, str], *, key: str) -> dict[str, str]:
-    """Return what the server gets of this run's environment: no secret but hub tokens and key."""
+    """The server's part of this run's environment: no secret but hub tokens and key."""
     inherited = {
         name: value
         for name, value in _interpreter_environment(environ).items()
@@ -128,7 +128,7 @@ class VllmServer:
         self._lock = threading.Lock()
 
     def has_ended(self, within_s: float = 0.0) -> bool:
-        """Return whether the process is gone, or goes within so many seconds."""
+        """Whether the process is gone, or goes within so many seconds."""
         with self._lock:
             output = self._keeper_output
             if self._exit_code is None and select.select([output], [], [], within_s)[0]:
@@ -165,7 +165,7 @@ class VllmServer:
                 show(f"the vLLM server is starting ({waited_s:.0f} s): {self._last_lines(1)[0]}")
 
     def _answers(self) -> bool:
-        """Return whether this very server takes requests: it knows key and name of the model."""
+        """Whether this very server takes requests: it knows key and name of the model."""
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError, LookupError):
             status, body = self._get("/v1/models")
             if status == 200:
@@ -173,7 +173,7 @@ class VllmServer:
         return False
 
     def is_healthy(self) -> bool:
-        """Return whether its health check passes, or the process is there and does not answer."""
+        """Whether its health check passes, or the process is there and does not answer."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             return self._get("/health")[0] < 500
         return not self.has_ended()

@@ -65,7 +65,7 @@ class VllmModelWrapper(APIModelWrapper):
         self._start_error: StopRun | None = None
 
     def problems(self) -> list[str]:
-        """Return what stands in the way of running; starts no server."""
+        """Problems in the way of running; starts no server."""
         problems = checkpoint.checkpoint_problems(self.entry.model_path)
         return problems + interpreter_problems(os.environ)
 
@@ -189,7 +189,7 @@ def _with_content(value: str) -> str:
 
 
 def _is_gone(server: VllmServer, error: CallError) -> bool:
-    """Return whether the server failed, and not this one request."""
+    """Whether the server failed, and not this one request."""
     if error.kind == "http" and (error.status_code or 0) >= 500:
         # The part that answers requests outlives the part that runs the model for a while.
         return not server.is_healthy()
