@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import math
-from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.base import BadSample, Benchmark, read_annotations, text_problem
+from benchmarks.base import BadSample, Benchmark
 from benchmarks.grounding_figures import (
     GroundingResult,
     Layout,
@@ -23,11 +22,11 @@ from benchmarks.grounding_figures import (
 )
 from benchmarks.grounding_rows import (
     box_target,
-    is_size,
     label_problem,
     layout_problems,
 )
 from benchmarks.matrics import Scores
+from benchmarks.tables import TableBenchmark
 from utils.analysis.columns import SampleColumns
 from utils.contracts import (
     WH,
@@ -47,11 +46,8 @@ from utils.coordinates import (
     parse_function_name,
     point_as_fractions,
 )
-from utils.errors import UserError
 from utils.functions.calling import call_user_function
-from utils.images import data_root
 from utils.misc import parser_response_into_coordinates
-from utils.sections import OpenSection
 from utils.targets import (
     DECLINED,
     Answer,
@@ -125,7 +121,7 @@ class PointBenchmark(Benchmark):
         return replace(judged, facts={**judged.facts, "grid_wh": grid_wh})
 
 
-class GroundingBenchmark(PointBenchmark):
+class GroundingBenchmark(PointBenchmark, TableBenchmark):
     """A table of grounding: its files, its targets, its groups and its official figure.
 
     A subclass declares the class variables and yields its rows in `read_rows`. A row is a dict of
@@ -135,20 +131,13 @@ class GroundingBenchmark(PointBenchmark):
     comparisons pair them.
     """
 
-    name = level = "grounding"
-    folder: ClassVar[str]  # below LMUData, named as on the hub
-    images: ClassVar[str] = "images"  # below the folder
     layout: ClassVar[Layout]
-    config_section = OpenSection
-    options: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # keys of the config; first: default
     target_unit: ClassVar[str] = "px"
     compares_px: ClassVar[bool] = False  # official: points in pixels, not in fractions
     with_refusals: ClassVar[bool] = False  # "no such element" can be right
     has_empty_boxes: ClassVar[bool] = False  # published with reversed corners: never a hit
     expected_rows: ClassVar[Mapping[str, int]] = {}  # by mode, as published
 
-    modes: ClassVar[tuple[str, ...]] = ("all",)
-    mode_column, text_key = "", "instruction"
     result_columns = (
         "image_path",
         "instruction",
@@ -165,98 +154,20 @@ class GroundingBenchmark(PointBenchmark):
     default_parse = staticmethod(parser_response_into_coordinates)
 
     def __init__(self, folder: Path, name: str) -> None:
-        super().__init__(folder, folder / self.images)
-        self.root = folder
-        self.annotation_file = folder
-        self.name = self.level = self.title = name  # type: ignore[misc]
-        self.settings: Mapping[str, Any] = {
-            option: known_values[0] for option, known_values in self.options.items()
-        }
+        super().__init__(folder, name)
         self._declining: list[str] = []
         self._mode = "all"
 
-    @classmethod
-    def make(cls, name: str, settings: Mapping[str, Any]) -> GroundingBenchmark:
-        """Return the benchmark of an entry of the config."""
-        return cls(data_root().absolute() / cls.folder, name)
-
     def configure(self, settings: Mapping[str, Any]) -> None:
         """Take the benchmark's own keys and `declined`, words that say "not there"."""
-        self.settings = {
-            option: settings.get(option) or known_values[0]
-            for option, known_values in self.options.items()
-        }
+        super().configure(settings)
         self._mode = settings.get("mode") or "all"
         self._declining = [word.casefold() for word in settings.get("declined") or ()]
 
-    # -- rows ----
-
-    @abstractmethod
-    def read_rows(self) -> Iterator[Line]:
-        """Yield the rows of all files, in their order."""
-
-    def files(self) -> Sequence[Path]:
-        """Return the annotation files that are read."""
-        return sorted(self.root.rglob("*.json"))
-
-    def read_file(self, path: str) -> list[dict[str, Any]]:
-        """Return the objects of an annotation file of the folder."""
-        is_ours = type(self).__module__.startswith("benchmarks.")
-        fetch = f"python utils/download.py {type(self).__name__}" if is_ours else None
-        return read_annotations(self.root / path, self.folder, fetch)
-
-    def source(self) -> tuple[str, bytes]:
-        """Return all annotation files as one; the name has settings that are not the default."""
-        other = [
-            f"{option} {value}"
-            for option, value in self.settings.items()
-            if value != self.options[option][0]
-        ]
-        content = b"".join(path.read_bytes() for path in self.files())
-        return ", ".join([self.folder, *other]), content
-
-    def rows(self, mode: str) -> Iterator[Line]:
-        """Number the rows of all files.
-
-        Raises:
-            UserError: `read_rows` raised something, or yields what is no row.
-        """
-        reader = f"{type(self).__module__}.{type(self).__qualname__}.read_rows"
-        try:
-            rows = call_user_function("read_rows", self.read_rows)
-            if not isinstance(rows, Iterable):
-                raise UserError(
-                    f"{reader} returned {rows!r:.100}; it must yield a dict for each row"
-                )
-            rows = call_user_function("read_rows", list, rows)
-        except UserFunctionError as failure:
-            if isinstance(failure.__cause__, UserError):
-                raise failure.__cause__ from None
-            raise UserError(f"{reader} {failure.summary}") from None
-        files = self.files()
-        if len(files) == 1:  # bad rows are named by it
-            self.annotation_file = files[0]
-        for number, row in enumerate(rows):
-            if not isinstance(row, Mapping):
-                raise UserError(f"{reader} yields {row!r:.100}; expected a dict for each row")
-            yield {"index": number, **row}
-
-    def position_of(self, row: Line, mode: str) -> str:
-        """Name a row by its number among all rows, and its id where it has one."""
-        return f"row {row['index']}" + (f" ({row['id']})" if row.get("id") is not None else "")
-
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
         """Say whether instruction, target, labels or the size of the image are wrong."""
-        if problem := row.get("problem") or text_problem(row, "instruction"):
-            return str(problem)
-        size = row.get("image_size")
-        if size is not None and not is_size(size):
-            return f"image_size must be [width, height], not {size!r:.60}"
-        if size is not None and tuple(size) != file_wh:
-            return (
-                f"the row names an image of {size[0]}x{size[1]} pixels, the file has "
-                f"{file_wh[0]}x{file_wh[1]}"
-            )
+        if problem := super().problem_of(row, file_wh):
+            return problem
         target: Any = row.get("target")
         problem = target_problem(target)
         if problem is None and not self.has_empty_boxes:
@@ -303,10 +214,6 @@ class GroundingBenchmark(PointBenchmark):
             same = "image and instruction of an earlier one, and each counts"
             notes.append(f"{rows} {same}: {', '.join(places)}")
         return notes
-
-    def identity_of(self, row: Line) -> list[Any]:
-        """Return image and instruction, and the part of the table that the row belongs to."""
-        return [row.get("image_path"), row.get("instruction"), row.get(self.mode_column)]
 
     # -- asking ----
 

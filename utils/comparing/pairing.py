@@ -517,7 +517,7 @@ def _groups(
     """Return the samples by the value of a column, those of `order` first."""
     groups: dict[str, list[SamplePair]] = {name: [] for name in order}
     for pair in common:
-        if pair.run[column] is not None:  # an element may be of no kind
+        if pair.run.get(column) is not None:  # an element may be of no kind
             groups.setdefault(str(pair.run[column]), []).append(pair)
     return {name: pairs for name, pairs in groups.items() if pairs}
 

@@ -156,8 +156,9 @@ def signature_problem(ref: FunctionRef, target: Callable[..., Any]) -> str | Non
 def _benchmark_problem(name: str, target: Any) -> str | None:
     """The members that a benchmark of the user's needs and a class lacks."""
     if not inspect.isclass(target) or not hasattr(target, "judge_parsed"):
-        return f"{name} is no class on benchmarks.grounding.GroundingBenchmark (docs/benchmarks.md)"
-    missing = [attribute for attribute in ("folder", "layout") if not hasattr(target, attribute)]
+        return f"{name} is no class on benchmarks.tables.TableBenchmark (docs/benchmarks.md)"
+    needed = ("folder", "layout") if hasattr(target, "labels_of") else ("folder",)
+    missing = [attribute for attribute in needed if not hasattr(target, attribute)]
     missing += sorted(getattr(target, "__abstractmethods__", ()))
     return f"{name} does not define {', '.join(missing)} (docs/benchmarks.md)" if missing else None
 

@@ -1,0 +1,127 @@
+"""A table of rows with images: what data sets beside those of MMBench-GUI share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.base import Benchmark, read_annotations, text_problem
+from benchmarks.grounding_rows import is_size
+from utils.contracts import WH, Line, UserFunctionError
+from utils.errors import UserError
+from utils.functions.calling import call_user_function
+from utils.images import data_root
+from utils.sections import OpenSection
+
+
+class TableBenchmark(Benchmark):
+    """A data set that yields its rows in `read_rows`, and stands in a config under any name.
+
+    A row is a dict of JSON values with `image_path` (below `images`) and the text that is asked
+    (`text_key`).
+    """
+
+    name = level = "table"
+    folder: ClassVar[str]  # below LMUData, named as on the hub
+    images: ClassVar[str] = "images"  # below the folder
+    config_section = OpenSection
+    options: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # keys of the config; first: default
+    modes: ClassVar[tuple[str, ...]] = ("all",)
+    mode_column, text_key = "", "instruction"
+
+    def __init__(self, folder: Path, name: str) -> None:
+        super().__init__(folder, folder / self.images)
+        self.root = folder
+        self.annotation_file = folder
+        self.name = self.level = self.title = name  # type: ignore[misc]
+        self.settings: Mapping[str, Any] = {
+            option: known_values[0] for option, known_values in self.options.items()
+        }
+
+    @classmethod
+    def make(cls, name: str, settings: Mapping[str, Any]) -> TableBenchmark:
+        """Return the benchmark of an entry of the config."""
+        return cls(data_root().absolute() / cls.folder, name)
+
+    def configure(self, settings: Mapping[str, Any]) -> None:
+        """Take the benchmark's own keys."""
+        self.settings = {
+            option: settings.get(option) or known_values[0]
+            for option, known_values in self.options.items()
+        }
+
+    # -- rows ----
+
+    @abstractmethod
+    def read_rows(self) -> Iterator[Line]:
+        """Yield the rows of all files, in their order."""
+
+    def files(self) -> Sequence[Path]:
+        """Return the annotation files that are read."""
+        return sorted(self.root.rglob("*.json"))
+
+    def read_file(self, path: str) -> list[dict[str, Any]]:
+        """Return the objects of an annotation file of the folder."""
+        is_ours = type(self).__module__.startswith("benchmarks.")
+        fetch = f"python utils/download.py {type(self).__name__}" if is_ours else None
+        return read_annotations(self.root / path, self.folder, fetch)
+
+    def source(self) -> tuple[str, bytes]:
+        """Return all annotation files as one; the name has settings that are not the default."""
+        other = [
+            f"{option} {value}"
+            for option, value in self.settings.items()
+            if value != self.options[option][0]
+        ]
+        content = b"".join(path.read_bytes() for path in self.files())
+        return ", ".join([self.folder, *other]), content
+
+    def rows(self, mode: str) -> Iterator[Line]:
+        """Number the rows of all files.
+
+        Raises:
+            UserError: `read_rows` raised something, or yields what is no row.
+        """
+        reader = f"{type(self).__module__}.{type(self).__qualname__}.read_rows"
+        try:
+            rows = call_user_function("read_rows", self.read_rows)
+            if not isinstance(rows, Iterable):
+                raise UserError(
+                    f"{reader} returned {rows!r:.100}; it must yield a dict for each row"
+                )
+            rows = call_user_function("read_rows", list, rows)
+        except UserFunctionError as failure:
+            if isinstance(failure.__cause__, UserError):
+                raise failure.__cause__ from None
+            raise UserError(f"{reader} {failure.summary}") from None
+        files = self.files()
+        if len(files) == 1:  # bad rows are named by it
+            self.annotation_file = files[0]
+        for number, row in enumerate(rows):
+            if not isinstance(row, Mapping):
+                raise UserError(f"{reader} yields {row!r:.100}; expected a dict for each row")
+            yield {"index": number, **row}
+
+    def position_of(self, row: Line, mode: str) -> str:
+        """Name a row by its number among all rows, and its id where it has one."""
+        return f"row {row['index']}" + (f" ({row['id']})" if row.get("id") is not None else "")
+
+    def problem_of(self, row: Line, file_wh: WH) -> str | None:
+        """Say whether the text or the size of the image are wrong."""
+        if problem := row.get("problem") or text_problem(row, self.text_key):
+            return str(problem)
+        size = row.get("image_size")
+        if size is not None and not is_size(size):
+            return f"image_size must be [width, height], not {size!r:.60}"
+        if size is not None and tuple(size) != file_wh:
+            return (
+                f"the row names an image of {size[0]}x{size[1]} pixels, the file has "
+                f"{file_wh[0]}x{file_wh[1]}"
+            )
+        return None
+
+    def identity_of(self, row: Line) -> list[Any]:
+        """Return image and text, and the part of the table that the row belongs to."""
+        return [row.get("image_path"), row.get(self.text_key), row.get(self.mode_column)]

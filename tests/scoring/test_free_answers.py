@@ -1,0 +1,100 @@
+"""The example of a benchmark with free answers and an audit, from a folder outside the repository."""
+
+import json
+import shutil
+import signal
+
+import pytest
+
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import PICTURES, PROJECT, finish
+from tests.support.stage import Stage
+from utils.comparing.command import main as compare
+
+NAME = "My questions"
+QUESTIONS = [
+    {
+        "id": number,
+        "image": f"{number}.png",
+        "question": f"What is in picture {number}?",
+        "answers": ["A red door.", "door"] if number % 2 else ["Nothing"],
+        "topic": "doors" if number % 2 else "walls",
+    }
+    for number in range(12)
+]
+RIGHT_EVERY_OTHER_TIME = "  a RED door "
+
+
+@pytest.fixture
+def staged(tmp_path):
+    """A data root with the questions, and the two examples under names of the user's."""
+    with MockServer(lambda request: Reply(RIGHT_EVERY_OTHER_TIME)) as server:
+        stage = Stage.make(tmp_path, server, PICTURES)
+        images = stage.root / "my-vqa/images"
+        images.mkdir(parents=True)
+        for question in QUESTIONS:
+            shutil.copy(stage.picture(0), images / question["image"])
+        (stage.root / "my-vqa/questions.json").write_text(json.dumps(QUESTIONS))
+        for name in ("my_vqa", "repeated_replies"):
+            shutil.copy(PROJECT / f"examples/{name}.py", stage.code / f"own_{name}.py")
+        audits = ["own_repeated_replies.repeated_replies"]
+        stage.data = {NAME: {"benchmark": "own_my_vqa.MyVQA", "audits": audits}}
+        yield stage
+
+
+def test_it_is_checked_run_killed_resumed_reported_scored_again_and_compared(staged, capsys):
+    checked = staged.run("--check")
+    assert (checked.code, checked.requests) == (0, [])
+    assert "12 requests to send" in checked.output
+    assert "What is in picture 0?" in checked.output
+
+    def kill_at_the_fifth(request):
+        if len(staged.server.requests) == 5:
+            process.kill()
+        return Reply(RIGHT_EVERY_OTHER_TIME)
+
+    staged.server.answer = kill_at_the_fifth
+    process = staged.start("--api-nproc", "1", "--no-report")
+    assert finish(process).code == -signal.SIGKILL
+    staged.server.answer = lambda request: Reply(RIGHT_EVERY_OTHER_TIME)
+    resumed = staged.run()
+    assert (resumed.code, len(resumed.requests)) == (0, 8)  # four answers are kept
+    assert staged.run().requests == []
+
+    scores = staged.scores(NAME)
+    assert (scores["accuracy"], scores["num_correct"], scores["num_total"]) == (50, 6, 12)
+    assert {topic: block["accuracy"] for topic, block in scores["topic"].items()} == {
+        "doors": 100,
+        "walls": 0,
+    }
+    assert "repeated replies: 12 of 12 replies of m are" in resumed.output
+    page = staged.folder() / "report"
+    assert (page / "index.html").is_file()
+    summary = next((page / "data").glob("summary_*.js")).read_text("utf-8")
+    assert "12 of 12 replies of m are" in summary
+
+    again = staged.run("--mode", "eval", env={"LMUData": str(staged.home / "nowhere")})
+    assert (again.code, staged.scores(NAME)) == (0, scores)
+    staged.model["n"] = staged.model["m"]
+    assert staged.run("--model", "n").code == 0
+    folders = [str(staged.folder(name)) for name in "mn"]
+    assert compare([*folders, "--output", str(staged.home / "compared")]) == 0
+    assert "My questions · overall: n − m = 0.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("class B: pass", "own.B is no class on benchmarks.tables.TableBenchmark"),
+        (
+            "from benchmarks.answers import AnswerBenchmark\nclass B(AnswerBenchmark): pass",
+            "own.B does not define folder, is_right, read_rows (docs/benchmarks.md)",
+        ),
+    ],
+)
+def test_a_class_that_is_no_benchmark_is_named(staged, code, expected):
+    staged.module(code, "own")
+    staged.data = {NAME: {"benchmark": "own.B"}}
+    run = staged.run("--check")
+    assert run.code == 2
+    assert expected in run.output
