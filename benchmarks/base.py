@@ -67,7 +67,7 @@ class Benchmark(contracts.Benchmark):
         """Take what the config says of the data set alone."""
 
     def problems(self) -> list[str]:
-        """Return what is missing on this machine, one line each."""
+        """All that is missing on this machine, one line each."""
         return []
 
     def source(self) -> tuple[str, bytes]:
@@ -96,7 +96,7 @@ class Benchmark(contracts.Benchmark):
         return samples, [sample for sample in measured if isinstance(sample, BadSample)]
 
     def identity_of(self, row: Line) -> list[Any]:
-        """Return what tells a row from others."""
+        """The identity of a row, which tells it from others."""
         return [row.get("image_path"), row.get(self.text_key)]
 
     def _measured(self, key: str, row: Line, mode: str) -> Sample | BadSample:
@@ -130,7 +130,7 @@ class Benchmark(contracts.Benchmark):
         """Yield the rows of its annotation files, numbered as the mode has it."""
 
     def in_mode(self, row: Line, mode: str) -> bool:
-        """Return whether a row belongs to `mode`."""
+        """Whether a row belongs to `mode`."""
         return mode in ("all", row.get(self.mode_column))
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
@@ -198,7 +198,7 @@ class Benchmark(contracts.Benchmark):
     def read(
         self, line: Line, sizes: Sizes, reply: str, parse: ParseFunction, meta_extra: Line
     ) -> tuple[Any, UserFunctionError | None]:
-        """Return what a parse function makes of a reply, and why that is not usable, if so."""
+        """The result of a parse function for a reply, and why that is not usable, if so."""
         try:
             meta = meta_of({**line, "file_size": sizes.file_wh, **meta_extra})
             return self.accept(parse(reply, meta)), None

@@ -143,7 +143,7 @@ class Circular:
         ]
 
     def count(self, line: Mapping[str, Any]) -> int:
-        """Return how many rotations a line has, whichever of them it is."""
+        """The number of rotations of a line, whichever of them it is."""
         letters = listed_letters(line["options"])
         return max(1, len(letters)) if self._can_rotate(letters) else 1
 
@@ -207,7 +207,7 @@ def _question(columns: SampleColumns, rotations: Sequence[int], picture: int) ->
 
 
 def _has_equal_requests(columns: SampleColumns, rotations: Sequence[int]) -> bool:
-    """Return whether two rotations were one and the same request, though their options differ."""
+    """Whether two rotations were one and the same request, though their options differ."""
     requests = {
         (columns["fingerprint"][rotation], str(columns["options"][rotation]))
         for rotation in rotations

@@ -176,7 +176,7 @@ def _rows_by_task(
 
 
 def episode_results(columns: SampleColumns) -> list[TaskResult]:
-    """Return what is scored of each episode, as its benchmark has judged it."""
+    """The result of each episode, as its benchmark has judged it."""
     rows = zip(*(columns[field] for field in FIELDS), strict=True)
     return [_result_of(dict(zip(FIELDS, values, strict=True))) for values in rows]
 

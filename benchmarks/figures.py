@@ -95,7 +95,7 @@ def grounding_sections(columns: SampleColumns, title: str) -> Sections:
 
 
 def _size_classes(boxes: Sequence[Sequence[float] | None]) -> list[str | None]:
-    """Return how large targets are: the side of a square of their area, against the image's.
+    """The size classes of targets: the side of a square of their area, against the image's.
 
     At 1920x1080, 1.5 % are 22 pixels, 3 % 43 and 6 % 86.
     """
@@ -178,7 +178,7 @@ class Figures:
         return {name: self.mean([self.weights >= 0]), "macro by platform": self.mean(parts)}
 
     def chance(self, values: Floats, parts: Sequence[Mask]) -> float | None:
-        """Return what chance reaches, in percent: the average of the means of the parts."""
+        """The score of chance, in percent: the average of the means of the parts."""
         import numpy as np
 
         means = [

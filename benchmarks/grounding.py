@@ -183,7 +183,7 @@ class GroundingBenchmark(PointBenchmark, TableBenchmark):
         return label_problem(self.layout, {**labels, "kind": row.get("kind")})
 
     def problems(self) -> list[str]:
-        """Return what the class declares and cannot be, one line each."""
+        """Problems of what the class declares, one line each."""
         problems = layout_problems(self.layout)
         if len(self.modes) > 1 and not self.mode_column:
             problems.append('modes beside "all" need `mode_column`, the column that tells them')

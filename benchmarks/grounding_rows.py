@@ -24,7 +24,7 @@ FEWEST_CORNERS = 20  # so many are two corners if none can be anything else
 
 
 def expect_choice(value: Any, known_values: Sequence[str], column: str) -> str | None:
-    """Return what is wrong with a value that must be one of a few."""
+    """The problem of a value that must be one of a few."""
     if value in known_values:
         return None
     return f"unknown {column} {value!r}; known are {listed(known_values)}"
@@ -49,7 +49,7 @@ def box_target(box: Any, convention: str, *, swaps: bool = False) -> tuple[Any, 
 
 
 def is_size(size: Any) -> bool:
-    """Return whether a value is a width and a height."""
+    """Whether a value is a width and a height."""
     return (
         isinstance(size, (list, tuple))
         and len(size) == 2
@@ -58,7 +58,7 @@ def is_size(size: Any) -> bool:
 
 
 def is_four_numbers(box: Any) -> bool:
-    """Return whether a value is a list of four finite numbers."""
+    """Whether a value is a list of four finite numbers."""
     return isinstance(box, list) and are_numbers(box, 4)
 
 
@@ -119,7 +119,7 @@ def check_l2_boxes(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _is_in_frame(rows: Sequence[Mapping[str, Any]], frame: int) -> bool:
-    """Return whether boxes are numbers of a frame rather than pixels.
+    """Whether boxes are numbers of a frame rather than pixels.
 
     Whether a box in pixels stays within the frame is a matter of chance, the less likely the larger
     the image. The chances of all boxes together are multiplied, as logarithms.
@@ -152,7 +152,7 @@ def layout_problems(layout: Layout) -> list[str]:
 
 
 def label_problem(layout: Layout, labels: Mapping[str, Any]) -> str | None:
-    """Return what a row lacks: a label of each grouping, and of the table those that it shows.
+    """The label that a row lacks: one of each grouping, and of the table those that it shows.
 
     Args:
         labels: of the row by grouping, one or several; and its kind.

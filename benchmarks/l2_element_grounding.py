@@ -147,7 +147,7 @@ class GUIElementGrounding(PointBenchmark):
 
 
 def is_mixed_box(x1: float, y1: float, x2: float, y2: float) -> bool:
-    """Return whether a box that counts as pixels looks as if it were in fractions."""
+    """Whether a box that counts as pixels looks as if it were in fractions."""
     if max(x1, y1, x2, y2) <= 1:
         return False
     has_fraction_corner = 0 < x1 < 1 and 0 < y1 < 1

@@ -262,7 +262,7 @@ def efficiency_area(results: Sequence[TaskResult], budget: int) -> float | None:
 
 
 def expected_areas(results: Sequence[TaskResult], budget: int) -> list[float]:
-    """Return what each episode adds to the exact area under the steps of R, over all orders.
+    """The part of each episode in the exact area under the steps of R, over all orders.
 
     Their mean is a figure that no order moves: an episode that succeeds after t steps counts
     1 - (T + t) / (2 N budget) with T steps in all N episodes.
@@ -273,7 +273,7 @@ def expected_areas(results: Sequence[TaskResult], budget: int) -> list[float]:
 
 
 def partial_credits(results: Sequence[TaskResult]) -> list[float]:
-    """Return what each episode is worth, 0..1: its share, or its success where there is none."""
+    """The credit of each episode, 0..1: its share, or its success where there is none."""
     return [
         float(result.success) if result.partial is None else result.partial for result in results
     ]
@@ -296,7 +296,7 @@ def given_up(results: Sequence[TaskResult]) -> list[bool]:
 
 
 def environment_failures(results: Sequence[TaskResult]) -> int:
-    """Return how many episodes their environment has failed in, twice."""
+    """The number of episodes whose environment has failed twice."""
     return sum(result.end_reason == ENVIRONMENT for result in results)
 
 

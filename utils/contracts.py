@@ -265,7 +265,7 @@ class World(Protocol):
         """Act; return the next observation."""
 
     def evaluate(self) -> Any:
-        """Return what the task has come to: a success or not, and why."""
+        """The outcome of the task: a success or not, and why."""
 
     def close(self) -> None:
         """Release everything, from whatever state."""
@@ -295,7 +295,7 @@ class Benchmark(Protocol):
     image_root: Path  # the folder that the lines' `image_path` is relative to
 
     def source(self) -> tuple[str, bytes]:
-        """Return what its samples are read from: a name and the content."""
+        """The source of its samples: a name and the content."""
 
     def build_prompt(
         self, line: Line, use_system: bool = True, custom_system_prompt: str | None = None
@@ -303,7 +303,7 @@ class Benchmark(Protocol):
         """Return the default prompt of a line."""
 
     def in_mode(self, row: Line, mode: str) -> bool:
-        """Return whether a row belongs to `mode`."""
+        """Whether a row belongs to `mode`."""
 
     def judge(
         self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
@@ -316,7 +316,7 @@ class Benchmark(Protocol):
     def read(
         self, line: Line, sizes: Sizes, reply: str, parse: ParseFunction, meta_extra: Line
     ) -> tuple[Any, UserFunctionError | None]:
-        """Return what a parse function makes of a reply, and why that is nothing usable, if so."""
+        """The result of a parse function for a reply, and why that is nothing usable, if so."""
 
     @abstractmethod
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]:
@@ -365,7 +365,7 @@ class Circular(Protocol):
         """Return each sample in all its rotations, the 0th being the sample itself."""
 
     def count(self, line: Mapping[str, Any]) -> int:
-        """Return how many rotations a line has, the 0th included."""
+        """The number of rotations of a line, the 0th included."""
 
     def section(self, columns: Any) -> dict[str, Any]:
         """Return the section "circular" of an analysis, of the rotations of all questions."""
@@ -465,11 +465,11 @@ class ModelWrapper(Protocol):
     one_by_one: bool = False  # a sample is over before the next one begins
 
     def in_flight(self, requested: int | None) -> int | None:
-        """Return how many `generate` calls run at once; None: all that a server takes."""
+        """The number of `generate` calls that run at once; None: all that a server takes."""
         return requested
 
     def problems(self) -> list[str]:
-        """Return what stands in the way of running (no checkpoint, no CUDA, ...); cheap."""
+        """Problems in the way of running (no checkpoint, no CUDA, ...); cheap."""
         return []
 
     def warm_up(self) -> None:
@@ -499,18 +499,18 @@ class ModelWrapper(Protocol):
         return
 
     def wire_size(self, prepared: Prepared) -> int:
-        """Return how many bytes a query would send; 0 for models in this process."""
+        """The number of bytes that a query would send; 0 for models in this process."""
         return 0
 
     def postprocess(self, dataset: str) -> Callable[[str], str]:
-        """Return what makes the text to parse of a raw reply; it may raise `UserFunctionError`."""
+        """The maker of the text to parse from a raw reply; it may raise `UserFunctionError`."""
 
     def abandon(self) -> None:
         """Have `generate` calls that wait for others raise `Abandoned`: the run has stopped."""
         return
 
     def notes_before(self) -> list[str]:
-        """Return what a user should know before the run, one line each."""
+        """Notes for the user before the run, one line each."""
         return []
 
     def fixed_by(self) -> str:
@@ -518,7 +518,7 @@ class ModelWrapper(Protocol):
         return ""
 
     def notes_after(self) -> list[str]:
-        """Return what the run has shown about the model's speed, one line each."""
+        """Notes on the model's speed after the run, one line each."""
         return []
 
     def close(self) -> None:

@@ -135,7 +135,7 @@ def _is_of_steps(name: str) -> bool:
 
 
 def is_weighted(variables: Mapping[str, str | None]) -> bool:
-    """Return whether the environment says that questions weigh by their options."""
+    """Whether the environment says that questions weigh by their options."""
     return (variables.get("L1_USE_WEIGHTED") or "").strip().lower() in ("1", "true")
 
 
@@ -145,22 +145,22 @@ def title_of(level: str, dataset: str) -> str:
 
 
 def unit_of(level: str) -> str:
-    """Return what the samples of a level are of, and its intervals go by."""
+    """The unit that the samples of a level are of, and its intervals go by."""
     return "task" if level in ACTING else "image"
 
 
 def noun_of(level: str) -> str:
-    """Return what people call a sample of a level."""
+    """The noun for a sample of a level."""
     return "episode" if level in ACTING else "sample"
 
 
 def is_environment_failure(facts: Mapping[str, Any]) -> bool:
-    """Return whether a line of a samples file is of an episode whose environment failed."""
+    """Whether a line of a samples file is of an episode whose environment failed."""
     return (facts.get("error") or {}).get("class") == WORLD_FAILURE
 
 
 def are_too_many(environment_failures: int, episodes: int) -> bool:
-    """Return whether over 1 % of episodes failed in their environment: figures say little then."""
+    """Whether over 1 % of episodes failed in their environment: figures say little then."""
     return 100 * environment_failures > episodes
 
 

@@ -211,7 +211,7 @@ def _kind_of_button(name: str, call: Mapping[str, Any]) -> str:
 
 
 def _system_button(button: Any) -> ActionFields:
-    """Return what a button of a phone does."""
+    """The action of a button of a phone."""
     match str(button).lower():
         case "back" | "home" as kind:
             return {"kind": kind}

@@ -74,7 +74,7 @@ _LONE_CONTROL_CHARACTER = re.compile(r"(?<![^+])[\b\t\n\r\x1b\x7f](?![^+])")
 def read_actions(
     parsed: Any, screen_wh: WH, pointer: Point | None = None
 ) -> tuple[Action, ...] | None:
-    """Return what a parse function returned as actions in one form; None: there is none.
+    """The actions in the result of a parse function, in one form; None: there are none.
 
     Args:
         parsed: an `Action`, a mapping with its fields, or a list of them; None or an empty list if
@@ -200,7 +200,7 @@ def _on_screen(point: Point) -> Point:
 
 
 def _off_screen(point: Point, screen_wh: WH) -> str:
-    """Return what a model is told of a point off the screen; "" of one on it."""
+    """The note to a model on a point off the screen; "" for one on it."""
     if min(point) >= 0 and max(point) <= 1:
         return ""
     (x, y), (width, height) = point, screen_wh

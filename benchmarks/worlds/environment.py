@@ -82,7 +82,7 @@ class Environment(Protocol):
         """Do one action, "answer", "done" and "fail" among them; return the next observation."""
 
     def evaluate(self) -> Outcome:
-        """Return whether the task is done, and what was checked."""
+        """Whether the task is done, and what was checked."""
 
     def close(self) -> None:
         """Release everything, from whatever state."""

@@ -87,7 +87,7 @@ class Step:
         return "\n".join(f"{call}: {note}" for call, note in pairs if note)
 
     def history_entry(self) -> dict[str, Any]:
-        """Return what later prompts get of this step."""
+        """The entry of this step in the history that later prompts get."""
         return {
             "image_path": str(self.observation.image),
             "image_size": list(self.screen_wh),
@@ -302,7 +302,7 @@ def _act(world: World, step: Step) -> tuple[Observation, str]:
 def state_of(
     line: Line, screenshot: Path, screen_wh: WH, steps: Sequence[Step], max_steps: int
 ) -> Line:
-    """Return what prompt and parse functions get: the task's line with the state of its episode.
+    """The line that prompt and parse functions get: the task's, with the state of its episode.
 
     That is `image_path` and `image_size` of the screen now, `pointer` (where the mouse is, in
     fractions; None before it was moved), `step` (from 1), `max_steps`, and `history`: of each

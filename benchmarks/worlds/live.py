@@ -161,7 +161,7 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
         }
 
     def _is_requested(self, task_id: str) -> bool:
-        """Return whether the config's `tasks` have a task; `platforms` may still leave it out."""
+        """Whether the config's `tasks` have a task; `platforms` may still leave it out."""
         return is_requested(task_id, self.settings.tasks)
 
     def _ids(self) -> list[str]:
@@ -247,7 +247,7 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
         return f"{self.level}_tasks", "\n".join(lines).encode("ascii")
 
     def problems(self) -> list[str]:
-        """Return what the worlds of its tasks lack on this machine."""
+        """All that the worlds of its tasks lack on this machine."""
         used = {line["task_id"].partition("/")[0] for line in self.rows("all")}
         suites = [suite for name, suite in self.suites.items() if name in used]
         return list(dict.fromkeys(problem for suite in suites for problem in problems_of(suite)))
@@ -321,7 +321,7 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
     def read_reply(
         self, reading: ReplyParsing, sample: Sample, prompt: Prompt, generation: Generation
     ) -> ReadReply:
-        """Return what the reply to an episode's first prompt asks for."""
+        """The actions that the reply to an episode's first prompt asks for."""
         assert prompt.image is not None
         screen_wh = read_header(prompt.image).wh
         state = state_of(sample.line, prompt.image, screen_wh, [], sample.line["max_steps"])
@@ -357,7 +357,7 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
         return self.judge(line, sizes, parsed, self.default_parse, {})
 
     def _is_feasible(self, line: Line) -> bool | None:
-        """Return whether a task can be done, by the tasks of today; None: it is none of them."""
+        """Whether a task can be done, by the tasks of today; None: it is none of them."""
         try:
             task = self._tasks.get((line["task_id"], line["seed"]))
         except Exception:  # noqa: BLE001 - an environment may raise anything

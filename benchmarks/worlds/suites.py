@@ -126,7 +126,7 @@ def _code_of(open_world: Callable[[Path], World]) -> str:
 
 
 def problems_of(suite: Suite) -> list[str]:
-    """Return what is missing on this machine, one line each."""
+    """All that is missing on this machine, one line each."""
     return list(getattr(suite, "problems", list)())
 
 
@@ -137,7 +137,7 @@ def ids_of(name: str, suite: Suite, level: str) -> list[str] | None:
 
 
 def is_requested(task_id: str, patterns: Sequence[str]) -> bool:
-    """Return whether the config's `tasks` have a task; without any, all but the `OPTIONAL` ones.
+    """Whether the config's `tasks` have a task; without any, all but the `OPTIONAL` ones.
 
     A task of an optional suite is had by patterns that begin with its name: "jupyterlab/*".
     """
@@ -149,7 +149,7 @@ def is_requested(task_id: str, patterns: Sequence[str]) -> bool:
 
 
 def has_layouts(task_id: str) -> bool:
-    """Return whether a task is seen in the layout of its platform, and not on it."""
+    """Whether a task is seen in the layout of its platform, and not on it."""
     return task_id.partition("/")[0] in LAYOUTS_ONLY
 
 

@@ -162,7 +162,7 @@ class _Replies:
         return mask
 
     def fits(self, interpretation: Interpretation) -> bool:
-        """Return whether a reading is what the model means.
+        """Whether a reading is what the model means.
 
         Most points around the targets must be on them; and no other image size, by which all
         points would be rescaled, may explain many more hits.
@@ -361,7 +361,7 @@ def _joint_name(same: Sequence[Interpretation]) -> str:
 def _configured_text(
     section: Section, agreed_share: Mapping[Interpretation, float], counts: Mapping[str, int]
 ) -> str:
-    """Return how the parse function of the config reads replies, as far as is known.
+    """The way in which the parse function of the config reads replies, as far as is known.
 
     Args:
         section: has the names of the frames that the function implements.

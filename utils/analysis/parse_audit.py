@@ -71,7 +71,7 @@ class LetterParsing(NamedTuple):
 
 
 def examine(reply: str, chosen: str | None, letters: list[str]) -> LetterParsing:
-    """Return how the configured parse function came to its letter.
+    """The way in which the configured parse function came to its letter.
 
     Args:
         reply: the whole of it, with any thinking.
@@ -106,7 +106,7 @@ def examine(reply: str, chosen: str | None, letters: list[str]) -> LetterParsing
 
 
 def _is_of_word(reply: str, start: int, end: int) -> bool:
-    """Return whether a letter is part of a word or an abbreviation, or the article "a"."""
+    """Whether a letter is part of a word or an abbreviation, or the article "a"."""
     is_article = reply[start] in "aA" and ARTICLE.match(reply, end) is not None
     is_joined = reply[start - 1 : start].isalnum() or _GOES_ON.match(reply, end) is not None
     abbreviated = _ABBREVIATED.fullmatch(reply, max(0, start - 2), end + 1)
@@ -210,7 +210,7 @@ def _notes(
 def _finding(
     scores: Sequence[Row], doubtful: int, doubts: Counter[str], lead: Lead, setting: str
 ) -> Finding | None:
-    """Return what is doubtful, if it is much, and what to do about it.
+    """The finding on doubtful readings and their cure, if there are many.
 
     Args:
         scores: rows over all questions: the score, the strict and the ready-made parser.
@@ -250,7 +250,7 @@ def _finding(
 
 
 def _better_text(score: Row, ready_made: Row, lead: Lead) -> str:
-    """Return what the ready-made parse function scores, if it is better than chance allows."""
+    """The score of the ready-made parse function, if it is better than chance allows."""
     if lead.p_value is None or lead.p_value >= LARGEST_P:
         return ""
     return (

@@ -193,7 +193,7 @@ def _linked(picture: Mapping[str, Any], output: Path, *, small_images: bool) -> 
 
 
 def _image_root() -> Path | None:
-    """Return what images are relative to; None where this machine has no such folder."""
+    """The folder that images are relative to; None where this machine has no such folder."""
     try:
         root = image_root()
     except UserError:

@@ -249,7 +249,7 @@ class _Reader:
         return entry, problems + arguments
 
     def _data_set_problems(self, raw: Mapping[str, Any]) -> list[KeyProblem]:
-        """Return what is wrong with the data sets for which a model has functions of its own."""
+        """Problems of the data sets for which a model has functions of its own."""
         problems: list[KeyProblem] = []
         for key in schema.PER_DATA_SET:
             for dataset in _object(raw, key):
@@ -396,7 +396,7 @@ class _Reader:
         return None if problems else typed, problems
 
     def _kind_problems(self, name: str, kind: str) -> list[KeyProblem]:
-        """Return what is wrong with the benchmark that a data set names."""
+        """Problems of the benchmark that a data set names."""
         if kind == name:
             return [] if name in self.benchmarks else [((), self._unknown_data_set(name))]
         if name in self.benchmarks:
@@ -424,7 +424,7 @@ class _Reader:
         ]
 
     def _acts(self, dataset: str) -> bool:
-        """Return whether the samples of a data set are episodes."""
+        """Whether the samples of a data set are episodes."""
         benchmark = self.benchmarks.get(self.for_recipes.get(dataset, dataset))
         return benchmark is not None and hasattr(benchmark, "open_world")
 
@@ -485,7 +485,7 @@ class _Reader:
 
 
 def own_problems(entry: OpenSection, benchmark: type[Benchmark] | Benchmark) -> list[KeyProblem]:
-    """Return what is wrong with the entry of a user's class, known only once it is imported."""
+    """Problems of the entry of a user's class, known only once it is imported."""
     requested = {key: value for key, value in entry if key in entry.model_fields_set}
     return [
         *_choice_problems(requested, benchmark),

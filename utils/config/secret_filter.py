@@ -160,7 +160,7 @@ class OutputStream:
             self._stream.flush()
 
     def isatty(self) -> bool:
-        """Return whether a person reads this; lines with a prefix are one process of several."""
+        """Whether a person reads this; lines with a prefix are one process of several."""
         return not self.prefix and self._stream.isatty()
 
     def __getattr__(self, name: str) -> Any:
@@ -187,7 +187,7 @@ def quieten() -> None:
 
 
 def is_common(secret: str) -> bool:
-    """Return whether a key is a text that occurs in what models are asked and say."""
+    """Whether a key is a text that occurs in what models are asked and say."""
     signs = "".join(filter(str.isalnum, secret))
     is_word = secret.isalpha() and (secret[1:].islower() or secret.isupper())
     is_short = len(secret) < 8 or ((signs.isdigit() or is_word) and len(signs) < 16)
@@ -268,12 +268,12 @@ def _secrets_of_header(value: str) -> set[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a name is that of a secret: `OPENAI_API_KEY`, `x-auth`; not `max_tokens`."""
+    """Whether a name is that of a secret: `OPENAI_API_KEY`, `x-auth`; not `max_tokens`."""
     return bool(_SECRET_NAME.search(name)) and not _TOKENIZER.search(name)
 
 
 def is_secret_place(value_path: str) -> bool:
-    """Return whether the value at a key path is secret by its name, or as an unusual header."""
+    """Whether the value at a key path is secret by its name, or as an unusual header."""
     name = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", value_path))[-1].strip('"')
     if re.search(r"(\A|\.)generate_cfg\.extra_(headers|query)\.", value_path):
         return name.lower().replace("_", "-") not in _ORDINARY_HEADERS

@@ -452,7 +452,7 @@ class Engine:
 
 
 def _ending(turns: int, *, returned: Any = None, **fields: Any) -> dict[str, Any]:
-    """Return how an episode ended, as `records.episode_record` takes it."""
+    """The end of an episode, as `records.episode_record` takes it."""
     return {"turns": turns, "returned": returned, "status": Status.OK, **fields}
 
 

@@ -89,7 +89,7 @@ class _JudgeAnswers(AnswerIndex):
 
 
 def _text_of(record: Record) -> str:
-    """Return what a judge has said."""
+    """The text that a judge has said."""
     return str(record["raw"] if record.get("reply") is None else record["reply"])
 
 
@@ -101,7 +101,7 @@ def readings_of(
     options: Options,
     clean: Callable[[Any], Any],
 ) -> tuple[dict[str, Reading], str]:
-    """Return what the judge makes of each reply, by its key, and why it stopped early, if it did.
+    """The judge's readings of replies, by key, and why it stopped early, if it did.
 
     Args:
         judge: is asked, unless options say that stored answers alone are scored.
@@ -142,7 +142,7 @@ def _is_stored(run: _JudgeRun, reply: ReplyToRead, stored: AnswerIndex) -> bool:
 
 
 def _reading(run: _JudgeRun, reply: ReplyToRead, stored: AnswerIndex) -> Reading | None:
-    """Return what is stored of the judge's answer to exactly this request, a failure too."""
+    """The stored reading of the judge's answer to exactly this request, a failure too."""
     request = run.judge.model.request(reply.messages(), run.dataset)
     as_stored = replace(run.options, fresh=False, ignore=True, retry_refused=False)
     answer = stored.look_up(reply.key, request.fingerprint, request.parts, as_stored)

@@ -109,7 +109,7 @@ class RunResults:
         return {level: entry["figures"] for level, entry in self._scored().items()}
 
     def _scored(self) -> dict[str, Any]:
-        """Return what the manifest says of the data sets that were scored, by level."""
+        """The manifest's entries of the data sets that were scored, by level."""
         datasets = self.manifest.get("datasets", {})
         entries = [datasets.get(name, {}) for name in self.datasets]
         return {entry["level"]: entry for entry in entries if entry.get("figures") is not None}

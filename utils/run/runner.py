@@ -100,7 +100,7 @@ def _show_index(work_dir: Path) -> None:
 
 
 def has_answers(plan: Plan) -> bool:
-    """Return whether any model of a plan has an answer to any of its data sets in the work-dir."""
+    """Whether any model of a plan has an answer to any of its data sets in the work-dir."""
     return any(
         has_answer(log)
         for name in plan.models

@@ -60,7 +60,7 @@ def name_collisions(models: Iterable[str]) -> list[str]:
 
 
 def work_dir_problems(work_dir: Path, option: str = "--work-dir") -> list[str]:
-    """Return why nothing could be written below the folder of an option; leave nothing behind."""
+    """Reasons why nothing could be written below the folder of an option; leaves nothing there."""
     # os.path.exists, unlike Path.exists, takes a folder that may not be looked into for absent.
     candidates = (work_dir, *work_dir.absolute().parents)
     existing = next(path for path in candidates if os.path.exists(path))  # noqa: PTH110
@@ -131,12 +131,12 @@ class RunFolder:
         return one_process_at_a_time(self.path / ".scoring.lock", f"scoring {self.path}")
 
     def stem(self, dataset: str) -> str:
-        """Return how the files of one data set begin."""
+        """The beginning of the names of all files of one data set."""
         return f"{safe_name(self.model)}_{dataset}"
 
     @property
     def has_answers(self) -> bool:
-        """Return whether there is an answer in any of its logs."""
+        """Whether there is an answer in any of its logs."""
         return any(has_answer(log) for log in self.path.glob("*.jsonl"))
 
     def log(self, dataset: str) -> Path:

@@ -47,7 +47,7 @@ LOCK_WAIT_S = 1800.0  # how long a scoring of somebody else's may take
 
 
 def cure_of(error: OSError) -> str:
-    """Return what to do about a file that could not be written; space helps a full disk alone."""
+    """The cure for a file that could not be written; space helps a full disk alone."""
     again = "run the same command again"
     return f"free some space and {again}" if error.errno in DISK_FULL else f"mend that and {again}"
 
@@ -117,7 +117,7 @@ def one_process_at_a_time(path: Path, purpose: str) -> Iterator[None]:
 
 
 def is_locked(log: Path) -> bool:
-    """Return whether a process is writing a log now."""
+    """Whether a process is writing a log now."""
     from filelock import Timeout
 
     lock = file_lock(log.with_name(f"{log.name}.lock"), timeout_s=0)
@@ -234,7 +234,7 @@ def record_at(file: IO[bytes], offset: int) -> Record:
 
 
 def damage_notes(path: Path, damaged: list[int]) -> list[str]:
-    """Return what to say of lines that were passed over, if there are any."""
+    """A note on lines that were passed over, if there are any."""
     if not damaged:
         return []
     lines = ", ".join(map(str, damaged[:10])) + (", ..." if damaged[10:] else "")
@@ -337,7 +337,7 @@ def _runs_in(path: Path, _state: tuple[int, ...]) -> _RunsInLog:
 
 
 def has_answer(path: Path) -> bool:
-    """Return whether a log holds an answer, or any turn of an episode."""
+    """Whether a log holds an answer, or any turn of an episode."""
     with path.open("rb") as file:
         return any(line.startswith(b'{"kind":"answer"') and _OK in line for line in file)
 

@@ -62,7 +62,7 @@ class Entry(NamedTuple):
 
 
 def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
-    """Return what the manifest says of the data set of a log."""
+    """The manifest's entry of the data set of a log."""
     facts: dict[str, Any] = {
         "level": level,
         "mode": view.mode,
@@ -142,7 +142,7 @@ def manifest_of(
 def _sections_of_run(
     before: Mapping[str, Any], update: ManifestUpdate, entries: Mapping[str, Entry]
 ) -> dict[str, Any]:
-    """Return what the manifest says of the newest run and its scoring."""
+    """The sections of the manifest on the newest run and its scoring."""
     run = max((entry.run for entry in entries.values()), key=lambda run: run.get("seq", 0))
     end = max((entry.end for entry in entries.values()), key=lambda end: end.get("ended_at", ""))
     starts = [entry.run["started_at"] for entry in entries.values() if entry.run.get("started_at")]

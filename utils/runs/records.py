@@ -140,7 +140,7 @@ def sizes_of(record: Record) -> Sizes:
 
 
 def answer_fields(generation: Generation, prompt: Prompt, sizes: Mapping[str, Any]) -> Record:
-    """Return what an answer to `prompt` adds to a record; `sizes` are those known before."""
+    """The fields that an answer to `prompt` adds to a record; `sizes` are those known before."""
     own_sizes, sizes_by_image = _image_fields(prompt, generation.image_sizes)
     new_sizes = {stage: wh for stage, wh in own_sizes.items() if wh and stage != "file"}
     extras = {

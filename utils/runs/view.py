@@ -130,11 +130,11 @@ class LogView:
         self.totals = _totals(newest.values(), set(self.covered))
 
     def has(self, mode: str) -> bool:
-        """Return whether the run covers all of a mode of its data set."""
+        """Whether the run covers all of a mode of its data set."""
         return self.mode in (mode, EVERYTHING, None)
 
     def is_part(self, mode: str, limit: int | None) -> bool:
-        """Return whether scores of a mode are those of a part only, and may not replace full ones.
+        """Whether scores of a mode are those of a part only, and may not replace full ones.
 
         That is so for a limit, a run that was stopped or covers less than the mode, one whose
         record is lost, and for one mode of a log that a run over all modes has been finished in.
@@ -307,7 +307,7 @@ class Selection:
         return {COVERAGE: section} if findings else {}
 
     def findings(self) -> list[Finding]:
-        """Return what a reader of the score should know."""
+        """Findings that a reader of the score should know."""
         log = self._log
         findings: list[Finding] = []
         if not log.run:
@@ -336,7 +336,7 @@ class Selection:
         return findings
 
     def is_all(self, repeats: int = 1) -> bool:
-        """Return whether all was scored that was asked for, bad samples and repeats included."""
+        """Whether all was scored that was asked for, bad samples and repeats included."""
         log = self._log
         is_whole = bool(log.run) and log.has(self._mode) and log.repeats >= repeats
         return is_whole and not (log.left_out or self.missing or self._is_short)

@@ -35,7 +35,7 @@ Edit = Sequence[Any]
 
 
 def tree_of(state: State) -> Tree:
-    """Return what files and settings mean, by path; settings under "settings:"."""
+    """The content of files and settings, by path; settings under "settings:"."""
     tree: Tree = {path: _content(path, text) for path, text in state["files"].items()}
     for path, text in state["settings"].items():
         if not path.endswith("/"):
@@ -278,7 +278,7 @@ def _comparison(start: Tree, edits: Sequence[Edit], end: Tree) -> Comparison:
 
 
 def _done_count(start: Tree, edits: Sequence[Edit], end: Tree) -> int | None:
-    """Return how many of the edits lead to a tree by themselves; None: it has changed otherwise."""
+    """The number of edits that lead to a tree by themselves; None: it has changed otherwise."""
     for count in range(len(edits), -1, -1):
         for chosen in itertools.combinations(edits, count):
             with suppress(ValueError, IndexError):  # one of them needs another one

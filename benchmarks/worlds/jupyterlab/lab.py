@@ -25,7 +25,7 @@ State = dict[str, Files]  # "files" and "settings"
 
 
 def lab_problems() -> list[str]:
-    """Return what is missing to start JupyterLab, with the command that installs it."""
+    """All that is missing to start JupyterLab, with the command that installs it."""
     if find_spec("jupyterlab") is None:
         return ["JupyterLab is not installed; pip install -r requirements/jupyterlab.txt"]
     return []

@@ -85,7 +85,7 @@ class EpisodeFiles(AsyncFileContentsManager):
     preferred_dir = ""  # type: ignore[assignment]
 
     def _base_model(self, path: str) -> dict[str, Any]:
-        """Return what is known of a file; its times lie not after the page's clock."""
+        """The facts on a file; its times lie not after the page's clock."""
         model: dict[str, Any] = super()._base_model(path)  # type: ignore[no-untyped-call]
         for name in ("created", "last_modified"):
             model[name] = min(model[name], NOW)
@@ -154,12 +154,12 @@ class Lab(LabApp):  # type: ignore[misc]
 
 
 def _jupyter_server_extension_points() -> list[dict[str, Any]]:
-    """Return what this module adds to a server; its name is Jupyter's."""
+    """The extensions that this module adds to a server; its name is Jupyter's."""
     return [{"module": "__main__", "app": Lab}]
 
 
 def config() -> Config:
-    """Return what is set, from JupyterLab's own options."""
+    """The settings from JupyterLab's own options."""
     root = FOLDER / "empty"
     app_settings = FOLDER / "app_settings"
     for folder in (EPISODES, root, app_settings):

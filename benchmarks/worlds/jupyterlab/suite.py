@@ -48,7 +48,7 @@ def world_data() -> list[str]:
 
 
 def problems() -> list[str]:
-    """Return what is missing on this machine, one line each."""
+    """All that is missing on this machine, one line each."""
     return lab_problems() + browser_problems()
 
 

@@ -85,7 +85,7 @@ class Course:
         return list(dict.fromkeys(news))
 
     def comparison(self) -> Comparison:
-        """Return what had to happen, and whether it has."""
+        """The event that had to happen, and whether it has."""
         lines = [(text in self._happened, text) for text in self._required]
         return Comparison(lines, sum(fits for fits, _ in lines), len(lines))
 
@@ -108,7 +108,7 @@ class Course:
         return None
 
     def _reply_to(self, message: Row, changes: Sequence[Effect], now: Dump) -> Row | None:
-        """Return what a message brings about, with the answer among the rows that are added."""
+        """The effects of a message, with the answer among the rows that are added."""
         for reply in self._replies:
             is_meant = reply["channel"] == message["channel"]
             if not is_meant or self._is_hindered(reply, changes, now):

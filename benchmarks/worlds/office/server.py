@@ -63,7 +63,7 @@ class EpisodeStore:
         return self.store.dump()
 
     def answer(self, app: str, verb: str, arguments: Mapping[str, Any]) -> Any:
-        """Return what an application answers to its page; Refused: it does not do it."""
+        """The answer of an application to its page; Refused: it does not do it."""
         if _longest_text(arguments) > MAX_TEXT_LENGTH:
             raise Refused(f"A text takes {MAX_TEXT_LENGTH:,} characters at most.")
         result = self.store.call(APPS[app][verb], arguments)

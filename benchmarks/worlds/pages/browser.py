@@ -101,7 +101,7 @@ def _playwright_chromium_path() -> str | None:
 
 
 def browser_problems() -> list[str]:
-    """Return what is missing to open pages, each with the command that installs it."""
+    """All that is missing to open pages, each with the command that installs it."""
     if find_spec("playwright") is None:
         return ["playwright is not installed; pip install playwright"]
     if chromium_path() is None:
@@ -325,7 +325,7 @@ class Tab:
         return base64.b64decode(self._devtools.send("Page.captureScreenshot", options)["data"])
 
     def notes(self) -> str:
-        """Return what the page tried and did not get since the last call, for the model."""
+        """Notes for the model on what the page tried and did not get since the last call."""
         notes = dict.fromkeys(self._notes)
         self._notes = []
         return " ".join(notes)

@@ -93,7 +93,7 @@ def world_data() -> list[str]:
 
 
 def problems() -> list[str]:
-    """Return what is missing on this machine, one line each."""
+    """All that is missing on this machine, one line each."""
     missing = [] if pages_folder() else ["miniwob is not installed; pip install miniwob"]
     return missing + browser_problems()
 
@@ -150,7 +150,7 @@ class MiniWoB(PageWorld):
         return Outcome(success, [(success, text)])
 
     def is_over(self, tab: Tab) -> bool:
-        """Return whether the page gave its reward; a click would begin another problem."""
+        """Whether the page gave its reward; a click would begin another problem."""
         return bool(tab.page.evaluate("WOB_DONE_GLOBAL"))
 
     def close(self) -> None:

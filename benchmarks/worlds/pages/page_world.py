@@ -48,7 +48,7 @@ class PageWorld(ABC):
         """Do what happens in the world after an action, besides what the page does."""
 
     def is_over(self, tab: Tab) -> bool:
-        """Return whether the page takes no further action."""
+        """Whether the page takes no further action."""
         return False
 
     def app_of(self, tab: Tab) -> str:

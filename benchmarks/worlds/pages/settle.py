@@ -101,7 +101,7 @@ QUIET = """([quietMs, limitMs]) => new Promise((done) => {
 
 
 def requests_started(page: Page) -> int:
-    """Return how many requests the document's scripts have started; -1 without a document."""
+    """The number of requests that the document's scripts have started; -1 without a document."""
     from playwright.sync_api import Error
 
     try:

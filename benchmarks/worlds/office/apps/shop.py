@@ -40,7 +40,7 @@ def list_(
 
 
 def in_cart(store: Store) -> int:
-    """Return how many pieces lie in the cart."""
+    """The number of pieces in the cart."""
     return int(store.one("SELECT coalesce(sum(qty), 0) n FROM cart")["n"])
 
 

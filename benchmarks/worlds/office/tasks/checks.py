@@ -155,7 +155,7 @@ def check(
     answer: str = "",
     elsewhere: Comparison = NOTHING_ELSEWHERE,
 ) -> Outcome:
-    """Return whether a task was done, the reasons line by line, and the partial score.
+    """Whether a task was done, the reasons line by line, and the partial score.
 
     Args:
         task: `expect`, `answer`, `feasible` and `tolerates` of a variant (see `variants`).
@@ -246,7 +246,7 @@ def _is(effect: Effect, expected: ExpectedEffect, after: Dump) -> bool:
 
 
 def is_there(condition: ExpectedEffect, changes: Sequence[Effect], now: Dump) -> bool:
-    """Return whether a store has an effect, in the columns that a condition names.
+    """Whether a store has an effect, in the columns that a condition names.
 
     Args:
         condition: as an expected effect is written, or {read = "mail", where = {...}}: it was
@@ -275,7 +275,7 @@ def _fits(values: Mapping[str, Any], row: Row, table: str, after: Dump) -> bool:
 
 
 def _has(row: Row, name: str, expected: Any, table: str, after: Dump) -> bool:
-    """Return whether a row of a table has an expected value in a column."""
+    """Whether a row of a table has an expected value in a column."""
     if isinstance(expected, Mapping) and "any_of" in expected:
         return any(_has(row, name, choice, table, after) for choice in expected["any_of"])
     if isinstance(expected, Mapping) and "formula" in expected:
@@ -364,7 +364,7 @@ def _undone(before: Dump, after: Dump) -> list[Row]:
 
 
 def _is_visible(notice: Row, before: Dump, after: Dump) -> bool:
-    """Return whether a notice follows from the differences of the two dumps."""
+    """Whether a notice follows from the differences of the two dumps."""
     if notice["message"] is not None:
         old, new = (dump["messages"].get(notice["message"]) for dump in (before, after))
         return old is None or new is None or old["pinned"] != new["pinned"]
@@ -384,7 +384,7 @@ def _is_guest(address: str, event: Row | None) -> bool:
 
 
 def _is_saved_attachment(effect: Effect, before: Dump) -> bool:
-    """Return whether an attachment was saved to Downloads, as one does to read it."""
+    """Whether an attachment was saved to Downloads, as one does to read it."""
     row = effect.row
     if effect.op != "add" or effect.table != "files" or row["kind"] != "text":
         return False
@@ -399,7 +399,7 @@ def _is_saved_attachment(effect: Effect, before: Dump) -> bool:
 
 
 def _is_talk(effect: Effect, colleagues: Collection[str]) -> bool:
-    """Return whether it is a message of the agent's to somebody who answers, and to nobody else."""
+    """Whether it is a message of the agent's to somebody who answers, and to nobody else."""
     return (
         effect.op == "add"
         and effect.table == "messages"
@@ -410,7 +410,7 @@ def _is_talk(effect: Effect, colleagues: Collection[str]) -> bool:
 
 
 def _is_of_a_sum(effect: Effect, expect: Sequence[ExpectedEffect], after: Dump) -> bool:
-    """Return whether it is a sum below a column of a sheet that a task fills in, or its label."""
+    """Whether it is a sum below a column of a sheet that a task fills in, or its label."""
     if (effect.op, effect.table) != ("add", "cells"):
         return False
     sheet, cell = effect.row["sheet"], effect.row["cell"]
@@ -431,7 +431,7 @@ def _added_cells(expect: Sequence[ExpectedEffect]) -> Iterator[ExpectedEffect]:
 
 
 def _is_sum(cells: Mapping[str, str], cell: str) -> bool:
-    """Return whether a cell is the last of its column and the sum of all numbers above it."""
+    """Whether a cell is the last of its column and the sum of all numbers above it."""
     column = {int(name[1:]): cell_text(cells, name) for name in cells if name[0] == cell[0]}
     row = int(cell[1:])
     above = [float(text) for y, text in column.items() if y < row and NUMBER.fullmatch(text)]

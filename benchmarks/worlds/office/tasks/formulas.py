@@ -24,7 +24,7 @@ def cell_text(cells: Cells, cell: str) -> str:
 
 
 def is_same_formula(expected: str, actual: str, cells: Cells, cell: str) -> bool:
-    """Return whether two formulas have the same value, also when the cells they use change.
+    """Whether two formulas have the same value, also when the cells they use change.
 
     Both are evaluated on the sheet as it is, then with each of the cells that one of them uses
     changed, then with all of them changed.

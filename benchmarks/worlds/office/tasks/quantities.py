@@ -77,7 +77,7 @@ class Quantity:
     value: str | Decimal
 
     def is_same(self, other: Quantity) -> bool:
-        """Return whether both mean the same; a date without a year is that of any year."""
+        """Whether both mean the same; a date without a year is that of any year."""
         if self.kind == other.kind == "date":
             dates = sorted((str(self.value), str(other.value)), key=len)
             return dates[1].endswith(dates[0])
@@ -92,7 +92,7 @@ class Mention:
     readings: tuple[Quantity, ...]  # the plainest first
 
     def means(self, quantity: Quantity) -> bool:
-        """Return whether it can be read as a quantity."""
+        """Whether it can be read as a quantity."""
         return any(reading.is_same(quantity) for reading in self.readings)
 
 
@@ -139,14 +139,14 @@ def as_quantity(part: object) -> Quantity | None:
 
 
 def is_date(date: Quantity, text: str) -> bool:
-    """Return whether a text is a date, with or without its weekday, and nothing else."""
+    """Whether a text is a date, with or without its weekday, and nothing else."""
     alone = re.sub(WEEKDAYS, " ", text, flags=re.IGNORECASE).strip(" .,")
     match = VALUES.fullmatch(" ".join(alone.split()))
     return match is not None and any(reading.is_same(date) for reading in _readings(match))
 
 
 def numbers(text: str) -> list[set[Decimal]]:
-    """Return what each number of a text can be read as; in words if there are no figures."""
+    """The readings of each number of a text; of numbers in words if there are no figures."""
     in_text = [set(number_readings(figures)) for figures in ANY_NUMBER.findall(text)]
     return in_text or [{Decimal(_worth(match)).normalize()} for match in IN_WORDS.finditer(text)]
 

@@ -53,7 +53,7 @@ def without_quote(body: str) -> str:
 
 
 def begins_with(answer: str, text: str) -> bool:
-    r"""Return whether a reply begins with an answer and does not contradict it.
+    r"""Whether a reply begins with an answer and does not contradict it.
 
     A greeting and thanks may stand before it, anything after it that does not say the opposite:
     "Hi Ana,\n\nYes, gladly." is "Yes", but "Yes and no" is not, and "No problem, book it!" is not
@@ -85,7 +85,7 @@ def begins_with(answer: str, text: str) -> bool:
 
 
 def _says(meaning: re.Pattern[str], text: str) -> bool:
-    """Return whether a text has a meaning; one of `YES` must not be negated in its clause."""
+    """Whether a text has a meaning; one of `YES` must not be negated in its clause."""
     for match in meaning.finditer(text):
         clause = CLAUSE_END.split(text[: match.start()])[-1]
         if meaning is NO or not NEGATED.search(clause):

@@ -45,7 +45,7 @@ DENIED = re.compile(
 
 
 def matches(expected: Any, actual: Any) -> bool:
-    """Return whether a value is what a task expects.
+    """Whether a value is what a task expects.
 
     Args:
         expected: a value that is the same but for case, white space, quotation marks, a full stop
@@ -88,7 +88,7 @@ def _is_reply(expected: Any, actual: Any) -> bool:
 
 
 def _has_no_other(answer: str, reply: str) -> bool:
-    """Return whether a reply has no numbers, dates, ... of the kinds of a short answer but its."""
+    """Whether a reply has no numbers, dates, ... of the kinds of a short answer but its."""
     needed = mentions(answer)
     kinds = {mention.readings[0].kind for mention in needed}
     return all(
@@ -123,7 +123,7 @@ def _fits_all(conditions: Iterable[Any], actual: Any) -> bool:
 
 
 def same_addresses(one: str, other: str) -> bool:
-    """Return whether two lists have the same mail addresses, in any order and case."""
+    """Whether two lists have the same mail addresses, in any order and case."""
     return _addresses(one) == _addresses(other)
 
 
@@ -160,7 +160,7 @@ def _flat(values: Iterable[Any]) -> Iterable[Any]:
 
 
 def _stands_in(part: Any, text: str) -> bool:
-    """Return whether a text contains a part, not within a longer word or number."""
+    """Whether a text contains a part, not within a longer word or number."""
     if isinstance(part, Mapping):
         return any(_stands_in(choice, text) for choice in part["any_of"])
     quantity = as_quantity(part)
@@ -170,7 +170,7 @@ def _stands_in(part: Any, text: str) -> bool:
 
 
 def _is_said(part: Any, text: str, needed: Sequence[Any]) -> bool:
-    """Return whether a text says something that it must not, as what holds."""
+    """Whether a text says something that it must not, as what holds."""
     quantity = as_quantity(part)
     if quantity is None:
         plain = _text(text)
