@@ -101,7 +101,7 @@ clean:
 	$(SYNC) --extra demo --extra jupyterlab --group lint --group test
 	touch $@
 
-node_modules/installed: package-lock.json .venv/check.installed
+node_modules/installed: package-lock.json | .venv/check.installed
 	$(NPM) ci --no-audit --no-fund --loglevel=error
 	touch $@
 
