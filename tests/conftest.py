@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from contextlib import ExitStack
 from typing import Any
@@ -18,20 +19,10 @@ from tests.tiers import left_out, mark_whole
 REPLAYED: list[tuple[dict[str, int], int]] = []
 LEFT_OUT: dict[str, int] = {}
 """How many tests the fast tier leaves out, by reason."""
-LONG = (
-    "ranks",
-    "local",
-    "worlds",
-    "live",
-    "human",
-    "comparing",
-    "vllm",
-    "report",
-    "analysis",
-    "functions",
-    "engine",
-)
-"""Rooms whose files take long come first: in the end no worker waits for another one's."""
+FIRST = ("local", "ranks", "worlds", "live")
+"""Rooms that come first. A worker begins with the first half of all tests, the other one with the
+second, and whoever is done takes from the end of what the other one has left (worksteal): so
+torch is loaded in one of them only, and what takes long does not come last."""
 
 
 def pytest_configure() -> None:
@@ -41,9 +32,14 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    rooms = {name: position for position, name in enumerate(LONG)}
+    rooms = {name: position for position, name in enumerate(FIRST)}
     items.sort(key=lambda item: rooms.get(item.path.parent.name, len(rooms)))
     mark_whole(items)
+
+
+def pytest_collection_finish() -> None:
+    """Spares the garbage collector thousands of tests that stay to the end."""
+    gc.freeze()
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

@@ -2,10 +2,11 @@
 
 No test says itself where it belongs. Marked `whole`, and so left out of the fast tier, are
 
-- rooms and files that need what only the whole installs or starts: torch, JupyterLab, torchrun;
-- single tests that take long, each with its reason;
-- in files whose tests run the program or a browser, three tests of four: the first of each four
-  stays. What a file shows is shown by a quarter of its cases, and by all of them in the whole.
+- rooms, files and single tests that need what only the whole installs or starts, or take long;
+- of a function that is tested under several seeds, all but the first;
+- of simulations on a grid, all but two opposite corners;
+- of a function whose cases run the program or open a browser, as their fixtures show, all cases
+  but the first, or the first few: what it shows is shown by one case, and by all in the whole.
 
 Tests that loop over seeds or mutants ask the fixture `whole` how many to take.
 """
@@ -43,81 +44,60 @@ FUNCTIONS = {
     "test_two_thousand_runs_are_listed_and_searched": "slow",
     "test_what_others_do_is_the_same_in_two_worlds_under_load_and_after_a_new_start": "slow",
 }
-EVERY_FOURTH = [
-    "test_acting_in_browser.py",
-    "test_all_runs.py",
-    "test_api_outcomes.py",
-    "test_audit_coordinates.py",
-    "test_bad_tables.py",
-    "test_choosing_in_browser.py",
-    "test_circular.py",
-    "test_comparison_page.py",
-    "test_data_files.py",
-    "test_download.py",
-    "test_early_warnings.py",
-    "test_environment_arguments.py",
-    "test_fault_storm.py",
-    "test_film_in_browser.py",
-    "test_follow_up.py",
-    "test_graded_episodes.py",
-    "test_judge.py",
-    "test_list_in_browser.py",
-    "test_live_runs.py",
-    "test_miniwob.py",
-    "test_office_data.py",
-    "test_office_events.py",
-    "test_office_oracles.py",
-    "test_office_pages.py",
-    "test_office_suite.py",
-    "test_office_world.py",
-    "test_overview_in_browser.py",
-    "test_own_benchmark.py",
-    "test_page_failures.py",
-    "test_page_world.py",
-    "test_recipe_runs.py",
-    "test_repeated_episodes.py",
-    "test_repeats_in_runs.py",
-    "test_report.py",
-    "test_report_in_browser.py",
-    "test_reuse.py",
-    "test_run_files.py",
-    "test_run_log.py",
-    "test_sample_in_browser.py",
-    "test_secrets_in_runs.py",
-    "test_soundness_in_browser.py",
-    "test_statistics_simulation.py",
-    "test_stopping.py",
-    "test_stored_episodes.py",
-    "test_tables_in_browser.py",
-    "test_tiers.py",
-    "test_tiers_in_browser.py",
-    "test_user_functions_in_runs.py",
-    "test_vllm_server.py",
-    "test_vllm_wrapper.py",
-    "test_why.py",
-]
-FEWER = {
-    "test_office_oracles.py": 9,
-    "test_page_world.py": 8,
-    "test_statistics_simulation.py": 14,
+GRIDS = {"test_statistics_simulation.py"}
+"""Files of simulations on a grid of parameters, of which two opposite corners stay."""
+RUNNING = {
+    "bench",
+    "browser",
+    "chromium",
+    "data_root",
+    "folder",
+    "goes_on",
+    "home",
+    "hub",
+    "lab",
+    "run_of",
+    "server",
+    "stage",
+    "staged",
+    "world",
 }
-"""Files of which one in so many stays."""
-GESTURES = "test_an_action_is_what_mouse_and_keyboard_would_do"
-"""Each of its cases is a gesture of its own, and stays."""
+"""Fixtures of tests that run the program or open a browser."""
+EVERY_CASE = 1000
+CASES = {
+    "test_a_solution_solves_its_task_with_mouse_and_keyboard": 4,
+    "test_an_action_is_what_mouse_and_keyboard_would_do": EVERY_CASE,  # each another gesture
+}
+"""How many of its first cases a function keeps, where that is not one."""
 
 
 def mark_whole(items: Iterable[pytest.Item]) -> None:
     """Mark what the fast tier leaves out, each test with the reason."""
-    counts: Counter[str] = Counter()
+    functions: dict[tuple[object, str], list[pytest.Item]] = {}
     for item in items:
-        file, name = item.path.name, getattr(item, "originalname", item.name)
-        reason = ROOMS.get(item.path.parent.name) or FILES.get(file) or FUNCTIONS.get(name)
-        step = 1 if name == GESTURES else FEWER.get(file, 4 if file in EVERY_FOURTH else 1)
-        if counts[file] % step:
-            reason = reason or "further cases"
-        counts[file] += 1
-        if reason:
-            item.add_marker(pytest.mark.whole(reason=reason))
+        name = getattr(item, "originalname", item.name)
+        functions.setdefault((item.path, name), []).append(item)
+    for (_, name), cases in functions.items():
+        for number, item in enumerate(cases):
+            reason = _reason(item, name) or _reason_of_case(item, name, number, len(cases))
+            if reason:
+                item.add_marker(pytest.mark.whole(reason=reason))
+
+
+def _reason(item: pytest.Item, name: str) -> str | None:
+    """Why all cases of a function are left to the whole; None: they are not."""
+    return ROOMS.get(item.path.parent.name) or FILES.get(item.path.name) or FUNCTIONS.get(name)
+
+
+def _reason_of_case(item: pytest.Item, name: str, number: int, count: int) -> str | None:
+    """Why one of so many cases of a function is left to the whole."""
+    if item.path.name in GRIDS:
+        return None if number in (0, count - 1) else "simulations"
+    call = getattr(item, "callspec", None)
+    if call is not None and call.indices.get("seed"):
+        return "further seeds"
+    is_run = not RUNNING.isdisjoint(getattr(item, "fixturenames", ()))
+    return "further cases" if is_run and number >= CASES.get(name, 1) else None
 
 
 def left_out(items: Iterable[pytest.Item]) -> Counter[str]:

@@ -4,8 +4,16 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.support.browser import need_browser
 from tests.support.human import MODEL, Person, asking
 from tests.support.stage import NOBODY, Stage
+
+
+@pytest.fixture(scope="package")
+def browser():
+    """One for all pages of this room."""
+    with need_browser().open_browser() as opened:
+        yield opened
 
 
 @pytest.fixture

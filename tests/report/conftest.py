@@ -2,8 +2,15 @@
 
 import pytest
 
-from tests.support.browser import tabs_of
+from tests.support.browser import need_browser, tabs_of
 from tests.support.report_page import build_page
+
+
+@pytest.fixture(scope="package")
+def browser():
+    """One for all pages of this room."""
+    with need_browser().open_browser() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

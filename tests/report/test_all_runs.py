@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tests.support.browser import PHONE, Tab, need_browser
+from tests.support.browser import PHONE, tabs_of
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PROJECT, api_model
 from tests.support.stage import API, L1, L2, Stage, right_answers
@@ -478,8 +478,15 @@ def test_markup_is_text_in_every_field(tmp_path):
     assert "default-src 'none'; style-src 'sha256-" in policy and "unsafe" not in policy
 
 
+@pytest.fixture
+def open_list(browser, tmp_path):
+    """Opens the list of the runs in this test's folder."""
+    with tabs_of(browser) as open_:
+        yield lambda **settings: open_(tmp_path / "index.html", **settings)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(tmp_path, scheme):
+def test_axe_finds_nothing(tmp_path, open_list, scheme):
     for hours, changes in enumerate(
         (
             {},
@@ -491,13 +498,12 @@ def test_axe_finds_nothing(tmp_path, scheme):
     ):
         run_at(tmp_path, f"T20260101_G{hours}", hours=hours, **changes)
     write_index(tmp_path)
-    with need_browser().open_browser() as browser:
-        tab = Tab(browser, tmp_path / "index.html", color_scheme=scheme)
-        assert (tab.findings(), tab.troubles) == ([], [])
+    tab = open_list(color_scheme=scheme)
+    assert tab.findings() == []
 
 
 @pytest.mark.parametrize("width", [1400, 1920])
-def test_the_columns_of_four_levels_fit_a_wide_window(tmp_path, width):
+def test_the_columns_of_four_levels_fit_a_wide_window(tmp_path, open_list, width):
     run = run_at(tmp_path, "T20260101_Gaa", partial=True, model="some-model-of-7b-instruct")
     manifest = json.loads((run / "manifest.json").read_text())
     options = {name: cell(50.0) for name in ("easy", "medium", "hard", "overall")}
@@ -509,42 +515,40 @@ def test_the_columns_of_four_levels_fit_a_wide_window(tmp_path, width):
     }
     (run / "manifest.json").write_text(json.dumps(manifest))
     write_index(tmp_path)
-    with need_browser().open_browser() as browser:
-        tab = Tab(browser, tmp_path / "index.html", viewport={"width": width, "height": 900})
-        box = "document.querySelector('.wide')"
-        assert tab.run(f"{box}.scrollWidth - {box}.clientWidth") == 0
+    tab = open_list(viewport={"width": width, "height": 900})
+    box = "document.querySelector('.wide')"
+    assert tab.run(f"{box}.scrollWidth - {box}.clientWidth") == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_each_run_says_the_main_things_without_scrolling_sideways(tmp_path, scheme):
+def test_on_a_phone_each_run_says_the_main_things_without_scrolling_sideways(
+    tmp_path, open_list, scheme
+):
     run_at(tmp_path, "T20260101_G0", model="a-model-with-a-rather-long-name-7b-instruct")
     run_at(tmp_path, "T20260101_G1", hours=1, figures=None)
     write_index(tmp_path)
-    with need_browser().open_browser() as browser:
-        tab = Tab(browser, tmp_path / "index.html", viewport=PHONE, color_scheme=scheme)
-        assert tab.run(
-            "[document.documentElement, document.querySelector('.wide')].map((e) => e.scrollWidth)"
-        ) == [390, 390]
-        rows = [row.inner_text().split() for row in tab.page.locator("#runs tbody tr").all()]
-        labels = tab.run(
-            "getComputedStyle(document.querySelector('#runs tbody .lead'), '::before').content"
-        )
-        assert (tab.findings(), tab.troubles) == ([], [])
+    tab = open_list(viewport=PHONE, color_scheme=scheme)
+    assert tab.run(
+        "[document.documentElement, document.querySelector('.wide')].map((e) => e.scrollWidth)"
+    ) == [390, 390]
+    rows = [row.inner_text().split() for row in tab.page.locator("#runs tbody tr").all()]
+    labels = tab.run(
+        "getComputedStyle(document.querySelector('#runs tbody .lead'), '::before').content"
+    )
+    assert tab.findings() == []
     assert [row[0][:7] for row in rows] == ["m", "a-model"]
     assert ("whole" in rows[1], labels) == (True, '"L2 "')
 
 
-def test_runs_without_a_score_sort_below_those_that_have_one(tmp_path):
+def test_runs_without_a_score_sort_below_those_that_have_one(tmp_path, open_list):
     low = {name: cell(5.0) for name in ("basic", "advanced", "average")}
     run_at(tmp_path, "T20260101_Ga", model="low", figures=low)
     run_at(tmp_path, "T20260101_Gb", model="lost", figures={}, statuses={"ok": 1, "failed": 99})
     run_at(tmp_path, "T20260101_Gc", model="high")
     write_index(tmp_path)
-    with need_browser().open_browser() as browser:
-        tab = Tab(browser, tmp_path / "index.html")
-        tab.page.click("#runs button:text('average')")
-        models = tab.texts("#runs tbody th")
-        tab.context.close()
+    tab = open_list()
+    tab.page.click("#runs button:text('average')")
+    models = tab.texts("#runs tbody th")
     assert [model.partition("T2026")[0] for model in models] == ["high", "low", "lost"]
 
 
@@ -566,17 +570,14 @@ def test_where_replies_were_lost_after_they_came_there_is_no_score_anywhere(tmp_
     assert compared.sets[L2].doubts[0].endswith("samples have no answer")
 
 
-def test_two_thousand_runs_are_listed_and_searched(tmp_path):
+def test_two_thousand_runs_are_listed_and_searched(tmp_path, open_list):
     for number in range(2000):
         run_at(tmp_path, f"T20260101_G{number}", hours=number % 900, model=f"m{number % 40}")
     write_index(tmp_path)
-    with need_browser().open_browser() as browser:
-        tab = Tab(browser, tmp_path / "index.html")
-        tab.page.fill("#find", "m7 whole")
-        assert tab.run("document.querySelectorAll('#runs tbody tr:not([hidden])').length") == 50
-        tab.page.click("#runs button:text('basic')")
-        tab.context.close()
-    assert tab.troubles == []
+    tab = open_list()
+    tab.page.fill("#find", "m7 whole")
+    assert tab.run("document.querySelectorAll('#runs tbody tr:not([hidden])').length") == 50
+    tab.page.click("#runs button:text('basic')")
 
 
 def test_runs_that_end_at_once_leave_a_whole_page_with_all_of_them(tmp_path):

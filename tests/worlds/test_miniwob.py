@@ -6,8 +6,6 @@ import pytest
 
 from benchmarks.actions.action import Action
 from benchmarks.worlds.pages import miniwob
-from benchmarks.worlds.pages.browser import Chromium
-from tests.support.browser import need_browser
 from tests.support.miniwob import SOLUTIONS, played
 from utils.errors import UserError
 
@@ -30,18 +28,10 @@ def test_every_seed_makes_a_task_of_its_own():
         miniwob.tasks("L3", [0, 5])
 
 
-@pytest.fixture(scope="module")
-def _browser():
-    need_browser()
+@pytest.fixture
+def world(tmp_path, chromium):
     if find_spec("miniwob") is None:
         pytest.skip("miniwob is not installed")
-    chromium = Chromium.borrow()
-    yield
-    chromium.close()
-
-
-@pytest.fixture
-def world(tmp_path, _browser):
     world = miniwob.open_world(tmp_path)
     yield world
     world.close()

@@ -4,13 +4,13 @@ import pytest
 
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.store import Store
-from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.checks import check
 from benchmarks.worlds.office.tasks.formulas import cell_text, is_same_formula
 from benchmarks.worlds.office.tasks.values import matches
 from benchmarks.worlds.office.tasks.variants import variant
 from benchmarks.worlds.office.week import base_store
 from tests.support.office_store import StoreHand
+from tests.support.office_tasks import task_named
 
 QUOTE = "\n\nOn 2026-03-06 15:45, Ana Haddad wrote:\n> May I book it, or no?\n> Yes or no?"
 
@@ -453,13 +453,6 @@ def test_one_of_several_lists_of_effects_is_enough():
 
 # -- whole tasks -----------------------------------------------------------------------------------
 
-TASKS = {
-    (task["id"], seed): task
-    for level in ("L3", "L4")
-    for seed in range(3)
-    for task in tasks(level, [seed])
-}
-
 
 def files_moved_by_copies(task):
     (_, path, folder), done = task["oracle"]
@@ -611,7 +604,7 @@ def everything(_):
     ],
 )
 def test_other_right_ways_solve_a_task_and_wrong_ones_do_not(name, way, success, seed):
-    task = TASKS[name, seed]
+    task = task_named(name, seed)
     outcome = StoreHand(task).play(way(task))
     assert outcome.success is success, (task["goal"], outcome.lines)
 
@@ -693,6 +686,6 @@ def kept_order(task):
     ],
 )
 def test_what_nobody_forbids_is_free_and_what_is_wrong_is_not(name, way, success, seed):
-    task = TASKS[name, seed]
+    task = task_named(name, seed)
     outcome = StoreHand(task).play(way(task))
     assert outcome.success is success, (task["goal"], outcome.lines)

@@ -10,6 +10,7 @@ from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.quantities import mentions
 from benchmarks.worlds.office.week import WORDS, base_store, base_world
 from tests.support.office_store import StoreHand
+from tests.support.office_tasks import tasks_of
 
 SEEDS = range(4)
 CLAUSE = re.compile(r"[^.!?;\n]+")
@@ -62,7 +63,7 @@ def too_old(task):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("level", ["L3", "L4"])
 def test_nothing_is_older_than_what_it_cites(level, seed):
-    found = {(task["id"], *text) for task in tasks(level, [seed]) for text in too_old(task)}
+    found = {(task["id"], *text) for task in tasks_of(level, seed) for text in too_old(task)}
     assert found == set()
 
 
@@ -150,7 +151,7 @@ def clashes(task):
 def test_what_a_task_enters_in_the_calendar_meets_nothing_by_chance(level, seed):
     with_events = [
         task
-        for task in tasks(level, [seed])
+        for task in tasks_of(level, seed)
         if any("events" in (effect.get("add"), effect.get("change")) for effect in task["expect"])
         and task["id"] != "calendar_new_april"  # whole days
     ]

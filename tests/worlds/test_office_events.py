@@ -253,8 +253,7 @@ def test_what_others_do_is_the_same_in_two_worlds_under_load_and_after_a_new_sta
 
 
 @pytest.mark.parametrize("look", ["web", "phone"])
-def test_the_page_shows_at_once_what_others_do(look, tmp_path):
-    need_browser()
+def test_the_page_shows_at_once_what_others_do(look, tmp_path, chromium):
     events = [{"when": POSTED, "add": {"mail": [MAIL]}}]
     world = open_world(tmp_path)
     try:
@@ -270,8 +269,7 @@ def test_the_page_shows_at_once_what_others_do(look, tmp_path):
         world.close()
 
 
-def test_the_list_that_is_open_shows_what_comes_in_and_a_form_waits_for_it(tmp_path):
-    need_browser()
+def test_the_list_that_is_open_shows_what_comes_in_and_a_form_waits_for_it(tmp_path, chromium):
     world = open_world(tmp_path)
     try:
         events = [{"when": NOTED, "add": {"mail": [MAIL]}}]
@@ -288,8 +286,7 @@ def test_the_list_that_is_open_shows_what_comes_in_and_a_form_waits_for_it(tmp_p
         world.close()
 
 
-def test_nothing_happens_any_more_once_the_agent_has_ended_the_episode(tmp_path):
-    need_browser()
+def test_nothing_happens_any_more_once_the_agent_has_ended_the_episode(tmp_path, chromium):
     world = open_world(tmp_path)
     try:
         world.reset({**task(events=[{"when": NOTED, "add": {"mail": [MAIL]}}]), "look": "web"})

@@ -4,8 +4,6 @@ import pytest
 
 from benchmarks.worlds.office.server import LOOKS, Office
 from benchmarks.worlds.office.tasks.formulas import cell_text
-from benchmarks.worlds.pages.browser import Chromium
-from tests.support.browser import need_browser
 
 INPUTS = {
     "H1": "EUR",
@@ -68,12 +66,10 @@ FORMULAS = (
 
 
 @pytest.fixture
-def sheet_cells():
+def sheet_cells(chromium):
     """What each cell of the first sheet shows, with the formulas in column J."""
-    need_browser()
     written = {**INPUTS, **{f"J{row}": text for row, text in enumerate(FORMULAS, 1)}}
     cells = [{"sheet": "Expenses", "cell": cell, "value": text} for cell, text in written.items()]
-    chromium = Chromium.borrow()
     with Office() as office:
         task = {"apps": ["sheets"], "setup": {"add": {"cells": cells}}}
         episode = office.new_episode(task)
@@ -86,7 +82,6 @@ def sheet_cells():
             '[data-t="sheets.cell"]', "all => all.map(each => [each.dataset.k, each.textContent])"
         )
         yield stored, dict(texts)
-    chromium.close()
 
 
 def test_the_checks_work_out_formulas_as_the_page_does(sheet_cells):

@@ -9,9 +9,7 @@ import benchmarks.worlds.office.server
 from benchmarks.actions.action import Action
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.server import LOOKS, Office
-from benchmarks.worlds.pages.browser import Chromium
 from benchmarks.worlds.pages.gestures import perform
-from tests.support.browser import need_browser
 
 PAGES = Path(benchmarks.worlds.office.server.__file__).parent / "pages"
 
@@ -65,14 +63,6 @@ class Desk:
 
     def shows(self, text):
         return self.tab.page.get_by_text(text).locator("visible=true").count() > 0
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    need_browser()
-    chromium = Chromium.borrow()
-    yield chromium
-    chromium.close()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Tasks of the office: each can be solved as its oracle does, and not in another way."""
 
-import functools
 import re
 
 import pytest
@@ -11,15 +10,11 @@ from benchmarks.worlds.office.tasks.checks import check, matches
 from benchmarks.worlds.suites import tasks_of
 from tests.support.mutants import mutants_of
 from tests.support.office_store import StoreHand
+from tests.support.office_tasks import tasks_of as variants
 
 LEVELS = ("L3", "L4")
 SURVIVORS = {"files_attach_budget", "infeasible_attach", "sheet_mail_those_on_leave"}
 """Tasks that ask for a mail with "any text you like": another text is right, too."""
-
-
-@functools.cache
-def variants(level, seed=0):
-    return tasks(level, [seed])
 
 
 ALL = [
@@ -95,7 +90,7 @@ def test_seeds_make_other_episodes_of_every_task(level):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_same_seed_makes_the_same_episodes(level):
-    assert tasks(level, [1]) == variants(level, 1)
+    assert tuple(tasks(level, [1])) == variants(level, 1)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.tasks.values import matches
+from tests.support.office_tasks import tasks_of
 from tests.support.office_texts import asked_texts, forms_of, unwanted_of
 
 SEEDS = (0, 1, 2, 3)
@@ -18,7 +18,8 @@ def asked():
     return [
         (f"{task['id']}, seed {task['seed']}, {text.where}", text)
         for level in ("L3", "L4")
-        for task in tasks(level, SEEDS)
+        for seed in SEEDS
+        for task in tasks_of(level, seed)
         for text in asked_texts(task)
     ]
 

@@ -14,8 +14,7 @@ TASK = {"apps": ["todo"], "seed": 1, "look": "web", "expect": [TICKED]}
 
 
 @pytest.fixture
-def world(tmp_path):
-    need_browser()
+def world(tmp_path, chromium):
     world = OfficeWorld(tmp_path)
     yield world
     world.close()

@@ -6,8 +6,6 @@ from html import escape
 import pytest
 
 from benchmarks.actions.action import KEYS, Action
-from benchmarks.worlds.pages.browser import Chromium
-from tests.support.browser import need_browser
 from tests.support.page_world import STYLE, WH, AnyPage, begun
 from tests.support.pages import Pages
 from utils.contracts import WorldError
@@ -21,24 +19,15 @@ for (const name of ["click", "dblclick", "contextmenu", "mousemove", "keydown", 
 TYPED = [Action("click", (0.5, 0.5)), Action("type", text="a")]
 
 
-@pytest.fixture(scope="module")
-def _browser():
-    """Held open from one test to the next: starting it takes longer than most of them."""
-    need_browser()
-    chromium = Chromium.borrow()
-    yield
-    chromium.close()
-
-
 @pytest.fixture
-def world(tmp_path, _browser):
+def world(tmp_path, chromium):
     world = AnyPage(tmp_path)
     yield world
     world.close()
 
 
 @pytest.fixture
-def patient_world(tmp_path, request, _browser):
+def patient_world(tmp_path, request, chromium):
     world = AnyPage(tmp_path, patience_s=request.param)
     yield world
     world.close()
@@ -268,7 +257,7 @@ def test_a_wide_scroll_to_the_left_does_not_leave_the_page(world):
         assert world.ask("[location.pathname, history.length]") == ["/", 1]
 
 
-def test_a_command_of_the_browser_leaves_the_page_as_it_is(world):
+def test_a_command_of_thechromium_leaves_the_page_as_it_is(world):
     with Pages({"/": STYLE + NOTED}) as server:
         begun(world, server)
         for keys in (*(f"ctrl {key}" for key in "wtnopsr"), "f5", "f12", "alt f4", "ctrl shift i"):
@@ -412,7 +401,7 @@ def test_a_page_reaches_nothing_but_its_own_server(world, tmp_path):
         assert {path.suffix for path in tmp_path.iterdir()} == {".png"}
 
 
-def test_two_worlds_of_a_thread_share_a_browser(world, tmp_path):
+def test_two_worlds_of_a_thread_share_achromium(world, tmp_path):
     other = AnyPage(tmp_path)
     with Pages({"/": STYLE + NOTED}) as server:
         begun(world, server)
