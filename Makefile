@@ -24,7 +24,9 @@ export UV_SYSTEM_CERTS = 1
 
 NPM = PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/npm
 
-PYTEST = OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Bytecode is kept even where the environment forbids it: else each process that a test starts would
+# compile all that it imports, for seconds.
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist worksteal
 
 .PHONY: demo demo-live jupyterlab test test-all check format lock test-vllm pictures clean
 
