@@ -162,10 +162,11 @@ def test_what_a_task_enters_in_the_calendar_meets_nothing_by_chance(level, seed)
 @pytest.mark.parametrize(
     "name", ["live_handover_changed", "live_visit_delayed", "calendar_lengthen"]
 )
-def test_an_hour_is_free_under_many_seeds(name):
+def test_an_hour_is_free_under_many_seeds(name, whole):
     level = "L3" if name.startswith("calendar") else "L4"
-    found = [list(clashes(task)) for task in tasks(level, range(4, 30), [name])]
-    assert found == [[]] * 26
+    seeds = range(4, 30 if whole else 8)
+    found = [list(clashes(task)) for task in tasks(level, seeds, [name])]
+    assert found == [[]] * len(seeds)
 
 
 @pytest.mark.parametrize("seed", range(20))

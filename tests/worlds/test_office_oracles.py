@@ -7,6 +7,12 @@ from tests.support.office_oracle import Oracle
 from tests.support.office_tasks import LEVELS, task_named, tasks_of
 
 PLAYED = (
+    ("shop_price_to_sheet", 1),
+    ("contacts_company_to_mail", 1),
+    ("chat_unpin", 0),
+    ("files_append", 0),
+    ("calendar_move", 2),
+    ("todo_new", 1),
     ("live_handover_changed", 1),
     ("infeasible_guest", 0),
     ("mail_attachment_question", 2),
@@ -16,22 +22,17 @@ PLAYED = (
     ("files_shopping_list", 1),
     ("files_rename", 2),
     ("shop_cancel", 1),
-    ("contacts_company_to_mail", 1),
     ("todo_due_week_to_mail", 0),
     ("infeasible_attach", 1),
-    ("shop_price_to_sheet", 1),
-    ("calendar_move", 2),
     ("calendar_infeasible", 1),
     ("contacts_company", 2),
     ("files_folder", 2),
     ("todo_rename_with_note", 2),
     ("long_expense_claims", 0),
     ("shop_price_to_sheet", 0),
-    ("chat_unpin", 0),
     ("chat_edit_own", 0),
     ("chat_delete_own", 0),
     ("contacts_company", 0),
-    ("files_append", 0),
     ("files_append", 1),
     ("mail_star_newest", 0),
     ("mail_star_newest", 1),
@@ -43,7 +44,6 @@ PLAYED = (
     ("mail_attachment_question", 1),
     ("sheets_set", 2),
     ("shop_best_rated", 1),
-    ("todo_new", 1),
     ("todo_reopen", 0),
     ("todo_infeasible", 1),
     ("chat_unpin", 1),
@@ -51,7 +51,9 @@ PLAYED = (
     ("shop_order", 2),
     ("long_double_bookings", 0),
 )
-"""Few solutions with every kind of step, way of doing one, look, and what others do besides."""
+"""Few solutions with every kind of step, way of doing one, look, and what others do besides.
+
+The first six are short and have every application and look: they stay in the fast tier."""
 
 
 def solution(task, way):

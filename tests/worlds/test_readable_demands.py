@@ -16,6 +16,7 @@ from benchmarks.worlds.office import tasks as office
 from benchmarks.worlds.office.store import Store
 from benchmarks.worlds.office.tasks.quantities import quantities
 from benchmarks.worlds.office.week import base_store
+from tests.support.office_tasks import tasks_of
 
 SUITES = pytest.mark.parametrize("suite", [office, jupyterlab], ids=["office", "jupyterlab"])
 WORD = re.compile(r"[^\W\d_]+")
@@ -157,7 +158,9 @@ def gaps_of(task):
 def test_what_a_task_demands_can_be_read_or_worked_out(suite, level, whole):
     seeds = [0, 1] if whole else [0]
     gaps = {
-        f"{task['id']}, seed {task['seed']}": gaps_of(task) for task in suite.tasks(level, seeds)
+        f"{task['id']}, seed {seed}": gaps_of(task)
+        for seed in seeds
+        for task in tasks_of(level, seed, suite)
     }
     assert {name: missing for name, missing in gaps.items() if missing} == {}
 
