@@ -126,7 +126,8 @@ class Prepared:
     """A request that could be sent as it stands."""
 
     dataset: str  # name of the data set
-    fingerprint: str  # equal for two requests exactly if the stored answer of one answers the other
+    # Equal for two requests exactly if the stored answer of one answers the other; "": none does.
+    fingerprint: str
     parts: Mapping[str, str]  # hash of "prompt", "picture", "settings": why a fingerprint changed
     payload: Any  # what the wrapper needs to send it; opaque to everyone else
     image_sizes: Sequence[Sizes] = ()  # of the prompt's images in order, as far as known by then
@@ -463,6 +464,9 @@ class ModelWrapper(Protocol):
 
     name: str
     one_by_one: bool = False  # a sample is over before the next one begins
+    deciding_code: Sequence[
+        Callable[..., Any]
+    ] = ()  # of the user's: in the fingerprints, by module
 
     def in_flight(self, requested: int | None) -> int | None:
         """The number of `generate` calls that run at once; None: all that a server takes."""

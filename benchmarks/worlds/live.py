@@ -181,18 +181,21 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
         return {name: world_digest(suite) for name, suite in self.suites.items() if name in used}
 
     def rules_digest(self) -> str:
-        """Return a hash of how every episode goes: the loop, and how the default prompt is made.
+        """A hash of how every episode goes: the loop, and the default prompt in the midst of one.
 
-        What the prompt says besides is in the run's request hashes; what reads replies belongs to
+        What the prompt says of a task is in the run's request hashes; what reads replies belongs to
         the model's run.
         """
-        codes = [
-            code_digest(function, also=READING)
-            for function in (play, parse_response, type(self).build_prompt)
-        ]
         settings = self.settings
+        steps = [
+            {"image_path": "", "reply": reply, "note": note}
+            for reply, note in (("", "A note."), ("A reply.", ""))
+        ]
+        history = steps * (settings.history_images + 1)  # one step at least without its image
+        line = {"task_id": "", "instruction": "", "image_path": "", "history": history}
         rules = [settings.max_steps, settings.history_images, settings.tell_steps]
-        return digest([codes, rules, settings.max_tokens_per_episode])
+        code = code_digest(play, also=READING)
+        return digest([code, self.build_prompt(line), rules, settings.max_tokens_per_episode])
 
     def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
         """Return the tasks that the config asks for; none of them is bad.

@@ -59,7 +59,6 @@ LAYOUTS_ONLY = frozenset({"office", "jupyterlab"})
 """Suites of web pages in the layout of their platforms, which are not those platforms."""
 REQUIRED_TEXTS = ("id", "goal", "platform", "category")
 WORLD_NUMBER = "world_number"  # what a constructor calls the number of its world, if it takes one
-BESIDE_EPISODES = ("tasks", "problems")  # methods that do not count: what `tasks` returns does
 Task = dict[str, Any]
 
 
@@ -110,9 +109,12 @@ def world_digest(suite: Suite) -> str:
     """Return a hash of what decides, besides the task, how an action ends in a world of the suite.
 
     That is the code of its worlds, of the judging too, and `world_data`; of an environment the
-    `version` that it names, and its arguments. Nothing is run for it but imports.
+    `version` that it names, and its arguments. The code of one with an `answers_version` does not
+    count. Nothing is run for it but imports.
     """
-    parts: list[Any] = [_code_of(suite.open_world), getattr(suite, "world_data", list)()]
+    answers = getattr(suite.open_world, "answers_version", None)
+    code = _code_of(suite.open_world) if answers is None else f"version {answers}"
+    parts: list[Any] = [code, getattr(suite, "world_data", list)()]
     version = getattr(suite.open_world, "version", None)
     arguments = getattr(suite, "arguments", {})
     if version is not None or arguments:
@@ -122,7 +124,7 @@ def world_digest(suite: Suite) -> str:
 
 @functools.cache  # before anything was played: worlds may keep what they have in globals
 def _code_of(open_world: Callable[[Path], World]) -> str:
-    return code_digest(open_world, without=BESIDE_EPISODES)
+    return code_digest(open_world)
 
 
 def problems_of(suite: Suite) -> list[str]:

@@ -15,7 +15,7 @@ from models.wrappers.local.generating import free_memory
 from utils.contracts import Abandoned, CallError, Generation, Message, Prepared
 from utils.errors import UserError
 from utils.functions.calling import as_user_error, private_copy
-from utils.functions.fingerprints import code_digest, digest, undescribed
+from utils.functions.fingerprints import code_digest, digest
 from utils.functions.signatures import custom_arguments
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class CustomModelWrapper(WrapperDefaults):
         self.max_concurrency = getattr(model_class, "max_concurrency", 1)
         settings = [entry.generate_cfg, entry.kwargs, entry.model_identity]
         version = getattr(model_class, "answers_version", None)
+        self.deciding_code = (model_class,) if version is None else ()
         code = code_digest(model_class) if version is None else f"version {version}"
         self._settings = digest([code, DEFAULTS_VERSION, *settings])
         self.one_by_one = bool(getattr(model_class, "one_by_one", False))
@@ -69,12 +70,6 @@ class CustomModelWrapper(WrapperDefaults):
             return [f"cannot be built: it {as_user_error('model', error).summary}"]
         return []
 
-    def notes_before(self) -> list[str]:
-        """Say of code that nobody can compare that its stored answers are not reused."""
-        if getattr(self._class, "answers_version", None) is not None:
-            return []
-        return [f"stored answers are not reused: {what}" for what in undescribed(self._class)]
-
     def in_flight(self, requested: int | None) -> int | None:
         """Return as many requests at once as the user asks for and the class allows."""
         return min(filter(None, (requested, self.max_concurrency)), default=None)
@@ -92,7 +87,7 @@ class CustomModelWrapper(WrapperDefaults):
         self, messages: list[Message], dataset: str, *, is_custom_prompt: bool = False
     ) -> Prepared:
         """Return the messages with a fingerprint of texts, images and the class's code."""
-        return request_of(messages, dataset, digest([self._settings, dataset]))
+        return self.reusable(request_of(messages, dataset, digest([self._settings, dataset])))
 
     def generate(self, prepared: Prepared) -> Generation:
         """Call the user's class once.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from utils.contracts import WH, Message, ModelWrapper, Prepared, Sizes
 from utils.errors import UserError
 from utils.functions.calling import call_postprocess, private_copy
-from utils.functions.fingerprints import digest
+from utils.functions.fingerprints import digest, undescribed
 from utils.functions.prompting import readable_messages
 from utils.images import content_digest, image_file, read_header
 from utils.resizing import sent_wh
@@ -96,6 +97,19 @@ class WrapperDefaults(ModelWrapper):
 
     entry: ModelEntry
     _postprocess: Callable[..., str] | None = None
+
+    @cached_property
+    def _undescribed(self) -> list[str]:
+        """What of the code that decides answers cannot be compared with that of another run."""
+        return [problem for code in self.deciding_code for problem in undescribed(code)]
+
+    def notes_before(self) -> list[str]:
+        """Notes on code that nobody can compare."""
+        return [f"stored answers are not reused: {problem}" for problem in self._undescribed]
+
+    def reusable(self, prepared: Prepared) -> Prepared:
+        """A request whose answer is reused by its fingerprint, where its code can be compared."""
+        return replace(prepared, fingerprint="") if self._undescribed else prepared
 
     def postprocess(self, dataset: str) -> Callable[[str], str]:
         """Return the user's function for responses in text, or one that changes nothing."""

@@ -39,15 +39,10 @@ BASIC = f"Basic {in_base64('me:pw-1234567')}"
                 json.dumps(SECRET)[1:-1],
                 repr(SECRET)[1:-1],
                 html.escape(SECRET),
-                html.escape(html.escape(SECRET)),
                 html.escape(SECRET).replace("&#x27;", "&#39;"),
-                json.dumps(json.dumps(SECRET)[1:-1])[1:-1],
-                json.dumps(html.escape(SECRET))[1:-1],
                 json.dumps(SECRET)[1:-1].replace("/", "\\/"),
-                quote(quote(SECRET, safe=""), safe=""),
                 in_base64(SECRET),
                 base64.urlsafe_b64encode(SECRET.encode()).decode(),
-                quote(in_base64(SECRET), safe=""),
             )
         ],
         (

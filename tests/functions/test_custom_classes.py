@@ -98,6 +98,19 @@ def test_a_class_that_wants_one_sample_after_the_other_is_told_of_each(tmp_path)
     assert f"{L1} 1 of 1 | asked" in again.output
 
 
+def test_a_class_without_a_source_is_asked_again_and_says_so(tmp_path):
+    stage = stage_of(tmp_path)
+    text = "class Model:\n    def generate(self, message, *, dataset_name): return 'B'\n"
+    stage.module(
+        f"scope = {{'__name__': 'typed_in'}}\nexec({text!r}, scope)\nModel = scope['Model']"
+    )
+    assert "queried 3 (3 new)" in stage.run().output
+    again = stage.run()
+    assert "queried 3 (3 code that cannot be compared), reused 0" in again.output
+    assert "stored answers are not reused: typed_in.Model has no source file" in again.output
+    assert len(list(stage.work_dir.glob("m/T*/m_*.jsonl"))) == 2  # the log and the samples
+
+
 def test_the_code_of_a_class_with_a_version_of_its_answers_does_not_count(tmp_path):
     stage = stage_of(tmp_path)
     answers = "    def generate(self, message, *, dataset_name): return '{}'\n"

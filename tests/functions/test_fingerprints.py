@@ -4,11 +4,13 @@ import ast
 import importlib
 import linecache
 import sys
+import types
 from pathlib import Path
 
 import pytest
 
 from models import local_aguvis
+from models.recipes import qwen2_5_vl
 from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
 
 
@@ -98,10 +100,6 @@ SAME = {  # `mine` twice, and the module beside it twice
             "{\n        'text': text.strip(),\n\n        'limit': (10),\n    }",
         ),
     ),
-    "unused-names": (
-        PLAIN,
-        "import os\nUNUSED = 3\n\n" + PLAIN + "\ndef unused():\n    return 4\n",
-    ),
     "tabs": (PLAIN, PLAIN.replace("    ", "\t")),
     "docstrings-and-comments-of-what-is-reached": (
         REACHED,
@@ -110,6 +108,18 @@ SAME = {  # `mine` twice, and the module beside it twice
         'class Cutter:\n    """Cuts."""\n    # it does\n    def cut(self, m):\n'
         '        """The first sign."""\n        return m[1:]\n',
     ),
+    "comment-around-an-open-file": (OPENED, "# a comment\n" + OPENED),
+    "module-that-is-not-imported": (PLAIN, PLAIN, "K = 'ONE'", "K = 'TWO'"),
+    "module-that-is-imported-for-another": (
+        f"import helper\n{PLAIN}def other(m): return helper.K",
+        f"import helper\n{PLAIN}def other(m): return helper.K",
+        "K = 'ONE'",
+        "K = 'TWO'",
+    ),
+    "unused-names": (
+        PLAIN,
+        "import os\nUNUSED = 3\n\n" + PLAIN + "\ndef unused():\n    return 4\n",
+    ),
     "what-nobody-reaches": (
         USED,
         USED,
@@ -117,14 +127,33 @@ SAME = {  # `mine` twice, and the module beside it twice
         "def used(m): return m\ndef unused(m): return 'x'\nAPART = 3\n",
     ),
     "beside-a-lock-which-has-no-value": (LOCK, LOCK + "\ndef other(m): return 'ONE'\n"),
-    "comment-around-an-open-file": (OPENED, "# a comment\n" + OPENED),
+    "record-of-a-recipe": (
+        PLAIN + "RECIPE = dict(figure=1)\n",
+        PLAIN + "RECIPE = dict(figure=2)\n",
+    ),
+}
+# What the function does not use, in the modules that it reaches: asked again all the same.
+BESIDE = {
+    "function-with-the-name-of-a-method": (PLAIN, PLAIN + "def strip(): return 1\n"),
+    "variable-with-the-name-of-a-local-one": (PLAIN, "text = 1\n" + PLAIN),
+    "statement-without-a-name": (PLAIN, PLAIN + "print('mine is imported')\n"),
+    "part-of-a-class": (
+        "class C:\n    def cut(self, m): return m\ndef start(m): return C().cut(m)",
+        "class C:\n    def cut(self, m): return m\n    def x(self): pass\ndef start(m): return C().cut(m)",
+    ),
 }
 
 
 @pytest.mark.parametrize("texts", SAME.values(), ids=SAME)
-def test_what_code_looks_like_and_what_is_not_used_do_not_matter(texts, hash_of):
+def test_what_code_looks_like_and_what_it_does_not_mention_do_not_matter(texts, hash_of):
     one, other, helper, other_helper = [*texts, "", ""][:4]
     assert hash_of(one, helper=helper) == hash_of(other, helper=other_helper)
+
+
+@pytest.mark.parametrize("texts", BESIDE.values(), ids=BESIDE)
+def test_what_has_a_name_that_the_code_mentions_counts_used_or_not(texts, hash_of):
+    one, other = texts
+    assert hash_of(one) != hash_of(other)
 
 
 # In each, 'TWO' for 'ONE' changes what `start` does. Constants first: what stands behind `K`.
@@ -272,19 +301,84 @@ def test_the_code_as_text_mentions_what_a_helper_reads(hash_of):
     assert "my_setting" in code_text(sys.modules["mine"].start)
 
 
-def test_no_function_is_the_default_and_what_nothing_describes_is_never_the_same_and_is_named():
+def test_no_function_is_the_default():
     assert code_digest(None) == code_digest(None) != code_digest(digest)
-    scope = {"__name__": "typed_in"}
-    exec(OPENED, scope)
-    assert undescribed(code_digest) == []
-    assert undescribed(scope["start"]) == ["typed_in:start has no source"]
-    assert code_digest(scope["start"]) != code_digest(scope["start"])
+    assert undescribed(None) == undescribed(code_digest) == []
+
+
+HELD = {  # what a function holds beside its code, made by a module that is not its own
+    "closure": "from helper import make\nstart = make({})",
+    "partial": "import functools\nfrom helper import cut\nstart = functools.partial(cut, {})",
+    "method": "from helper import Kept\nstart = Kept({}).cut",
+    "object": "from helper import Kept\nstart = Kept({})",
+    "attribute": "from helper import Slotted\nstart = Slotted({}).cut",
+}
+MAKERS = """
+import dataclasses
+def make(k):
+    def inner(m): return k
+    return inner
+def cut(k, m): return k
+class Kept:
+    def __init__(self, k): self.k = k
+    def cut(self, m): return self.k
+    def __call__(self, m): return self.k
+@dataclasses.dataclass(frozen=True, slots=True)
+class Slotted:
+    k: object
+    def cut(self, m): return self.k
+"""
+VALUES = {
+    "text": ("'ONE'", "'TWO'"),
+    "table": ("{'k': ['ONE']}", "{'k': ['TWO']}"),
+    "pattern": ("__import__('re').compile('ONE')", "__import__('re').compile('TWO')"),
+    "getter": ("__import__('operator').itemgetter(1)", "__import__('operator').itemgetter(2)"),
+    "queue": ("__import__('collections').deque([1])", "__import__('collections').deque([2])"),
+}
+
+
+@pytest.mark.parametrize("code", HELD.values(), ids=HELD)
+@pytest.mark.parametrize(("one", "other"), VALUES.values(), ids=VALUES)
+def test_what_a_function_holds_counts_by_value(code, one, other, hash_of):
+    hashes = [hash_of(code.format(value), helper=MAKERS) for value in (one, other, one)]
+    assert undescribed(sys.modules["mine"].start) == []
+    assert hashes[0] == hashes[2] != hashes[1]
+
+
+@pytest.mark.parametrize("code", HELD.values(), ids=HELD)
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("open(__import__('os').devnull)", "TextIOWrapper"),
+        ("__import__('threading').Lock()", "lock"),
+        ("__import__('numpy').array([1])", "ndarray"),
+    ],
+)
+def test_what_nothing_describes_is_named(code, value, kind, hash_of):
+    hash_of(code.format(value), helper=MAKERS)
+    assert undescribed(sys.modules["mine"].start) == [f"it holds a {kind}, which nothing describes"]
+
+
+@pytest.mark.parametrize("name", ["typed_in", "__main__", None])
+def test_code_without_a_file_is_named(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))
+    scope = {"__name__": name} if name else {}
+    exec("def start(m): return m\nclass C: pass", scope)
+    assert len(undescribed(scope["start"])) == 1
+    assert undescribed(scope["start"])[0].endswith(".start has no source file")
+    assert name is None or len(undescribed(scope["C"])) == 1
 
 
 def test_what_this_program_does_counts_by_its_version_and_not_by_its_code():
     text = code_text(local_aguvis.preprocess_aguvis)
     names = ("preprocess_aguvis", "chat_text", "turns_of", "model_inputs")
     assert [name for name in names if f"def {name}" in text] == ["preprocess_aguvis", "chat_text"]
+
+
+def test_of_a_recipe_the_prompt_counts_and_no_figure():
+    text = code_text(qwen2_5_vl.build_prompt)
+    assert "You may call one or more functions" in text
+    assert not [name for name in ("RECIPE", "figures", "def prompt_function") if name in text]
 
 
 def test_parsing_in_another_thread_is_no_failure(hash_of, monkeypatch):
@@ -297,5 +391,5 @@ def test_parsing_in_another_thread_is_no_failure(hash_of, monkeypatch):
         return parse(*arguments, **options)
 
     monkeypatch.setattr(ast, "parse", troubled)
-    assert hash_of(PLAIN) == calm
+    assert hash_of(f"# read anew\n{PLAIN}") == calm
     assert troubles == []

@@ -126,17 +126,13 @@ def changed(text, before, after):
         ("functions", "Task: {", "Your task: {", EPISODES),
         ("functions", '"kind": "done"', '"kind": "fail"', EPISODES),
         ("functions", "response.strip()", "response.strip().lower()", EPISODES),
-        ("toy", "Press the button.", "Press it.", 1),  # of one task alone
-        (
-            "toy",
-            "TASKS = [",
-            'TASKS = [{"id": "new", "goal": "Wait."}, ',
-            1,
-        ),  # that alone is played
-        ("toy", '"press": ["click"]', '"press": ["double"]', 0),  # a solution for tests
+        # Of the class all counts: tasks, which it names, and what is missing here; no solution.
+        ("toy", "Press the button.", "Press it.", EPISODES),
+        ("toy", "TASKS = [", 'TASKS = [{"id": "new", "goal": "Wait."}, ', EPISODES + 1),
+        ("toy", '"press": ["click"]', '"press": ["double"]', 0),
+        ("toy", "return []", "return list()", EPISODES),
         ("toy", "# The button counts.", "# It must be pressed.", 0),
         ("toy", '"""It is pressed, or it is not."""', '"""Another text."""', 0),
-        ("toy", "return []", "return list()", 0),  # what is missing here
         (
             "toy",
             "self._task, self._pressed = task, False",
@@ -157,6 +153,22 @@ def test_an_episode_is_played_again_if_what_decides_it_is_changed(
     assert bench.run().requests == []
     bench.module(source, module)
     assert bench.run().requests == []  # what was played so is stored, too
+
+
+def test_of_a_world_with_a_version_of_its_answers_the_code_does_not_count(bench):
+    versioned = changed(
+        ENVIRONMENT, "    def __init__", "    answers_version = 1\n\n    def __init__"
+    )
+    bench.module(versioned, "toy")
+    assert len(bench.run().requests) == EPISODES
+    bench.module(
+        changed(versioned, "TASKS = [", 'TASKS = [{"id": "new", "goal": "Wait."}, '), "toy"
+    )
+    assert len(bench.run().requests) == 1  # the new one
+    bench.module(changed(versioned, "Press the button.", "Press it."), "toy")
+    assert len(bench.run().requests) == 1
+    bench.module(changed(versioned, "answers_version = 1", "answers_version = 2"), "toy")
+    assert len(bench.run().requests) == EPISODES
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,7 @@ def test_a_checkpoint_goes_on_without_being_loaded(local):
     ran = local.run()
     assert (ran.code, "load" in ran.output) == (0, False), ran.output
     assert "queried 0, reused 3" in ran.output and "queried 0, reused 6" in ran.output
+    assert "are asked again" not in ran.output
     assert [local.scores(dataset, "local") for dataset in (L1, L2)] == scores
     assert before.items() <= files_of(local.work_dir).items()
 
@@ -200,7 +201,9 @@ def test_episodes_are_played_once_more_and_nothing_is_lost(live):
     assert ran.code == 0, ran.output
     assert f"{L3}: queried 4 (4 settings changed)" in ran.output
     assert f"{L4}: queried 3 (3 settings changed)" in ran.output
+    assert ran.output.count("are asked again, once") == 1
     assert before.items() <= files_of(live.work_dir).items()
-    assert live.run().requests == []
+    again = live.run()
+    assert (again.requests, "are asked again" in again.output) == ([], False)
     compared = compare(live, *sorted((live.work_dir / "m").glob("T*")))
     assert compared.count("75.00") >= 2 and compared.count("66.67") >= 2

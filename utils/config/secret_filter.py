@@ -3,8 +3,8 @@
 A secret is the value of a place that is named like one (config, query of a URL, environment), of a
 `${NAME}` named like one, a URL's password or lone user name, every value of `extra_headers` and
 `extra_query` but for well-known ones, and what the user's own `"secrets"` list. It is hidden in the
-forms in which servers and libraries quote it back: in URLs, JSON, HTML, base64 and the like, also
-one in another.
+forms in which servers and libraries quote it back: in URLs, JSON, HTML, base64 and the like, each
+once. Of one form within another nothing is known.
 A common text ("1234", "local") serves local servers as a key, is no secret of anybody's, and occurs
 in any reply: it is hidden in the config alone.
 """
@@ -281,14 +281,8 @@ def is_secret_place(value_path: str) -> bool:
 
 
 def _forms_of(secret: str) -> set[str]:
-    """Return a secret as it may come back: raw, in URLs, JSON, HTML, repr(), twice so, base64."""
-    forms = {secret}
-    for _ in range(2):
-        forms |= {quoted for form in forms for quoted in _quoted(form)}
-    forms |= {json.dumps(form)[1:-1] for form in forms}  # a body that is quoted as it came
-    return forms | {
-        quoted for encoded in _in_base64(secret) for quoted in (encoded, *_quoted(encoded))
-    }
+    """A secret as it may come back: raw, in URLs, JSON, HTML, repr() or base64."""
+    return {secret, *_quoted(secret), *_in_base64(secret)}
 
 
 def _quoted(text: str) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from utils.contracts import KWARGS_WITHOUT_EFFECT, Record
+from utils.functions.fingerprints import CODE_VERSION
 from utils.run.evaluation import Evaluation
 from utils.runs.logged_config import entry_of_run, parser_of_run, zoom_of_run
 from utils.runs.view import LogView
@@ -30,6 +31,8 @@ def note_on_changed_settings(evaluation: Evaluation, view: LogView) -> list[str]
     record = next(view.records(), None)
     prompt = (view.run.get("asking") or {}).get("prompt")
     is_asked_so = evaluation.prompting.is_digest
+    if evaluation.prompting.function and view.run.get("code_version") != CODE_VERSION:
+        prompt = None  # code was hashed otherwise
     if record is not None and prompt is not None and not is_asked_so(prompt, record["line"]):
         changed.append("prompt")
     repeats = evaluation.data.repeats

@@ -25,9 +25,10 @@ from utils.engine.jobs import Episodes, Job
 from utils.engine.ranks import runs as ranks
 from utils.engine.worlds import Worlds
 from utils.functions.calling import one_at_a_time
+from utils.functions.fingerprints import CODE_VERSION
 from utils.functions.follow_up import CropFolder, UserStages, ZoomStage, reply_text
 from utils.run.evaluation import Evaluation
-from utils.run.settings import episode_digest, pixel_limits, settings_digest
+from utils.run.settings import episode_fingerprint, pixel_limits, settings_digest
 from utils.runs.folder import RunFolder, all_logs, choosing, logs_by_age
 from utils.runs.index import AnswerIndex
 from utils.runs.log import LoggedRun, RunLog
@@ -36,6 +37,7 @@ from utils.runs.records import run_record, sizes_of
 from utils.scoring.scorer import meta_of_record
 
 SCREENSHOTS = "screenshots"  # folder of a run: what its episodes saw
+BY_MODULE = "the code that decides them is compared by module now (docs/results.md)"
 MOST_WORLDS = 8  # without --worlds; each keeps half a core busy, and half a gigabyte
 
 
@@ -58,7 +60,10 @@ def open_jobs(evaluations: Sequence[Evaluation], stack: ExitStack) -> tuple[RunF
                 job.follow_up.begin()
                 stack.callback(job.follow_up.close)
             opened.append((job, log))
-        numbers = [run.seq for _, runs in logs_by_age(work_dir, name) for run in runs]
+        runs = [run for _, runs in logs_by_age(work_dir, name) for run in runs]
+        for note in _notes_on_code(evaluations, runs):
+            print(note)
+        numbers = [run.seq for run in runs]
         numbers += [job.answers.newest for job, _ in opened]
         seq = 1 + max(numbers, default=0)
         for job, log in opened:
@@ -68,6 +73,16 @@ def open_jobs(evaluations: Sequence[Evaluation], stack: ExitStack) -> tuple[RunF
             log.append(record)
             job.open(log, LoggedRun(record, {}))
     return folder, [job for job, _ in opened]
+
+
+def _notes_on_code(evaluations: Sequence[Evaluation], runs: Sequence[LoggedRun]) -> list[str]:
+    """A line on stored answers that are asked again because code was hashed otherwise."""
+    newest = max(runs, key=lambda run: run.seq, default=None)
+    is_old = newest is not None and "code_version" not in newest.begin
+    acts = any(isinstance(evaluation.benchmark, ActingBenchmark) for evaluation in evaluations)
+    if is_old and (acts or evaluations[0].model.deciding_code):
+        return [f"Answers that an earlier version has stored are asked again, once: {BY_MODULE}"]
+    return []
 
 
 def new_runs_of(evaluations: Sequence[Evaluation]) -> dict[str, LoggedRun]:
@@ -103,6 +118,7 @@ def _described(evaluation: Evaluation) -> Record:
         "turns": [limit_ranks[key] for key in keys],
         "bad": data.bad,
         "asking": request_hashes,
+        "code_version": CODE_VERSION,
         **made_with(evaluation.config, options.config_text, options.arguments, inputs),
     }
 
@@ -163,7 +179,7 @@ def _episodes_of(evaluation: Evaluation, benchmark: ActingBenchmark, shots: Path
     return Episodes(
         play=partial(_play, benchmark, prompt_of, reading),
         worlds=Worlds(partial(benchmark.open_world, shots), places),
-        fingerprint=partial(episode_digest, settings_digest(evaluation), prompting.code_digest()),
+        fingerprint=episode_fingerprint(evaluation),
         read_reply=partial(benchmark.read_reply, reading),
     )
 

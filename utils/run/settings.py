@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from utils.contracts import ActingBenchmark, Sample
 from utils.coordinates import PIXEL_LIMITS
-from utils.functions.fingerprints import READING, code_digest, digest
+from utils.functions.fingerprints import READING, code_digest, digest, undescribed
 from utils.run.evaluation import Evaluation
 
 
@@ -50,8 +51,21 @@ def _with_follow_up(evaluation: Evaluation, settings: str) -> str:
     return digest([settings, follow_up, reading])
 
 
-def episode_digest(settings: str, prompt_code: str, sample: Sample) -> str:
-    """The fingerprint of a whole episode: of its task, and all that decides how it goes.
+def episode_fingerprint(evaluation: Evaluation) -> Callable[[Sample], str]:
+    """What gives the fingerprint of a whole episode: of its task, and all that decides how it goes.
+
+    It is empty where nobody can compare the code that decides, so that no stored episode has it.
+    """
+    functions = [evaluation.function(stage) for stage in ("prompt", "postprocess")]
+    code = [*functions, _parse_function(evaluation), *evaluation.model.deciding_code]
+    if any(map(undescribed, code)):
+        return lambda sample: ""
+    settings = settings_digest(evaluation)
+    return partial(_episode_digest, settings, evaluation.prompting.code_digest())
+
+
+def _episode_digest(settings: str, prompt_code: str, sample: Sample) -> str:
+    """The hash of an episode's task and settings.
 
     The number of a task is no part of it: another one that is put before it changes nothing.
     """

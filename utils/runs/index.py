@@ -121,6 +121,7 @@ class Reason(StrEnum):
 
     NEW = "new"
     FRESH = "--fresh"
+    NOT_COMPARABLE = "code that cannot be compared"
     FAILED_BEFORE = "failed last time"
     REFUSED_BEFORE = "refused last time"
 
@@ -180,11 +181,14 @@ class AnswerIndex:
         Why: a `Reason`, or for people what has changed.
 
         Args:
+            fingerprint: "" if nothing tells which stored answer would be one to this request.
             parts: of the request, by aspect; they tell what sets the nearest earlier one apart.
         """
         if options.fresh:
             return Reason.FRESH
         of_key = self._by_key.get(key, {})
+        if of_key and not fingerprint:
+            return Reason.NOT_COMPARABLE
         answer = of_key.get(fingerprint)
         if answer is not None:
             stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
@@ -195,7 +199,8 @@ class AnswerIndex:
         if not of_key:
             return Reason.NEW
         newest_first = sorted(of_key.values(), key=self._age)[::-1]
-        if not newest_first[0].fingerprint:  # not even the request could be made
+        newest = newest_first[0]
+        if not newest.fingerprint and newest.status == Status.FAILED:  # not even a request
             return Reason.FAILED_BEFORE
         changes = [
             [PARTS[part] for part in PARTS if answer.parts.get(part) != parts.get(part)]

@@ -9,7 +9,8 @@ run      opens a run: started_at, model, dataset, mode, limit, circular (whether
          "zoom", "follow-up" where more is asked after a reply); samples (keys of all questions
          that it covers, in file order), turns (of each, see `utils.sampling`), bad (left out,
          one line each); asking (what its requests depend on, as short hashes: settings, prompt,
-         annotations, pictures; see `utils.runs.provenance`);
+         annotations, pictures; see `utils.runs.provenance`); code_version (how code was hashed for
+         them; not in older logs);
          annotations, pictures (checksums); config (resolved, without secrets), config_file,
          arguments, git, versions, hardware, environment
 answer   one request of one sample, a rotation or step of which has the key `<sample>~<number>`;

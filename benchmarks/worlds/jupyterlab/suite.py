@@ -12,6 +12,7 @@ from benchmarks.worlds.jupyterlab.tasks import names
 from benchmarks.worlds.jupyterlab.tasks import tasks as tasks_with_solutions
 from benchmarks.worlds.jupyterlab.world import LabWorld
 from benchmarks.worlds.office.suite import SOLUTIONS
+from benchmarks.worlds.office.suite import world_data as office_data
 from benchmarks.worlds.pages.browser import browser_problems
 
 __all__ = ["applications", "names", "open_world", "problems", "tasks", "world_data"]
@@ -37,14 +38,15 @@ def applications(level: str) -> list[str]:
 
 
 def world_data() -> list[str]:
-    """Return the releases that are shown, the server's own code and its settings."""
+    """The releases that are shown, the server's own code, its settings, and the office's data."""
     releases = []
     for package in ("jupyterlab", "jupyter_server"):
         try:
             releases.append(version(package))
         except PackageNotFoundError:
             return []
-    return [*releases, *(path.read_text(encoding="utf-8") for path in (SERVER, SETTINGS))]
+    files = [path.read_text(encoding="utf-8") for path in (SERVER, SETTINGS)]
+    return [*releases, *files, *office_data().values()]
 
 
 def problems() -> list[str]:

@@ -39,8 +39,10 @@ def applications(level: str) -> list[str]:  # noqa: ARG001 - the same for all
 
 
 def world_data() -> dict[str, str]:
-    """Return the pages, which are no code to Python: text by the name of its file."""
-    return {file.name: file.read_text(encoding="utf-8") for file in sorted(PAGES.iterdir())}
+    """The pages, the store's tables and the words of the week: text by the name of its file."""
+    folder = Path(__file__).parent
+    files = [*sorted(PAGES.iterdir()), folder / "schema.sql", folder / "week.json"]
+    return {file.name: file.read_text(encoding="utf-8") for file in files}
 
 
 def open_world(shots: Path) -> OfficeWorld:

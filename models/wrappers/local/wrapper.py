@@ -40,7 +40,7 @@ from utils.contracts import Abandoned, Generation, Message, Prepared
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun, UserError
 from utils.functions.calling import one_at_a_time
-from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
+from utils.functions.fingerprints import code_digest, code_text, digest
 from utils.resizing import steps_of
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ class LocalModelWrapper(WrapperDefaults):
         self._revision: str | None = load_kwargs.get("revision")  # branch, tag, commit on the hub
         self._adapter: str | None = load_kwargs.get("adapter")
         self._functions = (preprocess_function, postprocess_function)
+        self.deciding_code = [function for function in self._functions if function is not None]
         # Two locks: the postprocessing of one answer must not wait until the next image is read.
         self._preprocess = one_at_a_time(
             preprocess_function or default_preprocess_function, threading.Lock()
@@ -120,9 +121,7 @@ class LocalModelWrapper(WrapperDefaults):
         """Say what the generate method will use, the checkpoint's own settings included."""
         entry = self.entry
         path = entry.model_path
-        notes = []
-        for function in self._functions:
-            notes += [f"stored answers are not reused: {what}" for what in undescribed(function)]
+        notes = super().notes_before()
         if entry.generate_function == "generate":
             defaults = checkpoint.read_generation_config(path, self._revision)
             notes += generation_notes(entry.generate_cfg, defaults, entry.batch_size)
@@ -160,7 +159,7 @@ class LocalModelWrapper(WrapperDefaults):
     ) -> Prepared:
         """Return the request with its fingerprint; reads image headers and hashes, no pixels."""
         settings = self.settings_digest(dataset)
-        return request_of(messages, dataset, settings, self.entry.kwargs)
+        return self.reusable(request_of(messages, dataset, settings, self.entry.kwargs))
 
     def settings_digest(self, dataset: str = "") -> str:
         """Return a hash of checkpoint, settings and functions."""
@@ -194,11 +193,10 @@ class LocalModelWrapper(WrapperDefaults):
 
     def _deciding_kwargs(self) -> dict[str, Any]:
         """Return the part of `kwargs` that can change an answer."""
-        functions = [function for function in self._functions if function is not None]
-        if functions:
+        if self.deciding_code:
             deciding = dict(self.entry.kwargs)
             deciding.pop("timeout_s", None)
-            if not any("system_prompt" in code_text(function) for function in functions):
+            if not any("system_prompt" in code_text(function) for function in self.deciding_code):
                 deciding.pop("system_prompt", None)  # the program puts it into the messages
         else:  # all that the default functions read
             deciding = {key: self.entry.kwargs.get(key) for key in PIXEL_LIMITS}
