@@ -1,4 +1,4 @@
-"""The parts of a group of ranks: shares, logs, notes; no torch, no processes."""
+"""The parts of a group of ranks: shards, logs, notes; no torch, no processes."""
 
 from contextlib import closing, nullcontext
 from types import SimpleNamespace
@@ -9,7 +9,6 @@ from tests.support.live import Shown
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs
 from utils.engine.ranks.group import Group, NoGroup, Rank, rank_of
-from utils.engine.ranks.shares import Share, pieces
 from utils.errors import UserError
 from utils.runs.folder import RunFolder
 from utils.runs.index import AnswerIndex
@@ -90,44 +89,20 @@ def test_a_store_that_cannot_be_reached_is_one_clear_message():
         Group(Rank(1, 2), connect)
 
 
-@pytest.mark.parametrize(
-    ("samples", "ranks", "least"),
-    [(0, 2, 1), (1, 8, 1), (25, 2, 1), (25, 3, 8), (10_000, 8, 1), (10_000, 64, 16)],
-)
-def test_pieces_cover_every_sample_once_and_shrink(samples, ranks, least):
-    sizes = [len(piece) for piece in pieces(samples, ranks, least)]
-    assert [i for piece in pieces(samples, ranks, least) for i in piece] == list(range(samples))
-    assert sizes == sorted(sizes, reverse=True)
-    assert all(size >= least for size in sizes[:-1])
-    assert max(sizes, default=0) <= 64
+@pytest.mark.parametrize(("samples", "ranks"), [(0, 2), (1, 8), (25, 2), (25, 3), (10_000, 64)])
+def test_ranks_ask_every_sample_once_and_about_as_many_each(samples, ranks):
+    jobs = [job_of(None, range(samples)) for _ in range(ranks)]
+    for number, job in enumerate(jobs):
+        runs.share_samples(Group(Rank(number, ranks), Notes), [job])
+    shards = [job.samples[job.shard[0] :: job.shard[1]] for job in jobs]
+    assert sorted(sample for shard in shards for sample in shard) == list(range(samples))
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
 
 
-def test_two_ranks_claim_every_sample_once(group):
-    shares = [Share(group(number), "m", "L", range(25), 1) for number in range(2)]
-    takers = [share.take(lambda: 0) for share in shares]
-    taken = [sample for _ in range(40) for taker in takers for sample in [next(taker, None)]]
-    assert sorted(sample for sample in taken if sample is not None) == list(range(25))
-
-
-def test_a_rank_does_not_claim_far_ahead_of_what_it_has_asked(group):
-    under_way = [0]
-    taken = []
-    for sample in Share(group(0), "m", "L", range(25), 1).take(lambda: under_way[-1]):
-        if sample is None:  # one is answered meanwhile
-            under_way.append(under_way[-1] - 1)
-        else:
-            under_way.append(under_way[-1] + 1)
-            taken.append(sample)
-    assert taken == list(range(25))
-    assert max(under_way) <= 13  # half of them
-
-
-def test_a_run_that_ends_early_on_rank_0_ends_the_claims_of_all(group):
+def test_a_run_that_cannot_begin_on_rank_0_has_nobody_join_it(group):
     leader, follower = group(0), group(1)
-    share = Share(follower, "m", "L", range(25), 1)
     with pytest.raises(KeyboardInterrupt), runs.leading(leader, "m"):
         raise KeyboardInterrupt
-    assert list(share.take(lambda: 0)) == []
     assert runs.join(follower, "m", None) is None
 
 
@@ -197,7 +172,7 @@ def test_rank_0_collects_what_the_others_have_answered(group, folder, log):
     samples = [SimpleNamespace(key=str(number)) for number in range(8)]
     job, job_of_1 = job_of(log, samples), job_of(log, samples)
     follower.leave("m/joined/1", note=True)
-    runs.begin(leader, folder, [job], batch=1)
+    runs.begin(leader, folder, [job])
     with closing(runs.open_rank_log(follower, folder, "L", LoggedRun(RUN, {}))) as part:
         part.append(answer("0"))
     progress_of_1 = runs.GroupProgress(Shown(), follower, "m")

@@ -194,16 +194,15 @@ class Engine:
     def _tasks(self, jobs: Sequence[Job]) -> Iterator[_Task | None]:
         """Yield what is to be done; None: not now, come again when less is under way."""
         for job in jobs:
-            for index, sample in enumerate(job.to_ask(lambda: self._under_way)):
+            part, parts = job.shard
+            for index, sample in enumerate(job.samples[part::parts]):
                 if job.before_sample is not None:
                     while self._under_way:
                         yield None
                     job.before_sample(index)
                 if job.stopped:
                     break
-                if sample is None:
-                    yield None
-                elif job.episodes is not None:
+                if job.episodes is not None:
                     yield from self._whole_episode(job, sample, job.episodes)
                 else:
                     prompt = self._first_prompt(job, sample)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from utils.contracts import Episode, FollowUp, Generation, Prompt, ReadReply, Sample
-from utils.engine.ranks.shares import Share
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun
 from utils.runs.index import AnswerIndex
@@ -45,7 +44,7 @@ class Job:
     answers: AnswerIndex  # what was answered before
     run: LoggedRun  # without a number until it is opened in the log
     log: RunLog = field(init=False)  # there once the run is open
-    share: Share | None = None  # of the samples, that this process asks; None: all of them
+    shard: tuple[int, int] = (0, 1)  # of the samples, which part of how many this process asks
     # Told the index of each sample, which is over before the next one begins; None: they overlap.
     before_sample: Callable[[int], None] | None = None
     first_look: Scorer | None = None  # judges the first answers while the others are asked
@@ -59,7 +58,3 @@ class Job:
         """Have answers go into a log, in which the run stands."""
         self.log = log
         self.run = run or self.run
-
-    def to_ask(self, under_way: Callable[[], int]) -> Iterator[Sample | None]:
-        """The samples that this process asks; None: come back when less is under way."""
-        return self.share.take(under_way) if self.share else iter(self.samples)

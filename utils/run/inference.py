@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 
-from utils.config.schema import ModelEntry
 from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
@@ -19,8 +18,6 @@ from utils.run.plan import Plan
 from utils.runs.folder import RunFolder
 from utils.runs.records import end_record
 from utils.scoring import console
-
-BATCH_OF_AUTO = 8
 
 
 def infer(
@@ -78,14 +75,8 @@ def infer(
     return wall_s, cpu_s
 
 
-def batch_size_of(entry: ModelEntry) -> int:
-    """How many samples of a model are generated together, as far as is known."""
-    size = getattr(entry, "batch_size", 1)
-    return BATCH_OF_AUTO if isinstance(size, str) else size or 1
-
-
 def follow(plan: Plan, group: Group) -> int:
-    """Do the work of a rank other than 0: query its share of each model's samples."""
+    """Do the work of a rank other than 0: query its shard of each model's samples."""
     for name, evaluations in plan.evaluations.items():
         try:
             _take_part(evaluations, group)
@@ -95,7 +86,7 @@ def follow(plan: Plan, group: Group) -> int:
 
 
 def _take_part(evaluations: Sequence[Evaluation], group: Group) -> None:
-    """Query this rank's share of one model's samples; rank 0 does everything else."""
+    """Query this rank's shard of one model's samples; rank 0 does everything else."""
     first = evaluations[0]
     joined = ranks.join(group, first.name, first.options.work_dir)
     if joined is None:
@@ -113,6 +104,6 @@ def _take_part(evaluations: Sequence[Evaluation], group: Group) -> None:
                 stack.callback(job.follow_up.close)
             job.open(log)
             jobs.append(job)
-        ranks.share_samples(group, first.name, jobs, batch_size_of(first.entry))
+        ranks.share_samples(group, jobs)
         wall_s, cpu_s = infer(evaluations, jobs, group)
     ranks.report(group, first.name, jobs, wall_s, cpu_s)

@@ -13,7 +13,7 @@ from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.report.all_runs import INDEX, index_after_run
 from utils.report.build import report_after_run  # now: the program may be another by the end
 from utils.run.evaluation import Evaluation
-from utils.run.inference import batch_size_of, follow, infer
+from utils.run.inference import follow, infer
 from utils.run.jobs import open_jobs
 from utils.run.manifest_writer import write_manifest
 from utils.run.outcome import Outcome, report_stop
@@ -137,7 +137,7 @@ def _query_and_score(
             logs.enter_context(ranks.leading(group, evaluations[0].name))
         folder, jobs = open_jobs(evaluations, logs)
         if group is not None:
-            ranks.begin(group, folder, jobs, batch_size_of(evaluations[0].entry))
+            ranks.begin(group, folder, jobs)
         try:
             infer(evaluations, jobs, group)
         except StopRun as stop:  # of the model; its answers stay

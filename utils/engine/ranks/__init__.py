@@ -1,1 +1,1 @@
-"""Several processes that torchrun started ask one model: who, notes, shares, logs and merging."""
+"""Several processes that torchrun started ask one model: who, notes, shards, logs and merging."""

@@ -1,5 +1,7 @@
 """One model on several ranks: rank 0 opens the run, all ask, rank 0 merges and scores.
 
+Rank R of N asks every Nth sample from the Rth on.
+
     <model>_<dataset>.jsonl                   the run's log; rank 0 writes its own answers there
     <model>_<dataset>.rank<R>-<token>.jsonl   what rank R has answered; gone after the run
 
@@ -8,11 +10,10 @@ Whatever ends a run, the next one in its folder copies what is left; runs in oth
 
 Notes of a model in the store of the group, each below `<model>/`:
 
-    start                run folder, and when the run began; false: there is none, or it ended early
+    start                run folder, and when the run began; false: there is none
     joined/<rank>        this rank sees the run
-    claims/<data set>    how many pieces of its samples are claimed
     finished             how many samples the ranks other than 0 have finished
-    report/<rank>        this rank has asked all it claimed
+    report/<rank>        this rank has asked its shard
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from typing import Any
 from utils.config.secret_filter import OutputStream
 from utils.engine.jobs import Job, Progress
 from utils.engine.ranks.group import POLL_S, Group, NoGroup, Rank
-from utils.engine.ranks.shares import Share
 from utils.errors import StopRun, UserError
 from utils.runs.folder import RunFolder, safe_name
 from utils.runs.log import OF_A_SAMPLE, LoggedRun, RunLog, lock_or_refuse, read_records, runs_of
@@ -126,7 +126,7 @@ def adopt(folder: RunFolder, dataset: str, log: RunLog) -> None:
 
 @contextmanager
 def leading(group: Group, model: str) -> Iterator[None]:
-    """Around the whole run: if it cannot begin, or ends early, the others learn of it."""
+    """Around the whole run: if it cannot begin, the others learn of it."""
     try:
         yield
     except BaseException:
@@ -135,13 +135,13 @@ def leading(group: Group, model: str) -> Iterator[None]:
         raise
 
 
-def begin(group: Group, folder: RunFolder, jobs: Sequence[Job], batch: int) -> None:
+def begin(group: Group, folder: RunFolder, jobs: Sequence[Job]) -> None:
     """Has the others know where the run is, waits for them, and shares the samples."""
     leader_path = f"{socket.gethostname()}:{folder.path.absolute()}"
     runs = {job.dataset: job.run.begin["started_at"] for job in jobs}
     group.leave(f"{folder.model}/start", [folder.path.name, leader_path, runs])
     group.notes_of_others(f"{folder.model}/joined")
-    share_samples(group, folder.model, jobs, batch)
+    share_samples(group, jobs)
 
 
 def collect(progress: GroupProgress, folder: RunFolder, jobs: Sequence[Job]) -> tuple[float, float]:
@@ -206,10 +206,10 @@ def _opened(folder: RunFolder, runs: Mapping[str, str]) -> dict[str, LoggedRun] 
     return opened if opened.keys() == runs.keys() else None
 
 
-def share_samples(group: Group, model: str, jobs: Iterable[Job], batch: int) -> None:
-    """Gives each job the share of its samples that this rank will claim."""
+def share_samples(group: Group, jobs: Iterable[Job]) -> None:
+    """Gives each job the shard of its samples that this rank asks."""
     for job in jobs:
-        job.share = Share(group, model, job.dataset, job.samples, batch)
+        job.shard = group.rank.number, group.rank.count
 
 
 def report(group: Group, model: str, jobs: Sequence[Job], wall_s: float, cpu_s: float) -> None:
