@@ -28,8 +28,8 @@ import models
 from utils.config.environment import load_dotenv_files
 from utils.config.options import options_of
 from utils.engine.interrupt import leave
-from utils.results.load import ResultsOfModels, load_run
-from utils.run.start import errors_for_callers, run_command, run_for_caller
+from utils.session.start import errors_for_callers, run_command, run_for_caller
+from utils.store.load import ResultsOfModels, load_run
 
 __all__ = ["load_run", "main", "run"]
 

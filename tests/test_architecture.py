@@ -50,8 +50,7 @@ ORDER = (
     ),
     ("utils.functions", "utils.import_utils"),
     ("utils.config",),
-    ("utils.runs",),
-    ("utils.results",),
+    ("utils.store",),
     ("utils.analysis",),
     ("utils.scoring",),
     ("utils.engine",),
@@ -59,7 +58,7 @@ ORDER = (
     ("utils.judging",),
     ("utils.report",),
     ("utils.comparing",),
-    ("utils.run",),
+    ("utils.session",),
 )
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
@@ -356,3 +355,16 @@ def test_a_user_may_have_a_module_that_is_called_tools(tmp_path):
     )
     printed = subprocess.check_output([sys.executable, "-c", code], cwd=PROJECT)
     assert printed.strip() == b"mine"
+
+
+def test_a_class_name_stands_for_one_thing():
+    paths_of_name = {}
+    for path in program_files():
+        if path.parts[:2] == ("models", "recipes") and path.name != "base.py":
+            continue  # copied whole, so each has classes of its own
+        for node in ast.walk(ast.parse((PROJECT / path).read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                paths_of_name.setdefault(node.name, []).append(path.as_posix())
+    repeated = {name: paths for name, paths in paths_of_name.items() if len(paths) > 1}
+    # What a run needs of a benchmark, and the class that all of them build on.
+    assert repeated == {"Benchmark": ["benchmarks/base.py", "utils/contracts.py"]}

@@ -48,13 +48,13 @@ def test_each_operator_changes_one_place(source, mutants):
 
 def test_the_nearest_tests_come_first(tmp_path):
     files = {
-        "utils/runs/log.py": "",
+        "utils/store/log.py": "",
         "utils/other.py": "",
-        "evaluate.py": "from utils.runs import log",
+        "evaluate.py": "from utils.store import log",
         "tests/conftest.py": "from tests import support",
         "tests/support.py": "name = 'evaluate.py'",
-        "tests/runs/test_far.py": "",
-        "tests/config/test_near.py": "import utils.runs.log",
+        "tests/store/test_far.py": "",
+        "tests/config/test_near.py": "import utils.store.log",
         "tests/config/test_log.py": "",
         "tests/config/test_far_away.py": "",
     }
@@ -64,7 +64,7 @@ def test_the_nearest_tests_come_first(tmp_path):
         file.write_text(text)
     imports = imports_of(tmp_path)
     names = [
-        path.rpartition("/")[2] for path in nearest_tests("utils/runs/log.py", imports, tmp_path)
+        path.rpartition("/")[2] for path in nearest_tests("utils/store/log.py", imports, tmp_path)
     ]
     assert names == ["test_log.py", "test_near.py", "test_far.py", "test_far_away.py"]
     assert nearest_tests("utils/other.py", imports, tmp_path) == []

@@ -9,7 +9,7 @@ replies      bodies of a server: whole, mutated, random; each sample gets a reco
 annotations  values, keys and bytes of an annotation file; then a run, which names the bad samples.
 
 Case n has the seed `--seed` + n: a find is met again with its seed and one case (a log only nearly:
-its times differ from run to run). A small number of each is a test (`tests/runs/test_damage.py`).
+its times differ from run to run). A small number of each is a test (`tests/store/test_damage.py`).
 """
 
 from __future__ import annotations

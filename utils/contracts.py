@@ -25,7 +25,7 @@ Message = dict[str, Any]
 WH = tuple[int, int]  # width and height in pixels
 Point = tuple[float, float]  # x, y: fractions of the image if both are in 0..1, else pixels of it
 ToolCall = Mapping[str, Any]  # "id", "name", "arguments": an object, or the text if it is none
-Record = dict[str, Any]  # one line of a run's log; fields: `utils/runs/records.py`
+Record = dict[str, Any]  # one line of a run's log; fields: `utils/store/records.py`
 Facts = dict[str, Any]  # one line of a samples file; fields: `utils/scoring/samples.py`
 ParseFunction = Callable[[str, Mapping[str, Any]], Any]  # in one calling form: (response, meta)
 PromptFunction = Callable[[Line, str], "list[Message] | None"]  # a user's: f(line, dataset)
@@ -359,8 +359,8 @@ class ActingBenchmark(Benchmark, Protocol):
         """What the reply to an episode's first prompt asks for."""
 
 
-class Circular(Protocol):
-    """Circular evaluation of a data set: every question in all rotations of its options."""
+class RotationRules(Protocol):
+    """RotationRules evaluation of a data set: every question in all rotations of its options."""
 
     def rotations_of(self, samples: Sequence[Sample]) -> list[Sample]:
         """Return each sample in all its rotations, the 0th being the sample itself."""
@@ -379,9 +379,9 @@ class DataSet:
     benchmark: Benchmark
     mode: str
     parse: ParseFunction
-    circular: Circular | None = None  # None: the questions alone
+    circular: RotationRules | None = None  # None: the questions alone
     repeats: int = 1  # how often each question is asked
-    rotations: Circular | None = None  # for logs that have them, where this run asks none
+    rotations: RotationRules | None = None  # for logs that have them, where this run asks none
     samples: Sequence[Sample] = ()  # in file order; none where only stored answers are scored
     # By dotted path, those of the config too; None: the program's own, loaded when it runs.
     audits: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)

@@ -48,8 +48,8 @@ def in_8_bits(image: Image) -> Image:
     return narrow
 
 
-class Room:
-    """Room in memory: who finds none waits; whoever needs more than there is comes alone."""
+class MemoryRoom:
+    """MemoryRoom in memory: who finds none waits; whoever needs more than there is comes alone."""
 
     def __init__(self, nbytes: int) -> None:
         self._nbytes = nbytes
@@ -83,5 +83,5 @@ def take_large_blocks() -> None:
     core.set_block_size(BLOCK_BYTES)
 
 
-ROOM = Room(DECODED_BYTES)
+ROOM = MemoryRoom(DECODED_BYTES)
 """For all images that this process decodes, however many requests are in flight."""

@@ -29,7 +29,7 @@ EXPECTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ResizeStep:
     """One resizing; which rule it follows says the first of its fields that is set."""
 
     factor: int | None = None
@@ -74,7 +74,7 @@ class Step:
         return canvas
 
 
-def steps_of(kwargs: Mapping[str, Any]) -> tuple[Step, ...]:
+def steps_of(kwargs: Mapping[str, Any]) -> tuple[ResizeStep, ...]:
     """Return the steps of a config's `kwargs`, in order; none without `resize`.
 
     Raises:
@@ -87,12 +87,12 @@ def steps_of(kwargs: Mapping[str, Any]) -> tuple[Step, ...]:
     return tuple(_step(rule, kwargs) for rule in rules)
 
 
-def _step(rule: Any, kwargs: Mapping[str, Any]) -> Step:
+def _step(rule: Any, kwargs: Mapping[str, Any]) -> ResizeStep:
     if not isinstance(rule, Mapping) or not _is_rule(rule):
         raise ValueError(f"must be {EXPECTED}")
     limits = {key: kwargs[key] for key in PIXEL_LIMITS if kwargs.get(key)}
     sizes = {key: tuple(rule[key]) for key in ("size", "canvas") if key in rule}
-    return Step(**{**limits, **rule, **sizes})
+    return ResizeStep(**{**limits, **rule, **sizes})
 
 
 def _is_rule(rule: Mapping[str, Any]) -> bool:
@@ -106,13 +106,13 @@ def _is_rule(rule: Mapping[str, Any]) -> bool:
         elif name == "filter":
             is_right = value in FILTERS
         else:
-            is_right = name in Step.__slots__ and type(value) is int and value > 0
+            is_right = name in ResizeStep.__slots__ and type(value) is int and value > 0
         if not is_right:
             return False
     return True
 
 
-def resized_wh(steps: Sequence[Step], image_wh: WH) -> WH:
+def resized_wh(steps: Sequence[ResizeStep], image_wh: WH) -> WH:
     """Return the size that an image has after all steps."""
     for step in steps:
         image_wh = step.resized_wh(image_wh)
@@ -124,7 +124,7 @@ def sent_wh(kwargs: Mapping[str, Any], file_wh: WH) -> WH:
     return thumbnail_wh(resized_wh(steps_of(kwargs), file_wh), kwargs.get("img_size") or 0)
 
 
-def resized(steps: Sequence[Step], image: Image) -> Image:
+def resized(steps: Sequence[ResizeStep], image: Image) -> Image:
     """Return an image after all steps."""
     for step in steps:
         image = step.resize(image)

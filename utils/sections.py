@@ -13,13 +13,13 @@ KeyProblem = tuple[tuple[str | int, ...], str]  # where in a section, and what i
 S = TypeVar("S", bound=BaseModel)
 
 
-class Section(BaseModel):
+class ConfigSection(BaseModel):
     """A part of a config: nothing else stands in it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
-class DataSection(Section):
+class DataSection(ConfigSection):
     """The keys of every data set; `repeats`: how often each question is asked."""
 
     mode: str = "all"

@@ -19,7 +19,7 @@ from utils.comparing.runs import read_runs
 from utils.comparing.words import as_text
 from utils.protocol import PUBLISHED_MD5
 from utils.published import read_published
-from utils.results.load import load_run
+from utils.store.load import load_run
 
 
 def runs_of(home, *sets, **more):

@@ -18,8 +18,8 @@ from tests.support.runs import PICTURES, PROJECT
 from tests.support.stage import API, BOTH, L1, L2
 from utils.config.options import names_of_levels, options_of, parse_arguments
 from utils.errors import UserError
-from utils.runs.folder import safe_name
 from utils.starting import DISTRIBUTIONS
+from utils.store.folder import safe_name
 
 NOWHERE = "/nowhere/at/all"
 FUNCTIONS = """

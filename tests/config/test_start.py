@@ -48,7 +48,7 @@ def run_until(tmp_path):
         ("evaluate.py", "pydantic"),
         ("evaluate.py", "models"),
         ("evaluate.py", "utils.config.options"),
-        ("evaluate.py", "utils.run.start"),
+        ("evaluate.py", "utils.session.start"),
         ("compare.py", "numpy"),
         ("compare.py", "utils.comparing.command"),
         ("utils/download.py", "utils.hub"),
@@ -88,7 +88,7 @@ def test_what_is_quiet_or_read_by_others_begins_without_a_line(run_until, argume
         ("models.recipes", ("--recipes",), "Nothing was run."),
         ("utils.comparing.command", ("--compare", "a", "b"), "Nothing was run."),
         ("mine", ("--config", "mine.json"), "Nothing was run."),
-        ("utils.run.checks.command", ("--check", *CONFIG), "There is no answer yet: "),
+        ("utils.session.checks.command", ("--check", *CONFIG), "There is no answer yet: "),
     ],
 )
 def test_ctrl_c_before_the_first_answer_is_one_line_and_130(

@@ -24,10 +24,10 @@ from utils.config.read import ConfigSource, read_config
 from utils.functions.prompting import prompt_builder
 from utils.images import encode, shrink
 from utils.import_utils import resolve
-from utils.runs.log import RunLog
-from utils.runs.view import LogView
 from utils.scoring.scorer import FAILED_TEXT, Scorer
 from utils.scoring.sheets import cell_text, open_sheet
+from utils.store.log import RunLog
+from utils.store.view import LogView
 
 BUILDERS = {"uitars": "models.api_uitars.build_custom_prompt"}
 FILE_FORMATS = {  # a file format that keeps the mode; none keeps HSV

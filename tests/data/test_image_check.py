@@ -6,7 +6,7 @@ from PIL import Image
 
 from tests.support.stage import L1, L2
 from utils.contracts import Sample
-from utils.run.checks.images import check_images
+from utils.session.checks.images import check_images
 
 WH = (60, 40)
 COUNT = 10
@@ -27,7 +27,7 @@ def samples(tmp_path):
 @pytest.fixture
 def room_for(monkeypatch):
     def set_limit(images):
-        monkeypatch.setattr("utils.run.checks.images.MOST_DECODED_PX", images * WH[0] * WH[1])
+        monkeypatch.setattr("utils.session.checks.images.MOST_DECODED_PX", images * WH[0] * WH[1])
 
     return set_limit
 
@@ -85,7 +85,7 @@ def test_the_check_of_a_run_says_what_it_has_looked_at(stage):
 
 def test_the_size_of_many_requests_is_that_of_some(stage, monkeypatch):
     exact = stage.run("--check").stdout
-    monkeypatch.setattr("utils.run.checks.images.MOST_ENCODED", 2)
+    monkeypatch.setattr("utils.session.checks.images.MOST_ENCODED", 2)
     estimated = stage.run("--check").stdout
     for dataset, count in ((L1, 9), (L2, 6)):
         [line] = [text for text in exact.splitlines() if f"{dataset}: {count} requests" in text]

@@ -15,7 +15,7 @@ from utils.images import as_sent, open_image, read_header
 from utils.orientation import as_stored, is_turned
 from utils.pixels import in_8_bits
 from utils.report.pictures import view_image
-from utils.resizing import Step
+from utils.resizing import ResizeStep
 
 WH = (40, 30)
 TAG = 0x0112
@@ -374,7 +374,7 @@ def test_a_wide_image_that_goes_out_as_png_is_scaled(name, one):
 def test_a_wide_image_is_scaled_for_checkpoints_crops_and_pages(name, tmp_path, one):
     file = tmp_path / "image.tif"
     file.write_bytes(WIDE[name])
-    for images in (ShrunkImages(0), ShrunkImages(0, [Step(size=WH[::-1])]), ShrunkImages(39)):
+    for images in (ShrunkImages(0), ShrunkImages(0, [ResizeStep(size=WH[::-1])]), ShrunkImages(39)):
         messages = [{"role": "user", "type": "image", "value": str(file)}]
         copies = images.apply(messages)
         assert len(copies) == 1

@@ -12,11 +12,11 @@ from utils.config.options import Options
 from utils.contracts import CallError, Generation, Prepared
 from utils.engine.asking import Asker
 from utils.engine.gate import Gate, Limit
-from utils.engine.retry_policy import Action, History, decide
+from utils.engine.retry_policy import History, NextAction, decide
 from utils.errors import StopRun
 
-AGAIN, PAUSE, STOP = Action.AGAIN, Action.PAUSE, Action.STOP
-REFUSED, FAILED = Action.REFUSED, Action.FAILED
+AGAIN, PAUSE, STOP = NextAction.AGAIN, NextAction.PAUSE, NextAction.STOP
+REFUSED, FAILED = NextAction.REFUSED, NextAction.FAILED
 NEW, ANSWERED = History(), History(run_has_answers=True)
 
 
@@ -68,11 +68,11 @@ def test_every_way_to_fail_has_one_outcome(error, before_any_answer, after_an_an
     [
         (NEW, 5, AGAIN),
         (ANSWERED, 1, AGAIN),
-        (NEW, 0, Action.EMPTY),
-        (History(was_empty=True), 5, Action.EMPTY),
-        (History(failures=1), 1, Action.EMPTY),
+        (NEW, 0, NextAction.EMPTY),
+        (History(was_empty=True), 5, NextAction.EMPTY),
+        (History(failures=1), 1, NextAction.EMPTY),
         (History(failures=1), 2, AGAIN),  # what failed before was something else
-        (History(failures=1, was_empty=True), 2, Action.EMPTY),
+        (History(failures=1, was_empty=True), 2, NextAction.EMPTY),
     ],
 )
 def test_an_empty_reply_is_the_answer_after_one_more_try_at_most(history, retries, action):

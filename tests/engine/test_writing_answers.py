@@ -12,8 +12,8 @@ from utils.contracts import CallError, Prompt, Sample
 from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.errors import StopRun
-from utils.runs.index import AnswerIndex
-from utils.runs.log import LoggedRun, RunLog, read_records
+from utils.store.index import AnswerIndex
+from utils.store.log import LoggedRun, RunLog, read_records
 
 
 def prompt_of(sample):

@@ -13,7 +13,7 @@ from PIL import Image
 from tests.support.mock_server import Reply
 from tests.support.stage import L2, end_of
 from utils.functions.follow_up import save_crop
-from utils.pixels import Room
+from utils.pixels import MemoryRoom
 from utils.zooming import Crop
 
 WH = (400, 300)
@@ -34,7 +34,7 @@ def points(_request):
 # -- memory -----------------------------------------------------------------------------------
 
 
-class Watched(Room):
+class Watched(MemoryRoom):
     """A room that remembers the most that was ever taken of it, and by how many at once."""
 
     def __init__(self, nbytes):
@@ -86,7 +86,7 @@ def test_no_more_is_taken_than_there_is_and_what_needs_more_comes_alone(limit, s
 
 
 def test_room_is_given_back_where_the_work_fails():
-    room = Room(10)
+    room = MemoryRoom(10)
     for _ in range(5):
         with pytest.raises(OSError, match="damaged"), room.taken(10):
             raise OSError("damaged")

@@ -19,7 +19,7 @@ from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.errors import UserError
 from utils.report.data_files import value_of
-from utils.runs.log import RunLog
+from utils.store.log import RunLog
 
 L3 = "GUITaskAutomation"
 

@@ -11,7 +11,7 @@ from tests.local.conftest import runs_with_here, without_weights
 from tests.support.ranks import wait_until
 from tests.support.runs import api_model, finish
 from tests.support.stage import L2
-from utils.runs.folder import safe_name
+from utils.store.folder import safe_name
 
 TWO_TOKENS = {"max_new_tokens": 2}
 OF_ALL = {L2: {"mode": "all"}}

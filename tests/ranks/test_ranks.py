@@ -10,9 +10,9 @@ from utils.engine.jobs import Job
 from utils.engine.ranks import runs
 from utils.engine.ranks.group import Group, NoGroup, Rank, rank_of
 from utils.errors import UserError
-from utils.runs.folder import RunFolder
-from utils.runs.index import AnswerIndex
-from utils.runs.log import LoggedRun, RunLog, read_records
+from utils.store.folder import RunFolder
+from utils.store.index import AnswerIndex
+from utils.store.log import LoggedRun, RunLog, read_records
 
 TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29500"}
 

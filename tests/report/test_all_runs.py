@@ -18,9 +18,9 @@ from utils.comparing.runs import read_runs
 from utils.protocol import SAMPLE_MD5
 from utils.report.all_runs import listed_runs, write_index
 from utils.report.data_files import value_of
-from utils.results.load import load_run
-from utils.runs.log import RunLog
-from utils.runs.seals import stamp_of
+from utils.store.load import load_run
+from utils.store.log import RunLog
+from utils.store.seals import stamp_of
 
 BAD = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\x1b[31m"
 HOUR_S = 3600

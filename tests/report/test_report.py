@@ -24,7 +24,7 @@ from utils.report import pictures as report_pictures
 from utils.report.build import build_report
 from utils.report.data_files import write_script
 from utils.report.privacy import shown_name, without_absolute_paths
-from utils.runs.strict_json import to_json
+from utils.store.strict_json import to_json
 
 TURNED = Image.Exif()
 TURNED[0x0112] = 6  # orientation

@@ -13,7 +13,7 @@ from utils.analysis.columns import SampleColumns
 from utils.config.read import ConfigSource, read_config
 from utils.contracts import Sizes, Verdict
 from utils.errors import UserError
-from utils.runs.strict_json import to_json
+from utils.store.strict_json import to_json
 from utils.targets import Target
 
 SAMPLE_DATA = PROJECT / "sample_data"

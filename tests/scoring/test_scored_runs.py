@@ -12,8 +12,8 @@ from tests.support.mock_server import Reply
 from tests.support.runs import api_model, make_data
 from tests.support.stage import L1, L2, read_log_lines, right_answers, told
 from utils.report.data_files import value_of
-from utils.runs.derived import scored_files
-from utils.runs.log import RunLog, read_records
+from utils.store.derived import scored_files
+from utils.store.log import RunLog, read_records
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from tests.support.report_runs import L1, L2, l1_sample, l2_sample, write_sample
 from tests.support.runs import Finished, environment, run_process
 from tests.support.stage import SCORES
 from utils.findings import Finding, as_json
-from utils.runs.log import RunLog
-from utils.runs.records import run_record
+from utils.store.log import RunLog
+from utils.store.records import run_record
 
 Facts = dict[str, Any]
 

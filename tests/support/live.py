@@ -22,10 +22,10 @@ from typing import Any
 from utils.config.options import Options
 from utils.contracts import Episode, Generation, Prepared, Prompt, ReadReply, Sample, World
 from utils.engine.engine import Engine
-from utils.engine.jobs import Episodes, Job
+from utils.engine.jobs import EpisodePlan, Job
 from utils.engine.worlds import Worlds
-from utils.runs.index import AnswerIndex
-from utils.runs.log import LoggedRun, RunLog
+from utils.store.index import AnswerIndex
+from utils.store.log import LoggedRun, RunLog
 
 TURNS = 5
 PATIENCE_S = 60
@@ -164,7 +164,7 @@ def run(
                     Sample(f"key{n}", {"index": n}, Path("none.png"), (40, 30))
                     for n in range(number * episodes, (number + 1) * episodes)
                 ],
-                episodes=Episodes(
+                episodes=EpisodePlan(
                     play=episode,
                     worlds=Worlds(hand.make, worlds),
                     fingerprint=lambda sample: f"{settings} {sample.key}",

@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw
 
 from tests.support.stage import L1, L2
 from utils.contracts import Facts
-from utils.runs.derived import SAMPLES_FORMAT
-from utils.runs.strict_json import to_json
+from utils.store.derived import SAMPLES_FORMAT
+from utils.store.strict_json import to_json
 
 LEVELS = {L1: "L1", L2: "L2"}
 PLATFORMS = ("os_windows", "os_mac", "os_linux", "os_ios", "os_android", "os_web")

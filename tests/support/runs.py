@@ -124,7 +124,7 @@ def _as_in_a_process(
         sys.argv, sys.path = command, [str(PROJECT), *folders, *before["path"]]
         sys.stdout, sys.stderr, sys.dont_write_bytecode = stdout, stderr, True
         importlib.invalidate_caches()
-        with warnings.catch_warnings(), mock.patch("utils.runs.folder.datetime", ONE_DAY):
+        with warnings.catch_warnings(), mock.patch("utils.store.folder.datetime", ONE_DAY):
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -64,7 +64,7 @@ def interval(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class CellLayout:
     """Which samples share a cell: an image and a group; and what they weigh."""
 
     order: Ints  # sample numbers, sorted by image, then group; those without a weight left out
@@ -107,7 +107,7 @@ class Layout:
 
 def lay_out(
     weights: Sequence[float] | Floats | None, pictures: Labels, groups: Labels | None = None
-) -> Layout:
+) -> CellLayout:
     """Return samples sorted by image and group; weights are finite, not negative, not all 0."""
     count = len(pictures)
     all_weights = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -119,7 +119,7 @@ def lay_out(
     group = np.unique(group[order], return_inverse=True)[1]
     new_picture = np.diff(picture, prepend=-1) != 0
     cell_starts = np.flatnonzero(new_picture | (np.diff(group, prepend=-1) != 0))
-    return Layout(
+    return CellLayout(
         order,
         scaled,
         cell_starts,
@@ -140,7 +140,7 @@ def numbered(labels: Labels) -> Ints:
     return np.fromiter(label_numbers, np.intp, len(labels))
 
 
-def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
+def wilson_bounds(cells: Floats, layout: CellLayout) -> tuple[Floats, Floats]:
     """Return the bounds, (rows,) each, of hits summed in cells: Wilson's, with Student's t.
 
     Source: Wilson (1927), JASA 22; Korn & Graubard (1998), Survey Methodology 24; Dean & Pagano
@@ -157,7 +157,7 @@ def wilson_bounds(cells: Floats, layout: Layout) -> tuple[Floats, Floats]:
     return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
 
 
-def _spread_of_groups(cells: Floats, mean: Floats, binomial: Floats, layout: Layout) -> Floats:
+def _spread_of_groups(cells: Floats, mean: Floats, binomial: Floats, layout: CellLayout) -> Floats:
     """Return the variance of one sample in each group, shape (rows, groups).
 
     Group rates are shrunk towards the overall rate by a prior worth one hit and one miss; a group
@@ -174,7 +174,7 @@ def _spread_of_groups(cells: Floats, mean: Floats, binomial: Floats, layout: Lay
 
 
 def design_effect(
-    cells: Floats, spread: Floats, informative: Floats, layout: Layout
+    cells: Floats, spread: Floats, informative: Floats, layout: CellLayout
 ) -> tuple[Floats, Floats]:
     """The factor by which images enlarge the variance, and its degrees of freedom.
 
@@ -203,7 +203,7 @@ def design_effect(
     return effect, df / np.square(np.maximum(np.abs(effect - 1) / effect, 1e-3))
 
 
-def clustered_variance(cells: Floats, layout: Layout) -> Floats:
+def clustered_variance(cells: Floats, layout: CellLayout) -> Floats:
     """Return the variance of the weighted mean with images as units, shape (rows,).
 
     An image's residuals about the means of its groups are summed and squared; each is enlarged for

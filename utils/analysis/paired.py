@@ -12,11 +12,11 @@ import numpy as np
 from utils.analysis import intervals
 from utils.analysis.intervals import (
     TINY,
+    CellLayout,
     Floats,
     Interval,
     Ints,
     Labels,
-    Layout,
     Mask,
     design_effect,
     lay_out,
@@ -116,7 +116,7 @@ def lead_over(first: Mask | Floats, second: Mask | Floats, pictures: Ints) -> Le
     return Lead(accuracy, discordant, p_value)
 
 
-def difference_bounds(differences: Floats, layout: Layout) -> tuple[Floats, ...]:
+def difference_bounds(differences: Floats, layout: CellLayout) -> tuple[Floats, ...]:
     """Return bounds of mean differences, (rows, samples), their t and its degrees of freedom.
 
     The interval of Agresti and Min, who count one more sample for each system, on the effective

@@ -16,15 +16,15 @@ from utils.comparing.runs import ComparedRun, read_runs, without_work_dirs
 from utils.comparing.tables import as_latex, as_markdown, with_columns
 from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
-from utils.config.options import HelpShown, Parser, not_negative
+from utils.config.options import HelpShown, OneLineParser, not_negative
 from utils.config.secret_filter import protect_output
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, one_line_reason
 from utils.images import expand_home
 from utils.published import read_published
 from utils.report.all_runs import COMPARISONS, INDEX, runs_compared
-from utils.runs.folder import safe_name, work_dir_problems
 from utils.scoring.sheets import write_text
 from utils.starting import imports_are_done
+from utils.store.folder import safe_name, work_dir_problems
 from utils.text import printable
 
 PARTIAL = "_partial"  # ends the folder of a comparison, as the names of partial files
@@ -190,7 +190,7 @@ def _other_runs_in(output: Path, runs: Sequence[ComparedRun]) -> list[str]:
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = Parser(
+    parser = OneLineParser(
         prog="compare.py",
         description=DESCRIPTION,
         epilog=EXAMPLES,

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from utils.comparing import words
 from utils.comparing.boards import Board
-from utils.comparing.pairing import Comparison, Difference, Outcome, PairOfRuns, SamplePair
+from utils.comparing.pairing import Comparison, Difference, PairOfRuns, PairOutcome, SamplePair
 from utils.comparing.portable import ZIP, write_zip
 from utils.comparing.ranking import Ranking, rankings_of
 from utils.comparing.runs import ComparedRun, answers_to, right_text
@@ -43,8 +43,8 @@ from utils.report.data_files import (
 from utils.report.pictures import Pictures
 from utils.report.privacy import path_hider
 from utils.report.run_facts import REPORT_FOLDER
-from utils.runs.seals import stamp_of
 from utils.scoring.sheets import write_text
+from utils.store.seals import stamp_of
 from utils.text import (
     format_difference,
     format_interval,
@@ -65,7 +65,7 @@ FIELDS_OF_SIDES = {
     "finish": "finish_reason",
 }
 """Names in the page's details and in the samples files; each has a value for A and one for B."""
-DIFFERING = (Outcome.ONLY_A, Outcome.ONLY_B, Outcome.APART)
+DIFFERING = (PairOutcome.ONLY_A, PairOutcome.ONLY_B, PairOutcome.APART)
 ROWS_PER_FILE, DETAILS_PER_FILE = 4000, 200
 MADE = "Made on {}. What is scored anew after that needs a new comparison."
 
@@ -118,7 +118,7 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path, *, small_imag
         "matches": matches,
         "notes": [*comparison.notes, MADE.format(local_time(time.time()))],
         "how": words.HOW_TO_READ,
-        "outcomes": list(Outcome),
+        "outcomes": list(PairOutcome),
         "pictures": pictures,
     }
     if comparison.has_many:
@@ -143,7 +143,7 @@ def _write_matches(
             Chunks(folder, f"rows{number}", to_json, columns, ROWS_PER_FILE),
             Chunks(folder, f"details{number}", to_json, list, DETAILS_PER_FILE),
         )
-        for outcome in Outcome:  # in their own order, also those that no sample has
+        for outcome in PairOutcome:  # in their own order, also those that no sample has
             files.number("outcome", outcome)
         ids = [report_ids(runs[label]) for label in (a, b)]
         for pair in pairs:
@@ -245,7 +245,8 @@ def _set(pair: PairOfRuns) -> dict[str, Any]:
         "headline": [_figure(difference) for difference in pair.headline],
         "groups": [_figure(difference) for difference in pair.subgroups],
         "outcomes": {
-            outcome: [counts[outcome], format_share(counts[outcome], total)] for outcome in Outcome
+            outcome: [counts[outcome], format_share(counts[outcome], total)]
+            for outcome in PairOutcome
         },
     }
 

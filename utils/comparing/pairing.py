@@ -47,7 +47,7 @@ _TRUTH = ("platform", "options", "answer", "box_frac", "file_wh")
 _QUESTION = ("text", "split")
 
 
-class Outcome(StrEnum):
+class PairOutcome(StrEnum):
     """What became of a sample in two runs; A is the baseline."""
 
     ONLY_A = "only A right"
@@ -64,7 +64,7 @@ class SamplePair(NamedTuple):
     baseline: Facts
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> PairOutcome:
         """Return who is right.
 
         Of several answers to a question most must be right. Wrong ones are apart if other options
@@ -73,12 +73,12 @@ class SamplePair(NamedTuple):
         """
         match self.baseline["hit"] > MOST, self.run["hit"] > MOST:
             case True, True:
-                return Outcome.BOTH
+                return PairOutcome.BOTH
             case True, False:
-                return Outcome.ONLY_A
+                return PairOutcome.ONLY_A
             case False, True:
-                return Outcome.ONLY_B
-        return Outcome.APART if self._is_apart() else Outcome.ALIKE
+                return PairOutcome.ONLY_B
+        return PairOutcome.APART if self._is_apart() else PairOutcome.ALIKE
 
     @property
     def has_same_truth(self) -> bool:
@@ -192,8 +192,8 @@ class PairOfRuns:
     def flips_by_winner(self) -> list[tuple[str, str, list[SamplePair]]]:
         """Who is right, who is wrong, on which samples; without sides that have none."""
         sides = (
-            (self.run, self.baseline, Outcome.ONLY_B),
-            (self.baseline, self.run, Outcome.ONLY_A),
+            (self.run, self.baseline, PairOutcome.ONLY_B),
+            (self.baseline, self.run, PairOutcome.ONLY_A),
         )
         flips: list[tuple[str, str, list[SamplePair]]] = []
         for winner, loser, outcome in sides:

@@ -142,7 +142,7 @@ class HelpShown(Exception):
     """`--help` was printed, so there is nothing left to do."""
 
 
-class Parser(argparse.ArgumentParser):
+class OneLineParser(argparse.ArgumentParser):
     """Says what is wrong in one line, without the usage text, and never ends the process."""
 
     def error(self, message: str) -> NoReturn:
@@ -241,7 +241,7 @@ def _flag(name: str) -> str:
 
 def _typed_values(typed: Sequence[str]) -> dict[str, Any]:
     """The options of a command line by field, without those that were left out."""
-    parser = Parser(
+    parser = OneLineParser(
         prog=PROGRAM,
         description="Measures how well a vision-language model understands graphical user "
         "interfaces (MMBench-GUI and others).",

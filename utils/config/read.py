@@ -16,7 +16,7 @@ from utils.config import schema
 from utils.config.changes import apply_changes
 from utils.config.endpoint import lacks_scheme, parse_endpoint
 from utils.config.environment import read_text
-from utils.config.recipes import TOKEN_LIMITS, FilledIn, fill_in
+from utils.config.recipes import TOKEN_LIMITS, EntryWithRecipe, fill_in
 from utils.config.schema import ModelEntry, RunConfig
 from utils.config.secret_filter import is_common
 from utils.config.text import KeyPath, KeyProblem, PlainConfig, brief, key_path, read_plain
@@ -50,7 +50,7 @@ class ConfigReading:
     warnings: list[str] = field(default_factory=list)
     function_refs: list[FunctionRef] = field(default_factory=list)  # where parts are wrong, too
     texts: list[tuple[str, str]] = field(default_factory=list, repr=False)  # for `secrets_in`
-    recipes: dict[str, FilledIn] = field(default_factory=dict, repr=False)  # by model
+    recipes: dict[str, EntryWithRecipe] = field(default_factory=dict, repr=False)  # by model
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ _OF_IMAGES = (
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
-class Recipe(Protocol):
+class RecipeRecord(Protocol):
     """What a config needs of a recipe's record."""
 
     family: str
@@ -75,11 +75,11 @@ class Recipe(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FilledIn:
+class EntryWithRecipe:
     """A model entry with what its recipe has added, and which values those are."""
 
     entry: dict[str, Any]
-    recipe: Recipe
+    recipe: RecipeRecord
     from_recipe: frozenset[tuple[str, ...]]  # key paths within the entry
     recipe_values: Mapping[tuple[str, ...], Any]  # by key path, also where the entry has another
     module: str  # dotted path of the recipe
@@ -116,7 +116,9 @@ def unknown_recipe(name: str, known_names: Sequence[str]) -> str:
     )
 
 
-def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, str]) -> FilledIn:
+def fill_in(
+    entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, str]
+) -> EntryWithRecipe:
     """Return a model entry with all that it leaves out as its recipe has it; what it says wins.
 
     Raises:
@@ -137,10 +139,10 @@ def fill_in(entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, st
     recipe_values = dict(values_in(defaults))
     _leave_out_alternatives(defaults, entry)
     merged, paths = _merged(entry, defaults)
-    return FilledIn(merged, recipe, frozenset(paths), recipe_values, path)
+    return EntryWithRecipe(merged, recipe, frozenset(paths), recipe_values, path)
 
 
-def _recipe_of(name: str) -> tuple[str, Recipe]:
+def _recipe_of(name: str) -> tuple[str, RecipeRecord]:
     """Return the path of a recipe's module, and its record."""
     known_names = recipe_names()
     path = name
@@ -154,7 +156,7 @@ def _recipe_of(name: str) -> tuple[str, Recipe]:
             )
     if path.isidentifier() and find_spec(path) is None:
         raise UserError(unknown_recipe(name, known_names))
-    recipe = cast("Recipe | None", getattr(module_at(path), "RECIPE", None))
+    recipe = cast("RecipeRecord | None", getattr(module_at(path), "RECIPE", None))
     if recipe is None:
         raise UserError(f"{path} is no recipe: it has no RECIPE")
     if not hasattr(recipe, "entry"):

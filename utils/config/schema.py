@@ -14,11 +14,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from utils.config.recipes import TOKEN_LIMITS, FilledIn
+from utils.config.recipes import TOKEN_LIMITS, EntryWithRecipe
 from utils.config.text import KeyProblem, brief, key_path
 from utils.contracts import KWARGS_READ
 from utils.resizing import steps_of
-from utils.sections import DataSection, S, Section
+from utils.sections import ConfigSection, DataSection, S
 from utils.text import did_you_mean, listed, nearest
 
 RESERVED_KWARGS = ("dataset_name", "input_length")
@@ -69,7 +69,7 @@ class Kwargs(BaseModel):
     chat_template: dict[str, Any] = {}  # likewise variables of the chat template
 
 
-class ZoomEntry(Section):
+class ZoomEntry(ConfigSection):
     """A second look at a crop around the first point: `utils.zooming`."""
 
     ratio: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -81,7 +81,7 @@ class ZoomEntry(Section):
     whole_per_mille: bool = False
 
 
-class _Model(Section):
+class _Model(ConfigSection):
     """What every kind of model has; what may hold a key stays out of repr(), hence tracebacks."""
 
     model_path: str = Field(repr=False)  # checkpoint; endpoint with its key; path of a class
@@ -163,7 +163,7 @@ KINDS: dict[str, type[BaseModel]] = {
 }
 
 
-class JudgeEntry(Section):
+class JudgeEntry(ConfigSection):
     """The model that reads replies which the official reader could not read.
 
     `max_requests`: replies that one run may ask it about; `audit_samples`: replies that the
@@ -182,7 +182,7 @@ class RunConfig:
     path: Path
     model: Mapping[str, ModelEntry]
     data: Mapping[str, DataSection]
-    recipes: Mapping[str, FilledIn] = field(default_factory=dict)  # by model
+    recipes: Mapping[str, EntryWithRecipe] = field(default_factory=dict)  # by model
 
     def dump(self) -> dict[str, Any]:
         """Return all of it, defaults included, as in JSON."""

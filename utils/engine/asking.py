@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from utils.config.options import Options
 from utils.contracts import Abandoned, CallError, Generation, ModelWrapper, Prepared, Status
 from utils.engine.gate import Gate
-from utils.engine.retry_policy import AWAY_STATUS, FATAL_CODES, Action, History, decide, is_away
+from utils.engine.retry_policy import AWAY_STATUS, FATAL_CODES, History, NextAction, decide, is_away
 from utils.errors import StopRun
 
 ADVICE = {
@@ -101,13 +101,13 @@ class Asker:
                 return result
             history = self._history(result, attempts)
             decision = decide(result, history, self._options, jitter=random.random())
-            if decision.action is Action.STOP:
+            if decision.action is NextAction.STOP:
                 raise StopRun(self._stop_text(result, history), summary=str(result))
-            if decision.action is Action.EMPTY:
+            if decision.action is NextAction.EMPTY:
                 return RequestResult(
                     Status.OK, attempts.count, result.empty_answer, latency_s=attempts.last_s
                 )
-            if decision.action in (Action.REFUSED, Action.FAILED):
+            if decision.action in (NextAction.REFUSED, NextAction.FAILED):
                 return RequestResult(Status(decision.action.value), attempts.count, error=result)
             attempts.was_empty = attempts.was_empty or result.empty_answer is not None
             if decision.counts:
@@ -115,7 +115,7 @@ class Asker:
             if result.status_code == 429:
                 attempts.rate_limited_s += decision.wait_s
             self._report_silence(history, decision.wait_s)
-            if decision.action is Action.PAUSE:
+            if decision.action is NextAction.PAUSE:
                 self._gate.pause(decision.wait_s)
             elif self._stopping.wait(decision.wait_s):
                 return None

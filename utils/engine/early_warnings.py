@@ -33,8 +33,8 @@ from utils.engine.retry_policy import (
 from utils.errors import StopRun
 from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW
-from utils.runs.index import Reason
 from utils.scoring.scorer import ScoredSample, Scorer, keeps_failing
+from utils.store.index import Reason
 
 ENOUGH = 20
 NO_IMAGE = "the prompt has no image, so the model answers without having seen any"

@@ -36,13 +36,13 @@ from utils.engine.asking import Asker
 from utils.engine.early_warnings import Watcher
 from utils.engine.gate import Gate, Limit
 from utils.engine.interrupt import two_step_interrupt
-from utils.engine.jobs import Episodes, Job, Progress
+from utils.engine.jobs import EpisodePlan, Job, Progress
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun, UserError
 from utils.protocol import WORLD_FAILURE
-from utils.runs import records
-from utils.runs.index import StoredAnswer
-from utils.runs.records import MORE
+from utils.store import records
+from utils.store.index import StoredAnswer
+from utils.store.records import MORE
 
 SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
 PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
@@ -222,7 +222,7 @@ class Engine:
         return self._last_prompt
 
     def _whole_episode(
-        self, job: Job, sample: Sample, episodes: Episodes
+        self, job: Job, sample: Sample, episodes: EpisodePlan
     ) -> Iterator[_Task | None]:
         """Yield an episode as a task once there is a world for it, unless it is stored."""
         fingerprint = episodes.fingerprint(sample)
@@ -360,7 +360,7 @@ class Engine:
             self._log_turn(outcome)
             prompt = next_prompt
 
-    def _play(self, task: _Task, episodes: Episodes) -> _Outcome:
+    def _play(self, task: _Task, episodes: EpisodePlan) -> _Outcome:
         """Play a whole episode, once more from its beginning if the world fails."""
         ending: dict[str, Any] | None = None
         for _ in range(TRIES_OF_AN_EPISODE):
@@ -381,7 +381,7 @@ class Engine:
             reason=task.reason,
         )
 
-    def _turns(self, task: _Task, episodes: Episodes) -> dict[str, Any] | None:
+    def _turns(self, task: _Task, episodes: EpisodePlan) -> dict[str, Any] | None:
         """Play every turn of an episode; return how it ended, None if the run stopped."""
         turns = 0
         answers: list[Record] = []

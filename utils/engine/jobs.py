@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from utils.contracts import Episode, FollowUp, Generation, Prompt, ReadReply, Sample
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun
-from utils.runs.index import AnswerIndex
-from utils.runs.log import LoggedRun, RunLog
 from utils.scoring.scorer import Scorer
+from utils.store.index import AnswerIndex
+from utils.store.log import LoggedRun, RunLog
 
 
 class Progress(Protocol):
@@ -23,7 +23,7 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Episodes:
+class EpisodePlan:
     """How the samples of a benchmark that acts are played. Only whole episodes are reused."""
 
     play: Callable[[Sample, Any], Episode]  # the prompts of a sample, in a world that is lent
@@ -39,7 +39,7 @@ class Job:
     dataset: str
     samples: Sequence[Sample]
     prompt_of: Callable[[Sample], Prompt] | None = None  # the only prompt; None: there are episodes
-    episodes: Episodes | None = None
+    episodes: EpisodePlan | None = None
     follow_up: FollowUp | None = None  # what is asked after the reply to a sample's only prompt
     answers: AnswerIndex  # what was answered before
     run: LoggedRun  # without a number until it is opened in the log

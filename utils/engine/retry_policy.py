@@ -32,7 +32,7 @@ AWAY_STATUS = frozenset({502, 503})
 AWAY_KINDS = frozenset({"dns", "refused_connection", "unreachable"})
 
 
-class Action(StrEnum):
+class NextAction(StrEnum):
     """What to do after an attempt that gave no answer."""
 
     AGAIN = "again"  # the same request once more, after a wait
@@ -61,7 +61,7 @@ class History:
 class Decision:
     """The action; for `AGAIN` and `PAUSE` how long to wait, and whether that uses up a retry."""
 
-    action: Action
+    action: NextAction
     wait_s: float = 0.0
     counts: bool = True
 
@@ -75,28 +75,28 @@ def decide(error: CallError, history: History, options: Options, jitter: float =
     status = error.status_code
     is_limited_too_long = status == 429 and history.limited_s > options.outage_s
     if is_about_account(error) or is_limited_too_long:
-        return Decision(Action.STOP)
+        return Decision(NextAction.STOP)
     is_alone = is_away(error) and not history.answered_meanwhile
     if is_alone and (patient := _while_away(error, history, options)):
         return patient
     if error.empty_answer is not None:  # the server is well: nothing is to be waited for
         is_last = history.was_empty or history.failures >= options.retry
-        return Decision(Action.EMPTY if is_last else Action.AGAIN)
+        return Decision(NextAction.EMPTY if is_last else NextAction.AGAIN)
     if status in MISPLACED_STATUS or error.kind in MISPLACED_KINDS:
-        return Decision(Action.FAILED if history.run_has_answers else Action.STOP)
+        return Decision(NextAction.FAILED if history.run_has_answers else NextAction.STOP)
     if status in REFUSED_STATUS or error.kind in REFUSED_KINDS:
-        return Decision(Action.REFUSED)
+        return Decision(NextAction.REFUSED)
     is_for_good = status is not None and status < 500 and status not in TRANSIENT_STATUS
     # A model in this process fails the same way again, and who skips a question means it.
     if is_for_good or error.kind in ("model", "skipped"):
-        return Decision(Action.FAILED)
+        return Decision(NextAction.FAILED)
     wait_s = _wait_s(error, history, jitter)
     if status == 429 and history.rate_limited_s < LONGEST_RATE_LIMITED_S:
         left_s = max(options.outage_s - history.limited_s, FIRST_WAIT_S)
-        return Decision(Action.AGAIN, min(wait_s, left_s), counts=False)
+        return Decision(NextAction.AGAIN, min(wait_s, left_s), counts=False)
     if history.failures < options.retry:
-        return Decision(Action.AGAIN, wait_s)
-    return Decision(Action.FAILED)
+        return Decision(NextAction.AGAIN, wait_s)
+    return Decision(NextAction.FAILED)
 
 
 def is_about_account(error: CallError) -> bool:
@@ -119,12 +119,12 @@ def _while_away(error: CallError, history: History, options: Options) -> Decisio
     """
     if not history.run_has_answers:
         if history.run_s < options.wait_for_server_s:
-            return Decision(Action.PAUSE, _asked_for(error.retry_after_s) or 2.0, counts=False)
-        return Decision(Action.STOP) if error.kind in AWAY_KINDS else None
+            return Decision(NextAction.PAUSE, _asked_for(error.retry_after_s) or 2.0, counts=False)
+        return Decision(NextAction.STOP) if error.kind in AWAY_KINDS else None
     if history.away_s >= options.outage_s:
-        return Decision(Action.STOP)
+        return Decision(NextAction.STOP)
     patience_s = min(max(history.away_s / 2, 1.0), LONGEST_WAIT_S)
-    return Decision(Action.PAUSE, _asked_for(error.retry_after_s) or patience_s, counts=False)
+    return Decision(NextAction.PAUSE, _asked_for(error.retry_after_s) or patience_s, counts=False)
 
 
 def _asked_for(retry_after_s: float | None) -> float:

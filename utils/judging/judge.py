@@ -26,11 +26,11 @@ from utils.judging.questions import (
     UnusableReply,
     read_choice,
 )
-from utils.runs.folder import RunFolder
-from utils.runs.index import AnswerIndex, Reason, StoredAnswer
-from utils.runs.log import LoggedRun, RunLog
-from utils.runs.records import end_record, run_record
 from utils.scoring.console import ConsoleProgress
+from utils.store.folder import RunFolder
+from utils.store.index import AnswerIndex, Reason, StoredAnswer
+from utils.store.log import LoggedRun, RunLog
+from utils.store.records import end_record, run_record
 
 FOLDER = "judge"  # of a run: the judge's log
 

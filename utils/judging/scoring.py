@@ -25,8 +25,8 @@ from utils.findings import Finding, warning
 from utils.judging.judge import Judge, Reading, readings_of
 from utils.judging.questions import PROMPT_DIGEST, PROMPT_VERSION, ReplyToRead
 from utils.protocol import FEWEST_PICTURES
-from utils.runs.folder import RunFolder
 from utils.scoring.scorer import ScoredSample, Scorer
+from utils.store.folder import RunFolder
 from utils.text import counted
 
 TITLE = "Judge: replies that the official reader could not read"

@@ -32,10 +32,10 @@ from utils.report.run_facts import (
     failed_requests,
     rows_note,
 )
-from utils.runs.derived import MANIFEST_NAME, no_score_text, read_json
-from utils.runs.log import is_locked
-from utils.runs.seals import STAMP, has_unfinished_scoring, stamp_of
 from utils.scoring.sheets import write_text
+from utils.store.derived import MANIFEST_NAME, no_score_text, read_json
+from utils.store.log import is_locked
+from utils.store.seals import STAMP, has_unfinished_scoring, stamp_of
 from utils.text import counted, cut, format_interval, format_percent, local_time
 
 INDEX = "index.html"

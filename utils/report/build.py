@@ -44,11 +44,11 @@ from utils.report.run_facts import (
     run_facts,
     why_stopped,
 )
-from utils.runs.derived import MANIFEST_NAME, ScoredFiles, read_json, scored_files
-from utils.runs.folder import RunFolder
-from utils.runs.provenance import pictures_digest
-from utils.runs.seals import STAMP, stamp_of
 from utils.scoring.samples import REPEAT
+from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, scored_files
+from utils.store.folder import RunFolder
+from utils.store.provenance import pictures_digest
+from utils.store.seals import STAMP, stamp_of
 from utils.text import counted, local_time
 
 ASSETS = Path(__file__).parent / "assets"

@@ -12,7 +12,7 @@ from typing import Any
 from utils.analysis.columns import in_spans
 from utils.analysis.repeats import SECTION as REPEATS
 from utils.findings import Severity, capitalised, findings_in, findings_of, is_check, is_warning
-from utils.runs.view import COVERAGE
+from utils.store.view import COVERAGE
 from utils.text import format_amount, format_interval, format_number, format_percent
 
 Section = Mapping[str, Any]

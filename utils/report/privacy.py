@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from utils.config.secret_filter import with_texts
-from utils.runs.manifest import HOME, folder_replacer
-from utils.runs.strict_json import to_json
+from utils.store.manifest import HOME, folder_replacer
+from utils.store.strict_json import to_json
 
 _ABSOLUTE = re.compile(
     r"(?<![\w.:/\\~%>…-])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\\"'<>|:,;]+[\\/])+([^\s/\\\"'<>|:,;]*)"

@@ -1,4 +1,4 @@
-"""Circular evaluation after the run: every rotation of every question, judged and written.
+"""RotationRules evaluation after the run: every rotation of every question, judged and written.
 
 `<model>_<data set>_rotations.jsonl` lies beside the samples file and has its form, one
 line for each rotation of each scored question, those of a question in a row. Beyond the fields of a
@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from utils.analysis.columns import SampleColumns
-from utils.contracts import Circular, Facts, turn_key
-from utils.runs.view import LogView
+from utils.contracts import Facts, RotationRules, turn_key
 from utils.scoring.samples import REPEAT, SamplesFile, facts_of
 from utils.scoring.scorer import Scorer, reply_of
+from utils.store.view import LogView
 
 ROTATIONS_SUFFIX = "_rotations.jsonl"
 SECTION = "circular"
@@ -28,7 +28,7 @@ SECTION = "circular"
 def write_rotations(
     file: SamplesFile,
     questions: Iterable[Facts],
-    circular: Circular,
+    circular: RotationRules,
     view: LogView,
     scorer: Scorer,
 ) -> tuple[SampleColumns, int]:
@@ -64,7 +64,9 @@ def write_rotations(
     return columns, missing
 
 
-def are_all_answered(circular: Circular, view: LogView, postprocess: Callable[[str], str]) -> bool:
+def are_all_answered(
+    circular: RotationRules, view: LogView, postprocess: Callable[[str], str]
+) -> bool:
     """Whether every rotation that the log covers has a usable reply, for `--mode infer`."""
     for question in view.records():
         for number in range(1, circular.count(question["line"])):

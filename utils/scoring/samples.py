@@ -51,10 +51,10 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Benchmark, Facts, Record, repeat_of
-from utils.runs.records import SIZES, user_error_fields
-from utils.runs.strict_json import to_json
 from utils.scoring.scorer import ScoredSample
 from utils.scoring.sheets import Together, open_lines, open_sheet
+from utils.store.records import SIZES, user_error_fields
+from utils.store.strict_json import to_json
 
 REPEAT = "repeat"  # the field, and the column of spreadsheets
 Clean = Callable[[Any], Any]

@@ -32,7 +32,7 @@ from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW, READING
 from utils.functions.follow_up import parse_of_user, parse_of_zoom, reply_text
 from utils.protocol import WORLD_FAILURE
-from utils.runs.records import error_text, sizes_of, user_error_fields
+from utils.store.records import error_text, sizes_of, user_error_fields
 from utils.zooming import SecondLook, Zoom
 
 MOST_EXAMPLES = 3

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from utils.errors import StopRun
-from utils.runs.log import cure_of
+from utils.store.log import cure_of
 
 CELL_LIMIT = 32_767  # characters, fixed by the format
 CUT_MARK = " [cut here: {length} characters in all, the log has the whole text]"
@@ -32,7 +32,7 @@ class Together:
     """Files that replace those from before when all of them are whole, in the order of writing.
 
     Use as a context manager. A kill between two replacements is found by their checksums, see
-    `utils.runs.seals`; a full disk or a function that fails leaves all files from before.
+    `utils.store.seals`; a full disk or a function that fails leaves all files from before.
 
     Raises:
         StopRun: a file cannot be written, or another one that it needs cannot be read.

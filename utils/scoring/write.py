@@ -23,15 +23,15 @@ from utils.contracts import DataSet, Facts, Record, repeat_of
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in
 from utils.protocol import SINGLE, why_no_score
-from utils.runs.derived import SAMPLES_FORMAT, SAMPLES_SUFFIX
-from utils.runs.folder import RunFolder
-from utils.runs.seals import checksums_of
-from utils.runs.strict_json import finite
-from utils.runs.view import COVERAGE, LogView, Selection
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, are_all_answered, write_rotations
 from utils.scoring.samples import REPEAT, Clean, SamplesFile, result_files
 from utils.scoring.scorer import ScoredSample, Scorer, reply_of, shown_reply
 from utils.scoring.sheets import Together, open_sheet, write_json
+from utils.store.derived import SAMPLES_FORMAT, SAMPLES_SUFFIX
+from utils.store.folder import RunFolder
+from utils.store.seals import checksums_of
+from utils.store.strict_json import finite
+from utils.store.view import COVERAGE, LogView, Selection
 from utils.text import format_interval, format_percent
 
 ANALYSIS_SUFFIX = "_analysis.json"

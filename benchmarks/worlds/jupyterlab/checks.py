@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from benchmarks.worlds.jupyterlab.lab import State
-from benchmarks.worlds.office.tasks.checks import Comparison
+from benchmarks.worlds.office.tasks.checks import StateComparison
 
 SAME_METADATA = {
     "collapsed",
@@ -243,18 +243,18 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> Tree:
     return tree
 
 
-def compare(edits: Sequence[Edit], before: State, after: State) -> Comparison:
+def compare(edits: Sequence[Edit], before: State, after: State) -> StateComparison:
     """Compare files and settings with what is expected: a line for each that differs or should."""
     return compare_trees(edits, tree_of(before), tree_of(after))
 
 
-def compare_trees(edits: Sequence[Edit], start: Tree, end: Tree) -> Comparison:
+def compare_trees(edits: Sequence[Edit], start: Tree, end: Tree) -> StateComparison:
     """Return the same for trees."""
     comparisons = [_comparison(start, chosen, end) for chosen in _alternatives(edits)]
     return min(comparisons, key=lambda one: (_miss_count(one), one.is_spoiled, -one.done))
 
 
-def _miss_count(comparison: Comparison) -> int:
+def _miss_count(comparison: StateComparison) -> int:
     return sum(not fits for fits, _ in comparison.lines)
 
 
@@ -264,7 +264,7 @@ def _alternatives(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
         yield list(itertools.chain(*lists))
 
 
-def _comparison(start: Tree, edits: Sequence[Edit], end: Tree) -> Comparison:
+def _comparison(start: Tree, edits: Sequence[Edit], end: Tree) -> StateComparison:
     expected = edited(start, edits)
     lines = []
     for path in sorted({*start, *expected, *end}):
@@ -274,7 +274,7 @@ def _comparison(start: Tree, edits: Sequence[Edit], end: Tree) -> Comparison:
         elif contents[0] != contents[1]:
             lines.append((True, f"{path} is as expected"))
     done = _done_count(start, edits, end)
-    return Comparison(lines, done or 0, len(edits), done is None)
+    return StateComparison(lines, done or 0, len(edits), done is None)
 
 
 def _done_count(start: Tree, edits: Sequence[Edit], end: Tree) -> int | None:

@@ -134,7 +134,7 @@ class Server(ServerApp):
     )
 
 
-class Lab(LabApp):  # type: ignore[misc]
+class EpisodeLab(LabApp):  # type: ignore[misc]
     """JupyterLab with settings and workspaces for each episode, and no other extension."""
 
     serverapp_class = Server
@@ -155,7 +155,7 @@ class Lab(LabApp):  # type: ignore[misc]
 
 def _jupyter_server_extension_points() -> list[dict[str, Any]]:
     """The extensions that this module adds to a server; its name is Jupyter's."""
-    return [{"module": "__main__", "app": Lab}]
+    return [{"module": "__main__", "app": EpisodeLab}]
 
 
 def config() -> Config:
@@ -210,10 +210,10 @@ def end_with_input() -> None:
 
 def main() -> None:
     """Serve until standard input ends."""
-    server = Lab.initialize_server(argv=[], config=config())
+    server = EpisodeLab.initialize_server(argv=[], config=config())
     threading.Thread(target=end_with_input, daemon=True).start()
     # Once it listens:
-    server.io_loop.add_callback(print, server.port, Lab.schemas_folder, flush=True)
+    server.io_loop.add_callback(print, server.port, EpisodeLab.schemas_folder, flush=True)
     server.start()
 
 

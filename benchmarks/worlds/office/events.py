@@ -31,7 +31,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.worlds.office.store import NAME, NOW, Dump, Row, Store
-from benchmarks.worlds.office.tasks.checks import Comparison, Effect, effects, is_there
+from benchmarks.worlds.office.tasks.checks import Effect, StateComparison, effects, is_there
 from benchmarks.worlds.office.tasks.values import matches
 
 APPS = {
@@ -84,10 +84,10 @@ class Course:
         self._change_count = self._store.change_count()
         return list(dict.fromkeys(news))
 
-    def comparison(self) -> Comparison:
+    def comparison(self) -> StateComparison:
         """The event that had to happen, and whether it has."""
         lines = [(text in self._happened, text) for text in self._required]
-        return Comparison(lines, sum(fits for fits, _ in lines), len(lines))
+        return StateComparison(lines, sum(fits for fits, _ in lines), len(lines))
 
     def _next(self) -> Row | None:
         """Return a reply, or else an event, that is due; None: there is none."""

@@ -12,7 +12,7 @@ from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.office.events import Course
 from benchmarks.worlds.office.server import LOOKS, EpisodeStore, Office
 from benchmarks.worlds.office.store import Dump
-from benchmarks.worlds.office.tasks.checks import Comparison, check
+from benchmarks.worlds.office.tasks.checks import StateComparison, check
 from benchmarks.worlds.pages.browser import Chromium, Tab
 from benchmarks.worlds.pages.page_world import PageWorld
 
@@ -69,10 +69,10 @@ class OfficeWorld(PageWorld):
         """Compare the whole store with its content at the start."""
         return self.judge_office(end)
 
-    def judge_office(self, end: Action | None, elsewhere: Comparison | None = None) -> Outcome:
+    def judge_office(self, end: Action | None, elsewhere: StateComparison | None = None) -> Outcome:
         """Judge the end of an episode; `elsewhere` is what was expected outside the office."""
         kind, text = (end.kind, end.text) if end else ("", "")
-        before, after, others = {}, {}, elsewhere or Comparison()
+        before, after, others = {}, {}, elsewhere or StateComparison()
         if self._episode is not None:
             before, after = self._episode.before, self._episode.dump()
         if self._course is not None:

@@ -32,7 +32,7 @@ from utils.images import (
 )
 from utils.orientation import as_stored
 from utils.pixels import in_8_bits
-from utils.resizing import Step, resized, resized_wh, steps_of
+from utils.resizing import ResizeStep, resized, resized_wh, steps_of
 
 JPEG_QUALITY = 95  # unless `jpeg_quality` says otherwise: artefacts stay below a downscale's
 JPEG_QUALITY_REFERENCE = 75
@@ -50,7 +50,7 @@ class ImageStyle:
     img_size: int = -1  # side of the square that they must fit, in pixels; -1 or 0: as they are
     image_format: str = ""  # "original", "png", "jpeg"; "": the bytes, made fit to be sent
     img_detail: str | None = None  # the API's `detail`; None to leave it out
-    resize: tuple[Step, ...] = ()  # before they are sent
+    resize: tuple[ResizeStep, ...] = ()  # before they are sent
     jpeg_quality: int = JPEG_QUALITY
 
     @classmethod

@@ -28,7 +28,7 @@ from utils.images import (
 )
 from utils.orientation import as_stored
 from utils.pixels import in_8_bits
-from utils.resizing import Step, resized, resized_wh
+from utils.resizing import ResizeStep, resized, resized_wh
 
 COPIES_BYTES = 512 * 1024**2  # of files that nobody is using
 
@@ -62,7 +62,7 @@ class ShrunkImages:
     """
 
     def __init__(
-        self, img_size: int, steps: Sequence[Step] = (), idle_bytes: int = COPIES_BYTES
+        self, img_size: int, steps: Sequence[ResizeStep] = (), idle_bytes: int = COPIES_BYTES
     ) -> None:
         """Make the folder of the copies.
 

@@ -32,8 +32,8 @@ from utils.config.secret_filter import OutputStream
 from utils.engine.jobs import Job, Progress
 from utils.engine.ranks.group import POLL_S, Group, NoGroup, Rank
 from utils.errors import StopRun, UserError
-from utils.runs.folder import RunFolder, safe_name
-from utils.runs.log import OF_A_SAMPLE, LoggedRun, RunLog, lock_or_refuse, read_records, runs_of
+from utils.store.folder import RunFolder, safe_name
+from utils.store.log import OF_A_SAMPLE, LoggedRun, RunLog, lock_or_refuse, read_records, runs_of
 
 LEADER_SPEAKS_FIRST_S = 30.0  # ranks start a few seconds apart, on a busy machine more
 VISIBLE_S = 30.0  # until a network file system shows a new file on all machines

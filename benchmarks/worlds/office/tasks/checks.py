@@ -76,7 +76,7 @@ Lines = list[tuple[bool, str]]  # whether a part of a check is fulfilled, and wh
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class StateComparison:
     """What was expected of a part of the world, compared with what became of it."""
 
     lines: Lines = field(default_factory=list)
@@ -84,9 +84,9 @@ class Comparison:
     count: int = 0  # of all that was to be done
     is_spoiled: bool = False  # something else has changed
 
-    def __add__(self, other: Comparison) -> Comparison:
+    def __add__(self, other: StateComparison) -> StateComparison:
         """Return the comparison of both parts."""
-        return Comparison(
+        return StateComparison(
             self.lines + other.lines,
             self.done + other.done,
             self.count + other.count,
@@ -94,7 +94,7 @@ class Comparison:
         )
 
 
-NOTHING_ELSEWHERE = Comparison()
+NOTHING_ELSEWHERE = StateComparison()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def check(
     after: Dump,
     end: str,
     answer: str = "",
-    elsewhere: Comparison = NOTHING_ELSEWHERE,
+    elsewhere: StateComparison = NOTHING_ELSEWHERE,
 ) -> Outcome:
     """Whether a task was done, the reasons line by line, and the partial score.
 
@@ -181,16 +181,16 @@ def check(
     return Outcome(success, comparison.lines, partial)
 
 
-def _compare_end(task: Mapping[str, Any], end: str, answer: str) -> Comparison:
+def _compare_end(task: Mapping[str, Any], end: str, answer: str) -> StateComparison:
     """Judge how the agent ended the episode; `done` alone is no part of what was to be done."""
     if not task.get("feasible", True):
-        return Comparison([(end == "fail", "says that it cannot be done (fail)")])
+        return StateComparison([(end == "fail", "says that it cannot be done (fail)")])
     if task.get("answer") is None:
         fits = end in ("done", "answer")
-        return Comparison([(fits, "ends with done or answer")], count=int(not fits))
+        return StateComparison([(fits, "ends with done or answer")], count=int(not fits))
     fits = end == "answer" and matches(task["answer"], answer)
     text = f"answers {_description(task['answer'])}; the answer: {_description(answer)}"
-    return Comparison([(fits, text)], int(fits), 1)
+    return StateComparison([(fits, text)], int(fits), 1)
 
 
 def _miss_count(lines: Lines) -> int:
@@ -209,7 +209,7 @@ def _compare(
     tolerated: Sequence[Callable[[Effect, Dump], bool]],
     before: Dump,
     after: Dump,
-) -> Comparison:
+) -> StateComparison:
     after = _with_old_ids(expect, before, after)
     lines: Lines = []
     remaining = effects(before, after)
@@ -225,7 +225,7 @@ def _compare(
     ]
     done = len(lines) - _miss_count(lines)
     lines += [(False, f"nothing else, but: {effect}") for effect in unexpected]
-    return Comparison(lines, done, len(expect), bool(unexpected))
+    return StateComparison(lines, done, len(expect), bool(unexpected))
 
 
 def _is(effect: Effect, expected: ExpectedEffect, after: Dump) -> bool:

@@ -1,0 +1,73 @@
+"""Whether a logged run has asked with other settings than the config has now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from utils.contracts import KWARGS_WITHOUT_EFFECT, Record
+from utils.functions.fingerprints import CODE_VERSION
+from utils.session.evaluation import Evaluation
+from utils.store.logged_config import entry_of_run, parser_of_run, zoom_of_run
+from utils.store.view import LogView
+
+KEYS_OF_ASKING = (
+    "imp_type",
+    "model_path",
+    "api",
+    "generate_cfg",
+    "preprocess_function",
+    "kwargs",
+)
+"""Of a model's entry: what decides about its answers, besides the prompt."""
+
+
+def note_on_changed_settings(evaluation: Evaluation, view: LogView) -> list[str]:
+    """Say in one line that the run of a log asked otherwise than the config says, if it did."""
+    before, now = entry_of_run(view.run, evaluation.name), evaluation.shown_entry
+    changed: list[str] = []
+    for key in KEYS_OF_ASKING:
+        changed += _changed_keys(key, before.get(key), now.get(key))
+    changed += _changed_follow_up(evaluation, view.run)
+    record = next(view.records(), None)
+    prompt = (view.run.get("asking") or {}).get("prompt")
+    is_asked_so = evaluation.prompting.is_digest
+    if evaluation.prompting.function and view.run.get("code_version") != CODE_VERSION:
+        prompt = None  # code was hashed otherwise
+    if record is not None and prompt is not None and not is_asked_so(prompt, record["line"]):
+        changed.append("prompt")
+    repeats = evaluation.data.repeats
+    if view.repeats != repeats:
+        changed.append(f"repeats {view.repeats}, not {repeats}")
+    if not before or not changed:
+        return []
+    return [
+        f"the log was asked with other settings than this config has ({', '.join(changed)}); "
+        "the scores are those of the log"
+    ]
+
+
+def _changed_follow_up(evaluation: Evaluation, run: Record) -> list[str]:
+    """The keys that decide what is asked after a reply, where they have other values."""
+    name, dataset, dotted = evaluation.name, evaluation.dataset, evaluation.dotted
+    before = entry_of_run(run, name)
+    changed: list[str] = []
+    asked = zoom_of_run(run, name)
+    if asked != evaluation.zoom:
+        settings = [zoom and zoom.as_settings() for zoom in (asked, evaluation.zoom)]
+        changed += _changed_keys("zoom", *settings)
+    if (before.get("follow_up") or {}).get(dataset) != dotted.get("follow_up"):
+        changed.append(f"follow_up.{dataset}")
+    if asked is not None and parser_of_run(run, name, dataset) != dotted.get("parse"):
+        changed.append("parse_function")
+    return changed
+
+
+def _changed_keys(key: str, before: Any, now: Any) -> list[str]:
+    """The keys below one of a model's entry that have other values."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return [
+            changed
+            for name in sorted({*before, *now} - KWARGS_WITHOUT_EFFECT)
+            for changed in _changed_keys(f"{key}.{name}", before.get(name), now.get(name))
+        ]
+    return [] if before == now else [key]

@@ -1,0 +1,67 @@
+"""How many requests `--check` has to reckon with after the first replies (`zoom`, `follow_up`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from utils.config.options import Options
+from utils.contracts import Status, turn_key
+from utils.engine.jobs import Job
+from utils.functions.follow_up import MOST_STAGES, ZoomStage
+from utils.store.index import StoredAnswer
+from utils.store.records import MORE
+
+
+def requests_text(job: Job, to_ask: Mapping[str, int], size: str, open_samples: int) -> str:
+    """Return how many requests a run sends: the number, or the least and what may follow.
+
+    Args:
+        job: what is asked.
+        to_ask: first requests by reason.
+        size: of these requests, in words; "" where it is not known.
+        open_samples: how many samples may be asked again after a reply.
+    """
+    count = sum(to_ask.values())
+    reasons = [f"{of_reason} {reason}" for reason, of_reason in to_ask.items()] or ["none"]
+    detail = ", ".join([*reasons, size] if size else reasons)
+    what = "requests to send" if job.episodes is None else "episodes to play"
+    if not open_samples:
+        return f"{count} {what} ({detail})"
+    text = f"at least {count} {what} ({detail})"
+    if isinstance(job.follow_up, ZoomStage):
+        return f"{text}; {count + open_samples} with the second look"
+    return (
+        f"{text}; follow_up may ask up to {MOST_STAGES - 1} more of each of {open_samples} samples"
+    )
+
+
+def open_samples(
+    job: Job, answers: Iterable[tuple[str, StoredAnswer | str]], options: Options
+) -> int:
+    """Return how many samples may be asked again after a reply: all whose last one is not stored.
+
+    Args:
+        job: what is asked.
+        answers: the stored first answer of each sample by its key, or why the model is asked.
+        options: of the run.
+    """
+    if job.follow_up is None:
+        return 0
+    return sum(
+        not isinstance(answer, StoredAnswer) or _is_open(job, key, options)
+        for key, answer in answers
+    )
+
+
+def _is_open(job: Job, key: str, options: Options) -> bool:
+    """Whether a sample with a stored first answer may be asked again."""
+    for number in range(MOST_STAGES):
+        stage = job.answers.in_own_log(turn_key(key, number), job.run.request_hashes)
+        if stage is None:
+            return True
+        if stage.status is not Status.OK:
+            stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
+            return not stands[stage.status]
+        if not stage.read().get(MORE):
+            return False
+    return False

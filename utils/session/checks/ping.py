@@ -1,0 +1,214 @@
+"""`--ping`: one query of a model, what came back, and how it is read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from utils.contracts import (
+    CallError,
+    Generation,
+    ReadReply,
+    Record,
+    Sample,
+    Status,
+    UserFunctionError,
+    Verdict,
+)
+from utils.coordinates import format_size
+from utils.engine.asking import ADVICE, NOT_THERE, presentable
+from utils.engine.jobs import Job
+from utils.engine.retry_policy import is_away
+from utils.errors import UserError
+from utils.findings import Finding, Severity, warning
+from utils.resizing import steps_of
+from utils.scoring.samples import facts_of
+from utils.scoring.scorer import ScoredSample, Scorer
+from utils.session.checks.requests import CheckResult, first_request, shortened
+from utils.session.evaluation import Evaluation
+from utils.store.records import SIZES, answer_fields, new_record
+
+
+def ping(evaluation: Evaluation, job: Job) -> CheckResult:
+    """Query the first sample, once; return what went out, what came back, and how it is read."""
+    model, clean = evaluation.model, evaluation.secrets.clean
+    scorer = evaluation.scorer(skip_errors=True)
+    topic = f"{job.dataset}: ping"
+    failed = partial(_failed_ping, topic)
+    sample = job.samples[0]
+    began_s = time.monotonic()
+    try:
+        prompt, prepared = first_request(model, job, sample)
+        generation = model.generate(prepared)
+    except CallError as error:
+        return _no_answer(error, clean, failed)
+    except (UserFunctionError, UserError) as error:
+        return CheckResult([], [failed("request", str(error))])
+    reply_line = f"  reply: {shortened(repr(generation.response))}"
+    if generation.postprocess_error:
+        return CheckResult([reply_line], [failed("postprocess", str(generation.postprocess_error))])
+    record = new_record(sample, sample.key, prompt, prepared, Status.OK)
+    record |= answer_fields(generation, prompt, record["sizes"])
+    lines = [
+        (
+            f"{job.dataset}: queried {model.name} once ({time.monotonic() - began_s:.2f} s, "
+            f"finish reason {generation.finish_reason})"
+        ),
+        *_answer_lines(record, generation),
+        reply_line,
+    ]
+    findings = []
+    is_spent = generation.finish_reason == "length" and not generation.response
+    if is_spent:
+        findings.append(
+            warning(
+                "ping.empty",
+                "the model used all its tokens before it answered",
+                detail=f"raise {scorer.token_limit}",
+                topic=topic,
+                setting=scorer.token_limit,
+            )
+        )
+    findings += _shrunk_findings(record, generation.usage, scorer.kwargs, topic)
+    if job.episodes is not None:  # an episode is judged by what became of its world
+        read = job.episodes.read_reply(sample, prompt, generation)
+        if read.actions:
+            lines.append(f"  read as: {'; '.join(read.actions)}")
+        elif not is_spent:
+            findings.append(failed("no_action", _unread(read, scorer)))
+        return CheckResult(lines, findings)
+    scored = scorer.judge(record)  # as the run will judge it
+    lines.append(_judgement_line(sample, scored))
+    summary = "; ".join(_reading_hints(record, scored, scorer, is_spent=is_spent))
+    if summary:
+        findings.append(warning("ping.read", summary, topic=topic, setting=scorer.parser_setting))
+    findings += [failed("function", kind) for kind in scorer.errors]
+    return CheckResult(lines, findings)
+
+
+def _shrunk_findings(
+    record: Record, usage: Mapping[str, Any], kwargs: Mapping[str, Any], topic: str
+) -> list[Finding]:
+    """Warn where a server counts fewer tokens than the image has that was made for its grid."""
+    steps = steps_of(kwargs)
+    sent_wh = record["sizes"].get("sent")
+    tokens = usage.get("prompt_tokens")
+    factor = steps[-1].factor if steps else None
+    if factor is None or sent_wh is None or not isinstance(tokens, int):
+        return []
+    expected = sent_wh[0] // factor * (sent_wh[1] // factor)
+    if tokens >= expected:
+        return []
+    summary = (
+        f"the server counts {tokens} prompt tokens, the image of {format_size(sent_wh)} alone has "
+        f"{expected} of {factor}x{factor} pixels: the server shrinks it, so that details are lost "
+        "and replies in pixels are off"
+    )
+    return [
+        warning(
+            "ping.shrunk",
+            summary,
+            fix="raise the server's limits (vLLM: --mm-processor-kwargs), or lower "
+            "kwargs.max_pixels",
+            topic=topic,
+        )
+    ]
+
+
+def _failed_ping(topic: str, code: str, summary: str, fix: str = "") -> Finding:
+    return Finding(f"ping.{code}", Severity.PROBLEM, summary, fix=fix, topic=topic)
+
+
+def _no_answer(
+    error: CallError, clean: Callable[[str], str], failed: Callable[..., Finding]
+) -> CheckResult:
+    """Return why there was no answer, and what came back in its place."""
+    lines = [f"  what came back: {shortened(clean(error.reply))}"] if error.reply else []
+    text = str(presentable(error, clean))
+    if is_away(error):
+        return CheckResult(lines, [failed("away", text.rstrip("."), error.advice or NOT_THERE)])
+    if error.status_code == 404:
+        return CheckResult(lines, [failed("not_found", text.rstrip("."), ADVICE[404])])
+    return CheckResult(lines, [failed("call", text.rstrip("."), error.advice)])
+
+
+def _answer_lines(record: Record, generation: Generation) -> list[str]:
+    """Return what was sent and what the answer took."""
+    sizes = [format_size(record["sizes"][stage]) for stage in SIZES]
+    lines = [
+        "  image: file {}, sent {}, seen by the model {}".format(*sizes),
+        f"  tokens: {_tokens_text(generation.usage)}",
+    ]
+    if generation.reasoning:
+        lines.append(f"  reasoning: {shortened(repr(generation.reasoning))}")
+    return lines
+
+
+def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
+    """Return how a reply was read, and what was expected."""
+    columns = scored.judgement.columns
+    parsed = columns.get("parsed_prediction", columns.get("pred_bbox"))
+    if "predicted_point" in columns:  # of a grounding table
+        parsed = columns["predicted_point"]
+    if scored.judgement.facts.get("declined"):
+        parsed = "not there"
+    if isinstance(parsed, list):
+        parsed = [round(number, 4) for number in parsed]
+    expected = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))
+    if expected is None:
+        expected = (
+            "there is no such element" if columns.get("target") == "{}" else columns["target"]
+        )
+    verdict = scored.judgement.verdict or "postprocessing failed"
+    return f"  read as: {parsed}, wanted: {expected}, verdict: {verdict}"
+
+
+def _reading_hints(
+    record: Record, scored: ScoredSample, scorer: Scorer, *, is_spent: bool
+) -> list[str]:
+    """Return what is odd about how a reply was read."""
+    hints = []
+    verdict = scored.judgement.verdict
+    if verdict == Verdict.UNPARSED and not scorer.errors and not is_spent:
+        hints.append(
+            f"the reply could not be read by {scorer.functions.get('parse', 'the default parser')}"
+        )
+    if verdict in (Verdict.MISS, Verdict.UNPARSED) and "box_frac" in scored.judgement.facts:
+        hints += _frame_hints(record, scored, scorer)
+    return hints
+
+
+def _unread(read: ReadReply, scorer: Scorer) -> str:
+    """Say that no action could be read in a reply, why, and what to do."""
+    by = scorer.functions.get("parse", "the default parser")
+    why = f": {read.problem}" if read.problem else ""
+    if read.better_parser:
+        scorer.better_parsers[read.better_parser] += 1
+    return f"no action could be read by {by}{why}; {scorer.parser_advice()}"
+
+
+def _frame_hints(record: Record, scored: ScoredSample, scorer: Scorer) -> list[str]:
+    """Return what is odd about a click that missed: outside the image, or in another frame."""
+    from utils.analysis.coordinate_audit import interpretations_on_target  # numpy, for few
+
+    hints = []
+    point_frac = scored.judgement.facts["point_frac"]
+    if point_frac and not all(0 <= coordinate <= 1 for coordinate in point_frac):
+        hints.append("the point lies outside the image (both are in fractions of it)")
+    interpretations = interpretations_on_target(facts_of(record, scored))
+    if interpretations:
+        names = " or ".join(interpretation.name for interpretation in interpretations[:3])
+        function = interpretations[0].parse_function
+        hint = f'read as {names}, this reply would hit: set {scorer.parser_setting}: "{function}"'
+        if "parse" in scorer.functions:
+            hint += f" in place of {scorer.functions['parse']}"
+        hints.append(hint)
+    return hints
+
+
+def _tokens_text(usage: Mapping[str, Any]) -> str:
+    """Return token counts as a server names them; details within details are left out."""
+    counts = {name.removesuffix("_tokens"): n for name, n in usage.items() if isinstance(n, int)}
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "unknown"

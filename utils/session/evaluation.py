@@ -1,0 +1,163 @@
+"""An evaluation: one model on one data set, made once from the config."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from utils.config.environment import is_set
+from utils.config.options import Options
+from utils.config.recipes import EntryWithRecipe
+from utils.config.schema import ModelEntry, token_limit_key
+from utils.config.secret_filter import SecretFilter
+from utils.contracts import (
+    KWARGS_WITHOUT_EFFECT,
+    Benchmark,
+    DataSet,
+    ModelWrapper,
+    ParseFunction,
+    Record,
+)
+from utils.functions.prompting import Prompting
+from utils.functions.signatures import parse_caller, takes_settings
+from utils.judging.judge import Judge
+from utils.protocol import FOLLOW_UP, SINGLE, ZOOM
+from utils.scoring.scorer import Scorer
+from utils.store.logged_config import parser_of_run, zoom_of_run
+from utils.zooming import Zoom
+
+
+@dataclass(frozen=True, slots=True)
+class UserFunction:
+    """A function, or a class, that the config names."""
+
+    dotted: str
+    function: Callable[..., Any]
+
+
+@dataclass(kw_only=True, eq=False)
+class Evaluation:
+    """One model on one data set, with the user's functions resolved.
+
+    All that asks, resumes, scores or describes takes it.
+    """
+
+    options: Options
+    config: Mapping[str, Any]  # the whole config, without secrets
+    secrets: SecretFilter
+    entry: ModelEntry  # of the model
+    model: ModelWrapper
+    data: DataSet
+    # The user's, by stage: "prompt", "preprocess", "postprocess", "parse", "follow_up".
+    functions: Mapping[str, UserFunction]
+    parser_setting: str  # the key path that sets what reads the replies of this model alone
+    recipe: EntryWithRecipe | None = None
+    judge: Judge | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.model.name
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The benchmark of the data set."""
+        return self.data.benchmark
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set."""
+        return self.benchmark.name
+
+    @property
+    def shown_entry(self) -> Mapping[str, Any]:
+        """The model's entry in the config, without secrets."""
+        entry: Mapping[str, Any] = self.config["model"][self.name]
+        return entry
+
+    def function(self, stage: str) -> Callable[..., Any] | None:
+        """The user's function for a stage; None: there is none."""
+        named = self.functions.get(stage)
+        return named.function if named else None
+
+    @property
+    def dotted(self) -> dict[str, str]:
+        """The dotted paths of the user's functions, by stage."""
+        return {stage: named.dotted for stage, named in self.functions.items()}
+
+    @cached_property
+    def parse(self) -> ParseFunction:
+        """What reads the replies, in one calling form."""
+        function = self.function("parse")
+        return parse_caller(function) if function else self.data.parse
+
+    @property
+    def postprocess(self) -> Callable[[str], str]:
+        """What makes the text to parse of a raw reply."""
+        return self.model.postprocess(self.dataset)
+
+    @cached_property
+    def zoom(self) -> Zoom | None:
+        """How the model looks again at each sample; None: it does not."""
+        settings = self.entry.zoom
+        is_asked_otherwise = "follow_up" in self.functions
+        if settings is None or is_asked_otherwise or not self.benchmark.answers_are_points:
+            return None
+        return Zoom.of(settings.model_dump())
+
+    @property
+    def protocol(self) -> str:
+        """How often a sample is asked: "single", "zoom" or "follow-up"."""
+        if "follow_up" in self.functions:
+            return FOLLOW_UP
+        return SINGLE if self.zoom is None else ZOOM
+
+    @cached_property
+    def prompting(self) -> Prompting:
+        """How its prompts are made."""
+        function = self.function("prompt")
+        kwargs = self.entry.kwargs
+        settings: Mapping[str, Any] = {}
+        if function and takes_settings(function):
+            settings = {key: kwargs[key] for key in kwargs if key not in KWARGS_WITHOUT_EFFECT}
+        return Prompting(self.benchmark, kwargs.get("system_prompt"), function, settings)
+
+    def scorer(self, *, skip_errors: bool = False, run: Record | None = None) -> Scorer:
+        """A new judge of its replies.
+
+        Args:
+            skip_errors: go on however often a user's function fails.
+            run: the record of the run that has asked, if it is another one.
+        """
+        zoom, is_other_parser = self.zoom, False
+        dotted = self.dotted.get("parse")
+        if run and run.get("config"):
+            zoom = zoom_of_run(run, self.name)
+            is_other_parser = parser_of_run(run, self.name, self.dataset) != dotted
+        return Scorer(
+            self.benchmark,
+            postprocess=self.postprocess,
+            parse=self.parse,
+            kwargs=self.entry.kwargs,
+            skip_errors=skip_errors or is_set("SKIP_ERR"),
+            functions=self.dotted,
+            token_limit=token_limit_key(self.shown_entry),
+            parser_setting=self.parser_setting,
+            other_parsers=self._other_parsers(dotted) if zoom is None else {},
+            zoom=zoom,
+            is_other_parser=is_other_parser,
+        )
+
+    def _other_parsers(self, configured: str | None) -> dict[str, ParseFunction]:
+        """What could read replies in place of what does: the recipe's functions, and ours."""
+        functions: dict[str, Callable[..., Any]] = {}
+        if self.recipe is not None and self.benchmark.answers_are_points:
+            functions |= self.recipe.recipe.parse_functions(self.recipe.module)
+        functions |= self.benchmark.parse_functions
+        return {
+            dotted: parse_caller(function)
+            for dotted, function in functions.items()
+            if dotted != configured
+        }

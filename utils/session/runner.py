@@ -1,0 +1,191 @@
+"""Every model of a plan on all its data sets: queried, scored, written, summed up."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from utils.engine.ranks import runs as ranks
+from utils.engine.ranks.group import SHARED_TYPES, Group, Rank, joined
+from utils.errors import DONE, SOME_FAILED, StopRun, UserError
+from utils.report.all_runs import INDEX, index_after_run
+from utils.report.build import report_after_run  # now: the program may be another by the end
+from utils.scoring import console
+from utils.session.evaluation import Evaluation
+from utils.session.inference import follow, infer
+from utils.session.jobs import open_jobs
+from utils.session.manifest_writer import write_manifest
+from utils.session.plan import Plan
+from utils.session.result import Result, report_stop
+from utils.session.score import rescore, score
+from utils.store.folder import RunFolder, logs_by_age
+from utils.store.log import has_answer
+from utils.text import counted
+
+
+def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Result]]:
+    """Run every model on every data set.
+
+    Args:
+        plan: what to run.
+        rank: of this process under torchrun.
+
+    Returns:
+        The exit code, and the outcome of each data set of each model.
+    """
+    shared = {
+        name
+        for name, evaluations in plan.evaluations.items()
+        if evaluations[0].entry.imp_type in SHARED_TYPES
+    }
+    with ExitStack() as stack:
+        group = stack.enter_context(joined(rank)) if rank is not None and shared else None
+        if rank is not None and not rank.leads:
+            return (follow(plan, group) if group is not None else DONE), []
+        stack.callback(index_after_run, plan.options.work_dir)  # when stopped, too
+        console.show_left_out(plan.bad_samples, console.MOST_LEFT_OUT)
+        for judge in plan.judges.values():
+            stack.callback(judge.model.close)
+        outcomes: list[Result] = []
+        failed: list[str] = []
+        for name, model in plan.models.items():
+            try:
+                group_of_model = group if name in shared else None
+                results = evaluate_model(plan, plan.evaluations[name], group_of_model)
+            except UserError as error:
+                logs = logs_by_age(plan.options.work_dir, name)
+                folder = RunFolder(name, logs[0][0].parent) if logs else None
+                results = [report_stop(plan.options, "", folder, error.problems, error.summary)]
+            finally:
+                model.close()
+            outcomes += results
+            if any(result.problems for result in results):
+                failed.append(name)
+        if not plan.options.from_python:
+            _print_failures(plan, outcomes, failed)
+        _show_models(plan, outcomes)
+        code = SOME_FAILED if plan.bad_samples else DONE
+        return max([code, *(outcome.code for outcome in outcomes)]), outcomes
+
+
+def _print_failures(plan: Plan, outcomes: Sequence[Result], failed: Sequence[str]) -> None:
+    """Count the problems, each of which was printed when it ended its data set."""
+    count = sum(len(outcome.problems) for outcome in outcomes)
+    if count:
+        print(f"{counted(count, 'problem')}.", file=sys.stderr)
+    if failed and len(plan.models) > 1:
+        print(
+            f"{len(failed)} of {len(plan.models)} models failed: {', '.join(failed)}",
+            file=sys.stderr,
+        )
+
+
+def _show_models(plan: Plan, outcomes: Sequence[Result]) -> None:
+    """Compare the models of a run, or say where the list of all runs is."""
+    options = plan.options
+    scored = [outcome.folder.path for outcome in outcomes if outcome.folder and outcome.is_scored]
+    folders = list(dict.fromkeys(scored))
+    if len(folders) > 1:
+        from utils.comparing.command import compare_after_run
+
+        compare_after_run(folders, options.work_dir, has_page=options.report)
+    elif len(plan.models) > 1 and any(outcome.folder for outcome in outcomes):
+        _show_index(options.work_dir)
+
+
+def _show_index(work_dir: Path) -> None:
+    print(f"All runs: {(work_dir / INDEX).absolute().as_uri()}")
+
+
+def has_answers(plan: Plan) -> bool:
+    """Whether any model of a plan has an answer to any of its data sets in the work-dir."""
+    return any(
+        has_answer(log)
+        for name in plan.models
+        for dataset in plan.data
+        for log, _ in logs_by_age(plan.options.work_dir, name, dataset)
+    )
+
+
+def evaluate_model(
+    plan: Plan, evaluations: Sequence[Evaluation], group: Group | None = None
+) -> list[Result]:
+    """Query one model for all that has no answer yet, score, and write files.
+
+    Args:
+        plan: what the model is part of.
+        evaluations: of the model, one for each data set.
+        group: the ranks that share its samples, led by this process; None: it is alone.
+    """
+    with ExitStack() as stack:
+        if plan.options.mode == "eval":
+            outcomes = rescore(evaluations, stack)
+        else:
+            outcomes = _query_and_score(plan, evaluations, group, stack)
+        _finish_folders(plan, evaluations, outcomes)
+    return outcomes
+
+
+def _query_and_score(
+    plan: Plan, evaluations: Sequence[Evaluation], group: Group | None, stack: ExitStack
+) -> list[Result]:
+    """Query and score; `stack` gets the lock on the files that are derived from the logs."""
+    with ExitStack() as logs:
+        if group is not None:
+            logs.enter_context(ranks.leading(group, evaluations[0].name))
+        folder, jobs = open_jobs(evaluations, logs)
+        if group is not None:
+            ranks.begin(group, folder, jobs)
+        try:
+            infer(evaluations, jobs, group)
+        except StopRun as stop:  # of the model; its answers stay
+            outcomes = [
+                Result(job.dataset, folder, SOME_FAILED, stop.problems, stop.summary)
+                for job in jobs
+            ]
+            stack.enter_context(folder.scoring())
+            write_manifest(evaluations, folder, outcomes)
+            raise
+        stops = {job.dataset: job.stopped for job in jobs}
+        is_last_model = evaluations is [*plan.evaluations.values()][-1]
+        if is_last_model:  # samples are large, and scoring reads the log
+            jobs = []
+            for evaluation in evaluations:
+                evaluation.data.samples = ()
+        stack.enter_context(folder.scoring())
+        return [_score(evaluation, folder, stops[evaluation.dataset]) for evaluation in evaluations]
+
+
+def _score(evaluation: Evaluation, folder: RunFolder, stop: StopRun | None) -> Result:
+    if stop is not None:
+        dataset = evaluation.dataset
+        return report_stop(evaluation.options, dataset, folder, stop.problems, stop.summary)
+    return score(evaluation, folder)
+
+
+def _finish_folders(
+    plan: Plan, evaluations: Sequence[Evaluation], outcomes: Sequence[Result]
+) -> None:
+    """Write manifests and reports, and say where everything is."""
+    options = plan.options
+    folders = [outcome.folder for outcome in outcomes if outcome.folder is not None]
+    for folder in dict.fromkeys(folders):
+        outcomes_here = [outcome for outcome in outcomes if outcome.folder == folder]
+        write_manifest(evaluations, folder, outcomes_here)
+        scored = [outcome.dataset for outcome in outcomes_here if outcome.is_scored]
+        if scored:
+            print(f"Scores, spreadsheets and log: {folder.path}")
+            fuller = folder.fuller(scored)
+            if fuller:
+                print(
+                    f"  {folder.path.parent} and compare.py use {fuller.name}, the newest run "
+                    "with all samples; name this folder to compare it"
+                )
+        if len(plan.models) == 1:
+            _show_index(options.work_dir)
+        if options.report and (scored or any(outcome.problems for outcome in outcomes_here)):
+            report_after_run(
+                folder, scored, work_dir=options.work_dir, small_images=options.small_images
+            )

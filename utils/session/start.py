@@ -1,0 +1,195 @@
+"""The two ways to start a run: the command line, and a call from Python."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from utils.config.environment import load_dotenv_files
+from utils.config.options import HelpShown, Options, UsageError, parse_arguments
+from utils.config.secret_filter import protect_output, quieten
+from utils.engine.engine import Interrupted
+from utils.engine.interrupt import end_like_ctrl_c
+from utils.engine.ranks.group import Rank, rank_of
+from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
+from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
+from utils.report.all_runs import listed_runs, write_index
+from utils.session.parity import plans_of, run_and_compare
+from utils.session.plan import Plan
+from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
+from utils.session.runner import has_answers, run_plan
+from utils.starting import NOT_STARTED, imports_are_done
+from utils.store.folder import drop_dead_links
+from utils.store.load import RunResults, results_written
+from utils.store.provenance import version_text
+from utils.text import counted
+
+HOW_TO_DELETE = """\
+To delete a run, delete its folder, and with it the answers that are stored in it; what other runs
+hold stays. Then list again:
+  rm -r {folder}
+  python evaluate.py --runs --work-dir {work_dir}"""
+
+
+def run_command(arguments: Sequence[str], benchmarks: BenchmarkRoom, models: ModelRoom) -> int:
+    """Run the command line of `evaluate.py` and return its exit code."""
+    imports_are_done()
+    protect_output()
+    rank: Rank | None = None
+    try:
+        code = _run_nothing(arguments, models)
+        if code is not None:
+            return code
+        load_dotenv_files()
+        options = parse_arguments(arguments)
+        if options.runs:
+            return _list_runs(options.work_dir)
+        rank = _begin(options)
+        if rank is not None and not rank.leads:
+            if options.check or options.mode == "eval":
+                return DONE
+            speak_of_errors_only(rank)
+        plans = plans_of(options, benchmarks, models, rank)
+    except HelpShown:
+        return DONE
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return NOTHING_RUN
+    except UserError as error:
+        if not rank_0_speaks(rank):
+            print(problem_report(error.problems), file=sys.stderr)
+        return NOTHING_RUN
+    except KeyboardInterrupt:
+        print(NOT_STARTED)
+        return INTERRUPTED
+    return _run(options, plans, rank)
+
+
+def _run_nothing(arguments: Sequence[str], models: ModelRoom) -> int | None:
+    """Do what needs no config and return the exit code; None: it is something else."""
+    compared = [text.removeprefix("--compare=") for text in arguments if text != "--compare"]
+    if compared != [*arguments]:
+        return _compare(compared)
+    if "--recipes" in arguments:
+        return _show_recipes([text for text in arguments if text != "--recipes"], models)
+    if "--version" in arguments:
+        print(version_text())
+        return DONE
+    return None
+
+
+def _show_recipes(names: Sequence[str], models: ModelRoom) -> int:
+    """Print the table of all recipes, or all about those that are named."""
+    try:
+        if options := [name for name in names if name.startswith("-")]:
+            raise UserError(f"{options[0]}: --recipes goes with nothing but names of recipes")
+        lines = models.recipe_lines(names)
+    except UserError as error:
+        print(f"evaluate.py: {error}", file=sys.stderr)
+        return NOTHING_RUN
+    print("\n".join(lines))
+    return DONE
+
+
+def _begin(options: Options) -> Rank | None:
+    """Set up what this process prints and how it is interrupted; return its rank, if it has one."""
+    if options.quiet:
+        quieten()
+    end_like_ctrl_c()
+    return rank_of(os.environ)
+
+
+def _list_runs(work_dir: Path) -> int:
+    """Write the list of all runs of a work-dir anew, and say how to delete one.
+
+    Raises:
+        UserError: there is no such folder, or it cannot be written.
+    """
+    if not work_dir.is_dir():
+        raise UserError(f"--work-dir {work_dir}: there is no such folder, so there are no runs")
+    dead = drop_dead_links(work_dir)
+    if dead:
+        print(f"{counted(dead, 'link')} into deleted runs removed")
+    runs = listed_runs(work_dir)
+    for run in runs:
+        print(f"{run.state:<8} {work_dir / run.folder}")
+    print(f"{counted(len(runs), 'run')}: {write_index(work_dir).absolute().as_uri()}")
+    folder = work_dir / "MODEL" / "T20260101_Gab12cd34"
+    print(
+        HOW_TO_DELETE.format(folder=shlex.quote(str(folder)), work_dir=shlex.quote(str(work_dir)))
+    )
+    return DONE
+
+
+def _compare(arguments: Sequence[str]) -> int:
+    from utils.comparing.command import main as compare
+
+    if os.environ.get("RANK", "0") != "0":  # under torchrun one comparison is enough
+        return DONE
+    return compare(arguments)
+
+
+def _run(options: Options, plans: Sequence[Plan], rank: Rank | None) -> int:
+    try:
+        if options.check:
+            from utils.session.checks.command import check  # a run has no use for it
+
+            return check(plans[0])
+        if len(plans) > 1:
+            return run_and_compare(plans)
+        code, _ = run_plan(plans[0], rank)
+        return code
+    except (Interrupted, KeyboardInterrupt):
+        advice = "There is no answer yet: the same command begins again."
+        if any(has_answers(plan) for plan in plans):
+            advice = f"All answers are kept: {options.to_go_on}; --mode eval scores them."
+        print(f"Interrupted. {advice}")
+        return INTERRUPTED
+    except UserError as error:
+        print(problem_report(error.problems, ran=not options.check), file=sys.stderr)
+        return NOTHING_RUN if options.check else SOME_FAILED
+
+
+def run_for_caller(
+    options: Options, benchmarks: BenchmarkRoom, models: ModelRoom
+) -> list[RunResults]:
+    """Run a config for a caller in Python; see `evaluate.run`."""
+    if options.quiet:
+        quieten()
+    _, outcomes = run_plan(prepare(options, benchmarks, models))
+    folders = list(
+        dict.fromkeys(outcome.folder for outcome in outcomes if outcome.folder is not None)
+    )
+    problems = [problem for outcome in outcomes for problem in outcome.problems]
+    if problems:  # all else was written and can be loaded
+        with_answers = [str(folder.path) for folder in folders if folder.has_answers]
+        if with_answers:
+            problems.append(f"All answers are kept: {', '.join(with_answers)}")
+        raise UserError(problems)
+    results = []
+    for folder in folders:
+        scored = [
+            outcome.dataset
+            for outcome in outcomes
+            if outcome.is_scored and outcome.folder == folder
+        ]
+        results.append(results_written(folder.path, folder.model, scored))
+    return results
+
+
+@contextmanager
+def errors_for_callers() -> Iterator[None]:
+    """Take secrets out of errors; streams and hooks are the caller's again afterwards."""
+    before = (sys.stdout, sys.stderr, sys.excepthook, threading.excepthook)
+    try:
+        yield
+    except UserError as error:
+        clean = getattr(sys.stderr, "clean", str)
+        raise type(error)([clean(problem) for problem in error.problems]) from None
+    finally:
+        sys.stdout, sys.stderr, sys.excepthook, threading.excepthook = before
