@@ -89,7 +89,8 @@ _EACH = [
     *(f"(?P<close_{name}>{marks.closing})" for name, marks in _THINKING.items()),
     f"(?P<end_>{_END})",
 ]
-_MARK = re.compile(rf"(?=[<&\\◁\[.AHT\s])(?:{'|'.join(_EACH)})", re.IGNORECASE)
+_BEGINS = r"<\|?\s?[/a-z]|&lt;|\\[u<]|◁|\[[/a-z]|\.\.\.|assistantfinal|Here|\A"  # of any of them
+_MARK = re.compile(rf"(?={_BEGINS})(?:{'|'.join(_EACH)})", re.IGNORECASE)
 
 
 def answer_span(reply: str) -> tuple[int, int]:

@@ -6,11 +6,14 @@ import random
 import pytest
 
 from tests.support.clicks import columns_of, texts_of
+from utils.analysis.columns import AuditSettings
 from utils.analysis.letter_bias import letter_bias
 from utils.analysis.parse_audit import OF_WORD, PATTERN_NAMES, examine, parse_audit
 from utils.findings import as_json
 from utils.misc import parser_answers_into_option
 from utils.thinking import parse_option, strict_option
+
+SETTING = "data.GUIContentUnderstanding.parse_function"
 
 
 def facts(reply, *, chosen="default", answer="B", image=0, letters="ABCD", **more):
@@ -35,7 +38,7 @@ def many(reply, count, *, pictures=None, **more):
 
 
 def section_of(audit, samples):
-    section = audit(columns_of(samples))
+    section = audit(columns_of(samples), AuditSettings(parser_setting=SETTING))
     json.dumps(as_json(section), allow_nan=False)
     return section
 

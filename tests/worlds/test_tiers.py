@@ -7,7 +7,7 @@ import pytest
 from benchmarks.worlds.jupyterlab import tasks as jupyterlab
 from benchmarks.worlds.office import tasks as office
 from benchmarks.worlds.office.server import LOOKS
-from benchmarks.worlds.office.tasks.checks import Comparison, check
+from benchmarks.worlds.office.tasks.checks import StateComparison, check
 from benchmarks.worlds.office.tasks.variants import look_of, phrasing_of, variant, written
 from tests.support.office_lengths import feasible_tasks, lengths, tier_of
 from utils.protocol import TIERS
@@ -123,8 +123,8 @@ def test_what_cannot_be_done_has_no_share(end, partial):
 
 
 def test_what_is_expected_elsewhere_counts_too():
-    elsewhere = Comparison([(True, "a.csv is as expected")], 1, 2)
+    elsewhere = StateComparison([(True, "a.csv is as expected")], 1, 2)
     half = check({"expect": []}, {}, {}, "done", "", elsewhere)
     assert half.partial == 0.5
-    spoiled = Comparison([(False, "b.csv")], 1, 2, is_spoiled=True)
+    spoiled = StateComparison([(False, "b.csv")], 1, 2, is_spoiled=True)
     assert check({"expect": []}, {}, {}, "done", "", spoiled).partial == 0.0
