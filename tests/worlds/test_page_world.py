@@ -257,7 +257,7 @@ def test_a_wide_scroll_to_the_left_does_not_leave_the_page(world):
         assert world.ask("[location.pathname, history.length]") == ["/", 1]
 
 
-def test_a_command_of_thechromium_leaves_the_page_as_it_is(world):
+def test_a_command_of_the_browser_leaves_the_page_as_it_is(world):
     with Pages({"/": STYLE + NOTED}) as server:
         begun(world, server)
         for keys in (*(f"ctrl {key}" for key in "wtnopsr"), "f5", "f12", "alt f4", "ctrl shift i"):
@@ -401,7 +401,7 @@ def test_a_page_reaches_nothing_but_its_own_server(world, tmp_path):
         assert {path.suffix for path in tmp_path.iterdir()} == {".png"}
 
 
-def test_two_worlds_of_a_thread_share_achromium(world, tmp_path):
+def test_two_worlds_of_a_thread_share_a_browser(world, tmp_path):
     other = AnyPage(tmp_path)
     with Pages({"/": STYLE + NOTED}) as server:
         begun(world, server)
