@@ -360,7 +360,7 @@ class ActingBenchmark(Benchmark, Protocol):
 
 
 class RotationRules(Protocol):
-    """RotationRules evaluation of a data set: every question in all rotations of its options."""
+    """Circular evaluation of a data set: every question in all rotations of its options."""
 
     def rotations_of(self, samples: Sequence[Sample]) -> list[Sample]:
         """Return each sample in all its rotations, the 0th being the sample itself."""
@@ -464,9 +464,8 @@ class ModelWrapper(Protocol):
 
     name: str
     one_by_one: bool = False  # a sample is over before the next one begins
-    deciding_code: Sequence[
-        Callable[..., Any]
-    ] = ()  # of the user's: in the fingerprints, by module
+    # Functions and classes of the user's that decide about answers; fingerprints hold their code.
+    deciding_code: Sequence[Callable[..., Any]] = ()
 
     def in_flight(self, requested: int | None) -> int | None:
         """The number of `generate` calls that run at once; None: all that a server takes."""

@@ -49,7 +49,7 @@ def in_8_bits(image: Image) -> Image:
 
 
 class MemoryRoom:
-    """MemoryRoom in memory: who finds none waits; whoever needs more than there is comes alone."""
+    """Room in memory: who finds none waits; whoever needs more than there is comes alone."""
 
     def __init__(self, nbytes: int) -> None:
         self._nbytes = nbytes

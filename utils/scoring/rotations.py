@@ -1,4 +1,4 @@
-"""RotationRules evaluation after the run: every rotation of every question, judged and written.
+"""Circular evaluation after the run: every rotation of every question, judged and written.
 
 `<model>_<data set>_rotations.jsonl` lies beside the samples file and has its form, one
 line for each rotation of each scored question, those of a question in a row. Beyond the fields of a

@@ -136,7 +136,6 @@ def make_job(
     """
     options = evaluation.options
     logs = all_logs(options.work_dir, evaluation.name, evaluation.dataset)
-    first_look = evaluation.scorer()
     job = Job(
         dataset=evaluation.dataset,
         samples=evaluation.data.requested(options.limit),
@@ -153,7 +152,8 @@ def make_job(
         job.follow_up = _follow_up_of(
             evaluation, prompt_of, CropFolder(folder.path, evaluation.dataset)
         )
-    job.first_look = first_look if job.follow_up is None else None  # of single replies
+    if job.follow_up is None:  # of single replies
+        job.first_look = evaluation.scorer()
     return job
 
 

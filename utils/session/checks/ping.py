@@ -124,7 +124,7 @@ def _failed_ping(topic: str, code: str, summary: str, fix: str = "") -> Finding:
 def _no_answer(
     error: CallError, clean: Callable[[str], str], failed: Callable[..., Finding]
 ) -> CheckResult:
-    """Return why there was no answer, and what came back in its place."""
+    """The reason why there was no answer, and what came back in its place."""
     lines = [f"  what came back: {shortened(clean(error.reply))}"] if error.reply else []
     text = str(presentable(error, clean))
     if is_away(error):
@@ -135,7 +135,7 @@ def _no_answer(
 
 
 def _answer_lines(record: Record, generation: Generation) -> list[str]:
-    """Return what was sent and what the answer took."""
+    """The sizes of the image that was sent, and the cost of the answer."""
     sizes = [format_size(record["sizes"][stage]) for stage in SIZES]
     lines = [
         "  image: file {}, sent {}, seen by the model {}".format(*sizes),
@@ -147,7 +147,7 @@ def _answer_lines(record: Record, generation: Generation) -> list[str]:
 
 
 def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
-    """Return how a reply was read, and what was expected."""
+    """The reading of a reply beside what was expected."""
     columns = scored.judgement.columns
     parsed = columns.get("parsed_prediction", columns.get("pred_bbox"))
     if "predicted_point" in columns:  # of a grounding table
@@ -168,7 +168,7 @@ def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
 def _reading_hints(
     record: Record, scored: ScoredSample, scorer: Scorer, *, is_spent: bool
 ) -> list[str]:
-    """Return what is odd about how a reply was read."""
+    """Oddities of how a reply was read."""
     hints = []
     verdict = scored.judgement.verdict
     if verdict == Verdict.UNPARSED and not scorer.errors and not is_spent:
@@ -190,7 +190,7 @@ def _unread(read: ReadReply, scorer: Scorer) -> str:
 
 
 def _frame_hints(record: Record, scored: ScoredSample, scorer: Scorer) -> list[str]:
-    """Return what is odd about a click that missed: outside the image, or in another frame."""
+    """Oddities of a click that missed: outside the image, or in another frame."""
     from utils.analysis.coordinate_audit import interpretations_on_target  # numpy, for few
 
     hints = []

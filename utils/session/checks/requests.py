@@ -144,7 +144,7 @@ def check_requests(
 
 
 def _available(stored: Mapping[Status, int], problems: Mapping[Origin, SampleProblem]) -> str:
-    """Return how many samples are not asked, and why."""
+    """The number of samples that are not asked, and why."""
     text = f"{stored[Status.OK]} answers stored already"
     more = {
         "failed before": stored[Status.FAILED],
@@ -155,7 +155,7 @@ def _available(stored: Mapping[Status, int], problems: Mapping[Origin, SamplePro
 
 
 def _origin(error: BaseException | None) -> Origin:
-    """Return what is equal for the errors that one mistake causes in several samples."""
+    """The places in the code that errors share which one mistake causes in several samples."""
     origin = []
     while error is not None:
         frame = error.__traceback__
