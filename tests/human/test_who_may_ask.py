@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from PIL import Image
 
+import models.human.desk as desk_module
 from models.human.desk import Desk
 from models.human.questions import Picture, Question
 from models.human.server import PageServer
@@ -17,8 +18,9 @@ STATE, IMAGE = "state?known=0", "image/1/0"
 
 
 @pytest.fixture
-def served(tmp_path):
+def served(tmp_path, monkeypatch):
     """A server that waits for the answer to a question; `request` is one of its page's own."""
+    monkeypatch.setattr(desk_module, "FAREWELL_S", 0.0)  # no page is open that would listen
     path = tmp_path / "screen.png"
     Image.new("RGB", (40, 30)).save(path)
     (tmp_path / "secret.txt").write_text("secret")

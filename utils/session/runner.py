@@ -99,14 +99,16 @@ def _show_index(work_dir: Path) -> None:
     print(f"All runs: {(work_dir / INDEX).absolute().as_uri()}")
 
 
-def has_answers(plan: Plan) -> bool:
-    """Whether any model of a plan has an answer to any of its data sets in the work-dir."""
-    return any(
-        has_answer(log)
+def folders_with_answers(plan: Plan) -> list[Path]:
+    """The run folders that hold an answer of the plan's models to its data sets, newest first."""
+    logs = [
+        log
         for name in plan.models
         for dataset in plan.data
         for log, _ in logs_by_age(plan.options.work_dir, name, dataset)
-    )
+        if has_answer(log)
+    ]
+    return list(dict.fromkeys(log.parent for log in logs))
 
 
 def evaluate_model(

@@ -22,7 +22,7 @@ from utils.report.all_runs import listed_runs, write_index
 from utils.session.parity import plans_of, run_and_compare
 from utils.session.plan import Plan
 from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
-from utils.session.runner import has_answers, run_plan
+from utils.session.runner import folders_with_answers, run_plan
 from utils.starting import NOT_STARTED, imports_are_done
 from utils.store.folder import drop_dead_links
 from utils.store.load import RunResults, results_written
@@ -146,7 +146,7 @@ def _run(options: Options, plans: Sequence[Plan], rank: Rank | None) -> int:
         return code
     except (Interrupted, KeyboardInterrupt):
         advice = "There is no answer yet: the same command begins again."
-        if any(has_answers(plan) for plan in plans):
+        if any(folders_with_answers(plan) for plan in plans):
             advice = f"All answers are kept: {options.to_go_on}; --mode eval scores them."
         print(f"Interrupted. {advice}")
         return INTERRUPTED
@@ -161,15 +161,15 @@ def run_for_caller(
     """Run a config for a caller in Python; see `evaluate.run`."""
     if options.quiet:
         quieten()
-    _, outcomes = run_plan(prepare(options, benchmarks, models))
+    plan = prepare(options, benchmarks, models)
+    _, outcomes = run_plan(plan)
     folders = list(
         dict.fromkeys(outcome.folder for outcome in outcomes if outcome.folder is not None)
     )
     problems = [problem for outcome in outcomes for problem in outcome.problems]
     if problems:  # all else was written and can be loaded
-        with_answers = [str(folder.path) for folder in folders if folder.has_answers]
-        if with_answers:
-            problems.append(f"All answers are kept: {', '.join(with_answers)}")
+        if kept := folders_with_answers(plan):
+            problems.append(f"All answers are kept: {', '.join(map(str, kept))}")
         raise UserError(problems)
     results = []
     for folder in folders:

@@ -25,7 +25,6 @@ from utils.store.find import fuller_run
 from utils.store.log import (
     LoggedRun,
     doubled_problem,
-    has_answer,
     one_process_at_a_time,
     runs_of,
 )
@@ -133,11 +132,6 @@ class RunFolder:
     def stem(self, dataset: str) -> str:
         """The beginning of the names of all files of one data set."""
         return f"{safe_name(self.model)}_{dataset}"
-
-    @property
-    def has_answers(self) -> bool:
-        """Whether there is an answer in any of its logs."""
-        return any(has_answer(log) for log in self.path.glob("*.jsonl"))
 
     def log(self, dataset: str) -> Path:
         """Return the run's log."""
