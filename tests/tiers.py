@@ -36,29 +36,39 @@ FUNCTIONS = {
     "test_a_killed_run_takes_its_server_and_all_of_its_family_along": "slow",
     "test_a_long_chain_of_formulas_is_worked_out_at_once": "slow",
     "test_a_long_text_of_short_lines_is_not_typed_key_by_key": "slow",
+    "test_a_lost_server_stops_the_run_and_the_same_command_goes_on": "slow",
     "test_a_page_reaches_nothing_but_its_own_server": "slow",
     "test_a_page_that_is_never_quiet_is_waited_for_once_for_each_text": "slow",
     "test_a_process_that_ends_leaves_no_browser_behind": "slow",
     "test_a_recipe_sets_the_limits_of_the_server_that_the_run_starts": "slow",
     "test_a_scoring_that_is_killed_anywhere_leaves_no_mix_that_is_read": "slow",
+    "test_a_second_process_is_refused_until_the_first_is_gone": "slow",
     "test_a_server_that_never_answers_is_given_up_and_ended": "slow",
     "test_a_stopped_run_leaves_no_process_and_plays_on_with_what_is_missing": "slow",
     "test_a_task_that_is_skipped_is_played_again_from_its_beginning": "slow",
     "test_a_text_of_many_lines_may_take_longer_than_one_step": "slow",
     "test_a_thousand_runs_give_hardly_a_false_alarm": "simulations",
     "test_a_thousand_runs_whose_letters_are_read_as_they_are_meant_give_no_false_alarm": "simulations",
-    "test_axe_finds_nothing_on_pages_of_the_tables": "slow",
-    "test_axe_finds_nothing_while_acting": "slow",
+    "test_axe_finds_nothing": "accessibility",
+    "test_axe_finds_nothing_on_pages_of_the_tables": "accessibility",
+    "test_axe_finds_nothing_while_acting": "accessibility",
     "test_both_levels_are_played_task_by_task": "slow",
+    "test_both_levels_one_after_the_other_with_scores_times_and_eval": "slow",
+    "test_episodes_are_played_once_more_and_nothing_is_lost": "slow",
     "test_episodes_in_the_office_stand_until_what_decides_them_is_changed": "slow",
+    "test_fifty_models_fit_one_screen": "slow",
     "test_it_passes_the_checks_of_this_project": "lint",
+    "test_of_processes_that_start_together_one_gets_in": "slow",
     "test_of_seven_thousand_samples_few_are_in_the_page_and_in_order": "slow",
+    "test_original_and_refined_instructions_are_paired_by_their_element": "slow",
     "test_real_replies_of_mai_ui_are_scored_as_its_authors_score_them": "slow",
     "test_recorded_answers_come_to_what_the_official_scorers_made_of_them": "slow",
     "test_screens_change_with_what_is_done_and_two_runs_see_the_same": "slow",
     "test_seven_thousand_samples_are_compared_and_shown_a_few_at_a_time": "slow",
+    "test_the_first_episodes_are_those_of_a_run_without_repeats": "slow",
     "test_the_list_that_is_open_shows_what_comes_in_and_a_form_waits_for_it": "slow",
     "test_the_tier_of_a_task_follows_from_its_shortest_solution_and_its_applications": "slow",
+    "test_through_a_storm_everything_is_answered_once": "slow",
     "test_two_thousand_runs_are_listed_and_searched": "slow",
     "test_what_others_do_is_the_same_in_two_worlds_under_load_and_after_a_new_start": "slow",
     "test_who_knows_the_answer_is_right_and_who_is_done_at_once_is_not": "slow",
@@ -91,10 +101,12 @@ ERRORS = {
 """Files each of whose cases is another error that reaches the user: all cases stay."""
 EVERY_CASE = 1000
 CASES = {
+    "test_a_lock_is_refused_to_others_until_it_is_released_or_its_process_has_died": 1,
+    "test_any_model_name_becomes_a_folder_inside_the_work_dir": 3,
     "test_a_solution_solves_its_task_with_mouse_and_keyboard": 6,  # every application and look
     "test_an_action_is_what_mouse_and_keyboard_would_do": EVERY_CASE,  # each another gesture
 }
-"""How many of its first cases a function keeps, where that is not one."""
+"""How many of its first cases a function keeps, where that is not what the rules say."""
 
 
 def mark_whole(items: Iterable[pytest.Item]) -> None:
@@ -123,8 +135,8 @@ def _reason_of_case(item: pytest.Item, name: str, number: int, count: int) -> st
     if call is not None and call.indices.get("seed"):
         return "further seeds"
     is_run = not RUNNING.isdisjoint(getattr(item, "fixturenames", ()))
-    kept = EVERY_CASE if item.path.name in ERRORS else CASES.get(name, 1)
-    return "further cases" if is_run and number >= kept else None
+    usual = 1 if is_run and item.path.name not in ERRORS else EVERY_CASE
+    return "further cases" if number >= CASES.get(name, usual) else None
 
 
 def left_out(items: Iterable[pytest.Item]) -> Counter[str]:
