@@ -1,0 +1,1 @@
+"""Recorded steps: a model is asked at each step of a recorded episode, and its action compared."""
