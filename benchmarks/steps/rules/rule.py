@@ -1,0 +1,71 @@
+"""What a rule is and what it says of one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from benchmarks.steps.action import Convention, StepAction
+from benchmarks.steps.truth import StepTruth
+from utils.contracts import WH
+
+
+@dataclass(frozen=True, slots=True)
+class StepVerdict:
+    """What a rule says of one answer; None: the row is in no such denominator."""
+
+    type: bool | None
+    grounding: bool | None
+    success: bool | float | None
+    counts: Mapping[str, int] = field(default_factory=dict)  # terms of the rule's official figures
+
+
+DROPPED = StepVerdict(type=None, grounding=None, success=None)
+"""Of a row that the rule leaves out altogether."""
+
+
+class Share(NamedTuple):
+    """A figure with both its numbers."""
+
+    numerator: float
+    denominator: float
+
+    @property
+    def value(self) -> float | None:
+        """The quotient; None where there is nothing to count."""
+        return self.numerator / self.denominator if self.denominator else None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedStep:
+    """One answer with its verdict and its place in an episode."""
+
+    episode: str
+    step: int
+    action: StepAction | None  # None: nothing could be read
+    truth: StepTruth
+    verdict: StepVerdict
+
+
+JudgeFunction = Callable[[StepAction | None, StepTruth, WH], StepVerdict]
+"""An answer (None: nothing could be read), the truth, the size of the image in pixels → verdict."""
+OfficialFigures = Callable[[Sequence[JudgedStep]], dict[str, Share]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A published way to compare an answer with what was recorded."""
+
+    name: str
+    judge: JudgeFunction
+    description: str  # in one sentence
+    grounding: str  # the denominator of Grounding in words; "": the rule has none
+    convention: Convention | None  # of a swipe's direction; None: the direction is not asked for
+    source: str  # repository and commit of the authors' code
+    official_figures: OfficialFigures | None = None  # where the official denominators differ
+
+
+def sum_of(rows: Sequence[JudgedStep], name: str) -> int:
+    """The sum of one of the verdicts' counts."""
+    return sum(row.verdict.counts.get(name, 0) for row in rows)
