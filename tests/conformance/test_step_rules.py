@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.steps.chance import ClickRow, random_clicks
 from benchmarks.steps.figures import figures, figures_by_kind
 from benchmarks.steps.rules import (
     RULES,
@@ -304,6 +305,26 @@ def verdict_with_reply(case):
     if not case.get("by_reply"):
         return verdict
     return type(verdict)(*expected_triple(case["expected"]))
+
+
+# -- chance ---------------------------------------------------------------------------------------
+
+LARGE_EPISODES = {
+    *(4881, 4988, 6402, 6645, 6919, 6944, 7239, 8074, 9195, 9711, 10235, 10531, 10554, 10986),
+    *(11217, 11673, 12571, 13390, 13805, 14940, 16124, 18894, 19088, 19928),
+}
+"""Of 1440 x 3120 pixels; all others have 1080 x 2400."""
+
+
+@pytest.mark.parametrize(("rule", "percent"), [("gui_r1", 5.9), ("ui_s1", 0.5)])
+def test_random_clicks_earn_what_is_published(rule, percent):
+    rows = []
+    for row, step in step_cases.android_control_steps().items():
+        if step["check_options"]["action"] == "click":
+            size = (1440, 3120) if int(row.split("_")[1]) in LARGE_EPISODES else (1080, 2400)
+            rows.append(ClickRow(truth_of_step(step, size), size))
+    share = random_clicks(RULES[rule].judge, rows, same_points=True)
+    assert (share.denominator, round(100 * share.value, 1)) == (507400, percent)
 
 
 # -- one answer file under all rules --------------------------------------------------------------
