@@ -36,6 +36,18 @@ def figures_by_kind(rows: Sequence[JudgedStep]) -> dict[str, dict[str, Share]]:
     return {kind: figures(part) for kind, part in by_kind.items()}
 
 
+def semi_online_figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
+    """The figures of UI-S1 for episodes whose history is the model's own replies.
+
+    An answer that cannot be read takes all progress from its episode, even late in it.
+    """
+    unread = {row.episode for row in rows if row.action is None}
+    read_rows = [row for row in rows if row.episode not in unread]
+    share = figures(read_rows)
+    count = len({row.episode for row in rows})
+    return {name: Share(share[name].numerator, count) for name in ("Episodes", "Progress")}
+
+
 def _successes_by_episode(rows: Sequence[JudgedStep]) -> list[list[bool]]:
     by_episode: dict[str, list[JudgedStep]] = {}
     for row in rows:

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.steps.action import StepAction, content_direction, finger_direction
 from benchmarks.steps.chance import ClickRow, best_constant_click, random_clicks
-from benchmarks.steps.figures import figures, figures_by_kind
+from benchmarks.steps.figures import figures, figures_by_kind, semi_online_figures
 from benchmarks.steps.rules import (
     RULES,
     JudgedStep,
@@ -138,6 +138,15 @@ def test_what_no_action_has_is_an_error(record):
         StepAction.from_json(record)
 
 
+def test_a_recorded_action_that_no_data_set_has_is_an_error():
+    with pytest.raises(ValueError, match="'tap' is none of"):
+        recorded(action="tap")
+    with pytest.raises(ValueError, match="2 is none of"):
+        aitz(2, (0, 0), (0, 0))
+    with pytest.raises(ValueError, match="'TAP' is none of"):
+        odyssey("TAP")
+
+
 @pytest.mark.parametrize(
     ("end", "frame_wh", "direction"),
     [
@@ -245,7 +254,7 @@ def test_agentcpm_takes_the_five_boxes_nearest_to_the_recorded_point():
 
 def test_agentcpm_measures_nearness_by_boxes_that_are_already_enlarged():
     # Cut at the corner, the large box has its centre 71 per mille away, and enlarged at the point.
-    small = [(550 + index, 500, 551 + index, 501) for index in range(5)]
+    small = [(530 + index, 500, 531 + index, 501) for index in range(5)]
     point = click_truth(500, 500, size=PER_MILLE)
     truth = StepTruth(point.action, point.point_px, tree=nodes(*small, (0, 0, 900, 900)))
     assert succeeds("agentcpm", click(100, 100, PER_MILLE), truth, PER_MILLE) is True
@@ -298,6 +307,14 @@ def test_gui_r1_compares_the_origin_where_there_is_no_point():
     assert triple("gui_r1", BACK, near_origin) == (False, True, True)
     assert triple("gui_r1", None, near_origin) == (False, True, True)
     assert triple("gui_r1", BACK, click_truth(540, 1200)) == (False, False, False)
+
+
+def test_grounding_of_curated_and_gui_r1_does_not_ask_for_the_type():
+    held = StepAction("long_press", point=(0.5, 0.5))
+    truth = click_truth(540, 1200)
+    assert triple("curated_point", held, truth) == (False, True, False)
+    assert triple("gui_r1", held, truth) == (False, True, True)
+    assert triple("qwen", held, truth) == (False, False, False)
 
 
 @pytest.mark.parametrize("rule", ANDROID_CONTROL_RULES)
@@ -560,6 +577,8 @@ def test_odyssey_wants_the_box_or_the_radius_and_is_lost_without_a_box():
         assert succeeds("odyssey_official", click(x, 500, PER_MILLE), truth) is is_right
     assert succeeds("odyssey_official", click(500, 639, PER_MILLE), truth) is True
     assert succeeds("odyssey_official", click(500, 641, PER_MILLE), truth) is False
+    corner = odyssey("CLICK", [[0, 0]], (0, 0, 1, 1))
+    assert succeeds("odyssey_official", StepAction("click", point=(0.14, 0.0)), corner) is True
     boxless = odyssey("CLICK", [[500, 500], [500, 500]])
     same = click(500, 500, PER_MILLE)
     assert triple("odyssey_official", same, boxless) == (True, False, False)
@@ -696,10 +715,10 @@ def desktop(kind, x=0.5, **fields):
         ([], [desktop("scroll")], 0),
         ([desktop("scroll")], [desktop("scroll")], 1),
         ([DesktopAction("write", text="milk")], [DesktopAction("write", text="note: milk")], 0.5),
-        ([DesktopAction("write", text="abcd ")], [DesktopAction("write", text="ABCDE")], 1),
+        ([DesktopAction("write", text="  abcd")], [DesktopAction("write", text="ABCDE\n")], 1),
         (
+            [DesktopAction("write", text="a")],
             [DesktopAction("write", text="a"), DesktopAction("press", keys=("Enter",))],
-            [DesktopAction("write", text="a\n")],
             1,
         ),
         (
@@ -714,6 +733,12 @@ def desktop(kind, x=0.5, **fields):
             0,
         ),
         ([desktop("moveto")], [desktop("moveto"), desktop("dragto", 0.1)], 0.5),
+        ([desktop("click"), desktop("dragto")], [desktop("moveto"), desktop("dragto")], 0),
+        (
+            [desktop("moveto"), desktop("scroll"), desktop("dragto")],
+            [desktop("moveto"), desktop("moveto"), desktop("dragto")],
+            0.75,  # of types: 1/2 and 1
+        ),
     ],
 )
 def test_a_desktop_step_scores_between_nothing_and_one(answered, recorded_actions, total):
@@ -735,9 +760,10 @@ def test_the_best_alternative_counts_and_columns_have_means_of_their_types():
 
 
 def test_published_rows_have_first_words_and_points_through_per_mille():
-    truth = published_form(click_truth(539, 2273), PHONE, points="per_mille")
-    assert truth.point_px == (538, 2272)
-    assert truth.action.point == (538 / 1080, 2272 / 2400)
+    # 490.7 and 947.1 per mille
+    truth = published_form(click_truth(530, 2273), PHONE, points="per_mille")
+    assert truth.point_px == (529, 2272)
+    assert truth.action.point == (529 / 1080, 2272 / 2400)
     cut = {
         text: published_form(type_truth(text), PHONE, texts="first_word").action.text
         for text in ("Leonardo Da Vinci", " Goa", "\xa0Word Office")
@@ -778,6 +804,11 @@ def test_unread_rows_stay_in_the_denominators_and_episodes_end_at_the_first_miss
     assert figures(rows[::-1])["Progress"] == (1.25, 3)  # steps are put in order
     assert figures_by_kind(rows)["wait"]["SR"] == (1, 1)
     assert figures([])["SR"].value is None
+
+
+def test_an_unread_answer_takes_all_progress_from_an_episode_of_ui_s1():
+    rows = rows_of("ui_s1", [RIGHT, RIGHT, UNREAD, RIGHT], [RIGHT, MISS], [RIGHT])
+    assert semi_online_figures(rows) == {"Episodes": (1, 3), "Progress": (1.5, 3)}
 
 
 def test_dropped_rows_and_rows_without_a_success_are_in_no_denominator():
