@@ -14,6 +14,7 @@ from benchmarks.l4_task_collaboration import GUITaskCollaboration
 from benchmarks.osworld_g import OSWorldG
 from benchmarks.screenspot import ScreenSpot, ScreenSpotV2
 from benchmarks.screenspot_pro import ScreenSpotPro
+from benchmarks.steps.android_control import AndroidControl
 from benchmarks.ui_vision import UIVision
 from utils.analysis.audits import audits_of
 from utils.contracts import DataSet, ParseFunction
@@ -46,6 +47,7 @@ BENCHMARK = by_name(
         ScreenSpotPro,
         OSWorldG,
         UIVision,
+        AndroidControl,
     )
 )
 

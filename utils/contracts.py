@@ -118,6 +118,8 @@ class FollowUp(Protocol):
         """Remove all that was made."""
 
 
+Answered = Sequence[tuple[Line, str | None]]
+"""Samples of a chain in order, each with the reply; None: there was none."""
 PromptOf = Callable[[Line], Prompt]  # the user's prompt function's, or the benchmark's default
 
 
@@ -306,6 +308,14 @@ class Benchmark(Protocol):
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether a row belongs to `mode`."""
 
+    def chain_of(self, line: Line) -> str:
+        """The chain of a sample, whose samples are asked in order; "": it is asked by itself."""
+        return ""
+
+    def line_after(self, line: Line, answered: Answered) -> Line:
+        """The line of a sample as it is asked once those before it in its chain are over."""
+        return line
+
     def judge(
         self, line: Line, sizes: Sizes, reply: str | None, parse: ParseFunction, meta_extra: Line
     ) -> Judgement:
@@ -389,14 +399,22 @@ class DataSet:
     bad_grouped: Sequence[str] = ()  # one line for all samples on an image that is to blame
 
     def limit_ranks(self) -> dict[str, int]:
-        """Return when `--limit` takes each sample, from 0, by its key."""
+        """Return when `--limit` takes each sample, from 0, by its key; it takes whole chains."""
         mode_column = self.benchmark.mode_column
+        chains: dict[str, list[Sample]] = {}
+        for sample in self.samples:
+            chains.setdefault(self.benchmark.chain_of(sample.line) or sample.key, []).append(sample)
+        first_samples = [chain[0] for chain in chains.values()]
         groups = [
             (str(sample.line.get("platform")), str(sample.line.get(mode_column)))
-            for sample in self.samples
+            for sample in first_samples
         ]
-        ranks = limit_ranks(groups, [sample.image for sample in self.samples])
-        return dict(zip((sample.key for sample in self.samples), ranks, strict=True))
+        ranks = limit_ranks(groups, [sample.image for sample in first_samples])
+        return {
+            sample.key: rank
+            for chain, rank in zip(chains.values(), ranks, strict=True)
+            for sample in chain
+        }
 
     def chosen(self, limit: int | None) -> Sequence[Sample]:
         """Return the samples of `--limit` in file order; None: all."""

@@ -72,7 +72,7 @@ _LONE_CONTROL_CHARACTER = re.compile(r"(?<![^+])[\b\t\n\r\x1b\x7f](?![^+])")
 
 
 def read_actions(
-    parsed: Any, screen_wh: WH, pointer: Point | None = None
+    parsed: Any, screen_wh: WH, pointer: Point | None = None, *, stay_on_screen: bool = True
 ) -> tuple[Action, ...] | None:
     """The actions in the result of a parse function, in one form; None: there are none.
 
@@ -82,6 +82,7 @@ def read_actions(
             stand for a point.
         screen_wh: size of the screenshot.
         pointer: where the mouse is, in fractions; None: it has not been moved yet.
+        stay_on_screen: take the nearest point on the screen for one that is off it.
 
     Raises:
         NoAction: nonsense.
@@ -95,7 +96,7 @@ def read_actions(
         raise NoAction(f"{len(written)} actions in one reply; at most {MOST_ACTIONS} are allowed")
     actions = []
     for fields in map(_fields_of, written):
-        action = _action_of(_at_pointer(fields, pointer), screen_wh)
+        action = _action_of(_at_pointer(fields, pointer), screen_wh, stay_on_screen)
         pointer = pointer_after(action) or pointer
         actions.append(action)
     return tuple(actions) or None
@@ -139,7 +140,7 @@ def _fields_of(action: Any) -> dict[str, Any]:
     return {**fields, "kind": kind}
 
 
-def _action_of(fields: dict[str, Any], screen_wh: WH) -> Action:
+def _action_of(fields: dict[str, Any], screen_wh: WH, stay_on_screen: bool) -> Action:
     kind = fields["kind"]
     direction = str(fields.get("direction", "down")).lower()
     if direction not in DIRECTIONS:
@@ -156,9 +157,11 @@ def _action_of(fields: dict[str, Any], screen_wh: WH) -> Action:
     if kind == "scroll":
         points.setdefault("point", (0.5, 0.5))
     remarks = [_off_screen(point, screen_wh) for point in points.values()]
+    if stay_on_screen:
+        points = {name: _on_screen(point) for name, point in points.items()}
     return Action(
         kind,
-        **{name: _on_screen(point) for name, point in points.items()},
+        **points,
         remark=" ".join(filter(None, remarks)),
         text=text,
         keys=read_keys(fields["keys"]) if kind == "key" else (),

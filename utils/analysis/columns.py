@@ -55,6 +55,7 @@ FIELDS = (
     "partial",
     "action_count",
     "cost",
+    "details",
 )
 """Of a sample's facts, what a figure or an audit looks at; see `utils/scoring/samples.py`."""
 NUMBER = "number"  # of a sample in file order

@@ -20,6 +20,7 @@ from typing import Any
 from utils.config.environment import is_set
 from utils.config.options import Options
 from utils.contracts import (
+    Answered,
     Generation,
     Line,
     ModelWrapper,
@@ -36,7 +37,7 @@ from utils.engine.asking import Asker
 from utils.engine.early_warnings import Watcher
 from utils.engine.gate import Gate, Limit
 from utils.engine.interrupt import two_step_interrupt
-from utils.engine.jobs import EpisodePlan, Job, Progress
+from utils.engine.jobs import ChainPlan, EpisodePlan, Job, Progress
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun, UserError
 from utils.protocol import WORLD_FAILURE
@@ -47,15 +48,17 @@ from utils.store.records import MORE
 SPARE_WORKERS = 8  # of `auto`, at the gate, with a request prepared
 PATIENCE_AFTER_STOP_S = 1.5  # for answers under way when a run cannot go on
 TRIES_OF_AN_EPISODE = 2  # the second where its world failed
+EARLIER_FAILED = "an earlier step of its episode has no answer"
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One sample on its way; without a prompt a whole episode, lent a world if it needs one."""
+    """One sample on its way; without a prompt a chain, or a whole episode, lent a world."""
 
     job: Job
     sample: Sample
     prompt: Prompt | None = None
+    chain: Sequence[Sample] = ()  # this sample, and those whose prompts hold the replies so far
     world: Any = None
     fingerprint: str = ""  # of a whole episode
     reason: str = ""  # why that is played
@@ -195,6 +198,11 @@ class Engine:
         """Yield what is to be done; None: not now, come again when less is under way."""
         for job in jobs:
             part, parts = job.shard
+            if job.chains is not None:
+                for chain in job.chains.chains(job.samples)[part::parts]:
+                    if not job.stopped:
+                        yield _Task(job, chain[0], chain=chain)
+                continue
             for index, sample in enumerate(job.samples[part::parts]):
                 if job.before_sample is not None:
                     while self._under_way:
@@ -328,11 +336,46 @@ class Engine:
                 return _Outcome(task)
             if task.job.episodes is not None:
                 return self._play(task, task.job.episodes)
+            if task.job.chains is not None:
+                return self._chain(task, task.job.chains)
             assert task.prompt is not None
             return self._stages(task, task.prompt)
         finally:
             if task.job.episodes is not None:
                 task.job.episodes.worlds.give_back(task.world)
+
+    def _chain(self, task: _Task, chains: ChainPlan) -> _Outcome:
+        """Ask the samples of a chain one after another; return the last one's outcome.
+
+        Behind one without an answer the others have none either: they are asked with it again.
+        """
+        outcome = _Outcome(task)
+        answered: list[tuple[Line, str | None]] = []
+        is_broken = False
+        for sample in task.chain:
+            if outcome.record is not None:
+                self._settle(outcome)
+            step = replace(task, sample=sample)
+            outcome = self._link(step, chains, answered, is_broken=is_broken)
+            if outcome.record is None:
+                return outcome
+            is_broken = is_broken or outcome.record["status"] == Status.FAILED
+            answered.append((sample.line, outcome.record.get("raw")))
+        return outcome
+
+    def _link(
+        self, task: _Task, chains: ChainPlan, answered: Answered, *, is_broken: bool
+    ) -> _Outcome:
+        """Ask one sample of a chain."""
+        if is_broken:
+            return _failed(task, task.sample.key, None, UserError(EARLIER_FAILED))
+        if self._stopping.is_set() or task.job.stopped:
+            return _Outcome(task)
+        try:
+            prompt = chains.prompt_after(task.sample, answered)
+        except UserFunctionError as error:
+            return _failed(task, task.sample.key, None, error)
+        return self._answer(task, prompt, task.sample.key)
 
     def _stages(self, task: _Task, prompt: Prompt) -> _Outcome:
         """Ask all stages of a sample, each an answer in the log; return the last one's outcome."""

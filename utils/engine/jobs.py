@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from utils.contracts import Episode, FollowUp, Generation, Prompt, ReadReply, Sample
+from utils.contracts import (
+    Answered,
+    Episode,
+    FollowUp,
+    Generation,
+    Prompt,
+    ReadReply,
+    Sample,
+    repeat_of,
+)
 from utils.engine.worlds import Worlds
 from utils.errors import StopRun
 from utils.scoring.scorer import Scorer
@@ -32,6 +41,21 @@ class EpisodePlan:
     read_reply: Callable[[Sample, Prompt, Generation], ReadReply]  # to the first prompt of one
 
 
+@dataclass(frozen=True, kw_only=True)
+class ChainPlan:
+    """How samples are asked whose prompts hold the replies to earlier ones."""
+
+    chain_of: Callable[[Sample], str]
+    prompt_after: Callable[[Sample, Answered], Prompt]  # called by several workers
+
+    def chains(self, samples: Sequence[Sample]) -> list[list[Sample]]:
+        """The samples by chain, each in order."""
+        chains: dict[tuple[str, int], list[Sample]] = {}
+        for sample in samples:
+            chains.setdefault((self.chain_of(sample), repeat_of(sample.key)), []).append(sample)
+        return list(chains.values())
+
+
 @dataclass(kw_only=True)
 class Job:
     """One model on one data set: how samples are asked, what is answered, where answers go."""
@@ -39,6 +63,7 @@ class Job:
     dataset: str
     samples: Sequence[Sample]
     prompt_of: Callable[[Sample], Prompt] | None = None  # the only prompt; None: there are episodes
+    chains: ChainPlan | None = None  # None: no prompt waits for an answer to another sample
     episodes: EpisodePlan | None = None
     follow_up: FollowUp | None = None  # what is asked after the reply to a sample's only prompt
     answers: AnswerIndex  # what was answered before

@@ -174,8 +174,9 @@ def render_table(
 
     Args:
         section: "table" of an analysis: title, columns, rows of cells.
-        unit: what the intervals go by.
+        unit: what the intervals go by, if the section does not say it.
     """
+    unit = section.get("clusters", unit)
     heads = [PLATFORM_LABELS.get(column, column) for column in section["columns"]]
     rows = [[" " * 10, *(f"{head:>8}" for head in heads)]]
     has_ranges = False
@@ -206,6 +207,23 @@ def grid(rows: Iterable[Sequence[str]]) -> list[str]:
     shapes = "  ".join([f"{{:<{widths[0]}}}", *(f"{{:>{width}}}" for width in widths[1:])])
     lines = [shapes.format(*line).rstrip() for line in stacked]
     return [lines[0], "-" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]]
+
+
+def render_rows(section: Mapping[str, Any]) -> str:
+    """Return a section of plain rows as a table; None is a dash."""
+    names = list(dict.fromkeys(name for row in section["rows"] for name in row))
+    heads = ["", *names[1:]]
+    rows = [
+        [str(row["name"]), *(_plain(row.get(name)) for name in names[1:])]
+        for row in section["rows"]
+    ]
+    return "\n".join([section["title"], *grid([heads, *rows])])
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def render_averages(section: Mapping[str, Any]) -> str:
@@ -249,6 +267,8 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
             print(render_costs(cost))
         if official := official_text(analysis):
             print(f"official figure: {official}")
+        if rules := analysis.get("rules"):
+            print("\n" + render_rows(rules))
     print("\n".join([*_summary(scored, options), *scored.notes]))
     repeats = analysis.get("repeats")
     if repeats and not scored.no_score:

@@ -39,6 +39,7 @@ zoom                         of a second look: first_reply, first_point_frac, cr
                              is read now, asks for, so that point counts
 other tables: target         boxes and polygons in fractions, where it is not one box
 groups                       the labels of each grouping
+details                      what the benchmark itself needs for its figures, as JSON
 wording, element_id          rows of one element asked for in several ways
 """
 

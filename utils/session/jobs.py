@@ -14,6 +14,7 @@ from typing import Any
 from utils import PROJECT
 from utils.contracts import (
     ActingBenchmark,
+    Answered,
     FollowUp,
     Prompt,
     PromptOf,
@@ -21,7 +22,7 @@ from utils.contracts import (
     ReplyParsing,
     Sample,
 )
-from utils.engine.jobs import EpisodePlan, Job
+from utils.engine.jobs import ChainPlan, EpisodePlan, Job
 from utils.engine.ranks import runs as ranks
 from utils.engine.worlds import Worlds
 from utils.functions.calling import one_at_a_time
@@ -149,6 +150,7 @@ def make_job(
     else:
         prompt_of = evaluation.prompting.builder()
         job.prompt_of = partial(_prompt_of_sample, prompt_of)
+        job.chains = _chains_of(evaluation, job.samples, prompt_of)
         job.follow_up = _follow_up_of(
             evaluation, prompt_of, CropFolder(folder.path, evaluation.dataset)
         )
@@ -159,6 +161,23 @@ def make_job(
 
 def _prompt_of_sample(prompt_of: PromptOf, sample: Sample) -> Prompt:
     return replace(prompt_of(sample.line), image=sample.image)
+
+
+def _chains_of(
+    evaluation: Evaluation, samples: Sequence[Sample], prompt_of: PromptOf
+) -> ChainPlan | None:
+    """How samples are asked in order, if their benchmark asks for it."""
+    benchmark = evaluation.benchmark
+    if not samples or not benchmark.chain_of(samples[0].line):
+        return None
+    one_call: PromptOf = one_at_a_time(prompt_of, threading.Lock())
+
+    def prompt_after(sample: Sample, answered: Answered) -> Prompt:
+        return replace(one_call(benchmark.line_after(sample.line, answered)), image=sample.image)
+
+    return ChainPlan(
+        chain_of=lambda sample: benchmark.chain_of(sample.line), prompt_after=prompt_after
+    )
 
 
 def _episodes_of(evaluation: Evaluation, benchmark: ActingBenchmark, shots: Path) -> EpisodePlan:

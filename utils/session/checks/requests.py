@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from utils.contracts import (
+    Answered,
     Line,
     Message,
     ModelWrapper,
@@ -19,6 +20,7 @@ from utils.contracts import (
     Status,
     UserFunctionError,
     WorldError,
+    repeat_of,
 )
 from utils.engine.early_warnings import NO_IMAGE
 from utils.engine.jobs import Job
@@ -63,6 +65,8 @@ class _FirstRequests:
         self.sizes = RequestSizes(evaluation.model, job)
         self._model, self._options, self._job = evaluation.model, evaluation.options, job
         self._last: tuple[Line, Prepared] | None = None  # a request, and what it was made of
+        # The samples of each chain so far, with their stored replies.
+        self._answered: dict[tuple[str, int], list[tuple[Line, str | None]]] = {}
 
     def build(self, sample: Sample) -> None:
         """Build the request of one sample; of whole episodes the first one alone is begun.
@@ -72,22 +76,34 @@ class _FirstRequests:
         """
         episodes = self._job.episodes
         if episodes is None:
-            request = self._request(sample)
+            before = self._before(sample)
+            request = self._request(sample, before)
             answer = self._stored(sample, request.fingerprint, request.parts)
+            reply = answer.read().get("raw") if isinstance(answer, StoredAnswer) else None
+            before.append((sample.line, reply))
             if not isinstance(answer, StoredAnswer):
                 self.sizes.add(request)
         else:
             if sample is self._job.samples[0]:
-                self._request(sample)
+                self._request(sample, [])
             fingerprint = episodes.fingerprint(sample)
             answer = self._stored(sample, fingerprint, {"settings": fingerprint})
         self.answers.append((sample.key, answer))
 
-    def _request(self, sample: Sample) -> Prepared:
-        """The request of a sample, which repeats of it share with it."""
-        if self._last is not None and self._last[0] is sample.line:
+    def _before(self, sample: Sample) -> list[tuple[Line, str | None]]:
+        """The samples before one in its chain with their stored replies; the list is to grow."""
+        chains = self._job.chains
+        if chains is None:
+            return []
+        chain = chains.chain_of(sample), repeat_of(sample.key)
+        return self._answered.setdefault(chain, [])
+
+    def _request(self, sample: Sample, answered: Answered) -> Prepared:
+        """The request of a sample, which repeats of it share with it outside of chains."""
+        is_known = self._last is not None and self._last[0] is sample.line
+        if self._last is not None and is_known and self._job.chains is None:
             return self._last[1]
-        prompt, request = first_request(self._model, self._job, sample)
+        prompt, request = first_request(self._model, self._job, sample, answered)
         self._last = sample.line, request
         self.prompt = self.prompt or prompt
         if not any(message["type"] == "image" for message in prompt.messages):
@@ -219,14 +235,22 @@ def shown_prompt(
     return lines
 
 
-def first_request(model: ModelWrapper, job: Job, sample: Sample) -> tuple[Prompt, Prepared]:
-    """The first prompt of a sample, and its request."""
-    prompt = _first_prompt(job, sample)
+def first_request(
+    model: ModelWrapper, job: Job, sample: Sample, answered: Answered = ()
+) -> tuple[Prompt, Prepared]:
+    """The first prompt of a sample, and its request.
+
+    Args:
+        answered: the samples before it in its chain, if it is in one.
+    """
+    prompt = _first_prompt(job, sample, answered)
     is_custom = prompt.is_custom
     return prompt, model.request(prompt.messages, job.dataset, is_custom_prompt=is_custom)
 
 
-def _first_prompt(job: Job, sample: Sample) -> Prompt:
+def _first_prompt(job: Job, sample: Sample, answered: Answered) -> Prompt:
+    if job.chains is not None:
+        return job.chains.prompt_after(sample, answered)
     if job.episodes is None:
         assert job.prompt_of is not None
         return job.prompt_of(sample)

@@ -1,0 +1,28 @@
+"""The section of a config for recorded steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.steps.rules import RULES
+from utils.sections import KeyProblem, OpenSection
+from utils.text import did_you_mean, listed
+
+
+class StepSection(OpenSection):
+    """A data set of recorded steps; `level`, `history`, `rows` are the benchmark's `options`.
+
+    `rule`: the name of a rule, or the dotted path of a function of the user's.
+    """
+
+    rule: str | None = None
+
+    @classmethod
+    def completed(cls, entry: dict[str, Any]) -> tuple[dict[str, Any], list[KeyProblem]]:
+        """Return an entry, and whether there is no such rule."""
+        rule = entry.get("rule")
+        if not isinstance(rule, str) or "." in rule or rule in RULES:
+            return entry, []
+        hint = did_you_mean(rule, [*RULES]) or f"; known are {listed([*RULES])}"
+        what = f"there is no rule {rule!r}{hint}, or the dotted path of a function of yours"
+        return entry, [(("rule",), what)]
