@@ -1,8 +1,8 @@
 """AndroidControl: recorded episodes on Android phones, in the rows that papers report on.
 
-File: `android_control_test.jsonl`, an episode a line, as MobileAgent publishes it; images by episode
-and step in any of the names of `images.py`. `rows` names the set of rows: papers leave out
-different ones, so figures of different sets cannot be compared.
+The file is `android_control_test.jsonl`, an episode a line, as MobileAgent publishes it; images are
+found by episode and step under any of the names in `images.py`. Papers leave out different rows, so
+figures of different `rows` cannot be compared.
 """
 
 from __future__ import annotations
@@ -20,21 +20,17 @@ from utils.contracts import WH, Line
 from utils.errors import UserError
 
 FILE = "android_control_test.jsonl"
-NOT_IN_OS_ATLAS = frozenset(
-    map(
-        int,
-        """
-        45 185 406 567 727 828 1089 1309 1329 1489 1569 1589 1809 1969 2269 3113 3373 3715 4216 4336
-        4516 4657 4979 5019 5199 5741 5806 5902 6048 6304 6404 6424 6449 6589 6689 6809 6930 7030
-        7045 7205 7430 7565 7585 7705 7765 8165 8271 8307 8532 9072 9112 9307 9609 9634 9935 10095
-        10235 10255 10612 10693 10738 11014 11135 11296 11501 11622 11682 12245 12642 12803 12823
-        12863 13108 13203 13228 13248 13428 13468 13651 13686 13731 13746 13806 13846 13886 14107
-        14172 14454 14495 14670 14735 14815 15017 15032 15057 15419 15594 15634 15801 15981 16002
-        16022 16579 16584 16705 17169 17325 17410 17510 17611 17712 17807 17953 18068 18173 18488
-        18513 18654 18875 18950 18991 19251 19551 19636 19657 19697 19812 19817 19877 19897 20033
-        """.split(),
-    )
-)
+_NOT_IN_OS_ATLAS = """
+45 185 406 567 727 828 1089 1309 1329 1489 1569 1589 1809 1969 2269 3113 3373 3715 4216 4336
+4516 4657 4979 5019 5199 5741 5806 5902 6048 6304 6404 6424 6449 6589 6689 6809 6930 7030 7045
+7205 7430 7565 7585 7705 7765 8165 8271 8307 8532 9072 9112 9307 9609 9634 9935 10095 10235
+10255 10612 10693 10738 11014 11135 11296 11501 11622 11682 12245 12642 12803 12823 12863 13108
+13203 13228 13248 13428 13468 13651 13686 13731 13746 13806 13846 13886 14107 14172 14454 14495
+14670 14735 14815 15017 15032 15057 15419 15594 15634 15801 15981 16002 16022 16579 16584 16705
+17169 17325 17410 17510 17611 17712 17807 17953 18068 18173 18488 18513 18654 18875 18950 18991
+19251 19551 19636 19657 19697 19812 19817 19877 19897 20033
+"""
+NOT_IN_OS_ATLAS = frozenset(map(int, _NOT_IN_OS_ATLAS.split()))
 """Episodes of the official test set that OS-Atlas leaves out, for a reason that is not stated."""
 UI_R1_KINDS = ("click", "swipe", "type", "open", "system_button")
 EXPECTED = {"official": 8444, "os_atlas": 7708, "ui_r1": 7868}

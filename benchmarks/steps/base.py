@@ -21,6 +21,7 @@ from benchmarks.steps.reading import step_action
 from benchmarks.steps.results import (
     StepResult,
     details_of,
+    size_of,
     step_scores,
     step_sections,
     worth_of,
@@ -152,34 +153,27 @@ class StepBenchmark(TableBenchmark):
         """The action in a reply, and why there is none, if a function is to blame."""
         parsed, error = super().read(line, sizes, reply, parse, meta_extra)
         try:
-            return step_action(parsed, self._size(line, sizes)), error
+            return step_action(parsed, size_of(line, sizes.file_wh)), error
         except ValueError as nonsense:
             return None, UserFunctionError("parse", str(nonsense), str(nonsense))
-
-    def _size(self, line: Line, sizes: Sizes) -> WH:
-        size: WH = sizes.file_wh or tuple(line["image_size"])
-        return size
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
         """Return a hit if the answer is right by the rule of the score."""
         action: StepAction | None = parsed
-        size = self._size(line, sizes)
+        size = size_of(line, sizes.file_wh)
         truth = self.truth_of(line, size)
         verdicts = {name: rule.judge(action, truth, size) for name, rule in self._rules.items()}
-        own = verdicts[self._chosen]
-        is_hit = own.success == 1
-        verdict = Verdict.HIT if is_hit else Verdict.MISS
+        type_worth, grounding, success = worth_of(verdicts[self._chosen])
+        verdict = Verdict.HIT if success == 1 else Verdict.MISS
         if action is None:
             verdict = Verdict.UNPARSED
         result = StepResult(
             episode=str(line["episode"]),
             step=line["step"],
-            step_count=line["step_count"],
             kind=truth.action.kind,
             verdict=None if reply is None else verdict,
             worth=tuple(map(worth_of, verdicts.values())),
         )
-        type_worth, grounding, success = worth_of(own)
         columns = {
             "id": line["id"],
             "image_path": line["image_path"],
@@ -193,13 +187,21 @@ class StepBenchmark(TableBenchmark):
             "is_wrong_format": verdict is Verdict.UNPARSED,
             "index": line.get("index"),
         }
-        facts = {**_shown(line, action, truth, size), "hit": int(is_hit)}
-        facts |= {
+        boxes = Target(boxes=truth.candidate_boxes_frac(size))
+        facts = {
+            "text": f"{line['goal']} · step {line['step'] + 1}: {line['step_instruction']}",
+            "id": line["id"],
+            "image": f"{self.folder}/{self.images}/{line['image_path']}",
+            "hit": int(success == 1),
             "split": result.kind,
             "kind": None,
-            "image": f"{self.folder}/{self.images}/{line['image_path']}",
+            "box_frac": None if boxes.bounds is None else list(boxes.bounds),
+            "target": boxes.as_json(),
+            "point_frac": None if action is None or action.point is None else list(action.point),
             "groups": {"action": [result.kind]},
-            "details": details_of(result),
+            "details": details_of(
+                result.episode, result.step, action, truth, list(verdicts.values())
+            ),
         }
         return Judgement(result.verdict, result, columns, facts)
 
@@ -212,17 +214,3 @@ class StepBenchmark(TableBenchmark):
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
         """Return the figures with intervals, and the same answers under every rule."""
         return step_sections(columns, self.title, self._rules, self._chosen, self.protocol)
-
-
-def _shown(line: Line, action: StepAction | None, truth: StepTruth, size: WH) -> dict[str, Any]:
-    """What pages show of a step: its texts, what was recorded, what was answered."""
-    boxes = Target(boxes=truth.candidate_boxes_frac(size))
-    return {
-        "text": f"{line['goal']} · step {line['step'] + 1}: {line['step_instruction']}",
-        "id": line["id"],
-        "box_frac": None if boxes.bounds is None else list(boxes.bounds),
-        "target": boxes.as_json(),
-        "point_frac": None if action is None or action.point is None else list(action.point),
-        "recorded": truth.action.as_json(),
-        "answered": None if action is None else action.as_json(),
-    }

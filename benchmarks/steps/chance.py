@@ -15,8 +15,19 @@ GRID_WH = (20, 40)  # points of the first search for the best constant click
 FINEST_STEP = 0.001  # of the image, with which the search ends
 
 
+CHEAP_DRAWS = 10  # random clicks for each row, at scoring time
+MOST_CLICK_ROWS = 500  # that they are tried on, spread over all
+CHEAP_ANSWERS = {
+    "a click in the middle": StepAction("click", point=(0.5, 0.5)),
+    "a swipe down": StepAction("swipe", direction="down"),
+    "an empty text": StepAction("type"),
+    "waiting": StepAction("wait"),
+    "ending": StepAction("finish", status="success"),
+}
+
+
 class ClickRow(NamedTuple):
-    """A recorded click and the size of its image in pixels."""
+    """What was recorded, a click for most uses, and the size of its image in pixels."""
 
     truth: StepTruth
     size: WH
@@ -55,6 +66,18 @@ def random_clicks(
         for x, y in points[index % sets]
     )
     return Share(accepted, len(rows) * draws)
+
+
+def cheap_answers(judge: JudgeFunction, rows: Sequence[ClickRow]) -> dict[str, Share]:
+    """The success of answers that know nothing, by name: of random clicks on click rows alone."""
+    clicks = [row for row in rows if row.truth.action.kind == "click"]
+    some_clicks = clicks[:: -(-len(clicks) // MOST_CLICK_ROWS) or 1]
+    shares = {"a random click": random_clicks(judge, some_clicks, draws=CHEAP_DRAWS)}
+    for name, answer in CHEAP_ANSWERS.items():
+        successes = [judge(answer, row.truth, row.size).success for row in rows]
+        counted = [float(success) for success in successes if success is not None]
+        shares[name] = Share(sum(counted), len(counted))
+    return shares
 
 
 def best_constant_click(judge: JudgeFunction, rows: Sequence[ClickRow]) -> ConstantClick:

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from benchmarks.steps.rules.rule import JudgedStep, Share
+from benchmarks.steps.rules.rule import JudgedStep, Share, StepVerdict
 
 
-def figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
+class HasVerdict(Protocol):
+    """A step with what a rule says of it."""
+
+    @property
+    def episode(self) -> str:
+        """The episode that it is part of."""
+
+    @property
+    def step(self) -> int:
+        """Its place there."""
+
+    @property
+    def verdict(self) -> StepVerdict:
+        """What the rule says."""
+
+
+def figures(rows: Sequence[HasVerdict]) -> dict[str, Share]:
     """Type, Grounding and SR over the rows that a rule counts, and the figures of whole episodes.
 
     Rows without a readable answer stay in the denominators of Type and SR. `Episodes` are those
@@ -48,8 +65,8 @@ def semi_online_figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
     return {name: Share(share[name].numerator, count) for name in ("Episodes", "Progress")}
 
 
-def _successes_by_episode(rows: Sequence[JudgedStep]) -> list[list[bool]]:
-    by_episode: dict[str, list[JudgedStep]] = {}
+def _successes_by_episode(rows: Sequence[HasVerdict]) -> list[list[bool]]:
+    by_episode: dict[str, list[HasVerdict]] = {}
     for row in rows:
         by_episode.setdefault(row.episode, []).append(row)
     return [

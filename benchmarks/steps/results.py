@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.figures import Sections
 from benchmarks.matrics import Scores, in_order, mean
-from benchmarks.steps.action import KINDS
-from benchmarks.steps.rules import Rule, StepVerdict
+from benchmarks.steps.action import KINDS, StepAction
+from benchmarks.steps.chance import ClickRow, cheap_answers
+from benchmarks.steps.figures import figures
+from benchmarks.steps.rules import JudgedStep, Rule, Share, StepVerdict
+from benchmarks.steps.truth import StepTruth
 from utils.analysis.columns import Row, SampleColumns, share
-from utils.contracts import Verdict
+from utils.contracts import WH, Verdict
 
 FIGURES = ("Type", "Grounding", "SR")
 Worth = tuple[float | None, float | None, float | None]
@@ -31,14 +34,27 @@ class StepResult(NamedTuple):
 
     episode: str
     step: int  # from 0
-    step_count: int  # of its episode
     kind: str  # of the recorded action
     verdict: Verdict | None  # by the rule of the score
     worth: tuple[Worth, ...]  # by each of the rules, in their order
 
-    def success(self, number: int) -> float | None:
-        """What the step counts by the rule of this number, 0..1; None: it does not count."""
-        return self.worth[number][2]
+    def by(self, number: int) -> WorthOfStep:
+        """The step by the rule of this number."""
+        type_worth, grounding, success = self.worth[number]
+        verdict = StepVerdict(
+            type=None if type_worth is None else type_worth == 1,
+            grounding=None if grounding is None else grounding == 1,
+            success=success,
+        )
+        return WorthOfStep(self.episode, self.step, verdict)
+
+
+class WorthOfStep(NamedTuple):
+    """A step by one rule."""
+
+    episode: str
+    step: int
+    verdict: StepVerdict
 
 
 # -- score file -----------------------------------------------------------------------------------
@@ -59,15 +75,11 @@ def step_scores(results: Sequence[StepResult], rules: Mapping[str, Rule], chosen
     }
     return {
         "rule": chosen,
-        **_block(results, number),
         "grounding_of": rules[chosen].grounding,
-        **_episode_figures(results, number),
+        **_block(results, number),
         "macro by action": mean([block["SR"] for block in by_action.values()]),
         "by_action": by_action,
-        "by_rule": {
-            name: {**_block(results, index), **_episode_figures(results, index)}
-            for index, name in enumerate(rules)
-        },
+        "by_rule": {name: _block(results, index) for index, name in enumerate(rules)},
         "counts": {
             "samples": len(results),
             "answered": sum(result.verdict is not None for result in results),
@@ -77,41 +89,17 @@ def step_scores(results: Sequence[StepResult], rules: Mapping[str, Rule], chosen
     }
 
 
-def _block(results: Sequence[StepResult], number: int) -> dict[str, Any]:
-    """Figures of some steps by one rule, each with the number of steps that count."""
-    block: dict[str, Any] = {}
-    for place, figure in enumerate(FIGURES):
-        worth = [result.worth[number][place] for result in results]
-        values = [value for value in worth if value is not None]
-        block[figure] = _percent(values)
-        block[f"num_{figure}"] = len(values)
+def _block(results: Sequence[StepResult], number: int) -> dict[str, float | None]:
+    """Figures of some steps by one rule in percent, each with its denominator."""
+    block: dict[str, float | None] = {}
+    for name, figure in figures([result.by(number) for result in results]).items():
+        block[name] = _percent(figure)
+        block[f"num_{name}"] = figure.denominator
     return block
 
 
-def _episode_figures(results: Iterable[StepResult], number: int) -> dict[str, Any]:
-    """Figures of episodes by one rule: those whose steps are all right, and how far they go.
-
-    Progress is the part of an episode's steps before the first miss.
-    """
-    by_episode: dict[str, dict[int, bool]] = {}
-    for result in results:
-        success = result.success(number)
-        if success is not None:
-            by_episode.setdefault(result.episode, {})[result.step] = success == 1
-    episodes = [[steps[step] for step in sorted(steps)] for steps in by_episode.values()]
-    return {
-        "episodes": len(episodes),
-        "episode success": _percent([all(steps) for steps in episodes]),
-        "progress": _percent([_before_first_miss(steps) for steps in episodes]),
-    }
-
-
-def _before_first_miss(steps: Sequence[bool]) -> float:
-    return (steps.index(False) if False in steps else len(steps)) / len(steps)
-
-
-def _percent(values: Sequence[float]) -> float | None:
-    return 100 * sum(values) / len(values) if values else None
+def _percent(figure: Share) -> float | None:
+    return None if figure.value is None else 100 * figure.value
 
 
 # -- analysis -------------------------------------------------------------------------------------
@@ -125,23 +113,19 @@ def step_sections(
     Args:
         columns: of the scored samples.
         title: of the table.
-        rules: by name, in the order of `StepResult.worth`.
+        rules: by name, in the order of the verdicts in `details`.
         chosen: the name of the rule of the score.
         protocol: rows, level and history in words, which stand beside every figure.
     """
-    figures = StepFigures(columns)
     number = list(rules).index(chosen)
-    by_kind = figures.by_kind()
+    steps = StepFigures(columns, number)
+    by_kind = steps.by_kind()
     members: dict[str, Sequence[int]] = {**by_kind, "Overall": range(len(columns))}
     rows: list[Row] = [
-        {
-            "name": figure,
-            "cells": [figures.cell(place, number, indices) for indices in members.values()],
-        }
+        {"name": figure, "cells": [steps.cell(place, part) for part in members.values()]}
         for place, figure in enumerate(FIGURES)
     ]
     success = rows[-1]["cells"]
-    macro = mean([cell["value"] for cell in success[:-1] if cell])
     return {
         "table": {
             "title": title,
@@ -155,34 +139,92 @@ def step_sections(
             "row_field": None,
             "parts": [],
         },
-        "averages": {
-            "micro over all rows": success[-1],
-            "macro by action": macro
-            if macro is None
-            else {"value": macro, "low": None, "high": None, "samples": len(columns)},
-        },
+        "averages": {"micro over all rows": success[-1], "macro by action": _macro(success[:-1])},
         "groups": {"split": dict(zip(by_kind, success, strict=False))},
-        "rules": _rules_section(figures.results, rules, chosen),
+        "rules": _rules_section(columns, rules, chosen),
+        "official": _official_section(columns, rules),
+        "cheap_answers": _cheap_answers_section(columns, rules),
     }
 
 
+def _macro(cells: Sequence[Row | None]) -> Row | None:
+    values = [cell["value"] for cell in cells if cell]
+    if not values:
+        return None
+    samples = sum(cell["samples"] for cell in cells if cell)
+    return {"value": mean(values), "low": None, "high": None, "samples": samples}
+
+
 def _rules_section(
-    results: Sequence[StepResult], rules: Mapping[str, Rule], chosen: str
+    columns: SampleColumns, rules: Mapping[str, Rule], chosen: str
 ) -> dict[str, Any]:
     """One set of answers under every rule."""
     rows = []
     for number, name in enumerate(rules):
-        values = {**_block(results, number), **_episode_figures(results, number)}
-        shown = (*FIGURES, "episode success", "progress")
+        shares = figures(judged_steps(columns, number))
         rows.append(
             {
                 "name": f"{name} (score)" if name == chosen else name,
-                "rows": values["num_SR"],
-                **{figure: _rounded(values[figure]) for figure in shown},
+                "rows": int(shares["SR"].denominator),
+                **{figure: _rounded(_percent(value)) for figure, value in shares.items()},
             }
         )
-    notes = [f"Grounding by {name}: {rule.grounding}." for name, rule in rules.items()]
+    notes = [
+        "Episodes: all steps are right. Progress: steps before the first miss.",
+        *(
+            f"Grounding by {name}: {rule.grounding}."
+            for name, rule in rules.items()
+            if rule.grounding
+        ),
+    ]
     return {"title": "The same answers under every rule, in %", "rows": rows, "notes": notes}
+
+
+def _official_section(columns: SampleColumns, rules: Mapping[str, Rule]) -> dict[str, Any]:
+    """Figures with the denominators of the authors' own scripts, where these are others."""
+    rows = []
+    for number, (name, rule) in enumerate(rules.items()):
+        if rule.official_figures is None:
+            continue
+        for figure, value in rule.official_figures(judged_steps(columns, number)).items():
+            rows.append(
+                {
+                    "name": f"{name}: {figure}",
+                    "value": _rounded(_percent(value)),
+                    "of": f"{value.numerator:g} of {value.denominator:g}",
+                }
+            )
+    notes = ["As the authors' scripts count, some without the replies that they cannot read."]
+    return {
+        "title": "Figures as the authors' scripts print them, in %",
+        "rows": rows,
+        "notes": notes,
+    }
+
+
+def _cheap_answers_section(columns: SampleColumns, rules: Mapping[str, Rule]) -> dict[str, Any]:
+    """What answers that know nothing earn on these rows."""
+    recorded = [
+        ClickRow(_truth_of(details, target), tuple(size))
+        for details, target, size in zip(
+            columns["details"], columns["target"], columns["file_wh"], strict=True
+        )
+        if size
+    ]
+    rows = [
+        {
+            "name": name,
+            **{
+                answer: _rounded(_percent(value))
+                for answer, value in cheap_answers(rule.judge, recorded).items()
+            },
+        }
+        for name, rule in rules.items()
+    ]
+    notes = [
+        "SR over all rows, if every answer is the same; a random click: over click rows alone."
+    ]
+    return {"title": "What answers without knowledge earn, in %", "rows": rows, "notes": notes}
 
 
 def _rounded(value: float | None) -> float | None:
@@ -190,42 +232,75 @@ def _rounded(value: float | None) -> float | None:
 
 
 class StepFigures:
-    """Means over some steps, each with its interval."""
+    """Means over some steps by one rule, each with its interval."""
 
-    def __init__(self, columns: SampleColumns) -> None:
+    def __init__(self, columns: SampleColumns, number: int) -> None:
         from utils.analysis.intervals import numbered
 
-        self.results = [_result_of(details) for details in columns["details"]]
-        self._episodes = numbered([result.episode for result in self.results])
+        self._steps = judged_steps(columns, number)
+        self._episodes = numbered([step.episode for step in self._steps])
 
     def by_kind(self) -> dict[str, list[int]]:
         """The indices of the steps of each kind of recorded action."""
         kinds: dict[str, list[int]] = {}
-        for index, result in enumerate(self.results):
-            kinds.setdefault(result.kind, []).append(index)
+        for index, step in enumerate(self._steps):
+            kinds.setdefault(step.truth.action.kind, []).append(index)
         return {kind: kinds[kind] for kind in in_order(kinds, KINDS)}
 
-    def cell(self, place: int, number: int, indices: Sequence[int]) -> Row | None:
-        """A figure of some steps by one rule; None where none of them counts.
-
-        Args:
-            place: of the figure in `FIGURES`.
-            number: of the rule.
-            indices: of the steps.
-        """
-        worth = [(index, self.results[index].worth[number][place]) for index in indices]
+    def cell(self, place: int, indices: Sequence[int]) -> Row | None:
+        """The figure at this place in `FIGURES` of some steps; None where none of them counts."""
+        worth = [(index, worth_of(self._steps[index].verdict)[place]) for index in indices]
         values = [value for _, value in worth if value is not None]
         if not values:
             return None
         episodes = self._episodes[[index for index, value in worth if value is not None]]
-        return {**share(values, episodes), "value": _percent(values)}
+        return {**share(values, episodes), "value": 100 * sum(values) / len(values)}
 
 
-def details_of(result: StepResult) -> dict[str, Any]:
+# -- what is kept of each step ---------------------------------------------------------------------
+
+
+def details_of(
+    episode: str,
+    step: int,
+    action: StepAction | None,
+    truth: StepTruth,
+    verdicts: Sequence[StepVerdict],
+) -> dict[str, Any]:
     """What the figures need of a step, as JSON."""
-    return result._asdict()
+    return {
+        "episode": episode,
+        "step": step,
+        "recorded": truth.action.as_json(),
+        "answered": None if action is None else action.as_json(),
+        "verdicts": [
+            [verdict.type, verdict.grounding, verdict.success, dict(verdict.counts)]
+            for verdict in verdicts
+        ],
+    }
 
 
-def _result_of(details: Mapping[str, Any]) -> StepResult:
-    worth = tuple((values[0], values[1], values[2]) for values in details["worth"])
-    return StepResult(**{**details, "worth": worth})
+def judged_steps(columns: SampleColumns, number: int) -> list[JudgedStep]:
+    """The scored steps by the rule of this number."""
+    return [
+        JudgedStep(
+            episode=details["episode"],
+            step=details["step"],
+            action=StepAction.from_json(details["answered"]) if details["answered"] else None,
+            truth=_truth_of(details, target),
+            verdict=StepVerdict(*details["verdicts"][number]),
+        )
+        for details, target in zip(columns["details"], columns["target"], strict=True)
+    ]
+
+
+def _truth_of(details: Mapping[str, Any], target: Mapping[str, Any] | None) -> StepTruth:
+    """What was recorded, with the candidate boxes in fractions."""
+    boxes = (target or {}).get("boxes", ())
+    action = StepAction.from_json(details["recorded"])
+    return StepTruth(action, boxes_frac=tuple((x1, y1, x2, y2) for x1, y1, x2, y2 in boxes))
+
+
+def size_of(line: Mapping[str, Any], file_wh: WH | None) -> WH:
+    """The size of a step's screenshot in pixels: that of the file, or what the row says."""
+    return file_wh or (line["image_size"][0], line["image_size"][1])

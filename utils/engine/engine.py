@@ -199,9 +199,8 @@ class Engine:
         for job in jobs:
             part, parts = job.shard
             if job.chains is not None:
-                for chain in job.chains.chains(job.samples)[part::parts]:
-                    if not job.stopped:
-                        yield _Task(job, chain[0], chain=chain)
+                chains = job.chains.chains(job.samples)[part::parts]
+                yield from (_Task(job, chain[0], chain=chain) for chain in chains)
                 continue
             for index, sample in enumerate(job.samples[part::parts]):
                 if job.before_sample is not None:

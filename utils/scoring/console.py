@@ -267,9 +267,19 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
             print(render_costs(cost))
         if official := official_text(analysis):
             print(f"official figure: {official}")
-        if rules := analysis.get("rules"):
-            print("\n" + render_rows(rules))
     print("\n".join([*_summary(scored, options), *scored.notes]))
+    _show_more_tables(scored, model, options, note)
+    for finding in scored.findings:
+        print(f"{finding.severity}: {model}, {analysis['head']['dataset']}: {finding}")
+
+
+def _show_more_tables(scored: Scored, model: str, options: Options, note: str) -> None:
+    """Print the tables beside that of the score: all rules, repeats, rotations, the judge."""
+    analysis = scored.analysis
+    total = scored.scorer.counts["samples"]
+    unit = unit_of(analysis["head"]["level"])
+    if (rules := analysis.get("rules")) and not scored.no_score:
+        print("\n" + render_rows(rules))
     repeats = analysis.get("repeats")
     if repeats and not scored.no_score:
         print("\n" + render_table(repeats["table"], model, repeats["questions"], unit=unit))
@@ -285,8 +295,6 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
             title = f"{analysis['table']['title']} with the judge"
             print(f"\n{title} · {model} · no score: {judged['no_score']}{note}")
         print("\n".join(judged["notes"]))
-    for finding in scored.findings:
-        print(f"{finding.severity}: {model}, {analysis['head']['dataset']}: {finding}")
 
 
 def _what_was_scored(analysis: Mapping[str, Any]) -> str:
