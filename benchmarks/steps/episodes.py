@@ -9,6 +9,9 @@ from typing import Any
 from benchmarks.steps.prompt import earlier_steps
 from utils.contracts import Line
 
+OF_THE_JUDGE = ("candidate_bbox",)
+"""What an annotation has beside the action itself; never told to a model."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedStep:
@@ -41,7 +44,9 @@ def step_rows(episode: RecordedEpisode, *, level: str, history: str) -> Iterator
             "step": step.number,
             "image_path": step.image_path,
             "instruction": step.instruction,
-            "action": step.recorded,
+            "action": {
+                name: value for name, value in step.recorded.items() if name not in OF_THE_JUDGE
+            },
         }
         for step in episode.steps
     ]

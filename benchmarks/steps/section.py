@@ -23,6 +23,6 @@ class StepSection(OpenSection):
         rule = entry.get("rule")
         if not isinstance(rule, str) or "." in rule or rule in RULES:
             return entry, []
-        hint = did_you_mean(rule, [*RULES]) or f"; known are {listed([*RULES])}"
-        what = f"there is no rule {rule!r}{hint}, or the dotted path of a function of yours"
-        return entry, [(("rule",), what)]
+        known = f"; known are {listed([*RULES])}, or the dotted path of a function of yours"
+        hint = did_you_mean(rule, [*RULES]) or known
+        return entry, [(("rule",), f'there is no rule "{rule}"{hint}')]

@@ -1,0 +1,178 @@
+"""Recorded steps through the whole program: what is asked, how it is scored, what is resumed."""
+
+import json
+import signal
+
+import pytest
+
+from tests.support.mock_server import Reply
+from tests.support.runs import finish
+
+
+def texts(run):
+    """What was asked of each step, without the system prompt, in the order of the requests."""
+    return [request.text.partition("right or lower edge.")[2].strip() for request in run.requests]
+
+
+def samples_of(stage):
+    """The lines of the samples file."""
+    path = next(stage.folder().glob("*_samples*.jsonl"))
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
+
+
+def test_right_answers_are_right_under_every_rule_and_the_protocol_stands_beside_the_figures(
+    recorded,
+):
+    run = recorded.run("--no-report")
+    assert run.code == 0, run.output
+    assert "% by the rule os_atlas; rows official, level low, history none" in run.output
+    assert "95 % intervals in the table: under 10 episodes per cell" in run.output
+    scores = recorded.scores("Steps")
+    assert (scores["Type"], scores["Grounding"], scores["SR"]) == (100, 100, 100)
+    others = {name: block["SR"] for name, block in scores["by_rule"].items()}
+    assert others == {**dict.fromkeys(others, 100), "infigui_r1": 80}  # it asks for the finger
+    assert scores["by_action"]["click"]["num_SR"] == 1
+    assert (scores["Episodes"], scores["num_Episodes"], scores["Progress"]) == (100, 2, 100)
+
+
+def test_an_answer_file_is_scored_by_another_rule_without_a_request(recorded):
+    recorded.server.answer = lambda request: Reply("Action: click(0.5, 0.62)")
+    recorded.run("--no-report")
+    by_rule = recorded.scores("Steps")["by_rule"]
+    assert (by_rule["os_atlas"]["SR"], by_rule["ui_s1"]["SR"]) == (20, 0)
+    recorded.data["Steps"]["rule"] = "ui_s1"
+    again = recorded.run("--no-report", "--mode", "eval")
+    assert (again.code, again.requests, recorded.scores("Steps")["SR"]) == (0, [], 0)
+    assert "by the rule ui_s1" in again.output
+
+
+TOLD = {  # what the third step of the first episode is told, by level and history
+    ("high", "none"): "Task: Find a red shoe.",
+    ("low", "none"): "Task: Find a red shoe.\n\nThe next step: type red shoe",
+    ("high", "instructions"): (
+        "Task: Find a red shoe.\n\n"
+        "Steps before this one:\n1. open the shop\n2. click on the search field"
+    ),
+    ("high", "actions"): (
+        "Task: Find a red shoe.\n\nSteps before this one:\n"
+        '1. {"action": "open", "text": "Shoe Shop"}\n'
+        '2. {"action": "click", "coordinate": [54, 120]}'
+    ),
+    ("high", "own"): (
+        "Task: Find a red shoe.\n\nSteps before this one:\n"
+        "1. Action: answer 1 to Find a red shoe.\n2. Action: answer 2 to Find a red shoe."
+    ),
+}
+
+
+def numbered_answers():
+    """Answers each step of an episode with its number, and its goal."""
+    counts = {}
+
+    def answer(request):
+        goal = request.text.partition("Task: ")[2].partition("\n")[0]
+        counts[goal] = counts.get(goal, 0) + 1
+        return Reply(f"Action: answer {counts[goal]} to {goal}")
+
+    return answer
+
+
+@pytest.mark.parametrize(("level", "history"), TOLD)
+def test_a_step_is_told_what_level_and_history_say_and_nothing_else(recorded, level, history):
+    recorded.data["Steps"] |= {"level": level, "history": history}
+    recorded.server.answer = numbered_answers()
+    asked = texts(recorded.run("--no-report", "--api-nproc", "1"))
+    assert asked[2] == TOLD[level, history]
+    assert len(asked) == 5
+
+
+def waits(request):
+    """Depends on the request alone."""
+    return Reply(f"Action: wait({len(request.text) % 7})")
+
+
+@pytest.mark.parametrize("at", range(1, 6))
+def test_own_replies_as_history_a_killed_run_goes_on_at_its_step(recorded, at):
+    recorded.data["Steps"] |= {"level": "high", "history": "own"}
+    recorded.server.answer = waits
+    recorded.run("--no-report", "--work-dir", str(recorded.home / "whole"))
+    whole = {request.text for request in recorded.server.requests}
+    recorded.server.requests.clear()
+
+    def kill(request):
+        if len(recorded.server.requests) == at:
+            process.kill()
+        return waits(request)
+
+    recorded.server.answer = kill
+    process = recorded.start("--api-nproc", "1", "--no-report")
+    assert finish(process).code == -signal.SIGKILL
+    answered = {request.text for request in recorded.server.requests[: at - 1]}
+    recorded.server.answer = waits
+    asked = {request.text for request in recorded.run("--no-report").requests}
+    assert asked == whole - answered
+    assert recorded.run("--no-report").requests == []
+    scores = [
+        json.loads(next(folder.rglob("*_score.json")).read_bytes())
+        for folder in (recorded.home / "whole", recorded.work_dir)
+    ]
+    assert scores[0] == scores[1]
+
+
+def test_behind_a_step_without_an_answer_an_episode_waits_for_the_next_run(recorded):
+    recorded.data["Steps"] |= {"level": "high", "history": "own"}
+    recorded.server.answer = lambda request: (
+        Reply(status=400, body=b'{"error": {"message": "no"}}')
+        if "red shoe" in request.text and "1. " in request.text
+        else Reply("Action: wait(1)")
+    )
+    first = recorded.run("--no-report")
+    statuses = {facts["id"]: facts["status"] for facts in samples_of(recorded)}
+    assert first.code == 1
+    assert statuses["episode_11_screenshot_1"] == "refused"
+    assert statuses["episode_12_screenshot_1"] == "ok"
+
+
+def test_a_limit_takes_whole_episodes_where_replies_are_the_history(recorded):
+    recorded.data["Steps"] |= {"history": "own"}
+    run = recorded.run("--no-report", "--limit", "1")
+    assert [facts["id"] for facts in samples_of(recorded)] == [
+        "episode_11_screenshot_0",
+        "episode_11_screenshot_1",
+        "episode_11_screenshot_2",
+    ]
+    assert len(run.requests) == 3
+
+
+def test_a_rule_of_the_users_decides_the_score(recorded):
+    recorded.module(
+        "def lenient(action, truth, size):\n"
+        "    return True, None, truth.action.kind == action.kind\n",
+        "my_rules",
+    )
+    recorded.data["Steps"]["rule"] = "my_rules.lenient"
+    run = recorded.run("--no-report")
+    scores = recorded.scores("Steps")
+    assert (run.code, scores["rule"], scores["SR"], scores["Grounding"]) == (
+        0,
+        "my_rules.lenient",
+        100,
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("rule", "os_atlass", 'there is no rule "os_atlass"; did you mean "os_atlas"?'),
+        ("rule", "odyssey_official", 'the rule "odyssey_official" is not for its rows'),
+        ("rule", "my_rules.gone", "my_rules"),
+        ("history", "owns", "must be one of"),
+        ("rows", "officials", "must be one of"),
+    ],
+)
+def test_what_does_not_exist_is_named_before_any_request(recorded, key, value, message):
+    recorded.data["Steps"][key] = value
+    run = recorded.run()
+    assert (run.code, run.requests) == (2, [])
+    assert message in run.output and "Traceback" not in run.output
