@@ -85,7 +85,7 @@ def finite_or_none(click_frac: Point | None) -> list[float] | None:
 class PointBenchmark(Benchmark):
     """A benchmark whose answers are points."""
 
-    answers_are_points = True
+    recipe_form = "grounding"
     parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {
         parse_function_name(frame, y_first=y_first): frame_parser(frame, y_first=y_first)
         for y_first in (False, True)

@@ -288,7 +288,7 @@ class Benchmark(Protocol):
     score_suffix: ClassVar[str] = "score"
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
     result_has_line: ClassVar[bool] = False
-    answers_are_points: ClassVar[bool] = False  # on an image: recipes and zooms know them
+    recipe_form: ClassVar[str] = ""  # that fits: "grounding" (points on an image) or "steps"
     # By dotted path: functions of the program's own that may read what another one cannot.
     parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     config_section: ClassVar[type[DataSection]] = DataSection  # its keys in a config

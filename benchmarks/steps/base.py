@@ -57,6 +57,7 @@ class StepBenchmark(TableBenchmark):
     """
 
     text_key = "goal"
+    recipe_form = "steps"
     config_section = StepSection
     options: ClassVar[Mapping[str, tuple[str, ...]]] = {"level": LEVELS, "history": HISTORIES}
     rules: ClassVar[tuple[str, ...]] = ()  # the rules for its rows by name; first: default

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 
-from models.recipes.base import PromptForm, Recipe, as_prompt
+from models.recipes.base import PromptForm, Recipe, as_path, as_prompt
 from utils.config.recipes import recipe_names, unknown_recipe
 from utils.coordinates import format_size
 from utils.errors import UserError
@@ -55,11 +55,15 @@ def shown(names: Sequence[str]) -> list[str]:
 
 def _head(name: str, recipe: Recipe) -> list[str]:
     condition = ", with a class of yours" if recipe.needs_class else ""
-    agent = "; L3, L4" if recipe.agent else ""
+    forms = [
+        "L2 and other grounding data sets" if recipe.has_grounding else "",
+        "L3, L4" if recipe.agent else "",
+        "recorded steps" if recipe.steps else "",
+    ]
     facts = {
         "hub": ", ".join(recipe.hub_ids) or "an API",
         "numbers": recipe.frame,
-        "levels": f"L2 and other grounding data sets{agent}{condition}",
+        "levels": "; ".join(filter(None, forms)) + condition,
         "verified": recipe.verified,
     }
     return [f"{name}: {recipe.family}", *(_fact(label, text) for label, text in facts.items())]
@@ -83,7 +87,8 @@ def _facts(module: str, recipe: Recipe) -> Iterator[str]:
     if recipe.chat_template:
         settings["chat_template"] = dict(recipe.chat_template)
     yield _fact("settings", json.dumps(settings))
-    yield _fact("read by", f"{module}.{recipe.grounding_parser}")
+    if recipe.parsers:
+        yield _fact("read by", f"{module}.{recipe.grounding_parser}")
     names = {value: name for name, value in vars(import_module(module)).items() if callable(value)}
     for code, parser in recipe.parsers.items():
         yield _fact("", f"{code}: {module}.{names.get(parser.parse, '?')}")
@@ -95,6 +100,13 @@ def _facts(module: str, recipe: Recipe) -> Iterator[str]:
         note = f" ({recipe.agent.note})" if recipe.agent.note else ""
         yield _fact("agent", f"{recipe.agent.prompt}, {recipe.agent.parse}{note}")
         yield _fact("", f"{json.dumps(dict(recipe.agent.generate_cfg))}; {recipe.agent.source}")
+    if recipe.steps:
+        steps = recipe.steps
+        note = f" ({steps.note})" if steps.note else ""
+        functions = (as_path(module, name) for name in (steps.prompt, steps.parse))
+        yield _fact("steps", f"{', '.join(functions)}; history: {steps.history}{note}")
+        own_settings = dict(steps.generate_cfg or recipe.generate_cfg)
+        yield _fact("", f"{json.dumps(own_settings)}; {steps.source}")
 
 
 def _figures(recipe: Recipe) -> Iterator[str]:

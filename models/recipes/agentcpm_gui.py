@@ -11,6 +11,7 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    Steps,
     image_and_text,
     prompt_function,
 )
@@ -56,6 +57,14 @@ RECIPE = Recipe(
         source="OpenBMB/AgentCPM-GUI @ acbaf509 README, schema.json",
         generate_cfg={"temperature": 0.1, "top_p": 0.3, "max_tokens": 2048},
         note="phones only, as its authors made it; the tasks of other platforms are played with touches",
+    ),
+    steps=Steps(
+        source="OpenBMB/AgentCPM-GUI @ acbaf509 eval/run_predict_minicpm.py, eval/utils",
+        history="none",
+        prompt="models.recipes.steps.agentcpm.build_step_prompt",
+        parse="models.recipes.steps.agentcpm.parse_step",
+        generate_cfg={"temperature": 0.1, "top_p": 0.3, "max_tokens": 2048},
+        note="level low asks with the instruction alone; no place for a history",
     ),
     verified="prompt, size sent and parser",
     note="A checkpoint needs a class of your own (remote code, model.chat).",

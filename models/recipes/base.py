@@ -2,7 +2,7 @@
 
 A recipe is one file about one family of models: the prompt that its authors use for grounding, a
 parse function that reads replies as their code does, and a record of all else that decides answers
-(`Recipe`). Copy the nearest one for a model that has none. A config names it:
+(`Recipe`). It may have forms for agents (`Agent`) and for recorded steps (`Steps`), too, or these alone. Copy the nearest one for a model that has none. A config names it:
 
     "qwen3": {"recipe": "qwen3_vl", "model_path": "http://127.0.0.1:8000/v1?model=..."}
 
@@ -11,7 +11,7 @@ A module of your own is named by its path, "acme" for acme.py beside the config.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -32,6 +32,8 @@ GRID_FRAMES = (GRID, GRID_BOX)
 ACTING = ("GUITaskAutomation", "GUITaskCollaboration")
 OTHER_DATA_SETS = ("GUIContentUnderstanding", *ACTING)
 """Levels that do not ask for a point; but for agents, recipes leave them to their own prompts."""
+GROUNDING, STEPS, AGENT = "grounding", "steps", "agent"
+"""Forms of a recipe: what a data set asks for."""
 HELPFUL = "You are a helpful assistant."
 """What the chat templates of Qwen2-VL and Qwen2.5-VL say where there is no system message."""
 LIBRARY_GRID = {"factor": 28, "min_pixels": 3136, "max_pixels": 12845056}
@@ -132,6 +134,21 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
+class Steps:
+    """How the family is asked for the next action of a recorded step, and how it is read."""
+
+    source: str
+    history: str
+    """The authors' own kind: "none", "instructions", "actions" or "own"."""
+    prompt: str = "build_step_prompt"
+    """A function of the recipe's module, or the dotted path of another one."""
+    parse: str = "parse_step"
+    generate_cfg: Mapping[str, Any] = field(default_factory=dict)
+    """In place of the recipe's, where a config has recorded steps and nothing that asks for a point."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """All that decides the answers of a family of models, and where it is from."""
 
@@ -141,9 +158,9 @@ class Recipe:
     """What the numbers of a reply count."""
     source: str
     """The authors' files, with the commit they were read at."""
-    prompts: Mapping[str, PromptForm]
-    """By variant; the first one is what `build_prompt` asks."""
-    parsers: Mapping[str, Parser]
+    prompts: Mapping[str, PromptForm] = field(default_factory=dict)
+    """By variant; the first one is what `build_prompt` asks. {}: it has no form for grounding."""
+    parsers: Mapping[str, Parser] = field(default_factory=dict)
     """By the name of the code that is followed; the first one is the `grounding_parser`."""
     grounding_parser: str = "parse_point"
     """What reads replies to `build_prompt`, where that is not the authors' own parser."""
@@ -163,6 +180,7 @@ class Recipe:
     prompt_functions: Mapping[str, str] = field(default_factory=dict)
     """By benchmark, where it is not `build_prompt`."""
     agent: Agent | None = None
+    steps: Steps | None = None
     figures: tuple[Figure, ...] = ()
     zoom: Zoom | None = None
     """The second look of the published figures, for `"zoom": true` in a config."""
@@ -173,7 +191,18 @@ class Recipe:
     note: str = ""
     """What to know before using it."""
 
-    def entry(self, imp_type: str, module: str, benchmarks: Mapping[str, str]) -> dict[str, Any]:
+    @property
+    def has_grounding(self) -> bool:
+        """Whether it has a form for questions for a point."""
+        return bool(self.prompts or self.parsers)
+
+    def entry(
+        self,
+        imp_type: str,
+        module: str,
+        benchmarks: Mapping[str, str],
+        steps: Collection[str] = (),
+    ) -> dict[str, Any]:
         """Return a config's model entry but for its path; see `utils.config.recipes`.
 
         A class of the user's has settings of its own, so it gets prompts and parse functions only.
@@ -186,20 +215,25 @@ class Recipe:
                 f'{self.family} needs a class of yours (imp_type "custom"): {self.note}'
             )
         self._check_messages(module)
-        grounding = {d: b for d, b in benchmarks.items() if b not in OTHER_DATA_SETS}
+        grounding = {
+            dataset: benchmark
+            for dataset, benchmark in benchmarks.items()
+            if _form_of(dataset, benchmark, steps) == GROUNDING and self.has_grounding
+        }
         prompt_of = self.prompt_functions
         prompts = {
             dataset: f"{module}.{prompt_of.get(benchmark, 'build_prompt')}"
             for dataset, benchmark in grounding.items()
         }
         parsers = dict.fromkeys(grounding, f"{module}.{self.grounding_parser}")
-        generate_cfg = self.generate_cfg
         acting = [dataset for dataset, benchmark in benchmarks.items() if benchmark in ACTING]
         if self.agent is not None:
             prompts |= dict.fromkeys(acting, self.agent.prompt)
             parsers |= dict.fromkeys(acting, self.agent.parse)
-            if self._is_for_agents(benchmarks):
-                generate_cfg = self.agent.generate_cfg
+        if self.steps is not None:
+            prompts |= dict.fromkeys(steps, as_path(module, self.steps.prompt))
+            parsers |= dict.fromkeys(steps, as_path(module, self.steps.parse))
+        generate_cfg = self._settings_for(self._main_form(benchmarks, steps))
         entry: dict[str, Any] = {"custom_prompt": prompts, "parse_function": parsers}
         if imp_type == "custom":
             return entry
@@ -230,19 +264,39 @@ class Recipe:
                 what = f'{module}.RECIPE.prompts["{variant}"]: its messages function'
                 raise UserError(f"{what} returned {chat!r:.100}; expected {expected}")
 
-    def other_data_sets(self, benchmarks: Mapping[str, str]) -> list[str]:
+    def without_form(self, benchmarks: Mapping[str, str], steps: Collection[str]) -> list[str]:
+        """Return the data sets of a config that the recipe has no form for.
+
+        Those of L1, L3 and L4 have prompts of their own.
+        """
+        forms = {dataset: _form_of(dataset, name, steps) for dataset, name in benchmarks.items()}
+        lacking = {GROUNDING: not self.has_grounding, STEPS: self.steps is None}
+        return [dataset for dataset, form in forms.items() if lacking.get(form)]
+
+    def other_data_sets(
+        self, benchmarks: Mapping[str, str], steps: Collection[str] = ()
+    ) -> list[str]:
         """Return the data sets of a config that the generation settings are not made for."""
-        made_for_agents = self._is_for_agents(benchmarks)
+        main_form = self._main_form(benchmarks, steps)
         return [
             dataset
             for dataset, benchmark in benchmarks.items()
-            if benchmark in OTHER_DATA_SETS and not (made_for_agents and benchmark in ACTING)
+            if _form_of(dataset, benchmark, steps) != main_form
         ]
 
-    def _is_for_agents(self, benchmarks: Mapping[str, str]) -> bool:
-        """Whether a config has tasks for agents, and nothing that asks for a point."""
-        names = set(benchmarks.values())
-        return self.agent is not None and bool(names & {*ACTING}) and names <= {*OTHER_DATA_SETS}
+    def _main_form(self, benchmarks: Mapping[str, str], steps: Collection[str]) -> str:
+        """Return the form that the settings are made for: points before steps before episodes."""
+        forms = {_form_of(dataset, name, steps) for dataset, name in benchmarks.items()}
+        if GROUNDING in forms:
+            return GROUNDING
+        if STEPS in forms and self.steps is not None:
+            return STEPS
+        return AGENT if AGENT in forms and self.agent is not None else GROUNDING
+
+    def _settings_for(self, form: str) -> Mapping[str, Any]:
+        if form == STEPS and self.steps is not None:
+            return self.steps.generate_cfg or self.generate_cfg
+        return self.agent.generate_cfg if form == AGENT and self.agent else self.generate_cfg
 
     def parse_functions(self, module: str) -> dict[str, ParseFunction]:
         """Return the functions of `parsers`, by dotted path; those without a name are left out.
@@ -295,6 +349,20 @@ class Recipe:
         if self.chat_template:
             kwargs["chat_template"] = dict(self.chat_template)
         return {"generate_cfg": generate_cfg, "kwargs": kwargs, **self.checkpoint}
+
+
+def _form_of(dataset: str, benchmark: str, steps: Collection[str]) -> str:
+    """Return the form that a data set of a config asks for; "": none."""
+    if dataset in steps:
+        return STEPS
+    if benchmark in ACTING:
+        return AGENT
+    return "" if benchmark in OTHER_DATA_SETS else GROUNDING
+
+
+def as_path(module: str, name: str) -> str:
+    """Return the dotted path of a function that a recipe names: one of its module without a dot."""
+    return name if "." in name else f"{module}.{name}"
 
 
 # -- prompts --------------------------------------------------------------------------------------

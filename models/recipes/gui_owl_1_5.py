@@ -13,6 +13,7 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    Steps,
     image_and_text,
     prompt_function,
     system_turn,
@@ -141,6 +142,14 @@ RECIPE = Recipe(
         parse="benchmarks.actions.dialects.parse_computer_use_per_mille",
         source="X-PLUG/MobileAgent @ 11cea575 Mobile-Agent-v3.5",
         generate_cfg={"temperature": 0.01, "max_tokens": 2048},
+    ),
+    steps=Steps(
+        source="X-PLUG/MobileAgent @ 11cea575 Mobile-Agent-v3.5/mobile_use/utils.py",
+        history="own",
+        prompt="models.recipes.steps.gui_owl.build_step_prompt",
+        parse="models.recipes.steps.gui_owl.parse_step",
+        generate_cfg={"temperature": 0.01, "max_tokens": 2048},
+        note="turns; without the date of the run; level low in words of OS-Atlas",
     ),
     verified="prompts, resizing and parser",
     note="The authors' code resizes twice: in steps of 28 with the library's limits, then of 32 "

@@ -12,6 +12,7 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    Steps,
     image_and_text,
     prompt_function,
     system_turn,
@@ -103,6 +104,14 @@ RECIPE = Recipe(
         source="X-PLUG/MobileAgent @ 11cea575 Mobile-Agent-v3.5 (the tools computer_use, mobile_use)",
         generate_cfg={"temperature": 0, "max_tokens": 1024},
         note="the text around the tools is this program's",
+    ),
+    steps=Steps(
+        source="QwenLM/Qwen3-VL @ 96588727 cookbooks/mobile_agent.ipynb",
+        history="own",
+        prompt="models.recipes.steps.qwen3_vl.build_step_prompt",
+        parse="models.recipes.steps.qwen3_vl.parse_step",
+        generate_cfg={"temperature": 0, "max_tokens": 1024},
+        note="a line for each step; level low asks as Qwen2.5-VL is asked",
     ),
     verified="prompt, resizing and both parsers",
     note="Greedy as ClawGUI-Eval; the authors' README samples (temperature 0.7, top_p 0.8, top_k "

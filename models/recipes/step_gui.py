@@ -13,6 +13,7 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    Steps,
     image_and_text,
     prompt_function,
     system_turn,
@@ -112,6 +113,14 @@ RECIPE = Recipe(
         source="stepfun-ai/gelab-zero @ 19465cf3 copilot_tools/parser_0920_summary.py",
         generate_cfg={"temperature": 0.2, "max_tokens": 2048},
         note="phones only, as its authors made it; the tasks of other platforms are played with touches",
+    ),
+    steps=Steps(
+        source="stepfun-ai/gelab-zero @ 19465cf3 copilot_tools/parser_0920_summary.py",
+        history="own",
+        prompt="models.recipes.steps.step_gui.build_step_prompt",
+        parse="models.recipes.steps.step_gui.parse_step",
+        generate_cfg={"temperature": 0.2, "max_tokens": 2048},
+        note="the last summary of its own; no words for the back button; level low in words of OS-Atlas",
     ),
     verified="prompts, resizing and both parsers",
     note="The authors published no parser for grounding, so ClawGUI-Eval's is followed: it takes "

@@ -10,6 +10,7 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    Steps,
     image_and_text,
     prompt_function,
 )
@@ -82,6 +83,14 @@ RECIPE = Recipe(
         *UI_VENUS_README.of("UI-TARS-72B", {SCREENSPOT_V2: 90.3}),
         *OSWORLD_G_PAGE.of("UI-TARS-7B", {OSWORLD_G: 47.5}),
         *OPENCUA_README.of("UI-TARS-72B", {OSWORLD_G: 57.1}),
+    ),
+    steps=Steps(
+        source="OpenBMB/AgentCPM-GUI @ acbaf50 eval/run_predict_ui_tars.py",
+        history="actions",
+        prompt="models.recipes.steps.ui_tars.build_step_prompt_1_0",
+        parse="models.recipes.steps.ui_tars.parse_step_1_0",
+        generate_cfg={"temperature": 0.1, "max_tokens": 128},
+        note="the last four steps as turns; at level low the thought is begun; no open_app",
     ),
     verified="prompt and parser",
     note="The authors set no temperature: 0 is our choice. To this prompt the model answers (x,y) "

@@ -14,6 +14,7 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    Steps,
     image_and_text,
     prompt_function,
 )
@@ -150,6 +151,14 @@ RECIPE = Recipe(
         source="bytedance/UI-TARS @ 582f3a7e codes/ui_tars/prompt.py",
         generate_cfg={"temperature": 0, "max_tokens": 1024},
         note="no words for a task that cannot be done; models/api_uitars.py adds some",
+    ),
+    steps=Steps(
+        source="bytedance/UI-TARS @ 582f3a7e codes/ui_tars/prompt.py",
+        history="own",
+        prompt="models.recipes.steps.ui_tars.build_step_prompt",
+        parse="models.recipes.steps.ui_tars.parse_step",
+        generate_cfg={"temperature": 0, "max_tokens": 1024},
+        note="turns; at level low the thought is begun, as AgentCPM-GUI does for 1.0",
     ),
     verified="prompt, resizing and parser",
     note="`models.api_uitars` is the example of the protocol and reads any two runs of digits.",

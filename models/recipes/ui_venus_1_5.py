@@ -14,6 +14,7 @@ from models.recipes.base import (
     Parser,
     PromptForm,
     Recipe,
+    Steps,
     image_and_text,
     prompt_function,
 )
@@ -150,6 +151,14 @@ RECIPE = Recipe(
         source="inclusionAI/UI-Venus @ c3a1442c models/navigation/utils.py",
         generate_cfg={"temperature": 0, "max_tokens": 2048},
         note="no words for a task that cannot be done",
+    ),
+    steps=Steps(
+        source="inclusionAI/UI-Venus @ c3a1442c models/navigation/utils.py",
+        history="own",
+        prompt="models.recipes.steps.ui_venus.build_step_prompt",
+        parse="models.recipes.steps.ui_venus.parse_step",
+        generate_cfg={"temperature": 0, "max_tokens": 2048},
+        note="level low in words of OS-Atlas",
     ),
     verified="prompts and parser",
     note="The authors' default asks with the sentence about infeasible tasks, ClawGUI-Eval only "

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from utils.contracts import Benchmark
 from utils.errors import UserError
 from utils.functions.signatures import FunctionRef, Kind
 from utils.images import is_url
-from utils.import_utils import path_problem
+from utils.import_utils import path_problem, resolve
 from utils.sections import DataSection, OpenSection
 from utils.text import did_you_mean, listed, nearest
 
@@ -185,6 +186,19 @@ class _Reader:
                 benchmarks[name] = benchmark
         return benchmarks
 
+    @cached_property
+    def _recorded_steps(self) -> list[str]:
+        """The data sets of the config that are recorded steps, those of the user's included."""
+        recorded = []
+        for name, kind in self.for_recipes.items():
+            benchmark: Any = self.benchmarks.get(kind)
+            if benchmark is None:
+                with suppress(UserError):  # what is wrong with it is reported elsewhere
+                    benchmark = resolve(kind, role="benchmark")
+            if getattr(benchmark, "recipe_form", "") == "steps":
+                recorded.append(name)
+        return recorded
+
     def _entries(self, entries: Any, name: str, read: Callable[[str, Any], Read]) -> dict[str, Any]:
         if not isinstance(entries, dict) or not entries:
             kind = "is missing" if entries is None else f"must be an object, not {brief(entries)}"
@@ -266,11 +280,12 @@ class _Reader:
         if not isinstance(raw["recipe"], str) or not raw["recipe"]:
             return raw, []  # the types of an entry are checked elsewhere
         try:
-            filled_in = fill_in(schema.without_defaults(raw), imp_type, self.for_recipes)
+            entry = schema.without_defaults(raw)
+            filled_in = fill_in(entry, imp_type, self.for_recipes, self._recorded_steps)
         except UserError as error:
             return raw, [(("recipe",), str(error))]
         self.out.recipes[name] = filled_in
-        others = filled_in.recipe.other_data_sets(self.for_recipes)
+        others = filled_in.recipe.other_data_sets(self.for_recipes, self._recorded_steps)
         if others and any(path[0] == "generate_cfg" for path in filled_in.from_recipe):
             fitting = [dataset for dataset in self.for_recipes if dataset not in others]
             self._warn(

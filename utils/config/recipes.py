@@ -7,12 +7,13 @@ A recipe is a module with a record `RECIPE` and the functions that it names: one
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from utils.config.text import key_path
 from utils.contracts import ParseFunction
 from utils.errors import UserError
 from utils.import_utils import file_beside, module_at
@@ -20,7 +21,7 @@ from utils.published import Figure
 from utils.text import as_json_text, likeness, listed
 
 PACKAGE = "models.recipes"
-SHARED = ("base", "reading", "sources", "agents")  # of the package: no recipes
+SHARED = ("base", "reading", "sources", "agents", "steps")  # of the package: no recipes
 NEAR = 3  # names that are shown for one that is not known
 _WHOLE = ("resize",)  # objects that are one value: never half the config's, half the recipe's
 TOKEN_LIMITS = (
@@ -47,16 +48,22 @@ class RecipeRecord(Protocol):
     note: str
     figures: Sequence[Figure]
 
-    def entry(self, imp_type: str, module: str, benchmarks: Mapping[str, str]) -> dict[str, Any]:
+    def entry(
+        self, imp_type: str, module: str, benchmarks: Mapping[str, str], steps: Collection[str]
+    ) -> dict[str, Any]:
         """Return a whole model entry but for its path.
 
         Args:
             imp_type: kind of the model.
             module: dotted path of the recipe, in which its functions are.
             benchmarks: benchmark by data set of the config.
+            steps: those of the data sets that are recorded steps.
         """
 
-    def other_data_sets(self, benchmarks: Mapping[str, str]) -> list[str]:
+    def without_form(self, benchmarks: Mapping[str, str], steps: Collection[str]) -> list[str]:
+        """Return the data sets that the recipe has no form for."""
+
+    def other_data_sets(self, benchmarks: Mapping[str, str], steps: Collection[str]) -> list[str]:
         """Return the data sets that the generation settings are not made for."""
 
     def parse_functions(self, module: str) -> Mapping[str, ParseFunction]:
@@ -117,16 +124,33 @@ def unknown_recipe(name: str, known_names: Sequence[str]) -> str:
 
 
 def fill_in(
-    entry: Mapping[str, Any], imp_type: str, benchmarks: Mapping[str, str]
+    entry: Mapping[str, Any],
+    imp_type: str,
+    benchmarks: Mapping[str, str],
+    steps: Collection[str] = (),
 ) -> EntryWithRecipe:
     """Return a model entry with all that it leaves out as its recipe has it; what it says wins.
+
+    Args:
+        entry: the model entry.
+        imp_type: kind of the model.
+        benchmarks: benchmark by data set of the config.
+        steps: those of the data sets that are recorded steps.
 
     Raises:
         UserError: there is no such recipe, or it cannot be used.
     """
     path, recipe = _recipe_of(entry["recipe"])
+    own_prompts = entry.get("custom_prompt")
     try:
-        defaults = recipe.entry(imp_type, path, benchmarks)
+        lacking = [
+            dataset
+            for dataset in recipe.without_form(benchmarks, steps)
+            if not isinstance(own_prompts, Mapping) or dataset not in own_prompts
+        ]
+        if lacking:
+            raise UserError(_no_form(recipe.family, lacking[0], is_steps=lacking[0] in steps))
+        defaults = recipe.entry(imp_type, path, benchmarks, steps)
     except (AttributeError, TypeError, ValueError) as error:  # a field of another type
         expected = "models/recipes/base.py says what each field of a Recipe holds"
         raise UserError(f"{path}.RECIPE cannot be used: {error} ({expected})") from None
@@ -163,6 +187,16 @@ def _recipe_of(name: str) -> tuple[str, RecipeRecord]:
         kind = type(recipe).__name__
         raise UserError(f"{path}.RECIPE is of type {kind}; expected models.recipes.base.Recipe")
     return path, recipe
+
+
+def _no_form(family: str, dataset: str, *, is_steps: bool) -> str:
+    """The message about a data set that a recipe is not made for."""
+    what = "recorded steps" if is_steps else "questions for a point"
+    return (
+        f"{family} has no form for {what}, which {key_path('data', dataset)} asks for. Name a "
+        "recipe that has one (python evaluate.py --recipes shows which do), or your own function "
+        f"in {key_path('custom_prompt', dataset)}"
+    )
 
 
 def _leave_out_alternatives(defaults: dict[str, Any], entry: Mapping[str, Any]) -> None:

@@ -103,7 +103,7 @@ class Evaluation:
         """How the model looks again at each sample; None: it does not."""
         settings = self.entry.zoom
         is_asked_otherwise = "follow_up" in self.functions
-        if settings is None or is_asked_otherwise or not self.benchmark.answers_are_points:
+        if settings is None or is_asked_otherwise or self.benchmark.recipe_form != "grounding":
             return None
         return Zoom.of(settings.model_dump())
 
@@ -153,7 +153,7 @@ class Evaluation:
     def _other_parsers(self, configured: str | None) -> dict[str, ParseFunction]:
         """What could read replies in place of what does: the recipe's functions, and ours."""
         functions: dict[str, Callable[..., Any]] = {}
-        if self.recipe is not None and self.benchmark.answers_are_points:
+        if self.recipe is not None and self.benchmark.recipe_form == "grounding":
             functions |= self.recipe.recipe.parse_functions(self.recipe.module)
         functions |= self.benchmark.parse_functions
         return {

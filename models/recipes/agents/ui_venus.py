@@ -140,11 +140,20 @@ def parts_of(reply: str) -> tuple[str, str]:
 def parse_actions(response: str, meta: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the action of the reply's call, such as `Click(box=(512,87))`."""
     try:
-        action = last_between(response, "<action>", "</action>").strip()
-        name, values = _call(action) or _loose_call(action)
+        name, values = call_of(response)
         return _action(name, values, is_on_phone=is_phone({"platform": "", **meta}))
     except NOT_READ:
         return None
+
+
+def call_of(response: str) -> tuple[str, dict[str, Any]]:
+    """The name of the call in a reply's last action, and its values.
+
+    Raises:
+        One of `models.recipes.reading.NOT_READ`: there is none.
+    """
+    action = last_between(response, "<action>", "</action>").strip()
+    return _call(action) or _loose_call(action)
 
 
 def _call(action: str) -> tuple[str, dict[str, Any]] | None:
