@@ -14,7 +14,10 @@ from benchmarks.l4_task_collaboration import GUITaskCollaboration
 from benchmarks.osworld_g import OSWorldG
 from benchmarks.screenspot import ScreenSpot, ScreenSpotV2
 from benchmarks.screenspot_pro import ScreenSpotPro
+from benchmarks.steps.agentnetbench import AgentNetBench
+from benchmarks.steps.aitz import AITZ, CAGUI
 from benchmarks.steps.android_control import AndroidControl
+from benchmarks.steps.gui_odyssey import GUIOdyssey
 from benchmarks.ui_vision import UIVision
 from utils.analysis.audits import audits_of
 from utils.contracts import DataSet, ParseFunction
@@ -48,6 +51,10 @@ BENCHMARK = by_name(
         OSWorldG,
         UIVision,
         AndroidControl,
+        GUIOdyssey,
+        AITZ,
+        CAGUI,
+        AgentNetBench,
     )
 )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +27,7 @@ from benchmarks.steps.results import (
     step_sections,
     worth_of,
 )
-from benchmarks.steps.rules import RULES, Rule
+from benchmarks.steps.rules import ALL_RULES, Rule, StepVerdict
 from benchmarks.steps.section import StepSection
 from benchmarks.steps.truth import StepTruth
 from benchmarks.steps.user_rules import rule_of_user
@@ -38,6 +39,7 @@ from utils.contracts import (
     Judgement,
     Line,
     ParseFunction,
+    Point,
     Sizes,
     UserFunctionError,
     Verdict,
@@ -47,6 +49,21 @@ from utils.targets import Target
 
 LEVELS = ("high", "low")
 HISTORIES = ("none", "instructions", "actions", "own")
+ANY_SIZE = (1000, 1000)  # whether a recorded action can be read does not depend on it
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAnswer:
+    """What the answer to a step comes to by every rule, and both sides of it."""
+
+    verdicts: Mapping[str, StepVerdict]  # by rule
+    recorded: Mapping[str, Any]  # the action in its JSON form; of several the kind of the first
+    answered: Mapping[str, Any] | None  # the same; None: nothing could be read
+    recorded_words: str
+    answered_words: str | None
+    target: Target  # candidate boxes in fractions
+    point_frac: Point | None
+    labels: Mapping[str, Any] = field(default_factory=dict)  # for the benchmark's own figures
 
 
 class StepBenchmark(TableBenchmark):
@@ -61,6 +78,8 @@ class StepBenchmark(TableBenchmark):
     config_section = StepSection
     options: ClassVar[Mapping[str, tuple[str, ...]]] = {"level": LEVELS, "history": HISTORIES}
     rules: ClassVar[tuple[str, ...]] = ()  # the rules for its rows by name; first: default
+    groupings: ClassVar[tuple[str, ...]] = ()  # labels of its rows that have a figure each
+    has_phone_actions: ClassVar[bool] = True  # one action a step
     default_parse = staticmethod(parse_actions)
     system_prompt = SYSTEM_PROMPT
     result_columns = (
@@ -79,7 +98,7 @@ class StepBenchmark(TableBenchmark):
 
     def __init__(self, folder: Path, name: str) -> None:
         super().__init__(folder, name)
-        self._rules: dict[str, Rule] = {rule: RULES[rule] for rule in self.rules}
+        self._rules: dict[str, Rule] = {rule: ALL_RULES[rule] for rule in self.rules}
         self._chosen = self.rules[0]
         self._problems: list[str] = []
 
@@ -121,10 +140,29 @@ class StepBenchmark(TableBenchmark):
         """The recorded action of a row, on an image of this size in pixels."""
 
     def read_rows(self) -> Iterator[Line]:
-        """Yield a row for each step."""
+        """Yield a row for each step.
+
+        Raises:
+            UserError: there is no folder of images, or a file is another one than expected.
+        """
         level, history = self.settings["level"], self.settings["history"]
         for episode in self.read_episodes():
-            yield from step_rows(episode, level=level, history=history)
+            if not self.image_root.is_dir():
+                raise UserError(
+                    f"{self.image_root}: no such folder; the screenshots must lie there "
+                    "(docs/steps.md says where they are published)"
+                )
+            for row in step_rows(episode, level=level, history=history):
+                yield {**row, "problem": self._problem_of_recorded(row)}
+
+    def _problem_of_recorded(self, row: Line) -> str | None:
+        """Say that the recorded action of a row cannot be read."""
+        try:
+            self.truth_of(row, ANY_SIZE)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            name = f"no {error}" if isinstance(error, KeyError) else str(error)
+            return f"its recorded action cannot be read: {name}"
+        return None
 
     def identity_of(self, row: Line) -> list[Any]:
         """Return episode and step."""
@@ -150,45 +188,68 @@ class StepBenchmark(TableBenchmark):
 
     def read(
         self, line: Line, sizes: Sizes, reply: str, parse: ParseFunction, meta_extra: Line
-    ) -> tuple[StepAction | None, UserFunctionError | None]:
+    ) -> tuple[Any, UserFunctionError | None]:
         """The action in a reply, and why there is none, if a function is to blame."""
         parsed, error = super().read(line, sizes, reply, parse, meta_extra)
         try:
-            return step_action(parsed, size_of(line, sizes.file_wh)), error
+            return self.answer_of(parsed, size_of(line, sizes.file_wh)), error
         except ValueError as nonsense:
             return None, UserFunctionError("parse", str(nonsense), str(nonsense))
 
+    def answer_of(self, parsed: Any, size: WH) -> Any:
+        """The answer in the result of a parse function, as `judge_step` takes it; None: none.
+
+        Raises:
+            ValueError: nonsense.
+        """
+        return step_action(parsed, size)
+
+    def judge_step(self, line: Line, answer: Any, size: WH) -> JudgedAnswer:
+        """Judge what `answer_of` returned by every rule."""
+        action: StepAction | None = answer
+        truth = self.truth_of(line, size)
+        return JudgedAnswer(
+            verdicts={name: rule.judge(action, truth, size) for name, rule in self._rules.items()},
+            recorded=truth.action.as_json(),
+            answered=None if action is None else action.as_json(),
+            recorded_words=in_words(truth.action),
+            answered_words=None if action is None else in_words(action),
+            target=Target(boxes=truth.candidate_boxes_frac(size)),
+            point_frac=None if action is None else action.point,
+        )
+
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
         """Return a hit if the answer is right by the rule of the score."""
-        action: StepAction | None = parsed
-        size = size_of(line, sizes.file_wh)
-        truth = self.truth_of(line, size)
-        verdicts = {name: rule.judge(action, truth, size) for name, rule in self._rules.items()}
+        judged = self.judge_step(line, parsed, size_of(line, sizes.file_wh))
+        verdicts = judged.verdicts
         type_worth, grounding, success = worth_of(verdicts[self._chosen])
         verdict = Verdict.HIT if success == 1 else Verdict.MISS
-        if action is None:
+        if parsed is None:
             verdict = Verdict.UNPARSED
         result = StepResult(
             episode=str(line["episode"]),
             step=line["step"],
-            kind=truth.action.kind,
+            kind=judged.recorded["kind"],
             verdict=None if reply is None else verdict,
             worth=tuple(map(worth_of, verdicts.values())),
+            doubts=line["doubts"],
+            labels={**line["labels"], **judged.labels},
         )
         columns = {
             "id": line["id"],
             "image_path": line["image_path"],
             "goal": line["goal"],
             "instruction": line["step_instruction"],
-            "recorded": in_words(truth.action),
-            "answer": None if action is None else in_words(action),
+            "recorded": judged.recorded_words,
+            "answer": judged.answered_words,
             "type": type_worth,
             "grounding": grounding,
             "success": success,
             "is_wrong_format": verdict is Verdict.UNPARSED,
             "index": line.get("index"),
         }
-        boxes = Target(boxes=truth.candidate_boxes_frac(size))
+        bounds = judged.target.bounds
+        labels = {name: [str(line["labels"].get(name))] for name in self.groupings}
         facts = {
             "text": f"{line['goal']} · step {line['step'] + 1}: {line['step_instruction']}",
             "id": line["id"],
@@ -196,12 +257,12 @@ class StepBenchmark(TableBenchmark):
             "hit": int(success == 1),
             "split": result.kind,
             "kind": None,
-            "box_frac": None if boxes.bounds is None else list(boxes.bounds),
-            "target": boxes.as_json(),
-            "point_frac": None if action is None or action.point is None else list(action.point),
-            "groups": {"action": [result.kind]},
+            "box_frac": None if bounds is None else list(bounds),
+            "target": judged.target.as_json(),
+            "point_frac": None if judged.point_frac is None else list(judged.point_frac),
+            "groups": {"action": [result.kind], **labels},
             "details": details_of(
-                result.episode, result.step, action, truth, list(verdicts.values())
+                result, judged.recorded, judged.answered, list(verdicts.values())
             ),
         }
         return Judgement(result.verdict, result, columns, facts)
@@ -214,4 +275,12 @@ class StepBenchmark(TableBenchmark):
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
         """Return the figures with intervals, and the same answers under every rule."""
-        return step_sections(columns, self.title, self._rules, self._chosen, self.protocol)
+        return step_sections(
+            columns,
+            self.title,
+            self._rules,
+            self._chosen,
+            self.protocol,
+            groupings=self.groupings,
+            has_phone_actions=self.has_phone_actions,
+        )

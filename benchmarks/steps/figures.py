@@ -3,25 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
-from benchmarks.steps.rules.rule import JudgedStep, Share, StepVerdict
-
-
-class HasVerdict(Protocol):
-    """A step with what a rule says of it."""
-
-    @property
-    def episode(self) -> str:
-        """The episode that it is part of."""
-
-    @property
-    def step(self) -> int:
-        """Its place there."""
-
-    @property
-    def verdict(self) -> StepVerdict:
-        """What the rule says."""
+from benchmarks.steps.rules.rule import HasVerdict, JudgedStep, Share
 
 
 def figures(rows: Sequence[HasVerdict]) -> dict[str, Share]:

@@ -15,6 +15,13 @@ NAME = re.compile(
 `8193/screenshot_0.png`, below any folders."""
 
 
+def step_of(name: str) -> int | None:
+    """The step in the name of a screenshot; None: it is named otherwise."""
+    parts = name.split("/")
+    match = NAME.fullmatch("/".join(parts[-2:])) or NAME.fullmatch(parts[-1])
+    return int(match["step"]) if match else None
+
+
 class StepImages:
     """The images below a folder by episode and step."""
 

@@ -16,6 +16,8 @@ from utils.analysis.columns import Row, SampleColumns, share
 from utils.contracts import WH, Verdict
 
 FIGURES = ("Type", "Grounding", "SR")
+SUCCESS = FIGURES.index("SR")
+WITHOUT_DOUBTFUL, WITHOUT_WAIT = "micro without doubtful rows", "micro without wait"
 Worth = tuple[float | None, float | None, float | None]
 """What one step counts in each of `FIGURES`, 0..1; None: it does not count."""
 
@@ -37,6 +39,8 @@ class StepResult(NamedTuple):
     kind: str  # of the recorded action
     verdict: Verdict | None  # by the rule of the score
     worth: tuple[Worth, ...]  # by each of the rules, in their order
+    doubts: Sequence[str] = ()  # why the annotation may be wrong
+    labels: Mapping[str, Any] = {}  # of the step, for the benchmark's own figures
 
     def by(self, number: int) -> WorthOfStep:
         """The step by the rule of this number."""
@@ -79,6 +83,12 @@ def step_scores(results: Sequence[StepResult], rules: Mapping[str, Rule], chosen
         **_block(results, number),
         "macro by action": mean([block["SR"] for block in by_action.values()]),
         "by_action": by_action,
+        "apart": {
+            name: _block([results[index] for index in part], number)
+            for name, part in _apart(
+                [result.doubts for result in results], [result.kind for result in results]
+            ).items()
+        },
         "by_rule": {name: _block(results, index) for index, name in enumerate(rules)},
         "counts": {
             "samples": len(results),
@@ -86,6 +96,19 @@ def step_scores(results: Sequence[StepResult], rules: Mapping[str, Rule], chosen
             "unparsed": sum(result.verdict is Verdict.UNPARSED for result in results),
             "failed": sum(result.verdict is None for result in results),
         },
+    }
+
+
+def _apart(doubts: Sequence[Sequence[str]], kinds: Sequence[str]) -> dict[str, list[int]]:
+    """The indices of steps that are not annotated doubtfully, and of those that do not wait.
+
+    Empty where nothing is doubtful.
+    """
+    if not any(doubts):
+        return {}
+    return {
+        WITHOUT_DOUBTFUL: [index for index, doubtful in enumerate(doubts) if not doubtful],
+        WITHOUT_WAIT: [index for index, kind in enumerate(kinds) if kind != "wait"],
     }
 
 
@@ -105,8 +128,15 @@ def _percent(figure: Share) -> float | None:
 # -- analysis -------------------------------------------------------------------------------------
 
 
-def step_sections(
-    columns: SampleColumns, title: str, rules: Mapping[str, Rule], chosen: str, protocol: str
+def step_sections(  # noqa: PLR0913 - what a section says of a data set
+    columns: SampleColumns,
+    title: str,
+    rules: Mapping[str, Rule],
+    chosen: str,
+    protocol: str,
+    *,
+    groupings: Sequence[str] = (),
+    has_phone_actions: bool = True,
 ) -> Sections:
     """The sections of recorded steps; intervals are clustered by episode.
 
@@ -116,6 +146,8 @@ def step_sections(
         rules: by name, in the order of the verdicts in `details`.
         chosen: the name of the rule of the score.
         protocol: rows, level and history in words, which stand beside every figure.
+        groupings: labels of the rows that have a figure for each value.
+        has_phone_actions: the rules judge one action of a phone, as cheap answers are.
     """
     number = list(rules).index(chosen)
     steps = StepFigures(columns, number)
@@ -126,7 +158,7 @@ def step_sections(
         for place, figure in enumerate(FIGURES)
     ]
     success = rows[-1]["cells"]
-    return {
+    sections: Sections = {
         "table": {
             "title": title,
             "columns": list(members),
@@ -139,12 +171,21 @@ def step_sections(
             "row_field": None,
             "parts": [],
         },
-        "averages": {"micro over all rows": success[-1], "macro by action": _macro(success[:-1])},
-        "groups": {"split": dict(zip(by_kind, success, strict=False))},
+        "averages": {
+            "micro over all rows": success[-1],
+            "macro by action": _macro(success[:-1]),
+            **steps.apart(),
+        },
+        "groups": {
+            "split": dict(zip(by_kind, success, strict=False)),
+            **{grouping: steps.by_label(grouping) for grouping in groupings},
+        },
         "rules": _rules_section(columns, rules, chosen),
         "official": _official_section(columns, rules),
-        "cheap_answers": _cheap_answers_section(columns, rules),
     }
+    if has_phone_actions:
+        sections["cheap_answers"] = _cheap_answers_section(columns, rules)
+    return sections
 
 
 def _macro(cells: Sequence[Row | None]) -> Row | None:
@@ -202,6 +243,14 @@ def _official_section(columns: SampleColumns, rules: Mapping[str, Rule]) -> dict
     }
 
 
+def official_rows(rule: str, official: Mapping[str, float | None]) -> list[Row]:
+    """Rows of the section of official figures, of figures in percent without denominators."""
+    return [
+        {"name": f"{rule}: {figure}", "value": _rounded(value), "of": ""}
+        for figure, value in official.items()
+    ]
+
+
 def _cheap_answers_section(columns: SampleColumns, rules: Mapping[str, Rule]) -> dict[str, Any]:
     """What answers that know nothing earn on these rows."""
     recorded = [
@@ -239,6 +288,7 @@ class StepFigures:
 
         self._steps = judged_steps(columns, number)
         self._episodes = numbered([step.episode for step in self._steps])
+        self._details: list[Mapping[str, Any]] = columns["details"]
 
     def by_kind(self) -> dict[str, list[int]]:
         """The indices of the steps of each kind of recorded action."""
@@ -246,6 +296,19 @@ class StepFigures:
         for index, step in enumerate(self._steps):
             kinds.setdefault(step.truth.action.kind, []).append(index)
         return {kind: kinds[kind] for kind in in_order(kinds, KINDS)}
+
+    def apart(self) -> dict[str, Row | None]:
+        """SR without doubtful rows, and without those that wait, if any row is doubtful."""
+        doubts = [details["doubts"] for details in self._details]
+        kinds = [step.truth.action.kind for step in self._steps]
+        return {name: self.cell(SUCCESS, part) for name, part in _apart(doubts, kinds).items()}
+
+    def by_label(self, name: str) -> dict[str, Row | None]:
+        """SR for each value of a label."""
+        members: dict[str, list[int]] = {}
+        for index, details in enumerate(self._details):
+            members.setdefault(str(details["labels"].get(name)), []).append(index)
+        return {label: self.cell(SUCCESS, members[label]) for label in sorted(members)}
 
     def cell(self, place: int, indices: Sequence[int]) -> Row | None:
         """The figure at this place in `FIGURES` of some steps; None where none of them counts."""
@@ -261,22 +324,29 @@ class StepFigures:
 
 
 def details_of(
-    episode: str,
-    step: int,
-    action: StepAction | None,
-    truth: StepTruth,
+    result: StepResult,
+    recorded: Mapping[str, Any],
+    answered: Mapping[str, Any] | None,
     verdicts: Sequence[StepVerdict],
 ) -> dict[str, Any]:
-    """What the figures need of a step, as JSON."""
+    """What the figures need of a step, as JSON.
+
+    Args:
+        recorded: the action in its JSON form; of several the kind of the first.
+        answered: the same of the answer; None: nothing could be read.
+        verdicts: by each of the rules, in their order.
+    """
     return {
-        "episode": episode,
-        "step": step,
-        "recorded": truth.action.as_json(),
-        "answered": None if action is None else action.as_json(),
+        "episode": result.episode,
+        "step": result.step,
+        "recorded": recorded,
+        "answered": answered,
         "verdicts": [
             [verdict.type, verdict.grounding, verdict.success, dict(verdict.counts)]
             for verdict in verdicts
         ],
+        "doubts": list(result.doubts),
+        "labels": dict(result.labels),
     }
 
 
@@ -286,7 +356,7 @@ def judged_steps(columns: SampleColumns, number: int) -> list[JudgedStep]:
         JudgedStep(
             episode=details["episode"],
             step=details["step"],
-            action=StepAction.from_json(details["answered"]) if details["answered"] else None,
+            action=_action_of(details["answered"]) if details["answered"] else None,
             truth=_truth_of(details, target),
             verdict=StepVerdict(*details["verdicts"][number]),
         )
@@ -294,10 +364,16 @@ def judged_steps(columns: SampleColumns, number: int) -> list[JudgedStep]:
     ]
 
 
+def _action_of(fields: Mapping[str, Any]) -> StepAction:
+    """An action from its JSON form; of a desktop the kind alone."""
+    is_of_phone = fields["kind"] in KINDS
+    return StepAction.from_json(fields) if is_of_phone else StepAction(fields["kind"])
+
+
 def _truth_of(details: Mapping[str, Any], target: Mapping[str, Any] | None) -> StepTruth:
     """What was recorded, with the candidate boxes in fractions."""
     boxes = (target or {}).get("boxes", ())
-    action = StepAction.from_json(details["recorded"])
+    action = _action_of(details["recorded"])
     return StepTruth(action, boxes_frac=tuple((x1, y1, x2, y2) for x1, y1, x2, y2 in boxes))
 
 

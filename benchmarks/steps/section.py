@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.steps.rules import RULES
+from benchmarks.steps.rules import ALL_RULES
 from utils.sections import KeyProblem, OpenSection
 from utils.text import did_you_mean, listed
 
@@ -21,8 +21,8 @@ class StepSection(OpenSection):
     def completed(cls, entry: dict[str, Any]) -> tuple[dict[str, Any], list[KeyProblem]]:
         """Return an entry, and whether there is no such rule."""
         rule = entry.get("rule")
-        if not isinstance(rule, str) or "." in rule or rule in RULES:
+        if not isinstance(rule, str) or "." in rule or rule in ALL_RULES:
             return entry, []
-        known = f"; known are {listed([*RULES])}, or the dotted path of a function of yours"
-        hint = did_you_mean(rule, [*RULES]) or known
+        known = f"; known are {listed([*ALL_RULES])}, or the dotted path of a function of yours"
+        hint = did_you_mean(rule, [*ALL_RULES]) or known
         return entry, [(("rule",), f'there is no rule "{rule}"{hint}')]

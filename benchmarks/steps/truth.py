@@ -72,7 +72,9 @@ def truth_of_step(step: Mapping[str, Any], size: WH, prompt: str = "") -> StepTr
     options = step["check_options"]
     boxes = tuple(_box(box) for box in options.get("candidate_bbox") or ())
     action, point_px = _recorded_action(options, size)
-    return StepTruth(action, point_px=point_px, boxes_px=boxes, prompt=prompt)
+    nodes = options.get("nodes") or ()
+    tree = tuple(TreeNode(_box(node[:4]), node[4], node[5]) for node in nodes)
+    return StepTruth(action, point_px=point_px, boxes_px=boxes, tree=tree, prompt=prompt)
 
 
 def _recorded_action(options: Mapping[str, Any], size: WH) -> tuple[StepAction, Point | None]:
@@ -90,6 +92,8 @@ def _recorded_action(options: Mapping[str, Any], size: WH) -> tuple[StepAction, 
         return StepAction("press", button=options["button"].lower()), None
     if name == "wait":
         return StepAction("wait"), None
+    if name == "terminate":  # of rows of UGround, which end each episode
+        return StepAction("finish", status=options["status"]), None
     raise ValueError(
         f"action {name!r} is none of click, long_press, swipe, type, open, system_button, wait"
     )
@@ -146,6 +150,8 @@ def _aitz_action(row: Mapping[str, Any]) -> StepAction:
     if number == 1:
         return StepAction("wait")
     touch_y, touch_x = _from_text(row["result_touch_yx"])
+    if not row.get("result_lift_yx"):
+        raise ValueError("a touch needs its end, but there is no result_lift_yx")
     lift_y, lift_x = _from_text(row["result_lift_yx"])
     touch, lift = (touch_x, touch_y), (lift_x, lift_y)
     if number == 0:
@@ -172,12 +178,16 @@ def truth_of_odyssey_step(step: Mapping[str, Any]) -> StepTruth:
 def _odyssey_action(step: Mapping[str, Any]) -> StepAction:
     name, info = step["action"], step["info"]
     if name in ("CLICK", "LONG_PRESS") and isinstance(info, str):
+        if info not in ODYSSEY_BUTTONS:
+            raise ValueError(f"{name} of {info!r}, which is none of {', '.join(ODYSSEY_BUTTONS)}")
         return StepAction("press", button=ODYSSEY_BUTTONS[info])
     if name == "CLICK":
         return StepAction("click", point=_point_of_per_mille(info[0]))
     if name == "LONG_PRESS":
         return StepAction("long_press", point=_point_of_per_mille(info[0]))
     if name == "SCROLL":
+        if not isinstance(info, list) or len(info) < 2:
+            raise ValueError(f"a SCROLL needs its start and its end, but info is {info!r:.60}")
         start, end = map(_point_of_per_mille, info)
         return StepAction("swipe", start=start, end=end)
     if name == "TEXT":

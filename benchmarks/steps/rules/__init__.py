@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from benchmarks.steps.rules import (
     agentcpm,
+    agentnetbench,
     aitz_coat,
     clawgui,
     curated,
@@ -45,4 +46,6 @@ RULES: Mapping[str, Rule] = {
         aitz_coat.RULE,
     )
 }
-"""All rules that judge one action of a phone; `agentnetbench` judges several of a desktop."""
+"""All rules that judge one action of a phone."""
+ALL_RULES: Mapping[str, Rule] = {**RULES, agentnetbench.RULE.name: agentnetbench.RULE}
+"""These, and the one that judges several actions of a desktop."""

@@ -5,6 +5,7 @@ Source: xlang-ai/OpenCUA 1d70f20, evaluation/agentnetbench/eval.py.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,8 @@ from typing import Any
 
 from benchmarks.steps.action import Corners
 from benchmarks.steps.rules.matching import distance, edit_similarity, is_inside
-from utils.contracts import Point
+from benchmarks.steps.rules.rule import Rule, StepVerdict
+from utils.contracts import WH, Point
 
 POINTED = ("click", "doubleclick", "rightclick", "tripleclick", "moveto", "dragto")
 FULL_SCORE_DISTANCE = 0.01 * math.sqrt(2)  # fractions of the screen
@@ -37,6 +39,18 @@ class DesktopAction:
     text: str = ""
     keys: tuple[str, ...] = ()
     status: str = ""
+
+    def __str__(self) -> str:
+        """Write the action as a call: `click(0.412, 0.090)`, `hotkey("ctrl", "c")`."""
+        if self.type in POINTED:
+            values = [f"{value:.3f}" for value in self.point or ()]
+        elif self.type == "write":
+            values = [json.dumps(self.text, ensure_ascii=False)]
+        elif self.type in ("press", "hotkey"):
+            values = [json.dumps(key) for key in self.keys]
+        else:
+            values = [json.dumps(self.status)] if self.status else []
+        return f"{self.type}({', '.join(values)})"
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> DesktopAction:
@@ -151,5 +165,36 @@ def official_figures(scores: Sequence[DesktopScore]) -> dict[str, float | None]:
     return figures
 
 
+Alternatives = Sequence[Sequence[DesktopAction]]
+
+
+def judge_step(
+    actions: Sequence[DesktopAction] | None, alternatives: Alternatives, _size: WH
+) -> StepVerdict:
+    """The score as the verdict of a rule: a type is right if the first action's was recorded."""
+    score = judge(actions or (), alternatives)
+    first_type = actions[0].type if actions else ""
+    recorded_types = {action.type for recorded in alternatives for action in recorded}
+    return StepVerdict(
+        type=first_type in recorded_types,
+        grounding=None,
+        success=score.total,
+        counts=score.by_type,
+    )
+
+
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
+
+
+RULE = Rule(
+    name="agentnetbench",
+    judge=judge_step,
+    description=(
+        "Several actions a step, compared by position: clicks in a box of the target or by a "
+        "score that falls with the distance, texts by edit distance, keys as sets; any scroll."
+    ),
+    grounding="",
+    convention=None,
+    source="xlang-ai/OpenCUA 1d70f20",
+)

@@ -20,7 +20,7 @@ from benchmarks.steps.rules.matching import (
     scaled,
 )
 from benchmarks.steps.rules.os_atlas import type_word
-from benchmarks.steps.rules.rule import JudgedStep, Rule, Share, StepVerdict
+from benchmarks.steps.rules.rule import HasVerdict, Rule, Share, StepVerdict
 from benchmarks.steps.truth import StepTruth
 from utils.contracts import WH
 
@@ -73,7 +73,7 @@ def _texts_match(text: str, true_text: str) -> bool:
 
 
 def official_scores(
-    rows: Sequence[JudgedStep],
+    rows: Sequence[HasVerdict],
     category_of_episode: Mapping[str, str],
     length_of_episode: Mapping[str, int],
 ) -> dict[str, float | None]:
@@ -85,7 +85,7 @@ def official_scores(
     Args:
         length_of_episode: the number of steps that an episode was recorded with.
     """
-    by_category: dict[str, list[JudgedStep]] = {}
+    by_category: dict[str, list[HasVerdict]] = {}
     for row in rows:
         by_category.setdefault(category_of_episode[row.episode], []).append(row)
     parts = list(by_category.values()) if len(by_category) == CATEGORY_COUNT else []
@@ -97,11 +97,11 @@ def official_scores(
     }
 
 
-def _ams(rows: Sequence[JudgedStep]) -> Share:
+def _ams(rows: Sequence[HasVerdict]) -> Share:
     return Share(sum(bool(row.verdict.success) for row in rows), len(rows))
 
 
-def _success_rate(rows: Sequence[JudgedStep], length_of_episode: Mapping[str, int]) -> Share:
+def _success_rate(rows: Sequence[HasVerdict], length_of_episode: Mapping[str, int]) -> Share:
     by_episode: dict[str, list[bool]] = {}
     for row in rows:
         by_episode.setdefault(row.episode, []).append(bool(row.verdict.success))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from benchmarks.steps.action import Convention, StepAction
 from benchmarks.steps.truth import StepTruth
@@ -18,7 +18,8 @@ class StepVerdict:
     type: bool | None
     grounding: bool | None
     success: bool | float | None
-    counts: Mapping[str, int] = field(default_factory=dict)  # terms of the rule's official figures
+    # Terms of the rule's official figures.
+    counts: Mapping[str, float] = field(default_factory=dict)
 
 
 DROPPED = StepVerdict(type=None, grounding=None, success=None)
@@ -48,8 +49,26 @@ class JudgedStep:
     verdict: StepVerdict
 
 
-JudgeFunction = Callable[[StepAction | None, StepTruth, WH], StepVerdict]
-"""An answer (None: nothing could be read), the truth, the size of the image in pixels → verdict."""
+class HasVerdict(Protocol):
+    """A step with what a rule says of it."""
+
+    @property
+    def episode(self) -> str:
+        """The episode that it is part of."""
+
+    @property
+    def step(self) -> int:
+        """Its place there."""
+
+    @property
+    def verdict(self) -> StepVerdict:
+        """What the rule says."""
+
+
+JudgeFunction = Callable[[Any, Any, WH], StepVerdict]
+"""An answer (None: nothing could be read), the truth, the size of the image in pixels → verdict.
+
+Answers are `StepAction` and truths `StepTruth`; on a desktop, lists of actions."""
 OfficialFigures = Callable[[Sequence[JudgedStep]], dict[str, Share]]
 
 
@@ -66,6 +85,6 @@ class Rule:
     official_figures: OfficialFigures | None = None  # where the official denominators differ
 
 
-def sum_of(rows: Sequence[JudgedStep], name: str) -> int:
+def sum_of(rows: Sequence[JudgedStep], name: str) -> float:
     """The sum of one of the verdicts' counts."""
     return sum(row.verdict.counts.get(name, 0) for row in rows)
