@@ -234,13 +234,13 @@ def files_of(rows: Sequence[Row]) -> dict[Path, bytes | Path]:
     return files
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns the exit code."""
-    parser = argparse.ArgumentParser(description="Write the samples of the tables of grounding.")
+def run(files: Mapping[Path, bytes | Path], description: str) -> int:
+    """Command line that writes or compares files; returns the exit code."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args()
     different = []
-    for path, content in files_of(load_rows()).items():
+    for path, content in files.items():
         expected = content if isinstance(content, bytes) else content.read_bytes()
         if path.is_file() and path.read_bytes() == expected:
             continue
@@ -257,4 +257,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(files_of(load_rows()), "Write the samples of the tables of grounding."))

@@ -55,8 +55,13 @@ SAMPLE_TABLES_MD5 = {
     "ui-vision": "e8be082830094b4e1549a6c949e2b540",
     "OSWorld-G": "31dc6ce05fb95f99185d3affde6bfa64",
     "OSWorld-G, instructions refined": "1696cf01e67ae23f90d972cf58f31078",
+    "AndroidControl": "61a2609f0cf0d182a792d7a626dd48a6",
+    "GUIOdyssey": "8d2d304da6be8deef20ca3b22c560a2e",
+    "AITZ": "a82e02f756e0915648e30833994fa666",
+    "CAGUI": "dc40101746b8bc5caa1b24c62e4996d9",
+    "AgentNetBench": "9bff54fe55d4c2278765a91132e1445d",
 }
-"""The same of the rows of the other grounding tables, by name of the annotations."""
+"""The same of the rows of the other data sets, by name of the annotations."""
 
 TIERS = ("basic", "standard", "long")
 """How much a task asks for; in the program's own worlds by its shortest scripted

@@ -92,7 +92,8 @@ def data_kind(entry: Mapping[str, Any]) -> str:
         return OTHER
     if PUBLISHED_MD5.get(file) == md5:
         return PUBLISHED
-    if md5 in (SAMPLE_MD5.get(file), SAMPLE_TABLES_MD5.get(file)):
+    folder = file.partition(", ")[0]  # most settings read the same files
+    if md5 in (SAMPLE_MD5.get(file), SAMPLE_TABLES_MD5.get(file), SAMPLE_TABLES_MD5.get(folder)):
         return SAMPLE
     return LIVE if file.endswith(TASKS_SUFFIX) else OTHER
 
