@@ -167,13 +167,13 @@ class AgentNetBench(StepBenchmark):
             answered_words=None if actions is None else _in_words(actions),
             target=Target(boxes=first.boxes_frac),
             point_frac=actions[0].point if actions else None,
-            labels={"total": score.total, "by_type": dict(score.by_type)},
+            labels={"total": score.total, "by_type": tuple(score.by_type.items())},
         )
 
     def summarise(self, results: Iterable[StepResult], settings: Mapping[str, str]) -> Scores:
         """Return our figures, and the columns of the authors' table."""
         results = list(results)
-        official = _official([result.labels for result in results])
+        official = _official([dict(result.labels) for result in results])
         return {**super().summarise(results, settings), "official": official}
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class AgentNetBench(StepBenchmark):
 
 
 def _official(labels: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    scores = [DesktopScore(values["total"], values["by_type"]) for values in labels]
+    scores = [DesktopScore(values["total"], dict(values["by_type"])) for values in labels]
     figures = agentnetbench.official_figures(scores)
     return {name: None if value is None else 100 * value for name, value in figures.items()}
 

@@ -63,7 +63,7 @@ class JudgedAnswer:
     answered_words: str | None
     target: Target  # candidate boxes in fractions
     point_frac: Point | None
-    labels: Mapping[str, Any] = field(default_factory=dict)  # for the benchmark's own figures
+    labels: Mapping[str, Any] = field(default_factory=dict)  # hashable, for the own figures
 
 
 class StepBenchmark(TableBenchmark):
@@ -232,8 +232,8 @@ class StepBenchmark(TableBenchmark):
             kind=judged.recorded["kind"],
             verdict=None if reply is None else verdict,
             worth=tuple(map(worth_of, verdicts.values())),
-            doubts=line["doubts"],
-            labels={**line["labels"], **judged.labels},
+            doubts=tuple(line["doubts"]),
+            labels=tuple({**line["labels"], **judged.labels}.items()),
         )
         columns = {
             "id": line["id"],

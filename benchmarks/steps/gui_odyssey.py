@@ -99,7 +99,7 @@ class GUIOdyssey(StepBenchmark):
         """Return our figures, and those that the authors' script prints, under their names."""
         results = list(results)
         steps = [result.by(self._official_number) for result in results]
-        labels = {result.episode: result.labels for result in results}
+        labels = {result.episode: dict(result.labels) for result in results}
         return {**super().summarise(results, settings), "official": self._official(steps, labels)}
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:

@@ -39,8 +39,8 @@ class StepResult(NamedTuple):
     kind: str  # of the recorded action
     verdict: Verdict | None  # by the rule of the score
     worth: tuple[Worth, ...]  # by each of the rules, in their order
-    doubts: Sequence[str] = ()  # why the annotation may be wrong
-    labels: Mapping[str, Any] = {}  # of the step, for the benchmark's own figures
+    doubts: tuple[str, ...] = ()  # why the annotation may be wrong
+    labels: tuple[tuple[str, Any], ...] = ()  # of the step, for the benchmark's own figures
 
     def by(self, number: int) -> WorthOfStep:
         """The step by the rule of this number."""
