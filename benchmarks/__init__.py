@@ -7,18 +7,18 @@ from typing import Any
 
 from benchmarks.base import Benchmark, fill
 from benchmarks.circular import Circular
+from benchmarks.grounding.osworld_g import OSWorldG
+from benchmarks.grounding.screenspot import ScreenSpot, ScreenSpotV2
+from benchmarks.grounding.screenspot_pro import ScreenSpotPro
+from benchmarks.grounding.ui_vision import UIVision
 from benchmarks.l1_content_understanding import GUIContentUnderstanding
 from benchmarks.l2_element_grounding import GUIElementGrounding
 from benchmarks.l3_task_automation import GUITaskAutomation
 from benchmarks.l4_task_collaboration import GUITaskCollaboration
-from benchmarks.osworld_g import OSWorldG
-from benchmarks.screenspot import ScreenSpot, ScreenSpotV2
-from benchmarks.screenspot_pro import ScreenSpotPro
 from benchmarks.steps.agentnetbench import AgentNetBench
 from benchmarks.steps.aitz import AITZ, CAGUI
 from benchmarks.steps.android_control import AndroidControl
 from benchmarks.steps.gui_odyssey import GUIOdyssey
-from benchmarks.ui_vision import UIVision
 from utils.analysis.audits import audits_of
 from utils.contracts import DataSet, ParseFunction
 from utils.errors import UserError

@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.base import BadSample, doubts, platform_path, read_annotations
 from benchmarks.figures import grounding_sections
-from benchmarks.grounding import SYSTEM_PROMPT, USER_PROMPT, PointBenchmark, finite_or_none
-from benchmarks.grounding_rows import check_l2_boxes
+from benchmarks.grounding.base import SYSTEM_PROMPT, USER_PROMPT, PointBenchmark, finite_or_none
+from benchmarks.grounding.rows import check_l2_boxes
 from benchmarks.matrics import (
     Scores,
     box_as_fractions,

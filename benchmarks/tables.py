@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.base import Benchmark, read_annotations, text_problem
-from benchmarks.grounding_rows import is_size
 from utils.contracts import WH, Line, UserFunctionError
 from utils.errors import UserError
 from utils.functions.calling import call_user_function
@@ -125,3 +124,12 @@ class TableBenchmark(Benchmark):
     def identity_of(self, row: Line) -> list[Any]:
         """Return image and text, and the part of the table that the row belongs to."""
         return [row.get("image_path"), row.get(self.text_key), row.get(self.mode_column)]
+
+
+def is_size(size: Any) -> bool:
+    """Whether a value is a width and a height."""
+    return (
+        isinstance(size, (list, tuple))
+        and len(size) == 2
+        and all(type(side) in (int, float) for side in size)
+    )

@@ -186,8 +186,7 @@ def test_the_example_runs_from_a_folder_of_the_users(staged):
 
 
 BENCHMARK = """
-from benchmarks.grounding import GroundingBenchmark, box_target
-from benchmarks.grounding_figures import Layout
+from benchmarks.grounding import GroundingBenchmark, Layout, box_target
 
 class Screens(GroundingBenchmark):
     folder = "my-screens"

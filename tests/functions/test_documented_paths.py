@@ -29,6 +29,7 @@ FORMER = [
         f"benchmarks.worlds.actions.{name}"
         for name in ("Action", "Observation", "Outcome", "NEEDS", "ENDS", "NoAction", "KEYS")
     ),
+    "benchmarks.grounding_figures.Layout",
 ]
 """Documented once, and written in people's configs and environments since."""
 FRAMED = [

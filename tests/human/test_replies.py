@@ -7,7 +7,7 @@ from PIL import Image
 
 from benchmarks.actions.dialects import parse_actions
 from benchmarks.actions.reading import read_actions
-from benchmarks.grounding import REFUSAL_PROMPT
+from benchmarks.grounding.base import REFUSAL_PROMPT
 from benchmarks.l1_content_understanding import GUIContentUnderstanding
 from benchmarks.l2_element_grounding import GUIElementGrounding
 from benchmarks.l3_task_automation import GUITaskAutomation

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from benchmarks.grounding_rows import check_l2_boxes
+from benchmarks.grounding.rows import check_l2_boxes
 from tests.support.stage import L2
 from utils import PROJECT
 from utils.errors import UserError

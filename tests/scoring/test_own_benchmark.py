@@ -7,7 +7,7 @@ import pytest
 
 import evaluate
 from benchmarks import by_name
-from benchmarks.screenspot import ScreenSpot
+from benchmarks.grounding.screenspot import ScreenSpot
 from utils import PROJECT
 from utils.comparing import command
 from utils.errors import NOTHING_RUN, SOME_FAILED, UserError

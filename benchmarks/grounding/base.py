@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.base import BadSample, Benchmark
-from benchmarks.grounding_figures import (
+from benchmarks.grounding.figures import (
     GroundingResult,
     Layout,
     grounding_scores,
     table_sections,
 )
-from benchmarks.grounding_rows import (
-    box_target,
+from benchmarks.grounding.rows import (
     label_problem,
     layout_problems,
 )
@@ -57,8 +56,6 @@ from utils.targets import (
     reversed_box_problem,
     target_problem,
 )
-
-__all__ = ["GroundingBenchmark", "PointBenchmark", "box_target"]
 
 # parity: L2's texts are those of the protocol, to the byte.
 SYSTEM_PROMPT = (

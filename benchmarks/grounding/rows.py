@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.grounding_figures import Layout
+from benchmarks.grounding.figures import Layout
+from benchmarks.tables import is_size
 from utils.errors import UserError
 from utils.targets import Target, are_numbers
 from utils.text import listed
@@ -46,15 +47,6 @@ def box_target(box: Any, convention: str, *, swaps: bool = False) -> tuple[Any, 
         x1, x2 = sorted((x1, x2))
         y1, y2 = sorted((y1, y2))
     return Target(boxes=((x1, y1, x2, y2),)).as_json(), None
-
-
-def is_size(size: Any) -> bool:
-    """Whether a value is a width and a height."""
-    return (
-        isinstance(size, (list, tuple))
-        and len(size) == 2
-        and all(type(side) in (int, float) for side in size)
-    )
 
 
 def is_four_numbers(box: Any) -> bool:

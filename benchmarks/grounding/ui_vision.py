@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from benchmarks.grounding import GroundingBenchmark
-from benchmarks.grounding_figures import Layout
-from benchmarks.grounding_rows import box_target, check_convention, expect_choice
+from benchmarks.grounding import GroundingBenchmark, Layout, box_target
+from benchmarks.grounding.rows import check_convention, expect_choice
 from utils.contracts import Line
 
 SPLITS = ("basic", "functional", "spatial")

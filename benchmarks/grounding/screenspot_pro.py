@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from benchmarks.base import text_problem
-from benchmarks.grounding import GroundingBenchmark
-from benchmarks.grounding_figures import Layout
-from benchmarks.grounding_rows import box_target, check_convention, expect_choice
+from benchmarks.grounding import GroundingBenchmark, Layout, box_target
+from benchmarks.grounding.rows import check_convention, expect_choice
 from utils.contracts import Line
 
 GROUPS = ("Dev", "Creative", "CAD", "Scientific", "Office", "OS")

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.grounding import GroundingBenchmark
-from benchmarks.grounding_figures import Layout
-from benchmarks.grounding_rows import box_target, check_convention
+from benchmarks.grounding import GroundingBenchmark, Layout, box_target
+from benchmarks.grounding.rows import check_convention
 from utils.contracts import Line
 from utils.data_files import read_json
 from utils.errors import UserError
