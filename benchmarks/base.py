@@ -27,7 +27,7 @@ from utils.data_files import is_pointer, nearly_right, read_json
 from utils.errors import UserError
 from utils.functions.calling import READING, as_user_error, private_copy
 from utils.functions.fingerprints import digest
-from utils.images import data_root, image_root, read_header
+from utils.geometry.images import data_root, image_root, read_header
 from utils.protocol import PLATFORMS
 from utils.text import counted, is_blank, printable
 

@@ -19,9 +19,9 @@ from benchmarks.matrics import (
 from utils.analysis.columns import SampleColumns
 from utils.contracts import WH, Judgement, Line, Sample, Sizes, Verdict
 from utils.coordinates import point_as_fractions
+from utils.geometry.targets import Declined, means_declined
 from utils.misc import parser_response_into_coordinates
 from utils.protocol import ELEMENT_KINDS, GROUNDING_TYPES
-from utils.targets import Declined, means_declined
 
 # Rows of these applications come from ScreenSpot-v2: 354 of the published 3,594.
 SCREENSPOT_V2, SCREENSPOT_V2_APPS = "ScreenSpot-v2", "screenspot_v2_"

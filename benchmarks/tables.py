@@ -11,7 +11,7 @@ from benchmarks.base import Benchmark, read_annotations, text_problem
 from utils.contracts import WH, Line, UserFunctionError
 from utils.errors import UserError
 from utils.functions.calling import call_user_function
-from utils.images import data_root
+from utils.geometry.images import data_root
 from utils.sections import OpenSection
 
 

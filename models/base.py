@@ -33,7 +33,7 @@ from utils.coordinates import (
     smart_resize,
 )
 from utils.errors import UserError
-from utils.images import image_path_of
+from utils.geometry.images import image_path_of
 from utils.misc import parser_answers_into_option, parser_response_into_coordinates
 from utils.thinking import after_thinking
 

@@ -18,6 +18,8 @@ PROJECT = Path(__file__).resolve().parents[1]
 SKIPPED_FOLDERS = {"outputs", "__pycache__", "node_modules", "build", "venv"}
 HEAVY = ("torch", "torchvision", "transformers", "onnxruntime", "rapidocr", "vllm", "qwen_vl_utils")
 
+DOORS_OF_GEOMETRY = ("utils.images", "utils.resizing", "utils.targets", "utils.zooming")
+"""For functions of users; what is within `utils.geometry` is imported from there."""
 ORDER = (
     (
         "utils",
@@ -33,20 +35,15 @@ ORDER = (
         "utils.tool_calls",
         "utils.sampling",
         "utils.sections",
-        "utils.targets",
     ),
     (
         "utils.misc",
         "utils.thinking",
         "utils.reply_numbers",
         "utils.coordinates",
-        "utils.images",
-        "utils.orientation",
-        "utils.pixels",
+        "utils.geometry",
         "utils.published",
-        "utils.resizing",
-        "utils.targets",
-        "utils.zooming",
+        *DOORS_OF_GEOMETRY,
     ),
     ("utils.functions", "utils.import_utils"),
     ("utils.config",),
@@ -64,7 +61,7 @@ ORDER = (
 
 BELOW = (
     "contracts data_files errors findings protocol sections text folding tool_calls misc thinking "
-    "reply_numbers coordinates images orientation pixels resizing targets zooming functions "
+    "reply_numbers coordinates geometry functions "
 )
 SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config published"}
 DOWNLOAD = {"utils.download", "utils.github", "utils.hub", "utils.table_downloads"}
@@ -76,7 +73,7 @@ SEEN_BY_DOWNLOAD = {
     "utils.protocol",
     "utils.starting",
     "utils.text",
-    "utils.images",
+    "utils.geometry.images",
     "utils.config.environment",
     *DOWNLOAD,
 }

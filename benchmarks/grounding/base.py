@@ -46,8 +46,7 @@ from utils.coordinates import (
     point_as_fractions,
 )
 from utils.functions.calling import call_user_function
-from utils.misc import parser_response_into_coordinates
-from utils.targets import (
+from utils.geometry.targets import (
     DECLINED,
     Answer,
     Declined,
@@ -56,6 +55,7 @@ from utils.targets import (
     reversed_box_problem,
     target_problem,
 )
+from utils.misc import parser_response_into_coordinates
 
 # parity: L2's texts are those of the protocol, to the byte.
 SYSTEM_PROMPT = (

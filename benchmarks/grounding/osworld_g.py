@@ -16,7 +16,7 @@ from benchmarks.grounding.rows import check_convention
 from utils.contracts import Line
 from utils.data_files import read_json
 from utils.errors import UserError
-from utils.targets import Target, are_numbers
+from utils.geometry.targets import Target, are_numbers
 
 REFUSAL = "refusal"
 TYPES_BY_CATEGORY = {

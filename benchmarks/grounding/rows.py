@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.grounding.figures import Layout
 from benchmarks.tables import is_size
 from utils.errors import UserError
-from utils.targets import Target, are_numbers
+from utils.geometry.targets import Target, are_numbers
 from utils.text import listed
 
 CONVENTIONS = {

@@ -25,7 +25,7 @@ from utils.contracts import (
     World,
     WorldError,
 )
-from utils.images import read_header
+from utils.geometry.images import read_header
 from utils.text import cut
 
 MAX_CRASHES = 2  # of a world by one action: then the model has done it, and the episode is over

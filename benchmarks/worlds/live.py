@@ -56,7 +56,7 @@ from utils.contracts import (
 )
 from utils.errors import UserError
 from utils.functions.fingerprints import READING, code_digest, digest
-from utils.images import read_header
+from utils.geometry.images import read_header
 from utils.protocol import WORLD_FAILURE
 from utils.text import did_you_mean
 

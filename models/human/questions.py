@@ -13,7 +13,7 @@ from pathlib import Path
 
 from models.base import Message
 from utils.contracts import WH
-from utils.images import image_file, read_header
+from utils.geometry.images import image_file, read_header
 
 LETTER, POINT, ACTIONS = "letter", "point", "actions"
 KINDS = {

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from models.human.desk import Desk
 from models.human.replies import BadAnswer, reply_of
 from utils import PROJECT
-from utils.images import as_sent
+from utils.geometry.images import as_sent
 
 PAGES = Path(__file__).parent / "pages"
 ELEMENTS = PROJECT / "utils" / "report" / "assets" / "elements.js"

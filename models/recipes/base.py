@@ -22,9 +22,9 @@ from models.wrappers.local.defaults import sequences_of
 from utils.contracts import WH, Line, Message, ParseFunction
 from utils.coordinates import UNKNOWN, read_size, smart_resize
 from utils.errors import UserError
-from utils.images import image_path_of, read_header
+from utils.geometry.images import image_path_of, read_header
+from utils.geometry.zooming import Zoom
 from utils.published import Figure
-from utils.zooming import Zoom
 
 GRID = "pixels of the image resized in steps of 28"
 GRID_BOX = f"box in {GRID}"

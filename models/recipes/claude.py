@@ -25,7 +25,7 @@ from models.recipes.sources import (
 )
 from utils.contracts import WH, Point
 from utils.coordinates import UNKNOWN, read_size
-from utils.resizing import within_tiles
+from utils.geometry.resizing import within_tiles
 
 TEXT = """\
 Point at: {label}

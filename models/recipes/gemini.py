@@ -19,7 +19,7 @@ from models.recipes.base import (
 from models.recipes.reading import file_wh, four_or_none, from_pixels, whole_parser
 from models.recipes.sources import CLAWGUI_ZOOM, SCREENSPOT_PRO
 from utils.contracts import WH, Point
-from utils.zooming import Zoom
+from utils.geometry.zooming import Zoom
 
 TEXT = """\
 You are an expert UI element locator. Given a GUI image and a user's element description, provide your reasoning process first, finally provide the coordinates of the specified element as a single point. For elements with area, return the center point.

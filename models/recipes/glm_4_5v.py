@@ -20,7 +20,7 @@ from models.recipes.base import (
 )
 from models.recipes.reading import NOT_READ, centre, from_whole, numbers_or_none
 from utils.contracts import WH
-from utils.targets import DECLINED, Answer
+from utils.geometry.targets import DECLINED, Answer
 
 TEXT = "Help me to locate {instruction} in the image and give me its bounding boxes."
 SECTIONS = ("Memory:", "Reason:", "Action:")

@@ -26,7 +26,7 @@ from models.recipes.sources import (
     UI_VISION_README,
 )
 from utils.contracts import WH
-from utils.targets import DECLINED, Answer
+from utils.geometry.targets import DECLINED, Answer
 
 SYSTEM = (
     "You are an expert in using electronic devices and interacting with graphic interfaces. "

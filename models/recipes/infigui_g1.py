@@ -18,7 +18,7 @@ from models.recipes.base import (
 from models.recipes.reading import file_wh, from_grid, from_pixels, numbers_or_none
 from utils.contracts import WH, Point
 from utils.coordinates import UNKNOWN
-from utils.resizing import within_area
+from utils.geometry.resizing import within_area
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
 FIRST_MAX_PIXELS = 5600 * 28 * 28

@@ -27,7 +27,7 @@ from models.recipes.reading import (
 )
 from models.recipes.sources import AUTHORS, OSWORLD_G, SCREENSPOT_V2, UI_VISION, UI_VISION_README
 from utils.contracts import WH
-from utils.targets import Answer
+from utils.geometry.targets import Answer
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=2116800)
 SYSTEM = """\

@@ -15,7 +15,7 @@ from models.recipes.base import (
 from models.recipes.gemini import DESCRIPTION, read_pair
 from models.recipes.reading import whole_parser
 from utils.contracts import WH
-from utils.zooming import Zoom
+from utils.geometry.zooming import Zoom
 
 TEXT = """\
 You are an expert UI element locator. Given a GUI image and a user's element description, provide your reasoning process first, finally provide the coordinates of the specified element as a single point. For elements with area, return the center point.

@@ -8,7 +8,7 @@ from typing import Any
 from models.recipes.base import ChatMessage, Parser, PromptForm, Recipe, prompt_function
 from models.recipes.reading import file_wh, from_pixels, numbers_or_none
 from utils.contracts import WH, Point
-from utils.resizing import canvas_ratio
+from utils.geometry.resizing import canvas_ratio
 
 CANVAS_WH = (1008, 672)
 RAW = "raw_prompt_text"  # a role of no chat template

@@ -15,8 +15,8 @@ from typing import Any
 from models.recipes.base import Limits
 from utils.contracts import WH, Point
 from utils.coordinates import UNKNOWN, model_grid_wh, read_size
+from utils.geometry.targets import DECLINED, Answer, Declined
 from utils.reply_numbers import numbers_of_reply
-from utils.targets import DECLINED, Answer, Declined
 from utils.thinking import after_thinking
 from utils.tool_calls import json_objects, written_calls
 

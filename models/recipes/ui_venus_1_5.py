@@ -32,7 +32,7 @@ from models.recipes.sources import (
     UI_VISION,
 )
 from utils.contracts import WH
-from utils.targets import DECLINED, Answer
+from utils.geometry.targets import DECLINED, Answer
 
 WITH_REFUSAL_TEXT = """\
 Output the center point of the position corresponding to the following instruction:\x20

@@ -12,8 +12,8 @@ from utils.errors import UserError
 from utils.functions.calling import call_postprocess, private_copy
 from utils.functions.fingerprints import digest, undescribed
 from utils.functions.prompting import readable_messages
-from utils.images import content_digest, image_file, read_header
-from utils.resizing import sent_wh
+from utils.geometry.images import content_digest, image_file, read_header
+from utils.geometry.resizing import sent_wh
 
 if TYPE_CHECKING:
     from utils.config.schema import ModelEntry

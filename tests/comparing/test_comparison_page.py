@@ -14,7 +14,7 @@ from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.findings import warning
-from utils.images import image_digest
+from utils.geometry.images import image_digest
 from utils.published import read_published
 from utils.report.build import build_report
 

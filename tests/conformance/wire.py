@@ -22,7 +22,7 @@ from tests.conformance.support import Case, Departs, Replay, World, equal
 from tests.support.runs import write_config
 from utils.config.read import ConfigSource, read_config
 from utils.functions.prompting import prompt_builder
-from utils.images import encode, shrink
+from utils.geometry.images import encode, shrink
 from utils.import_utils import resolve
 from utils.scoring.scorer import FAILED_TEXT, Scorer
 from utils.scoring.sheets import cell_text, open_sheet

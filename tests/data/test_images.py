@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 from PIL import Image
 
-from utils.images import cached_by_file, content_digest, read_header
+from utils.geometry.images import cached_by_file, content_digest, read_header
 
 
 @pytest.fixture

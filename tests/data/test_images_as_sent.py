@@ -11,11 +11,11 @@ from PIL import Image, ImageOps, PngImagePlugin
 from models.wrappers.api.wire import ImageSlot, ImageStyle
 from models.wrappers.local.inputs import ShrunkImages
 from tests.support.stage import L1, L2
-from utils.images import as_sent, open_image, read_header
-from utils.orientation import as_stored, is_turned
-from utils.pixels import in_8_bits
+from utils.geometry.images import as_sent, open_image, read_header
+from utils.geometry.orientation import as_stored, is_turned
+from utils.geometry.pixels import in_8_bits
+from utils.geometry.resizing import ResizeStep
 from utils.report.pictures import view_image
-from utils.resizing import ResizeStep
 
 WH = (40, 30)
 TAG = 0x0112

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from tests.support.stage import API, L2
-from utils.resizing import resized, resized_wh, sent_wh, steps_of
+from utils.geometry.resizing import resized, resized_wh, sent_wh, steps_of
 
 POINTS = {L2: {"mode": "all"}}
 

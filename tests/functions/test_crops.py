@@ -13,8 +13,8 @@ from PIL import Image
 from tests.support.mock_server import Reply
 from tests.support.stage import L2, end_of
 from utils.functions.follow_up import save_crop
-from utils.pixels import MemoryRoom
-from utils.zooming import Crop
+from utils.geometry.pixels import MemoryRoom
+from utils.geometry.zooming import Crop
 
 WH = (400, 300)
 PARSE = {L2: "models.recipes.gemini.parse_point"}
@@ -105,7 +105,7 @@ def test_room_is_given_back_where_the_work_fails():
 )
 def test_however_many_are_in_flight_few_images_are_decoded_at_a_time(entry, staged, monkeypatch):
     room = Watched(2 * 4 * WH[0] * WH[1])
-    monkeypatch.setattr("utils.images.ROOM", room)
+    monkeypatch.setattr("utils.geometry.images.ROOM", room)
     stage = staged(answer=points, pictures=[("os_web", WH)] * 12, parse_function=PARSE, **entry)
     assert stage.run("--data", L2, "--api-nproc", "24", "--no-report").code == 0
     assert 0 < room.most <= 2 * 4 * WH[0] * WH[1]

@@ -30,6 +30,10 @@ FORMER = [
         for name in ("Action", "Observation", "Outcome", "NEEDS", "ENDS", "NoAction", "KEYS")
     ),
     "benchmarks.grounding_figures.Layout",
+    "utils.images.image_path_of",
+    "utils.resizing.canvas_ratio",
+    "utils.targets.DECLINED",
+    "utils.zooming.Zoom",
 ]
 """Documented once, and written in people's configs and environments since."""
 FRAMED = [

@@ -11,7 +11,7 @@ from models import api_gpt, api_uitars, local_aguvis, local_uitars
 from tests.support.runs import PROJECT
 from tests.support.stage import L1, L2
 from utils.errors import UserError
-from utils.images import image_path_of
+from utils.geometry.images import image_path_of
 
 UITARS = [local_uitars, api_uitars]
 EXAMPLES = [*UITARS, local_aguvis, api_gpt]

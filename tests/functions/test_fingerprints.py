@@ -375,6 +375,17 @@ def test_what_this_program_does_counts_by_its_version_and_not_by_its_code():
     assert [name for name in names if f"def {name}" in text] == ["preprocess_aguvis", "chat_text"]
 
 
+def test_a_module_that_has_moved_counts_by_the_name_and_in_the_place_that_it_had(hash_of):
+    start = "def start(m): return DECLINED if numbers_of_reply(m) else Zoom(0.5)\n"
+    rest = "from utils.reply_numbers import numbers_of_reply\n"
+    before = "from utils.targets import DECLINED\nfrom utils.zooming import Zoom\n"
+    now = before.replace("utils.", "utils.geometry.")
+    assert hash_of(now + rest + start) == hash_of(rest + before + start)
+    held = "from utils.zooming import Zoom\nzoom = Zoom(0.5)\ndef make():\n    a = zoom\n"
+    held += "    def start(m): return a\n    return start\nstart = make()"
+    assert hash_of(held.replace("utils.", "utils.geometry.")) == hash_of(held)
+
+
 def test_of_a_recipe_the_prompt_counts_and_no_figure():
     text = code_text(qwen2_5_vl.build_prompt)
     assert "You may call one or more functions" in text

@@ -16,7 +16,7 @@ from tests.support import grounding_replay, recipe_replay
 from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import L1, L2, l2_counts
-from utils.resizing import resized_wh, steps_of
+from utils.geometry.resizing import resized_wh, steps_of
 
 GOLDEN = PROJECT.parent / "shared" / "models" / "golden"
 REAL = PROJECT.parent / "shared" / "grounding" / "real"

@@ -17,8 +17,8 @@ from tests.support import recipe_replay
 from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import API, L1, L2, l2_counts
-from utils.resizing import canvas_ratio
-from utils.targets import DECLINED
+from utils.geometry.resizing import canvas_ratio
+from utils.geometry.targets import DECLINED
 
 GOLDEN = PROJECT.parent / "shared" / "models" / "golden"
 RECIPES = all_recipes()

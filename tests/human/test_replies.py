@@ -16,9 +16,9 @@ from models.human.questions import PastStep, Picture, Question, question_of
 from models.human.replies import BadAnswer, reply_of
 from tests.support.standin import ENVIRONMENT
 from utils.coordinates import point_as_fractions
+from utils.geometry.targets import means_declined
 from utils.import_utils import resolve
 from utils.misc import parser_answers_into_option, parser_response_into_coordinates
-from utils.targets import means_declined
 
 WH = (640, 360)
 

@@ -8,8 +8,8 @@ from models.wrappers.local.wrapper import LocalModelWrapper
 from tests.support.stage import L2
 from utils.config.recipes import fill_in
 from utils.config.schema import model_entry
+from utils.geometry.resizing import sent_wh
 from utils.import_utils import resolve
-from utils.resizing import sent_wh
 
 INSTRUCTION = "open the <b>settings</b> menu"
 FILE_WH = (300, 200)

@@ -8,7 +8,7 @@ from benchmarks.actions import dialects
 from benchmarks.actions.action import Action
 from benchmarks.actions.reading import read_actions
 from models.recipes import all_recipes
-from utils.targets import DECLINED
+from utils.geometry.targets import DECLINED
 from utils.tool_calls import written_calls
 
 WH = (1000, 1000)

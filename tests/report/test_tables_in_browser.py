@@ -14,7 +14,7 @@ from tests.support.browser import DESKTOP, PHONE
 from tests.support.counted_links import counted_links, counts_of_comparison
 from utils import PROJECT
 from utils.errors import DONE
-from utils.targets import Target
+from utils.geometry.targets import Target
 
 TABLES = ("ScreenSpot", "ScreenSpotV2", "ScreenSpotPro", "OSWorldG", "UIVision")
 REPLIES = ("{centre}", "{centre}", "(5, 5)", "(-1, -1)", "I see nothing of the kind")

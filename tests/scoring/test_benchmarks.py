@@ -15,7 +15,7 @@ from utils import coordinates
 from utils.contracts import DataSet, Sizes, Verdict
 from utils.errors import UserError
 from utils.functions.signatures import parse_caller
-from utils.targets import DECLINED
+from utils.geometry.targets import DECLINED
 
 WH = (200, 100)
 PICTURE = "shot.png"

@@ -13,8 +13,8 @@ from utils.analysis.columns import SampleColumns
 from utils.config.read import ConfigSource, read_config
 from utils.contracts import Sizes, Verdict
 from utils.errors import UserError
+from utils.geometry.targets import Target
 from utils.store.strict_json import to_json
-from utils.targets import Target
 
 SAMPLE_DATA = PROJECT / "sample_data"
 OFFICIAL = PROJECT.parent / "shared" / "grounding" / "official"

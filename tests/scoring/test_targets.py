@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from utils.targets import Target, is_in_polygon, means_declined
+from utils.geometry.targets import Target, is_in_polygon, means_declined
 
 
 def in_polygon_by_the_rule(px, py, flat):

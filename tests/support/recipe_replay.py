@@ -20,9 +20,9 @@ from pathlib import Path
 
 from models.recipes import all_recipes, phi_ground, ui_venus_1_0
 from models.recipes.base import Limits, prompt_function
-from utils.resizing import canvas_ratio, resized_wh, steps_of
-from utils.targets import DECLINED
-from utils.zooming import Zoom
+from utils.geometry.resizing import canvas_ratio, resized_wh, steps_of
+from utils.geometry.targets import DECLINED
+from utils.geometry.zooming import Zoom
 
 EQUAL = "equal"
 FALLBACK = "documented fallbacks"

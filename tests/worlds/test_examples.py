@@ -22,7 +22,7 @@ from benchmarks.actions.action import ENDS, NEEDS, Action
 from examples.android_world import AndroidWorld
 from examples.osworld import OSWorld
 from examples.webarena import WebArena
-from utils.images import read_header
+from utils.geometry.images import read_header
 
 WH = (200, 100)
 PIXELS = numpy.zeros((WH[1], WH[0], 3), dtype=numpy.uint8)

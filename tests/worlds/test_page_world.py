@@ -9,7 +9,7 @@ from benchmarks.actions.action import KEYS, Action
 from tests.support.page_world import STYLE, WH, AnyPage, begun
 from tests.support.pages import Pages
 from utils.contracts import WorldError
-from utils.images import read_header
+from utils.geometry.images import read_header
 
 NOTED = """<script>
 window.seen = [];

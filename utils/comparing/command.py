@@ -19,7 +19,7 @@ from utils.comparing.words import as_text, closing_text
 from utils.config.options import HelpShown, OneLineParser, not_negative
 from utils.config.secret_filter import protect_output
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, one_line_reason
-from utils.images import expand_home
+from utils.geometry.images import expand_home
 from utils.published import read_published
 from utils.report.all_runs import COMPARISONS, INDEX, runs_compared
 from utils.scoring.sheets import write_text

@@ -28,7 +28,7 @@ from utils.comparing.runs import ComparedRun, answers_to, right_text
 from utils.comparing.why import different_functions, different_settings
 from utils.contracts import Facts
 from utils.errors import UserError
-from utils.images import image_root
+from utils.geometry.images import image_root
 from utils.protocol import unit_of
 from utils.report.build import ASSETS as REPORT_ASSETS
 from utils.report.build import pictures_of_report

@@ -19,7 +19,7 @@ from utils.config.endpoint import parse_endpoint
 from utils.contracts import Facts
 from utils.coordinates import format_size
 from utils.errors import UserError
-from utils.images import is_url
+from utils.geometry.images import is_url
 from utils.protocol import noun_of
 from utils.report.run_facts import model_entry, parse_functions
 from utils.scoring.sheets import write_text

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
 from utils.errors import UserError
-from utils.images import is_url
+from utils.geometry.images import is_url
 from utils.text import did_you_mean
 
 PLACEHOLDER_KEY = "api_key_placeholder"  # sent where no key is given: local servers want some

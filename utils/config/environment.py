@@ -9,7 +9,7 @@ from pathlib import Path
 
 from utils import PROJECT
 from utils.errors import UserError
-from utils.images import expand_home
+from utils.geometry.images import expand_home
 
 
 def read_text(file: Path) -> str:

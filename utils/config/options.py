@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from utils.errors import UserError
-from utils.images import expand_home
+from utils.geometry.images import expand_home
 from utils.text import did_you_mean, listed
 
 PROGRAM = "evaluate.py"

@@ -24,7 +24,7 @@ from utils.config.text import KeyPath, KeyProblem, PlainConfig, brief, key_path,
 from utils.contracts import Benchmark
 from utils.errors import UserError
 from utils.functions.signatures import FunctionRef, Kind
-from utils.images import is_url
+from utils.geometry.images import is_url
 from utils.import_utils import path_problem, resolve
 from utils.sections import DataSection, OpenSection
 from utils.text import did_you_mean, listed, nearest

@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from utils.config.recipes import TOKEN_LIMITS, EntryWithRecipe
 from utils.config.text import KeyProblem, brief, key_path
 from utils.contracts import KWARGS_READ
-from utils.resizing import steps_of
+from utils.geometry.resizing import steps_of
 from utils.sections import ConfigSection, DataSection, S
 from utils.text import did_you_mean, listed, nearest
 
@@ -62,7 +62,7 @@ class Kwargs(BaseModel):
     wire_format: Literal["documented", "reference"] = "documented"
     min_pixels: Pixels = 1
     max_pixels: Pixels = 1
-    resize: Any = None  # see utils.resizing
+    resize: Any = None  # see utils.geometry.resizing
     timeout_s: Seconds = 1
     serve_timeout_s: Seconds = 1
     load: dict[str, Any] = {}  # of a checkpoint: arguments of from_pretrained
@@ -70,7 +70,7 @@ class Kwargs(BaseModel):
 
 
 class ZoomEntry(ConfigSection):
-    """A second look at a crop around the first point: `utils.zooming`."""
+    """A second look at a crop around the first point: `utils.geometry.zooming`."""
 
     ratio: Annotated[float, Field(gt=0, le=1)] = Field(
         description="the part of the width and height that is looked at again: 0.25"

@@ -55,6 +55,13 @@ INSTALLED = {"site-packages", "dist-packages"}
 CODE_VERSION = 2
 """How code is hashed, as the records of runs say it; those before version 2 say nothing."""
 
+PACKAGES = ("benchmarks.", "models.", "utils.")
+FIRST_NAMES = {
+    f"utils.geometry.{name}": f"utils.{name}"
+    for name in ("images", "orientation", "pixels", "resizing", "targets", "zooming")
+}
+"""Modules of this program that have moved, with the names that stored hashes have of them."""
+
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN = (str, int, float, bytes, set, frozenset, PurePath)
 _PARSING = threading.Lock()
@@ -252,7 +259,25 @@ def _statements_of(code: bytes, package: str) -> Sequence[_Statement]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
             is_documented = ast.get_docstring(node, clean=False) is not None
             node.body = node.body[is_documented:] or [ast.Pass()]
-    return [_as_statement(node, package) for node in tree.body]
+    return _in_first_order(tree.body, [_as_statement(node, package) for node in tree.body])
+
+
+def _in_first_order(
+    nodes: Sequence[ast.stmt], statements: Sequence[_Statement]
+) -> Sequence[_Statement]:
+    """The statements of a module in the order that its imports had before modules moved."""
+    modules = {
+        number: str(node.module)
+        for number, node in enumerate(nodes)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(PACKAGES)
+    }
+    imports = {name for statement in statements for name in statement.imports}
+    if FIRST_NAMES.keys().isdisjoint(imports):
+        return statements
+    order = [*range(len(nodes))]
+    for place, number in zip(modules, sorted(modules, key=modules.__getitem__), strict=True):
+        order[place] = number
+    return [statements[number] for number in order]
 
 
 def _as_statement(top: ast.stmt, package: str) -> _Statement:
@@ -278,6 +303,7 @@ def _as_statement(top: ast.stmt, package: str) -> _Statement:
             source = "." * node.level + (node.module or "")
             source = resolve_name(source, package) if node.level else source
             imports += [source, *(f"{source}.{alias.name}" for alias in node.names)]
+            node.module = FIRST_NAMES.get(source, node.module)
     if isinstance(top, _DEFINITIONS):
         binds = {top.name}  # the others are its own
     return _Statement(ast.unparse(top), frozenset(binds), frozenset(mentions), tuple(imports))
@@ -291,4 +317,5 @@ def _closure_of(target: Any) -> Iterator[Any]:
 
 
 def _name_of(value: Any) -> str:
-    return f"<{getattr(value, '__module__', '')}:{getattr(value, '__qualname__', '')}>"
+    module = getattr(value, "__module__", "")
+    return f"<{FIRST_NAMES.get(module, module)}:{getattr(value, '__qualname__', '')}>"

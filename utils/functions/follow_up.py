@@ -20,9 +20,9 @@ from utils.coordinates import point_as_fractions, read_size
 from utils.errors import UserError
 from utils.functions.calling import call_user_function, private_copy
 from utils.functions.prompting import checked_messages
-from utils.images import decoded_image
-from utils.pixels import in_8_bits
-from utils.zooming import Crop, SecondLook, Zoom
+from utils.geometry.images import decoded_image
+from utils.geometry.pixels import in_8_bits
+from utils.geometry.zooming import Crop, SecondLook, Zoom
 
 MOST_STAGES = 8
 """Of a user's function, which may never be content."""

@@ -13,8 +13,8 @@ from utils.contracts import Benchmark, Line, Message, Prompt, PromptFunction, Us
 from utils.functions.calling import call_user_function, private_copy
 from utils.functions.fingerprints import code_digest, digest
 from utils.functions.signatures import takes_settings
-from utils.images import image_file, read_header
-from utils.resizing import sent_wh
+from utils.geometry.images import image_file, read_header
+from utils.geometry.resizing import sent_wh
 
 MESSAGE_KEYS = ("role", "type", "value")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from utils.contracts import Facts
 from utils.errors import one_line_reason
-from utils.images import find_image, image_root
+from utils.geometry.images import find_image, image_root
 from utils.protocol import title_of, unit_of
 from utils.report.checks import checks_of, notices_of, tables_of, tags_by_sample
 from utils.report.data_files import (

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from utils.contracts import WH, Facts
-from utils.images import content_digest, find_image, image_digest, open_image, read_header
-from utils.pixels import in_8_bits
+from utils.geometry.images import content_digest, find_image, image_digest, open_image, read_header
+from utils.geometry.pixels import in_8_bits
 from utils.report.privacy import shown_name
 
 if TYPE_CHECKING:

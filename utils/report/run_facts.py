@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from utils.images import is_url
+from utils.geometry.images import is_url
 from utils.protocol import (
     ACTING,
     OTHER_INSTRUCTIONS,

@@ -31,9 +31,9 @@ from utils.errors import StopRun
 from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW, READING
 from utils.functions.follow_up import parse_of_user, parse_of_zoom, reply_text
+from utils.geometry.zooming import SecondLook, Zoom
 from utils.protocol import WORLD_FAILURE
 from utils.store.records import error_text, sizes_of, user_error_fields
-from utils.zooming import SecondLook, Zoom
 
 MOST_EXAMPLES = 3
 COST = ("requests", "usage", "latency_s", "wall_s")  # of an episode, in its record

@@ -22,11 +22,11 @@ from utils.contracts import (
 )
 from utils.functions.prompting import Prompting
 from utils.functions.signatures import parse_caller, takes_settings
+from utils.geometry.zooming import Zoom
 from utils.judging.judge import Judge
 from utils.protocol import FOLLOW_UP, SINGLE, ZOOM
 from utils.scoring.scorer import Scorer
 from utils.store.logged_config import parser_of_run, zoom_of_run
-from utils.zooming import Zoom
 
 
 @dataclass(frozen=True, slots=True)

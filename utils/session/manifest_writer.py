@@ -9,7 +9,7 @@ from typing import Any
 
 from utils import PROJECT
 from utils.errors import StopRun
-from utils.images import data_root, image_root
+from utils.geometry.images import data_root, image_root
 from utils.scoring.sheets import write_json
 from utils.session.evaluation import Evaluation
 from utils.session.result import Result

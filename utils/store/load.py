@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from utils.contracts import Facts, question_of, repeat_of
 from utils.errors import UserError
-from utils.images import expand_home
+from utils.geometry.images import expand_home
 from utils.store.derived import (
     MANIFEST_NAME,
     ScoredFiles,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from utils.contracts import Record
+from utils.geometry.zooming import Zoom
 from utils.protocol import ZOOM
-from utils.zooming import Zoom
 
 
 def entry_of_run(run: Record, name: str) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ from typing import Any
 from utils import PROJECT
 from utils.contracts import DataSet
 from utils.functions.prompting import Prompting, short_digest
-from utils.images import content_digest
+from utils.geometry.images import content_digest
 
 PACKAGES = (
     "openai",

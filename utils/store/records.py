@@ -62,7 +62,7 @@ from utils.contracts import (
     Status,
     UserFunctionError,
 )
-from utils.images import image_digest
+from utils.geometry.images import image_digest
 
 MORE = "more"
 SIZES = ("file", "sent", "seen")  # of an image, in a record and in `Sizes`

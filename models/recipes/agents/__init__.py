@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from utils.contracts import Line, Message, Point
-from utils.images import image_path_of
+from utils.geometry.images import image_path_of
 
 OTHER_WAY = {"up": "down", "down": "up", "left": "right", "right": "left"}
 """Which way what is seen moves when a finger swipes, and the reverse."""

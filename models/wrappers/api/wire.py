@@ -19,7 +19,7 @@ import pybase64
 
 from utils.contracts import WH, ImageChange, Message
 from utils.errors import UserError
-from utils.images import (
+from utils.geometry.images import (
     bytes_digest,
     cached_by_file,
     content_digest,
@@ -30,9 +30,9 @@ from utils.images import (
     read_header,
     shrink,
 )
-from utils.orientation import as_stored
-from utils.pixels import in_8_bits
-from utils.resizing import ResizeStep, resized, resized_wh, steps_of
+from utils.geometry.orientation import as_stored
+from utils.geometry.pixels import in_8_bits
+from utils.geometry.resizing import ResizeStep, resized, resized_wh, steps_of
 
 JPEG_QUALITY = 95  # unless `jpeg_quality` says otherwise: artefacts stay below a downscale's
 JPEG_QUALITY_REFERENCE = 75

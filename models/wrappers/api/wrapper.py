@@ -40,7 +40,7 @@ from utils.config.text import key_path
 from utils.contracts import CallError, Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.functions.calling import call_user_function, one_at_a_time, private_copy
 from utils.functions.fingerprints import code_digest, digest
-from utils.images import read_header
+from utils.geometry.images import read_header
 from utils.text import likeness, listed
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.errors import UserError
-from utils.images import expand_home
+from utils.geometry.images import expand_home
 
 WEIGHT_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf")
 # What decides about prompts and ids: configs, tokenizer, processor, chat template, shipped code.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.contracts import Message
-from utils.images import cached_by_file, decoded_image, image_file, on_white
+from utils.geometry.images import cached_by_file, decoded_image, image_file, on_white
 
 CACHED_BYTES = 256 * 1024**2  # of decoded and resized images; one has three bytes a pixel
 DEFAULTS_VERSION = 4

@@ -32,7 +32,7 @@ from models.wrappers.local.settings import img_size_of, not_for_batches, with_fl
 from utils.contracts import CallError, Generation, Prepared, UserFunctionError
 from utils.errors import StopRun
 from utils.functions.calling import call_user_function, check_reply, private_copy
-from utils.resizing import steps_of
+from utils.geometry.resizing import steps_of
 
 if TYPE_CHECKING:
     from utils.config.schema import Local

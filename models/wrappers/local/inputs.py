@@ -16,7 +16,7 @@ from models.wrappers.defaults import aligned
 from models.wrappers.local.loading import Checkpoint
 from utils.contracts import WH, Message, Prepared, Sizes
 from utils.coordinates import seen_wh, thumbnail_wh
-from utils.images import (
+from utils.geometry.images import (
     Header,
     cached_by_file,
     decoded_image,
@@ -26,9 +26,9 @@ from utils.images import (
     read_header,
     shrink,
 )
-from utils.orientation import as_stored
-from utils.pixels import in_8_bits
-from utils.resizing import ResizeStep, resized, resized_wh
+from utils.geometry.orientation import as_stored
+from utils.geometry.pixels import in_8_bits
+from utils.geometry.resizing import ResizeStep, resized, resized_wh
 
 COPIES_BYTES = 512 * 1024**2  # of files that nobody is using
 

@@ -21,7 +21,7 @@ from models.wrappers.local.placement import (
 from models.wrappers.local.settings import load_settings
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import UserError
-from utils.images import expand_home
+from utils.geometry.images import expand_home
 
 if TYPE_CHECKING:
     from utils.config.schema import Local

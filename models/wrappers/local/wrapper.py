@@ -41,7 +41,7 @@ from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun, UserError
 from utils.functions.calling import one_at_a_time
 from utils.functions.fingerprints import code_digest, code_text, digest
-from utils.resizing import steps_of
+from utils.geometry.resizing import steps_of
 
 if TYPE_CHECKING:
     from utils.config.schema import Local

@@ -22,7 +22,7 @@ from pathlib import Path
 from models.wrappers.vllm import keeper
 from utils.config.secret_filter import is_secret_name
 from utils.errors import StopRun
-from utils.images import expand_home
+from utils.geometry.images import expand_home
 
 HOST = "127.0.0.1"
 API = "vllm.entrypoints.openai.api_server"

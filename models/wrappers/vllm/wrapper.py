@@ -25,7 +25,7 @@ from utils.contracts import Abandoned, CallError, Generation, Prepared
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.fingerprints import digest
-from utils.images import expand_home
+from utils.geometry.images import expand_home
 
 if TYPE_CHECKING:
     from utils.config.schema import Vllm

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from utils.contracts import ImageChange, ModelWrapper, Prepared, Sample
 from utils.engine.jobs import Job
-from utils.images import decoded_image, open_image, read_header
+from utils.geometry.images import decoded_image, open_image, read_header
 from utils.text import counted
 
 MOST_DECODED_PX = 2_000_000_000  # 240 screens of 3840x2160: half a minute of one core

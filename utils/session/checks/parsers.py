@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from utils.contracts import ActingBenchmark, DataSet, ParseFunction, Sizes, UserFunctionError
 from utils.findings import Finding, Severity
-from utils.images import read_header
+from utils.geometry.images import read_header
 from utils.session.plan import Plan
 
 MADE_UP = ("A", "(0.4, 0.3)", "I cannot see that.")  # replies

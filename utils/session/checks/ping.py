@@ -23,7 +23,7 @@ from utils.engine.jobs import Job
 from utils.engine.retry_policy import is_away
 from utils.errors import UserError
 from utils.findings import Finding, Severity, warning
-from utils.resizing import steps_of
+from utils.geometry.resizing import steps_of
 from utils.scoring.samples import facts_of
 from utils.scoring.scorer import ScoredSample, Scorer
 from utils.session.checks.requests import CheckResult, first_request, shortened

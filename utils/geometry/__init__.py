@@ -1,0 +1,1 @@
+"""Images, their sizes and crops, and where on them a target lies."""
