@@ -41,8 +41,8 @@ ORDER = (
         "utils.thinking",
         "utils.reply_numbers",
         "utils.coordinates",
+        "utils.datasets",
         "utils.geometry",
-        "utils.published",
         *DOORS_OF_GEOMETRY,
     ),
     ("utils.functions", "utils.import_utils"),
@@ -63,8 +63,16 @@ BELOW = (
     "contracts data_files errors findings protocol sections text folding tool_calls misc thinking "
     "reply_numbers coordinates geometry functions "
 )
-SEEN_BY = {"benchmarks": BELOW + "analysis", "models": BELOW + "import_utils config published"}
-DOWNLOAD = {"utils.download", "utils.github", "utils.hub", "utils.table_downloads"}
+SEEN_BY = {
+    "benchmarks": BELOW + "analysis",
+    "models": BELOW + "import_utils config datasets.published",
+}
+DOWNLOAD = {
+    "utils.download",
+    "utils.datasets.github",
+    "utils.datasets.hub",
+    "utils.datasets.table_downloads",
+}
 SEEN_BY_DOWNLOAD = {
     "utils",
     "utils.data_files",
@@ -268,7 +276,7 @@ NAMES_OF_DATA_SETS = re.compile(
     r"\bL[1-4]\b|GUIContentUnderstanding|GUIElementGrounding|GUITaskAutomation"
     r"|GUITaskCollaboration|ScreenSpot|OSWorld-?G\b|UI-?Vision"
 )
-KNOW_DATA_SETS = {"utils.protocol", "utils.published", *DOWNLOAD}
+KNOW_DATA_SETS = {"utils.protocol", "utils.datasets.published", *DOWNLOAD}
 """Modules of what is published: downloads, other people's figures, hashes of files."""
 
 

@@ -44,13 +44,13 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
 
 from utils.config.environment import load_dotenv_files
 from utils.data_files import read_json
+from utils.datasets.hub import Hub
+from utils.datasets.table_downloads import BROKEN_ZIP, fetch_tables, listing, members_by_target
 from utils.errors import UserError
 from utils.geometry.images import data_root, expand_home
-from utils.hub import Hub
 from utils.locks import file_lock
 from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 from utils.starting import imports_are_done
-from utils.table_downloads import BROKEN_ZIP, fetch_tables, listing, members_by_target
 
 REPO_ID = "OpenGVLab/MMBench-GUI"
 IMAGE_FOLDER, NOTE_NAME, LOCK_NAME = "offline_images", "unpacked.json", "lock"

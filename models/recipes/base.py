@@ -21,10 +21,10 @@ from typing import Any, NotRequired, TypedDict
 from models.wrappers.local.defaults import sequences_of
 from utils.contracts import WH, Line, Message, ParseFunction
 from utils.coordinates import UNKNOWN, read_size, smart_resize
+from utils.datasets.published import Figure
 from utils.errors import UserError
 from utils.geometry.images import image_path_of, read_header
 from utils.geometry.zooming import Zoom
-from utils.published import Figure
 
 GRID = "pixels of the image resized in steps of 28"
 GRID_BOX = f"box in {GRID}"

@@ -1,4 +1,4 @@
-"""Where the recipes' published figures are from; see `utils.published`.
+"""Where the recipes' published figures are from; see `utils.datasets.published`.
 
 The average is named where the source says it, or where only it gives the printed number.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from utils.datasets.published import Source as Source
 from utils.protocol import L2_NAME
-from utils.published import Source as Source
 
 L2 = L2_NAME
 SCREENSPOT_V2, SCREENSPOT_PRO, UI_VISION = "ScreenSpot-v2", "ScreenSpot-Pro", "ui-vision"

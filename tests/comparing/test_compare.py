@@ -17,8 +17,8 @@ from utils.comparing.pairing import SamplePair
 from utils.comparing.pairing import compare as compared
 from utils.comparing.runs import read_runs
 from utils.comparing.words import as_text
+from utils.datasets.published import read_published
 from utils.protocol import PUBLISHED_MD5
-from utils.published import read_published
 from utils.store.load import load_run
 
 

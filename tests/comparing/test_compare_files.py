@@ -19,9 +19,9 @@ from utils.comparing.runs import read_runs
 from utils.comparing.tables import as_latex, as_markdown
 from utils.comparing.words import WIDTH, as_text, closing_text
 from utils.coordinates import Frame
+from utils.datasets.published import read_published
 from utils.findings import warning
 from utils.misc import parser_response_into_coordinates as default_parser
-from utils.published import read_published
 from utils.scoring.sheets import safe_cell
 
 EVIL = '<script>alert(1)</script> | [x](javascript:x) `y` *z*\n\n# head\n\x1b[31m"q" {{7*7}} \ud800'

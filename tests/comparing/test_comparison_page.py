@@ -13,9 +13,9 @@ from utils.comparing.command import main
 from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
+from utils.datasets.published import read_published
 from utils.findings import warning
 from utils.geometry.images import image_digest
-from utils.published import read_published
 from utils.report.build import build_report
 
 BAD = "<script>alert(1)</script><img src=x onerror=alert(2)>"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from utils.published import PROTOCOLS, read_published
+from utils.datasets.published import PROTOCOLS, read_published
 
 GROUPS = {
     "Dev": (154, 145),

@@ -12,8 +12,8 @@ from utils.comparing.pairing import FEW_RUNS, compare
 from utils.comparing.ranking import rankings_of
 from utils.comparing.runs import read_runs
 from utils.comparing.words import WIDTH, as_text
+from utils.datasets.published import read_published
 from utils.findings import Finding, Severity
-from utils.published import read_published
 
 HITS = {"middle": "x." * 20, "worst": "." * 38 + "xx", "best": "x" * 38 + "..", "same": "x." * 20}
 

@@ -51,7 +51,7 @@ def run_until(tmp_path):
         ("evaluate.py", "utils.session.start"),
         ("compare.py", "numpy"),
         ("compare.py", "utils.comparing.command"),
-        ("utils/download.py", "utils.hub"),
+        ("utils/download.py", "utils.datasets.hub"),
     ],
 )
 def test_ctrl_c_during_the_imports_is_one_line_and_130(run_until, program, module):

@@ -8,8 +8,7 @@ from PIL import Image
 from models.recipes import all_recipes
 from models.recipes.sources import L2, LEADERBOARD, OSWORLD_G, SCREENSPOT_PRO, SCREENSPOT_V2
 from tests.support.stage import L2 as L2_DATA_SET
-from utils.findings import as_json, doubt_about, note, warning
-from utils.published import (
+from utils.datasets.published import (
     Figure,
     Source,
     checkpoint_names,
@@ -17,6 +16,7 @@ from utils.published import (
     lines_of,
     read_published,
 )
+from utils.findings import as_json, doubt_about, note, warning
 
 MAI_UI = all_recipes()["mai_ui"].figures
 ANALYSIS = {

@@ -18,9 +18,9 @@ from utils.comparing.why import explain
 from utils.comparing.words import as_text, closing_text
 from utils.config.options import HelpShown, OneLineParser, not_negative
 from utils.config.secret_filter import protect_output
+from utils.datasets.published import read_published
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, one_line_reason
 from utils.geometry.images import expand_home
-from utils.published import read_published
 from utils.report.all_runs import COMPARISONS, INDEX, runs_compared
 from utils.scoring.sheets import write_text
 from utils.starting import imports_are_done

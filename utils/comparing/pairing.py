@@ -24,6 +24,7 @@ from utils.comparing.boards import Board, boards_of, notes_of
 from utils.comparing.runs import ComparedRun, ScoredSet, answers_to
 from utils.comparing.wordings import by_element, wording_notes
 from utils.contracts import Facts
+from utils.datasets.published import Published
 from utils.errors import UserError
 from utils.protocol import (
     ACTING,
@@ -37,7 +38,6 @@ from utils.protocol import (
     TIERS,
     noun_of,
 )
-from utils.published import Published
 from utils.text import counted
 
 CLEAR_P = 0.05

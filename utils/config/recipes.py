@@ -15,9 +15,9 @@ from typing import Any, Protocol, cast
 
 from utils.config.text import key_path
 from utils.contracts import ParseFunction
+from utils.datasets.published import Figure
 from utils.errors import UserError
 from utils.import_utils import file_beside, module_at
-from utils.published import Figure
 from utils.text import as_json_text, likeness, listed
 
 PACKAGE = "models.recipes"

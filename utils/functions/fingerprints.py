@@ -57,8 +57,12 @@ CODE_VERSION = 2
 
 PACKAGES = ("benchmarks.", "models.", "utils.")
 FIRST_NAMES = {
-    f"utils.geometry.{name}": f"utils.{name}"
-    for name in ("images", "orientation", "pixels", "resizing", "targets", "zooming")
+    f"utils.{room}.{name}": f"utils.{name}"
+    for room, names in (
+        ("datasets", ("github", "hub", "published", "table_downloads")),
+        ("geometry", ("images", "orientation", "pixels", "resizing", "targets", "zooming")),
+    )
+    for name in names
 }
 """Modules of this program that have moved, with the names that stored hashes have of them."""
 

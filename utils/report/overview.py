@@ -14,6 +14,7 @@ from utils.analysis.repeats import SECTION as REPEATS
 from utils.config.schema import token_limit_key
 from utils.contracts import Facts, repeat_of
 from utils.coordinates import format_size
+from utils.datasets.published import PROTOCOLS, distance_of, read_published
 from utils.findings import capitalised
 from utils.protocol import (
     ACTING,
@@ -29,7 +30,6 @@ from utils.protocol import (
     unit_of,
     why_no_score,
 )
-from utils.published import PROTOCOLS, distance_of, read_published
 from utils.report.checks import group_tag
 from utils.report.run_facts import REPEATED
 from utils.text import (

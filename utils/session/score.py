@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from utils.datasets.published import checkpoint_names, figures_beside, lines_of
 from utils.engine.ranks import runs as ranks
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.findings import doubt_about, warnings_in
 from utils.protocol import SINGLE, official_figures
-from utils.published import checkpoint_names, figures_beside, lines_of
 from utils.report.run_facts import is_whole
 from utils.scoring import console
 from utils.scoring.write import Scored, ScoringTask, score_data_set, write_predictions

@@ -16,7 +16,7 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         figures (the official ones, where it was scored: cells of the analysis),
                         warnings (how many, where it was scored), warned (in words),
                         published (of a recipe's checkpoint, beside the figures of a whole data set:
-                        see `utils.published.figures_beside`),
+                        see `utils.datasets.published.figures_beside`),
                         runs_with (answers of local models by device, dtype, attention),
                         annotations {file, bytes, md5, sha256},
                         pictures {count, digest}: see `utils.store.provenance.pictures_digest`

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from utils.datasets.hub import AGAIN
 from utils.errors import UserError
-from utils.hub import AGAIN
 
 API, RAW = "https://api.github.com", "https://raw.githubusercontent.com"
 LARGE_FILE_POINTER = b"version https://git-lfs"

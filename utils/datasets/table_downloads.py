@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from utils.datasets.github import fetch_folder
+from utils.datasets.hub import Hub, hub_endpoint
 from utils.errors import UserError
-from utils.github import fetch_folder
-from utils.hub import Hub, hub_endpoint
 
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 """What reading a damaged zip raises, of its list as well as of its content."""
