@@ -23,7 +23,7 @@ from benchmarks.steps.rules.agentnetbench import DesktopAction, DesktopScore
 from utils.analysis.columns import SampleColumns
 from utils.contracts import WH, Line
 from utils.errors import UserError
-from utils.targets import Target
+from utils.geometry.targets import Target
 
 EPISODE_COLUMNS = ("task_id", "steps")
 STEP_COLUMNS = ("image", "ground_truth_actions")

@@ -45,7 +45,7 @@ from utils.contracts import (
     Verdict,
 )
 from utils.errors import UserError
-from utils.targets import Target
+from utils.geometry.targets import Target
 
 LEVELS = ("high", "low")
 HISTORIES = ("none", "instructions", "actions", "own")
