@@ -96,19 +96,27 @@ class AndroidControl(StepBenchmark):
     def _source(self) -> Source:
         return find_source(self.root, self.settings["form"], self.settings["level"])
 
-    @cached_property
-    def _found(self) -> Found:
-        """The steps of rows that have no ids.
+    def _official_file(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the episodes of the official file beside rows that have no ids.
 
         Raises:
-            UserError: the official file, in which they are found, is not there.
+            UserError: it is not there.
         """
         if not (self.root / FILE).is_file():
             raise UserError(
                 f"{self._source.path}: its rows have no ids; they are found in {FILE}, which must "
                 f"lie beside it in {self.root} (docs/steps.md says where it is published)"
             )
-        episodes = [episode for _, episode in read_json_lines(self.root / FILE)]
+        return read_json_lines(self.root / FILE)
+
+    @cached_property
+    def _found(self) -> Found:
+        """The steps of rows that have no ids."""
+        episodes = [
+            episode
+            for _, episode in self._official_file()
+            if episode.get("episode_id") not in NOT_IN_OS_ATLAS  # which this form has, neither
+        ]
         return find_steps(self._source.rows, episodes, self.settings["level"])
 
     def files(self) -> Sequence[Path]:
@@ -137,7 +145,7 @@ class AndroidControl(StepBenchmark):
         if self._source.form == INFIGUI_R1:
             yield from infigui_r1_episodes(self._source.rows)
         elif self._source.form == GUI_R1:
-            yield from read_json_lines(self.root / FILE)
+            yield from self._official_file()
         else:
             yield from self._source.rows
 
