@@ -5,7 +5,8 @@ A field's description is what its value "must be".
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,6 +31,9 @@ class DataSection(ConfigSection):
     audits: list[Annotated[str, Field(min_length=1)]] = Field(
         [], description='a list of dotted paths: ["my_module.my_audit"]'
     )
+
+    functions: ClassVar[Mapping[str, str]] = {}
+    """Keys beside `parse_function` that may hold a dotted path, with the kind of the function."""
 
     @classmethod
     def completed(cls, entry: dict[str, Any]) -> tuple[dict[str, Any], list[KeyProblem]]:

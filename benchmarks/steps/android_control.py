@@ -24,7 +24,7 @@ from benchmarks.steps.android_control_forms import (
     OFFICIAL,
     UGROUND,
     Found,
-    Source,
+    StepFile,
     find_source,
     find_steps,
     infigui_r1_episodes,
@@ -93,7 +93,7 @@ class AndroidControl(StepBenchmark):
         super().configure(settings)
 
     @cached_property
-    def _source(self) -> Source:
+    def _source(self) -> StepFile:
         return find_source(self.root, self.settings["form"], self.settings["level"])
 
     def _official_file(self) -> Iterator[tuple[str, dict[str, Any]]]:

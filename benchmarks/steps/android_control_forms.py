@@ -44,7 +44,7 @@ Rows = Sequence[tuple[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
-class Source:
+class StepFile:
     """The file that rows come from."""
 
     path: Path
@@ -52,7 +52,7 @@ class Source:
     rows: Rows
 
 
-def find_source(folder: Path, form: str, level: str) -> Source:
+def find_source(folder: Path, form: str, level: str) -> StepFile:
     """The file of a form in a folder; of several forms the official one.
 
     Args:
@@ -97,7 +97,7 @@ def _of_level(paths: Sequence[Path], level: str) -> list[Path]:
     return [path for path in paths if other not in path.name.split("_")] or list(paths)
 
 
-def _source(path: Path, form: str) -> Source:
+def _source(path: Path, form: str) -> StepFile:
     rows = read_rows_of(path)
     if not rows:
         raise UserError(f"{path}: is empty")
@@ -111,7 +111,7 @@ def _source(path: Path, form: str) -> Source:
             f"{position}: has the columns {', '.join(row)}, which are those of no known form of "
             f"AndroidControl; expected {expected}"
         )
-    return Source(path, fitting[0] if form == ANY else form, rows)
+    return StepFile(path, fitting[0] if form == ANY else form, rows)
 
 
 # -- InfiGUI-R1 -----------------------------------------------------------------------------------

@@ -106,19 +106,17 @@ class StepBenchmark(TableBenchmark):
         """Take level, history, the benchmark's own keys, and the rule of the score."""
         super().configure(settings)
         chosen = settings.get("rule") or self.rules[0]
-        if chosen not in self._rules and "." not in chosen:
+        if callable(chosen):  # a function of the user's
+            rule = rule_of_user(chosen)
+            self._rules = {rule.name: rule, **self._rules}
+            chosen = rule.name
+        if chosen in self._rules:
+            self._chosen = chosen
+        else:
             self._problems = [
                 f'the rule "{chosen}" is not for its rows; it must be one of '
                 f"{', '.join(self.rules)}, or the dotted path of a function of yours"
             ]
-            return
-        if chosen not in self._rules:
-            try:
-                self._rules = {chosen: rule_of_user(chosen), **self._rules}
-            except UserError as error:
-                self._problems = list(error.problems)
-                return
-        self._chosen = chosen
 
     def problems(self) -> list[str]:
         """Say that there is no such rule."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from benchmarks.steps.rules import ALL_RULES
 from utils.sections import KeyProblem, OpenSection
@@ -16,6 +17,7 @@ class StepSection(OpenSection):
     """
 
     rule: str | None = None
+    functions: ClassVar[Mapping[str, str]] = {"rule": "rule"}
 
     @classmethod
     def completed(cls, entry: dict[str, Any]) -> tuple[dict[str, Any], list[KeyProblem]]:

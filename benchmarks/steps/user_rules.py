@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.steps.action import StepAction
@@ -9,20 +10,16 @@ from benchmarks.steps.rules import Rule, StepVerdict
 from benchmarks.steps.truth import StepTruth
 from utils.contracts import WH
 from utils.functions.calling import call_user_function
-from utils.import_utils import resolve
 
 
-def rule_of_user(dotted: str) -> Rule:
-    """The rule of a function `f(action, truth, size)`.
+def rule_of_user(function: Callable[..., Any]) -> Rule:
+    """The rule of a function `f(action, truth, size)`, named by its dotted path.
 
     It takes a `StepAction` (None: nothing could be read), a `StepTruth` and the size of the image
     in pixels, and returns `(type, grounding, success)`: True, False, a number from 0 to 1, or None
     where the row does not count in that figure.
-
-    Raises:
-        UserError: there is no such function.
     """
-    function = resolve(dotted, role="rule")
+    dotted = f"{function.__module__}.{function.__qualname__}"
 
     def judge(action: StepAction | None, truth: StepTruth, size: WH) -> StepVerdict:
         verdict: Any = call_user_function("rule", function, action, truth, size)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from utils.config import schema
 from utils.config.changes import apply_changes
@@ -402,6 +402,10 @@ class _Reader:
         audits = entry.get("audits")
         for number, audit in enumerate(audits if isinstance(audits, list) else ()):
             self._ref(("data", name, "audits", number), audit, "audit")
+        for key, kind_of_function in kind_of_section.functions.items():
+            dotted = entry.get(key)
+            if isinstance(dotted, str) and "." in dotted:
+                self._ref(("data", name, key), dotted, cast(Kind, kind_of_function))
         self._ref(
             ("data", name, "environment"),
             entry.get("environment"),

@@ -333,7 +333,7 @@ def _build_data(
         if entry is None or functions.is_broken_below("data", name):
             continue
         settings = dict(entry)
-        for key in ("environment", "benchmark"):
+        for key in ("environment", "benchmark", *entry.functions):
             settings[key] = functions.at("data", name, key) or settings.get(key)
         settings["audits"] = {
             path: functions.at("data", name, "audits", number)
