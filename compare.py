@@ -15,7 +15,7 @@ if __name__ == "__main__":  # ahead of the imports that would end in a traceback
     interruptible_imports()
     stop_unless_ready("PIL", "blake3", "numpy", "rapidjson", program="compare.py")
 
-from utils.comparing.command import main
+from utils.session.compare import main
 
 if __name__ == "__main__":
     sys.exit(main())

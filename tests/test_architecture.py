@@ -53,8 +53,8 @@ ORDER = (
     ("utils.engine",),
     ("utils.inference_tools",),
     ("utils.judging",),
-    ("utils.report",),
     ("utils.comparing",),
+    ("utils.pages",),
     ("utils.session",),
 )
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
@@ -347,7 +347,7 @@ def test_what_the_samples_are_divided_into_is_listed_in_one_place(word):
 
 
 def test_the_report_page_names_platforms_as_the_program_does():
-    script = (PROJECT / "utils/report/assets/core.js").read_text(encoding="utf-8")
+    script = (PROJECT / "utils/pages/assets/core/core.js").read_text(encoding="utf-8")
     assert [f'{name}: "{label}"' in script for name, label in PLATFORM_LABELS.items()] == [True] * 6
 
 

@@ -31,7 +31,7 @@ from tests.support.report_runs import (
     write_samples,
 )
 from tools.api_engine import PROJECT
-from utils.report.build import build_report
+from utils.pages.report import build_report
 
 SCREENS = PROJECT / "sample_data" / "MMBench-GUI" / "offline_images"
 FULL_HD = (1920, 1080)

@@ -23,7 +23,7 @@ from utils import PROJECT
 from utils.geometry.images import as_sent
 
 PAGES = Path(__file__).parent / "pages"
-ELEMENTS = PROJECT / "utils" / "report" / "assets" / "elements.js"
+ELEMENTS = PROJECT / "utils" / "pages" / "assets" / "core" / "elements.js"
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",

@@ -8,7 +8,7 @@ import pytest
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import L1, L2, TWELVE_L2_SAMPLES, Stage
-from utils.comparing.command import main as compare
+from utils.session.compare import main as compare
 
 AUDITS = """
 from utils.findings import note, warning

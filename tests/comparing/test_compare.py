@@ -12,13 +12,13 @@ from tests.support.report_runs import l1_sample
 from tests.support.stage import API
 from utils.analysis.paired import compare_paired, holm
 from utils.comparing.boards import boards_of, notes_of
-from utils.comparing.command import main
 from utils.comparing.pairing import SamplePair
 from utils.comparing.pairing import compare as compared
 from utils.comparing.runs import read_runs
 from utils.comparing.words import as_text
 from utils.datasets.published import read_published
 from utils.protocol import PUBLISHED_MD5
+from utils.session.compare import main
 from utils.store.load import load_run
 
 

@@ -12,7 +12,6 @@ from tests.support.clicks import SETTINGS, Model, columns_of, simulated
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
 from tests.support.report_runs import l1_sample
 from utils.analysis.coordinate_audit import Interpretation, coordinate_audit
-from utils.comparing.command import main
 from utils.comparing.files import figures_csv, flips_csv, wide_csv
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
@@ -23,6 +22,7 @@ from utils.datasets.published import read_published
 from utils.findings import warning
 from utils.misc import parser_response_into_coordinates as default_parser
 from utils.scoring.sheets import safe_cell
+from utils.session.compare import main
 
 EVIL = '<script>alert(1)</script> | [x](javascript:x) `y` *z*\n\n# head\n\x1b[31m"q" {{7*7}} \ud800'
 

@@ -9,14 +9,14 @@ from tests.support.browser import DESKTOP, PHONE, Tab, tabs_of
 from tests.support.counted_links import counts_of_comparison
 from tests.support.finished import L1, L2, l2_set, make_run
 from tests.support.report_runs import l1_sample, l2_sample, make_pictures, many_samples
-from utils.comparing.command import main
-from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.datasets.published import read_published
 from utils.findings import warning
 from utils.geometry.images import image_digest
-from utils.report.build import build_report
+from utils.pages.comparison import write_page
+from utils.pages.report import build_report
+from utils.session.compare import main
 
 BAD = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 NAMES = ("old", "new <script>alert(1)</script>")

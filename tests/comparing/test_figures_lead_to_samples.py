@@ -8,15 +8,15 @@ import pytest
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
 from tests.support.report_runs import l2_sample
 from utils import PROJECT
-from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
-from utils.report.data_files import value_of
+from utils.pages.comparison import write_page
+from utils.pages.data_files import value_of
 
 FILTERS = json.loads(
     re.search(
         r"const FILTERS = (\[.*?\]);",
-        (PROJECT / "utils/comparing/assets/pairs.js").read_text("utf-8"),
+        (PROJECT / "utils/pages/assets/comparison/pairs.js").read_text("utf-8"),
     )[1]
 )
 ALIKE = [  # names that several fields have

@@ -7,13 +7,13 @@ import pytest
 from tests.support.browser import DESKTOP, PHONE, Tab
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
 from utils.analysis.paired import holm
-from utils.comparing.page import write_page
 from utils.comparing.pairing import FEW_RUNS, compare
 from utils.comparing.ranking import rankings_of
 from utils.comparing.runs import read_runs
 from utils.comparing.words import WIDTH, as_text
 from utils.datasets.published import read_published
 from utils.findings import Finding, Severity
+from utils.pages.comparison import write_page
 
 HITS = {"middle": "x." * 20, "worst": "." * 38 + "xx", "best": "x" * 38 + "..", "same": "x." * 20}
 

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from tests.support.finished import L1, L2, l1_set, l2_set, make_run
-from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.comparing.words import as_text
-from utils.report.data_files import value_of
+from utils.pages.comparison import write_page
+from utils.pages.data_files import value_of
 
 HIT, MISS = {"verdict": "hit", "hit": 1}, {"verdict": "miss", "hit": 0}
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.mock_server import Reply
 from tests.support.stage import API, L1, L2, TWELVE_L2_SAMPLES, right_answers
-from utils.comparing.command import main
+from utils.session.compare import main
 
 
 def answer(request):

@@ -7,9 +7,9 @@ import pytest
 from tests.support.finished import L1, L2, l1_set, l2_sample, l2_set, make_run
 from tests.support.mock_server import Reply
 from tests.support.stage import API, BOTH, KEY, right_answers
-from utils.comparing.command import main
 from utils.comparing.runs import read_runs
 from utils.comparing.why import different_functions, explain
+from utils.session.compare import main
 
 SYSTEM = {"role": "system", "type": "text", "value": "You are a GUI agent."}
 QUESTION = [

@@ -50,7 +50,7 @@ def run_until(tmp_path):
         ("evaluate.py", "utils.config.options"),
         ("evaluate.py", "utils.session.start"),
         ("compare.py", "numpy"),
-        ("compare.py", "utils.comparing.command"),
+        ("compare.py", "utils.session.compare"),
         ("utils/download.py", "utils.datasets.hub"),
     ],
 )
@@ -86,7 +86,7 @@ def test_what_is_quiet_or_read_by_others_begins_without_a_line(run_until, argume
     ("module", "arguments", "line"),
     [
         ("models.recipes", ("--recipes",), "Nothing was run."),
-        ("utils.comparing.command", ("--compare", "a", "b"), "Nothing was run."),
+        ("utils.session.compare", ("--compare", "a", "b"), "Nothing was run."),
         ("mine", ("--config", "mine.json"), "Nothing was run."),
         ("utils.session.checks.command", ("--check", *CONFIG), "There is no answer yet: "),
     ],

@@ -15,7 +15,7 @@ from utils.geometry.images import as_sent, open_image, read_header
 from utils.geometry.orientation import as_stored, is_turned
 from utils.geometry.pixels import in_8_bits
 from utils.geometry.resizing import ResizeStep
-from utils.report.pictures import view_image
+from utils.pages.pictures import view_image
 
 WH = (40, 30)
 TAG = 0x0112

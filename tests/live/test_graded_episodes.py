@@ -18,7 +18,7 @@ from tests.support.stage import Stage, read_log_lines
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.errors import UserError
-from utils.report.data_files import value_of
+from utils.pages.data_files import value_of
 from utils.store.log import RunLog
 
 L3 = "GUITaskAutomation"

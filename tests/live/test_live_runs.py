@@ -16,13 +16,13 @@ from tests.support.stage import Stage, answer_records, read_log_lines
 from tests.support.standin import ENVIRONMENT, WH, Boxes, agent, solve
 from utils.comparing.boards import boards_of, notes_of
 from utils.comparing.files import flips_csv
-from utils.comparing.page import write_page
 from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.comparing.words import as_text
 from utils.contracts import WorldError
 from utils.findings import findings_of
-from utils.report.data_files import value_of
+from utils.pages.comparison import write_page
+from utils.pages.data_files import value_of
 
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
 TASKS, STEPS = 4, 7  # of one seed; a solver needs 2, 3, 1 and 1

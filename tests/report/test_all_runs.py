@@ -15,9 +15,9 @@ from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PROJECT, api_model
 from tests.support.stage import API, L1, L2, Stage, right_answers
 from utils.comparing.runs import read_runs
+from utils.pages.all_runs import listed_runs, write_index
+from utils.pages.data_files import value_of
 from utils.protocol import SAMPLE_MD5
-from utils.report.all_runs import listed_runs, write_index
-from utils.report.data_files import value_of
 from utils.store.load import load_run
 from utils.store.log import RunLog
 from utils.store.seals import stamp_of

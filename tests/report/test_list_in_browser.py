@@ -7,7 +7,7 @@ import pytest
 from tests.support import report_runs
 from tests.support.report_page import FAR_PX, IMAGES, L1, L2
 from tests.support.report_runs import make_pictures, write_samples
-from utils.report.build import build_report
+from utils.pages.report import build_report
 from utils.scoring.scorer import FAILED_TEXT
 
 FOUND = (

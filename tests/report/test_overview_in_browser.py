@@ -15,8 +15,8 @@ from tests.support.report_runs import L1, L2, l1_sample, l2_sample, make_picture
 from tests.support.runs import run_folder
 from tests.support.stage import API, Stage
 from utils.comparing.runs import read_runs
+from utils.pages.report import build_report
 from utils.protocol import PUBLISHED_MD5
-from utils.report.build import build_report
 
 RIGHT, WRONG = {"L1": "B", "L2": "(0.2, 0.15)"}, {"L1": "C", "L2": "(0.9, 0.9)"}
 

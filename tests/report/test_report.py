@@ -20,10 +20,10 @@ from tests.support.runs import run_folder
 from tests.support.stage import API, KEY, Stage, right_answers
 from utils.errors import UserError
 from utils.findings import as_json, warning
-from utils.report import pictures as report_pictures
-from utils.report.build import build_report
-from utils.report.data_files import write_script
-from utils.report.privacy import shown_name, without_absolute_paths
+from utils.pages import pictures as report_pictures
+from utils.pages.data_files import write_script
+from utils.pages.privacy import shown_name, without_absolute_paths
+from utils.pages.report import build_report
 from utils.store.strict_json import to_json
 
 TURNED = Image.Exif()
@@ -310,10 +310,10 @@ def test_an_image_outside_the_image_root_shows_two_names():
 
 def test_the_page_has_no_inline_code_or_style_and_a_strict_policy():
     assets = Path(report_pictures.__file__).parent / "assets"
-    page = (assets / "index.html").read_text("utf-8")
+    page = (assets / "report/index.html").read_text("utf-8")
     assert "default-src 'none'" in page and "unsafe" not in page
     assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?://", page)
-    scripts = "".join(path.read_text("utf-8") for path in assets.glob("*.js"))
+    scripts = "".join(path.read_text("utf-8") for path in assets.rglob("*.js"))
     unsafe = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function"
     assert not re.search(unsafe, scripts)
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.browser import PHONE
 from tests.support.report_page import L1, L2
-from utils.report.build import build_report
+from utils.pages.report import build_report
 
 
 @pytest.mark.parametrize(

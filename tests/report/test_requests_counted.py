@@ -5,7 +5,7 @@ import pytest
 from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import L1, L2, Stage, right_answers
 from tests.support.standin import ENVIRONMENT, agent
-from utils.report.data_files import value_of
+from utils.pages.data_files import value_of
 
 L3, L4 = "GUITaskAutomation", "GUITaskCollaboration"
 LIVE = {"environment": ENVIRONMENT}

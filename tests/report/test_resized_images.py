@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.stage import L2
-from utils.report.overview import Tally, run_checks
+from utils.pages.overview import Tally, run_checks
 from utils.text import resized_text
 
 RESIZE = {"kwargs": {"resize": [{"factor": 32}]}}

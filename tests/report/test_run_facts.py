@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.stage import L1, L2
 from utils.protocol import PUBLISHED_MD5, SAMPLE_MD5
-from utils.report.run_facts import REPEATED, is_whole, run_facts
+from utils.store.run_facts import REPEATED, is_whole, run_facts
 from utils.text import local_time
 
 L3, TASKS = "GUITaskAutomation", {"annotations": {"file": "L3_tasks", "md5": "5"}}

@@ -11,7 +11,7 @@ from tests.support.browser import DESKTOP, PHONE
 from tests.support.report_page import BAD, BOX, FAR_PX, L1, L2, POINT, SIZE_PX
 from tests.support.report_runs import l2_sample, make_pictures, write_samples
 from utils.geometry.images import image_digest
-from utils.report.build import build_report
+from utils.pages.report import build_report
 from utils.scoring.scorer import FAILED_TEXT
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.l2_element_grounding import GUIElementGrounding
 from utils.contracts import Sizes
-from utils.report.overview import Tally, shared_rows
+from utils.pages.overview import Tally, shared_rows
 
 
 def facts_of(app_name):

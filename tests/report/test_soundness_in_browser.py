@@ -8,7 +8,7 @@ from tests.support import report_runs
 from tests.support.browser import DESKTOP, PHONE
 from tests.support.report_page import BAD, L1, L2
 from tests.support.report_runs import l1_sample, l2_sample, make_pictures, write_samples
-from utils.report.build import build_report
+from utils.pages.report import build_report
 
 VIEWS = [
     "#/overview",

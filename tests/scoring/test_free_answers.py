@@ -9,7 +9,7 @@ import pytest
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PICTURES, PROJECT, finish
 from tests.support.stage import Stage
-from utils.comparing.command import main as compare
+from utils.session.compare import main as compare
 
 NAME = "My questions"
 QUESTIONS = [

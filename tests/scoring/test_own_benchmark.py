@@ -9,8 +9,8 @@ import evaluate
 from benchmarks import by_name
 from benchmarks.grounding.screenspot import ScreenSpot
 from utils import PROJECT
-from utils.comparing import command
 from utils.errors import NOTHING_RUN, SOME_FAILED, UserError
+from utils.session import compare as command
 
 CODE = re.search(
     r"```python\n(.*?)```", (PROJECT / "docs" / "benchmarks.md").read_text("utf-8"), re.DOTALL

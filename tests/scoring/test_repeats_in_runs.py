@@ -17,7 +17,7 @@ from utils.comparing.pairing import compare
 from utils.comparing.runs import read_runs
 from utils.comparing.words import as_text
 from utils.contracts import question_of, repeat_of
-from utils.report.data_files import value_of
+from utils.pages.data_files import value_of
 from utils.store.load import load_run
 
 REPLIES = {L1: ("A", "B", "B", "no idea"), L2: ("(0.2, 0.15)", "(0.9, 0.9)", "(0.2, 0.15)")}

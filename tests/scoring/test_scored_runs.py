@@ -11,7 +11,7 @@ import pytest
 from tests.support.mock_server import Reply
 from tests.support.runs import api_model, make_data
 from tests.support.stage import L1, L2, read_log_lines, right_answers, told
-from utils.report.data_files import value_of
+from utils.pages.data_files import value_of
 from utils.store.derived import scored_files
 from utils.store.log import RunLog, read_records
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.mock_server import Reply
 from tests.support.stage import L1, L2, right_answers
 from utils.geometry.images import content_digest
-from utils.report.privacy import path_hider
+from utils.pages.privacy import path_hider
 from utils.store.load import load_run
 from utils.store.manifest import portable
 from utils.store.provenance import git_state, pictures_digest

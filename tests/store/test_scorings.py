@@ -11,8 +11,8 @@ from tests.support.mock_server import MockServer
 from tests.support.stage import L2, Stage, some_right
 from utils.comparing.runs import read_runs
 from utils.errors import UserError
-from utils.report.all_runs import listed_runs
-from utils.report.data_files import value_of
+from utils.pages.all_runs import listed_runs
+from utils.pages.data_files import value_of
 from utils.store.load import load_run
 from utils.store.log import RunLog
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support import report_runs
 from tests.support.report_runs import L1, L2, l1_sample, l2_sample, make_pictures, write_samples
-from utils.report.build import build_report
+from utils.pages.report import build_report
 from utils.scoring.scorer import FAILED_TEXT
 
 WH = {

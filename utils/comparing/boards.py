@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from utils.comparing.runs import ComparedRun, ScoredSet
 from utils.datasets.published import PROTOCOLS, Published
 from utils.protocol import AVERAGE, GROUNDING_TYPES, PLATFORM_ORDER, official_order, title_of
-from utils.report.run_facts import compares_with_published
+from utils.store.run_facts import compares_with_published
 
 OVERALL = "Overall"  # the last column of a score table
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"

@@ -13,10 +13,10 @@ from utils.contracts import Facts, question_of
 from utils.errors import UserError
 from utils.findings import warnings_in
 from utils.protocol import is_environment_failure, noun_of, official_figures, why_no_score
-from utils.report.all_runs import COMPARISONS, INDEX
-from utils.report.run_facts import REPORT_FOLDER, why_stopped
 from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
 from utils.store.find import find_run, scored_runs
+from utils.store.folder import COMPARISONS, INDEX
+from utils.store.run_facts import REPORT_FOLDER, why_stopped
 from utils.text import counted, printable
 
 ANSWERS = "answers"  # of a sample that stands for several

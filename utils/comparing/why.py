@@ -21,9 +21,9 @@ from utils.coordinates import format_size
 from utils.errors import UserError
 from utils.geometry.images import is_url
 from utils.protocol import noun_of
-from utils.report.run_facts import model_entry, parse_functions
 from utils.scoring.sheets import write_text
 from utils.store.folder import safe_name
+from utils.store.run_facts import model_entry, parse_functions
 from utils.text import as_json_text, counted, printable
 
 STAGES: Mapping[str, Callable[[Facts], str]] = {

@@ -10,8 +10,8 @@ from pathlib import Path
 from utils.engine.ranks import runs as ranks
 from utils.engine.ranks.group import SHARED_TYPES, Group, Rank, joined
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
-from utils.report.all_runs import INDEX, index_after_run
-from utils.report.build import report_after_run  # now: the program may be another by the end
+from utils.pages.all_runs import index_after_run
+from utils.pages.report import report_after_run  # now: the program may be another by the end
 from utils.scoring import console
 from utils.session.evaluation import Evaluation
 from utils.session.inference import follow, infer
@@ -20,7 +20,7 @@ from utils.session.manifest_writer import write_manifest
 from utils.session.plan import Plan
 from utils.session.result import Result, report_stop
 from utils.session.score import rescore, score
-from utils.store.folder import RunFolder, logs_by_age
+from utils.store.folder import INDEX, RunFolder, logs_by_age
 from utils.store.log import has_answer
 from utils.text import counted
 
@@ -88,7 +88,7 @@ def _show_models(plan: Plan, outcomes: Sequence[Result]) -> None:
     scored = [outcome.folder.path for outcome in outcomes if outcome.folder and outcome.is_scored]
     folders = list(dict.fromkeys(scored))
     if len(folders) > 1:
-        from utils.comparing.command import compare_after_run
+        from utils.session.compare import compare_after_run
 
         compare_after_run(folders, options.work_dir, has_page=options.report)
     elif len(plan.models) > 1 and any(outcome.folder for outcome in outcomes):

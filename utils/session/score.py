@@ -14,7 +14,6 @@ from utils.engine.ranks import runs as ranks
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.findings import doubt_about, warnings_in
 from utils.protocol import SINGLE, official_figures
-from utils.report.run_facts import is_whole
 from utils.scoring import console
 from utils.scoring.write import Scored, ScoringTask, score_data_set, write_predictions
 from utils.session.changed_settings import note_on_changed_settings
@@ -24,6 +23,7 @@ from utils.store.find import doubtful_order
 from utils.store.folder import RunFolder, foreign_owner, logs_by_age
 from utils.store.log import LoggedRun, RunLog
 from utils.store.manifest import Entry, entry_of
+from utils.store.run_facts import is_whole
 from utils.store.view import LogView, Selection
 
 if TYPE_CHECKING:

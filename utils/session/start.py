@@ -18,7 +18,7 @@ from utils.engine.interrupt import end_like_ctrl_c
 from utils.engine.ranks.group import Rank, rank_of
 from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
-from utils.report.all_runs import listed_runs, write_index
+from utils.pages.all_runs import listed_runs, write_index
 from utils.session.parity import plans_of, run_and_compare
 from utils.session.plan import Plan
 from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
@@ -127,7 +127,7 @@ def _list_runs(work_dir: Path) -> int:
 
 
 def _compare(arguments: Sequence[str]) -> int:
-    from utils.comparing.command import main as compare
+    from utils.session.compare import main as compare
 
     if os.environ.get("RANK", "0") != "0":  # under torchrun one comparison is enough
         return DONE

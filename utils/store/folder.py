@@ -29,6 +29,8 @@ from utils.store.log import (
     runs_of,
 )
 
+INDEX = "index.html"  # in a work-dir: the list of all runs
+COMPARISONS = "comparisons"  # folder of those that runs of several models have made
 LONGEST_NAME = (
     80  # bytes; file names add a data set and a suffix; most file systems end at 255 bytes
 )

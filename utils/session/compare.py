@@ -9,9 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from utils.comparing.files import figures_csv, flips_csv, wide_csv
-from utils.comparing.page import write_page
 from utils.comparing.pairing import Comparison, compare
-from utils.comparing.portable import ZIP
 from utils.comparing.runs import ComparedRun, read_runs, without_work_dirs
 from utils.comparing.tables import as_latex, as_markdown, with_columns
 from utils.comparing.why import explain
@@ -21,10 +19,12 @@ from utils.config.secret_filter import protect_output
 from utils.datasets.published import read_published
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, one_line_reason
 from utils.geometry.images import expand_home
-from utils.report.all_runs import COMPARISONS, INDEX, runs_compared
+from utils.pages.all_runs import runs_compared
+from utils.pages.comparison import write_page
+from utils.pages.portable import ZIP
 from utils.scoring.sheets import write_text
 from utils.starting import imports_are_done
-from utils.store.folder import safe_name, work_dir_problems
+from utils.store.folder import COMPARISONS, INDEX, safe_name, work_dir_problems
 from utils.text import printable
 
 PARTIAL = "_partial"  # ends the folder of a comparison, as the names of partial files

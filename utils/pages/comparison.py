@@ -1,6 +1,6 @@
 """Writes the page of a comparison: `comparison.html`, its scripts and data in `comparison_files/`.
 
-It looks and is made as the report of a run (`utils/report`): data files that scripts show as text.
+It looks and is made as the report of a run: data files that scripts show as text.
 Images are those of the runs' reports; where those are missing, those of samples that the runs
 differ in are made, if the images are here. A page that is to be sent around (`small_images`) has
 small copies of these images alone, and no link to a report.
@@ -22,17 +22,13 @@ from urllib.parse import quote
 from utils.comparing import words
 from utils.comparing.boards import Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, PairOutcome, SamplePair
-from utils.comparing.portable import ZIP, write_zip
 from utils.comparing.ranking import Ranking, rankings_of
 from utils.comparing.runs import ComparedRun, answers_to, right_text
 from utils.comparing.why import different_functions, different_settings
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.geometry.images import image_root
-from utils.protocol import unit_of
-from utils.report.build import ASSETS as REPORT_ASSETS
-from utils.report.build import pictures_of_report
-from utils.report.data_files import (
+from utils.pages.data_files import (
     Chunks,
     SampleFiles,
     ToJson,
@@ -40,10 +36,13 @@ from utils.report.data_files import (
     replaced_folder,
     write_script,
 )
-from utils.report.pictures import Pictures
-from utils.report.privacy import path_hider
-from utils.report.run_facts import REPORT_FOLDER
+from utils.pages.pictures import Pictures
+from utils.pages.portable import ZIP, write_zip
+from utils.pages.privacy import path_hider
+from utils.pages.report import CORE, pictures_of_report
+from utils.protocol import unit_of
 from utils.scoring.sheets import write_text
+from utils.store.run_facts import REPORT_FOLDER
 from utils.store.seals import stamp_of
 from utils.text import (
     format_difference,
@@ -55,8 +54,7 @@ from utils.text import (
 )
 
 PAGE, FILES_FOLDER, RUNS_FILE = "comparison.html", "comparison_files", "runs.json"
-ASSETS = Path(__file__).parent / "assets"
-SHARED = ("elements.js", "core.js", "stage.js", "page.css")  # of the report
+ASSETS = CORE.with_name("comparison")
 FACETS = ("outcome", "dataset", "platform", "split", "kind", "tier", "app")
 FIELDS_OF_SIDES = {
     "chosen": "chosen",
@@ -80,7 +78,7 @@ def write_page(comparison: Comparison, output: Path, *, small_images: bool = Fal
     """
     try:
         with replaced_folder(output / FILES_FOLDER) as fresh:
-            for asset in (*(REPORT_ASSETS / name for name in SHARED), *ASSETS.iterdir()):
+            for asset in (*CORE.iterdir(), *ASSETS.iterdir()):
                 if asset.name != PAGE:
                     shutil.copyfile(asset, fresh / asset.name)
             _write_data(comparison, output, fresh, small_images=small_images)

@@ -25,25 +25,24 @@ from urllib.parse import quote
 from utils.errors import StopRun, one_line_reason
 from utils.locks import file_lock
 from utils.protocol import AVERAGE, OVERALL, noun_of, official_order
-from utils.report.run_facts import (
+from utils.scoring.sheets import write_text
+from utils.store.derived import MANIFEST_NAME, no_score_text, read_json
+from utils.store.folder import COMPARISONS, INDEX
+from utils.store.log import is_locked
+from utils.store.run_facts import (
     REPORT_FOLDER,
     SAMPLE,
     data_kind,
     failed_requests,
     rows_note,
 )
-from utils.scoring.sheets import write_text
-from utils.store.derived import MANIFEST_NAME, no_score_text, read_json
-from utils.store.log import is_locked
 from utils.store.seals import STAMP, has_unfinished_scoring, stamp_of
 from utils.text import counted, cut, format_interval, format_percent, local_time
 
-INDEX = "index.html"
-COMPARISONS = "comparisons"  # folder of those that runs of several models have made
 RUNS_OF_COMPARISON = "comparison_files/runs.json"  # in the folder of each
 STILL_RUNNING_S = 600.0  # where locks cannot be tried: a log this young is being written
 LOCK_WAIT_S = 60.0
-ASSETS_FOLDER = Path(__file__).parent
+ASSETS = Path(__file__).parent / "assets"
 LONGEST_REASON = 60  # characters of why a data set was stopped
 LEAD_CLASS = 'class="lead"'  # first column of a data set, on a phone the only one
 _RUN_FOLDER = re.compile(r"T\d{8}_G\w+", re.ASCII)
@@ -302,9 +301,9 @@ def render_index(runs: Sequence[ListedRun]) -> str:
             button = f'<button type="button">{_text(figure)}</button>'
             subheads.append(f'<th scope="col"{lead}>{button}</th>')
     page, own_style, script = (
-        (ASSETS_FOLDER / f"all_runs.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
+        (ASSETS / "list" / f"all_runs.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
     )
-    style = (ASSETS_FOLDER / "assets" / "page.css").read_text("utf-8") + own_style
+    style = (ASSETS / "core" / "page.css").read_text("utf-8") + own_style
     return Template(page).substitute(
         style=style,
         script=script,

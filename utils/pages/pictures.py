@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from utils.contracts import WH, Facts
 from utils.geometry.images import content_digest, find_image, image_digest, open_image, read_header
 from utils.geometry.pixels import in_8_bits
-from utils.report.privacy import shown_name
+from utils.pages.privacy import shown_name
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

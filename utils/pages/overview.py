@@ -16,6 +16,7 @@ from utils.contracts import Facts, repeat_of
 from utils.coordinates import format_size
 from utils.datasets.published import PROTOCOLS, distance_of, read_published
 from utils.findings import capitalised
+from utils.pages.checks import group_tag
 from utils.protocol import (
     ACTING,
     AVERAGE,
@@ -30,8 +31,7 @@ from utils.protocol import (
     unit_of,
     why_no_score,
 )
-from utils.report.checks import group_tag
-from utils.report.run_facts import REPEATED
+from utils.store.run_facts import REPEATED
 from utils.text import (
     cut,
     format_interval,

@@ -16,9 +16,8 @@ from typing import Any
 from utils.contracts import Facts
 from utils.errors import one_line_reason
 from utils.geometry.images import find_image, image_root
-from utils.protocol import title_of, unit_of
-from utils.report.checks import checks_of, notices_of, tables_of, tags_by_sample
-from utils.report.data_files import (
+from utils.pages.checks import checks_of, notices_of, tables_of, tags_by_sample
+from utils.pages.data_files import (
     Chunks,
     SampleFiles,
     columns,
@@ -26,7 +25,7 @@ from utils.report.data_files import (
     value_of,
     write_script,
 )
-from utils.report.overview import (
+from utils.pages.overview import (
     NO_ANSWER,
     Tally,
     published_of_checkpoint,
@@ -34,9 +33,14 @@ from utils.report.overview import (
     scores_of,
     shared_rows,
 )
-from utils.report.pictures import CACHE_FOLDER, Pictures
-from utils.report.privacy import path_hider, without_absolute_paths
-from utils.report.run_facts import (
+from utils.pages.pictures import CACHE_FOLDER, Pictures
+from utils.pages.privacy import path_hider, without_absolute_paths
+from utils.protocol import title_of, unit_of
+from utils.scoring.samples import REPEAT
+from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, scored_files
+from utils.store.folder import RunFolder
+from utils.store.provenance import pictures_digest
+from utils.store.run_facts import (
     REPORT_FOLDER,
     compares_with_published,
     model_entry,
@@ -44,14 +48,11 @@ from utils.report.run_facts import (
     run_facts,
     why_stopped,
 )
-from utils.scoring.samples import REPEAT
-from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, scored_files
-from utils.store.folder import RunFolder
-from utils.store.provenance import pictures_digest
 from utils.store.seals import STAMP, stamp_of
 from utils.text import counted, local_time
 
-ASSETS = Path(__file__).parent / "assets"
+CORE = Path(__file__).parent / "assets" / "core"  # of all pages
+ASSETS = CORE.with_name("report")
 ROWS_PER_FILE, DETAILS_PER_FILE, REPLIES_PER_FILE = 4000, 200, 500
 FACETS = (
     "dataset",
@@ -138,7 +139,7 @@ def build_report(
     """
     target = run_folder / REPORT_FOLDER
     with replaced_folder(target) as fresh:
-        for asset in sorted(ASSETS.iterdir()):
+        for asset in (*CORE.iterdir(), *ASSETS.iterdir()):
             shutil.copyfile(asset, fresh / asset.name)
         to_json = path_hider([run_folder, cache.parent, image_root, Path.cwd()])
         data = fresh / "data"
