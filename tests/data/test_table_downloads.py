@@ -117,8 +117,77 @@ def test_an_unknown_name_is_named_before_anything_is_fetched(tmp_path, capsys):
 def test_the_list_names_sizes_and_licences(capsys):
     assert download.main(["--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 11
     assert any("ScreenSpotV2" in line and "1.3 GB, Apache-2.0" in line for line in lines)
+
+
+# -- recorded steps ---------------------------------------------------------------------------
+
+
+def test_steps_of_android_control_come_from_github_and_images_keep_their_episodes(
+    hub, github, tmp_path
+):
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        archive.writestr("AndroidControl_images/1/screenshot_0.png", b"a")
+        archive.writestr("AndroidControl_images/2/screenshot_0.png", b"b")
+    hub.files |= {"AndroidControl_images.zip": sink.getvalue(), "other.zip": b"not needed"}
+    name = "UI-S1/evaluation/dataset/android_control_evaluation_std.jsonl"
+    github.files |= {name: b"{}", "README.md": b"not needed"}
+    assert fetch(tmp_path, "AndroidControl") == 0
+    folder = tmp_path / "AndroidControl"
+    assert (folder / "android_control_test.jsonl").read_bytes() == b"{}"
+    assert (folder / "images" / "1" / "screenshot_0.png").read_bytes() == b"a"
+    assert (folder / "images" / "2" / "screenshot_0.png").read_bytes() == b"b"
+    assert json.loads((folder / ".revision.json").read_text()) == {"commit": hub.commit}
+    before = len(hub.transfers(".zip")), len(github.fetched)
+    assert fetch(tmp_path, "AndroidControl") == 0
+    assert (len(hub.transfers(".zip")), len(github.fetched)) == before
+
+
+def test_steps_that_moved_are_one_message(hub, github, tmp_path, capsys):
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        archive.writestr("1/screenshot_0.png", b"a")
+    hub.files["AndroidControl_images.zip"] = sink.getvalue()
+    github.files["UI-S1/evaluation/dataset/thought.jsonl"] = b"{}"
+    assert fetch(tmp_path, "AndroidControl") == 2
+    assert "android_control_evaluation_std.jsonl any more" in capsys.readouterr().err
+
+
+def test_annotations_of_odyssey_are_fetched_and_the_rest_is_said(hub, tmp_path, capsys):
+    hub.files |= {
+        "annotations/1.json": b"{}",
+        "splits/random_split.json": b"{}",
+        "screenshots.z01": b"not fetched",
+    }
+    assert fetch(tmp_path, "GUIOdyssey") == 0
+    folder = tmp_path / "GUIOdyssey"
+    assert (folder / "annotations" / "1.json").is_file()
+    assert (folder / "splits" / "random_split.json").is_file()
+    assert not (folder / "screenshots.z01").exists()
+    assert "unpack them into screenshots/" in capsys.readouterr().out
+
+
+def test_cagui_is_fetched_where_its_benchmark_reads_it(hub, tmp_path):
+    hub.files |= {
+        "CAGUI_agent/domestic/1/1.json": b"[]",
+        "CAGUI_agent/domestic/1/1_0.jpeg": b"a",
+        "CAGUI_grounding/cap.jsonl": b"not needed",
+    }
+    assert fetch(tmp_path, "CAGUI") == 0
+    folder = tmp_path / "CAGUI"
+    assert (folder / "CAGUI_agent" / "domestic" / "1" / "1_0.jpeg").read_bytes() == b"a"
+    assert not (folder / "CAGUI_grounding").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("AITZ", "IMNearth/CoAT"), ("AgentNetBench", "xlang-ai/OpenCUA")]
+)
+def test_what_is_fetched_by_hand_says_from_where(name, words, tmp_path, capsys):
+    assert fetch(tmp_path, name) == 2
+    error = capsys.readouterr().err
+    assert str(tmp_path / name) in error and words in error
 
 
 # -- damaged zips -----------------------------------------------------------------------------

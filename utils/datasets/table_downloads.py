@@ -1,4 +1,4 @@
-"""Fetch the grounding tables beside MMBench-GUI from the Hugging Face hub, or from GitHub.
+"""Fetch the data sets beside MMBench-GUI from the Hugging Face hub, or from GitHub.
 
 Files go where the benchmarks read them; what is there already is not fetched again. Sizes and
 licences are those that the data sets' pages name. None of it was ever run against the real servers.
@@ -7,6 +7,7 @@ licences are those that the data sets' pages name. None of it was ever run again
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -37,12 +38,15 @@ class TableFiles:
     by_hand: str = ""
     github: str = ""  # "owner/name" where it is published there
     github_folder: str = ""
+    github_file: tuple[str, str] = ("", "")  # the one that is read: its name there, its name here
+    keeps_folders: bool = False  # images of one name in several folders of the zip
+    afterwards: str = ""  # what is left to do by hand
 
     @property
     def source(self) -> str:
         """Return where it comes from, for people."""
         if self.github:
-            return f"github.com/{self.github}"
+            return " and ".join(filter(None, (f"github.com/{self.github}", self.repo_id)))
         return self.repo_id or "to be fetched by hand; the command says how"
 
 
@@ -86,6 +90,48 @@ TABLES = {
             ("annotations/element_grounding/*.json", "images/element_grounding/**"),
             licence="MIT",
         ),
+        TableFiles(
+            "AndroidControl",
+            "AndroidControl",
+            "demisama/UGround-Offline-Evaluation",
+            archive="AndroidControl_images.zip",
+            images="images",
+            licence="MIT (steps); images: see their page",
+            github="X-PLUG/MobileAgent",
+            github_folder="UI-S1/evaluation/dataset/",
+            github_file=("android_control_evaluation_std.jsonl", "android_control_test.jsonl"),
+            keeps_folders=True,
+        ),
+        TableFiles(
+            "GUIOdyssey",
+            "GUIOdyssey",
+            "hflqf88888/GUIOdyssey",
+            ("annotations/*.json", "splits/*.json"),
+            size="without its screenshots",
+            afterwards="the screenshots are a zip in parts (screenshots.z01, ..., over 90 GB): "
+            "fetch them from the same page, join and unpack them into screenshots/",
+        ),
+        TableFiles(
+            "AITZ",
+            "AITZ",
+            by_hand="the authors publish it on Google Drive; IMNearth/CoAT on GitHub has the link: "
+            "put its folder test/ there (test/general/<episode>/<episode>.json, ...)",
+        ),
+        TableFiles(
+            "CAGUI",
+            "CAGUI",
+            "openbmb/CAGUI",
+            ("CAGUI_agent/**",),
+            licence="CC-BY-NC-4.0",
+        ),
+        TableFiles(
+            "AgentNetBench",
+            "AgentNetBench",
+            licence="MIT",
+            by_hand="the authors name the place in evaluation/agentnetbench of xlang-ai/OpenCUA on "
+            "GitHub: put its folder single_data/ there, with the screenshots in "
+            "single_data/images/",
+        ),
     )
 }
 
@@ -123,13 +169,31 @@ def fetch_tables(names: Sequence[str], root: Path) -> None:
 
 def _fetch(table: TableFiles, folder: Path) -> None:
     print(f"{table.name}: {table.source} → {folder} ({table.size}, {table.licence})", flush=True)
-    if table.github:
-        commit: str | None = fetch_folder(table.github, table.github_folder, folder)
-    else:
+    commit: str | None = None
+    if table.repo_id:
         commit = _fetch_from_hub(table, folder)
+    if table.github:
+        commit = _fetch_from_github(table, folder) or commit
     (folder / REVISION_FILE).write_text(json.dumps({"commit": commit}), encoding="utf-8")
     files = sum(file.is_file() for file in folder.rglob("*") if ".cache" not in file.parts)
     print(f"{table.name}: {files:,} files are there", flush=True)
+    if table.afterwards:
+        print(f"{table.name}: {folder}: {table.afterwards}", flush=True)
+
+
+def _fetch_from_github(table: TableFiles, folder: Path) -> str | None:
+    """Return the commit of the files; None: the recorded one is that of the images."""
+    theirs, ours = table.github_file
+    if not theirs:
+        return fetch_folder(table.github, table.github_folder, folder)
+    kept = folder / table.github.partition("/")[2]  # as published, so that it is not fetched again
+    fetch_folder(table.github, table.github_folder, kept)
+    if not (kept / theirs).is_file():
+        raise UserError(
+            f"{table.github} has no {table.github_folder}{theirs} any more; see its page on GitHub"
+        )
+    shutil.copyfile(kept / theirs, folder / ours)
+    return None
 
 
 def _fetch_from_hub(table: TableFiles, folder: Path) -> str | None:
@@ -139,18 +203,20 @@ def _fetch_from_hub(table: TableFiles, folder: Path) -> str | None:
     hub = Hub(table.repo_id)
     with hub.plain_errors(", ".join(table.patterns)):
         hub.commit = HfApi(endpoint=hub_endpoint()).dataset_info(table.repo_id).sha
-        snapshot_download(
-            table.repo_id,
-            repo_type="dataset",
-            revision=hub.commit,
-            allow_patterns=list(table.patterns),
-            local_dir=folder,
-            endpoint=hub_endpoint(),
-        )
+        if table.patterns:
+            snapshot_download(
+                table.repo_id,
+                repo_type="dataset",
+                revision=hub.commit,
+                allow_patterns=list(table.patterns),
+                local_dir=folder,
+                endpoint=hub_endpoint(),
+            )
     if table.archive and _recorded_commit(folder) != hub.commit:
         work = folder / ".download"
-        work.mkdir(exist_ok=True)
-        _unpack(hub.fetch(table.archive, work), folder / table.images)
+        work.mkdir(parents=True, exist_ok=True)
+        target_of = _image_path if table.keeps_folders else _image_name
+        _unpack(hub.fetch(table.archive, work), folder / table.images, target_of)
     return hub.commit
 
 
@@ -195,16 +261,22 @@ def _image_name(member: str) -> str:
     return "" if name.startswith(".") or "__MACOSX" in member else name
 
 
-def _unpack(archive_path: Path, images: Path) -> None:
-    """Write the images of a zip, whatever folder they lie in there; the zip itself goes.
+def _image_path(member: str) -> str:
+    """The folder and the file name of an image in a zip; "" for what macOS adds."""
+    name = _image_name(member)
+    return f"{Path(member).parent.name}/{name}" if name else ""
+
+
+def _unpack(archive_path: Path, images: Path, target_of: Callable[[str], str]) -> None:
+    """Write the images of a zip to the paths that `target_of` makes of theirs; the zip itself goes.
 
     Raises:
         UserError: it is damaged, and was removed; or two of its images have one name.
     """
     try:
         with zipfile.ZipFile(archive_path) as archive:
-            for name, member in members_by_target(archive, _image_name).items():
-                images.mkdir(parents=True, exist_ok=True)
+            for name, member in members_by_target(archive, target_of).items():
+                (images / name).parent.mkdir(parents=True, exist_ok=True)
                 (images / name).write_bytes(archive.read(member))
     except BROKEN_ZIP as problem:
         archive_path.unlink()
