@@ -29,6 +29,7 @@ from benchmarks.steps.results import (
 )
 from benchmarks.steps.rules import ALL_RULES, Rule, StepVerdict
 from benchmarks.steps.section import StepSection
+from benchmarks.steps.shown import shown_step
 from benchmarks.steps.truth import StepTruth
 from benchmarks.steps.user_rules import rule_of_user
 from benchmarks.tables import TableBenchmark
@@ -259,6 +260,14 @@ class StepBenchmark(TableBenchmark):
             "target": judged.target.as_json(),
             "point_frac": None if judged.point_frac is None else list(judged.point_frac),
             "groups": {"action": [result.kind], **labels},
+            "episode": result.episode,
+            "step": shown_step(
+                judged.recorded_words,
+                judged.answered_words,
+                judged.recorded,
+                judged.answered,
+                verdicts,
+            ),
             "details": details_of(
                 result, judged.recorded, judged.answered, list(verdicts.values())
             ),

@@ -201,8 +201,18 @@ def _rules_section(
 ) -> dict[str, Any]:
     """One set of answers under every rule."""
     rows = []
+    by_score = judged_steps(columns, list(rules).index(chosen))
+    at = {"first miss of an episode": columns.spans(_are_first_misses(by_score))}
     for number, name in enumerate(rules):
-        shares = figures(judged_steps(columns, number))
+        steps = judged_steps(columns, number)
+        shares = figures(steps)
+        if name != chosen:
+            at[name] = columns.spans(
+                [
+                    step.verdict.success != other.verdict.success
+                    for step, other in zip(steps, by_score, strict=True)
+                ]
+            )
         rows.append(
             {
                 "name": f"{name} (score)" if name == chosen else name,
@@ -212,13 +222,28 @@ def _rules_section(
         )
     notes = [
         "Episodes: all steps are right. Progress: steps before the first miss.",
+        "A rule's name leads to the steps that it judges otherwise than the rule of the score.",
         *(
             f"Grounding by {name}: {rule.grounding}."
             for name, rule in rules.items()
             if rule.grounding
         ),
     ]
-    return {"title": "The same answers under every rule, in %", "rows": rows, "notes": notes}
+    return {
+        "title": "The same answers under every rule, in %",
+        "rows": rows,
+        "notes": notes,
+        "at": {name: spans for name, spans in at.items() if spans},
+    }
+
+
+def _are_first_misses(steps: Sequence[JudgedStep]) -> list[bool]:
+    """Of each step whether it is the first miss of its episode."""
+    first: dict[str, int] = {}
+    for step in steps:
+        if step.verdict.success not in (None, 1):
+            first[step.episode] = min(step.step, first.get(step.episode, step.step))
+    return [first.get(step.episode) == step.step for step in steps]
 
 
 def _official_section(columns: SampleColumns, rules: Mapping[str, Rule]) -> dict[str, Any]:

@@ -301,7 +301,7 @@ def scores_of(
         is_comparable: published scores of other models compare with these.
     """
     dataset = tally.dataset
-    unit = unit_of(level)
+    unit = (analysis.get("table") or {}).get("clusters") or unit_of(level)
     no_score = tally.why_no_score(level)
     figures = [] if no_score else _figures(tally, analysis)
     overview = {
@@ -480,7 +480,8 @@ def _table(dataset: str | None, table: Mapping[str, Any], unit: str) -> Json:
         "title": table["title"],
         "columns": [_heading(column) for column in table["columns"]],
         "rows": rows,
-        "unit": f"{table.get('unit', 'accuracy in %')}, with 95 % intervals by {unit}",
+        "unit": f"{table.get('unit', 'accuracy in %')}, with 95 % intervals by "
+        f"{table.get('clusters', unit)}",
     }
 
 

@@ -80,6 +80,7 @@ ROW_FIELDS = (
     "answer",
     "chosen",
     "image_digest",
+    "episode",
 )
 NOT_IN_DETAILS = {*FACETS, *ROW_FIELDS, *REPLY_FIELDS, "hit", "image"} - {"error", "key"}
 

@@ -3,7 +3,7 @@
 
 Report.sample = (() => {
   const { byId, el, awayText, badge, excerpt, label, whole, short, marked } = Report;
-  const { store, items, gallery, stage, film, overview } = Report;
+  const { store, items, gallery, stage, film, steps, overview } = Report;
   const SHOWN = new Set([
     "prompt",
     "prediction",
@@ -29,6 +29,8 @@ Report.sample = (() => {
     "ended",
     "cost",
     "apps",
+    "step",
+    "details",
   ]);
   const sample = { row: null };
   let turn = 0;
@@ -49,6 +51,7 @@ Report.sample = (() => {
       film.show({ ...facts, hit: store.value("verdict", row) === "hit" }, step, gallery.filter?.q ?? "", onStep);
     else {
       film.hide();
+      if (steps.isOne(facts)) steps.show(row, gallery.filter ?? {});
       image(row, facts);
       byId("reply").replaceChildren(reply(row, facts));
     }
@@ -79,7 +82,7 @@ Report.sample = (() => {
         ...shown,
         wh: facts.file_wh ?? picture?.wh ?? [1600, 1000],
         box: store.columns.box_frac[row],
-        clicks: looks(store.columns.point_frac[row], facts.zoom),
+        clicks: steps.isOne(facts) ? facts.step.points : looks(store.columns.point_frac[row], facts.zoom),
         crop: facts.zoom?.crop_frac,
       });
   }
@@ -102,6 +105,7 @@ Report.sample = (() => {
       asked(row),
       facts.error && items.isAnswered(row) ? problem(facts.error) : null,
       facts.options ? options(row, facts) : null,
+      steps.isOne(facts) ? steps.card(facts.step) : null,
       isEpisode
         ? el("div", { class: "block" }, el("h3", {}, film.summary(facts)), film.checks(facts.checks ?? []))
         : null,

@@ -1,0 +1,76 @@
+"use strict";
+/* A recorded step among those of its episode, what was recorded there, and what each rule says. */
+
+Report.steps = (() => {
+  const { byId, el, store } = Report;
+  const steps = {};
+
+  steps.isOne = (facts) => Boolean(facts.step);
+
+  /** The samples of a row's episode in order; each of them is a step. */
+  const siblings = (row) => {
+    const { episode, dataset } = store.columns;
+    const rows = [];
+    for (let other = 0; other < store.count; other++)
+      if (episode[other] === episode[row] && dataset[other] === dataset[row]) rows.push(other);
+    return rows;
+  };
+
+  /** Shows the steps of a row's episode below its image, each with its screenshot and verdict. */
+  steps.show = (row, filter) => {
+    const rows = siblings(row);
+    byId("film").replaceChildren(...rows.map((other, place) => frame(other, place, rows.length, row, filter)));
+    byId("film").hidden = false;
+    const current = byId("film").querySelector("[aria-current]");
+    if (current) {
+      const item = current.parentElement;
+      byId("film").scrollLeft = item.offsetLeft - (byId("film").clientWidth - item.offsetWidth) / 2;
+    }
+  };
+
+  const SIGNS = { hit: "✓", miss: "✗", unparsed: "?" };
+
+  function frame(row, place, count, shown, filter) {
+    const verdict = store.value("verdict", row);
+    const name = `Step ${place + 1} of ${count}: ${verdict}`;
+    const view = store.picture(row)?.view;
+    return el(
+      "li",
+      {},
+      el(
+        "button",
+        {
+          type: "button",
+          title: name,
+          "aria-current": row === shown ? "step" : null,
+          onclick: () => location.replace(store.sampleLink(row, filter)),
+        },
+        view ? el("img", { src: view, alt: "", loading: "lazy", decoding: "async", draggable: "false" }) : null,
+        el("span", {}, `${place + 1} ${SIGNS[verdict] ?? "–"}`),
+        el("span", { class: "sr" }, name),
+      ),
+    );
+  }
+
+  /** What was recorded, what was answered, and what each rule makes of it. */
+  steps.card = ({ recorded, answer, rules }) =>
+    el(
+      "div",
+      { class: "block" },
+      el("h3", {}, "Recorded step"),
+      el(
+        "dl",
+        { class: "pairs" },
+        el("dt", {}, "Recorded"),
+        el("dd", {}, el("code", {}, recorded)),
+        el("dt", {}, "Answer"),
+        el("dd", {}, answer === null ? "none could be read" : el("code", {}, answer)),
+        rules.map(([name, verdict]) => [el("dt", {}, name), el("dd", {}, mark(verdict))]),
+      ),
+    );
+
+  const mark = (verdict) =>
+    el("span", { class: verdict === "right" ? "tag good" : verdict === "not counted" ? "quiet" : "tag bad" }, verdict);
+
+  return steps;
+})();
