@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.actions.action import Action
+from benchmarks.worlds.browser.gestures import DIRECTIONS_XY, KEY_NAMES, NOTCH_PX
 from benchmarks.worlds.environment import Observation, Outcome, Task, in_pixels, save_pixels, scored
-from benchmarks.worlds.pages.gestures import DIRECTIONS_XY, KEY_NAMES, NOTCH_PX
 
 MISSING = ("long", "triple", "home", "open_app")
 CALLS = {

@@ -44,7 +44,7 @@ from utils.text import did_you_mean, listed
 SUITES = {
     "L3": {
         "office": "benchmarks.worlds.office.suite",
-        "miniwob": "benchmarks.worlds.pages.miniwob",
+        "miniwob": "benchmarks.worlds.miniwob.suite",
         "jupyterlab": "benchmarks.worlds.jupyterlab.suite",
     },
     "L4": {

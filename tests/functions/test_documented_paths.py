@@ -30,6 +30,7 @@ FORMER = [
         for name in ("Action", "Observation", "Outcome", "NEEDS", "ENDS", "NoAction", "KEYS")
     ),
     "benchmarks.grounding_figures.Layout",
+    "benchmarks.worlds.pages.gestures.KEY_NAMES",
     "utils.images.image_path_of",
     "utils.resizing.canvas_ratio",
     "utils.targets.DECLINED",

@@ -386,6 +386,12 @@ def test_a_module_that_has_moved_counts_by_the_name_and_in_the_place_that_it_had
     assert hash_of(held.replace("utils.", "utils.geometry.")) == hash_of(held)
 
 
+def test_under_its_former_path_a_module_counts_as_itself(hash_of):
+    code = "from benchmarks.worlds.pages.gestures import NOTCH_PX\ndef start(m): return NOTCH_PX"
+    assert hash_of(code.replace("pages", "browser")) == hash_of(code)
+    assert "\nNOTCH_PX = " in f"\n{code_text(sys.modules['mine'].start)}"
+
+
 def test_of_a_recipe_the_prompt_counts_and_no_figure():
     text = code_text(qwen2_5_vl.build_prompt)
     assert "You may call one or more functions" in text

@@ -2,7 +2,7 @@
 
 python -m tests.support.miniwob [TASK ...] [--seeds 5]    plays them, says which do not win
 python -m tests.support.miniwob --goals [--write]         compares the goals with those in
-    `benchmarks/worlds/pages/miniwob.json`, byte by byte, or writes that anew
+    `benchmarks/worlds/miniwob/miniwob.json`, byte by byte, or writes that anew
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.actions.action import Action
-from benchmarks.worlds.pages.miniwob import BEGIN, GOAL, LIST, MAX_EPISODE_MS, MiniWoB, pages_folder
+from benchmarks.worlds.miniwob.suite import BEGIN, GOAL, LIST, MAX_EPISODE_MS, MiniWoB, pages_folder
 
 MOST_STEPS = 120
 SUBMIT = "document.getElementById('subbtn') || document.getElementById('submit') || [...document.querySelectorAll('#area button')].find((b) => /submit/i.test(b.textContent))"

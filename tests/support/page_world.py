@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.actions.action import Action
+from benchmarks.worlds.browser.page_world import PageWorld
 from benchmarks.worlds.environment import Outcome
-from benchmarks.worlds.pages.page_world import PageWorld
 from tests.support.pages import Pages
 from utils.engine.worlds import Worlds
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.worlds.pages.browser import Chromium
+from benchmarks.worlds.browser.browser import Chromium
 from tests.support.browser import need_browser
 
 

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 from benchmarks.actions.action import Action
-from benchmarks.worlds.pages import miniwob
+from benchmarks.worlds.miniwob import suite as miniwob
 from tests.support.miniwob import SOLUTIONS, played
 from utils.errors import UserError
 

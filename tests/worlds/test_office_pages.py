@@ -7,9 +7,9 @@ import pytest
 
 import benchmarks.worlds.office.server
 from benchmarks.actions.action import Action
+from benchmarks.worlds.browser.gestures import perform
 from benchmarks.worlds.office.apps import APPS
 from benchmarks.worlds.office.server import LOOKS, Office
-from benchmarks.worlds.pages.gestures import perform
 
 PAGES = Path(benchmarks.worlds.office.server.__file__).parent / "pages"
 

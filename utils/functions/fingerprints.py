@@ -56,15 +56,27 @@ CODE_VERSION = 2
 """How code is hashed, as the records of runs say it; those before version 2 say nothing."""
 
 PACKAGES = ("benchmarks.", "models.", "utils.")
+_MOVED = {
+    "benchmarks.worlds.browser": (
+        "benchmarks.worlds.pages",
+        ("browser", "gestures", "page_world", "settle"),
+    ),
+    "utils.datasets": ("utils", ("github", "hub", "published", "table_downloads")),
+    "utils.geometry": (
+        "utils",
+        ("images", "orientation", "pixels", "resizing", "targets", "zooming"),
+    ),
+}
 FIRST_NAMES = {
-    f"utils.{room}.{name}": f"utils.{name}"
-    for room, names in (
-        ("datasets", ("github", "hub", "published", "table_downloads")),
-        ("geometry", ("images", "orientation", "pixels", "resizing", "targets", "zooming")),
-    )
-    for name in names
+    "benchmarks.worlds.miniwob.suite": "benchmarks.worlds.pages.miniwob",
+    **{
+        f"{room}.{name}": f"{before}.{name}"
+        for room, (before, names) in _MOVED.items()
+        for name in names
+    },
 }
 """Modules of this program that have moved, with the names that stored hashes have of them."""
+_TODAY = {before: now for now, before in FIRST_NAMES.items()}
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN = (str, int, float, bytes, set, frozenset, PurePath)
@@ -197,9 +209,10 @@ class _Code:
                     if not statement.binds or statement.binds & self._mentioned:
                         texts[number] = statement.text
                         self._mentioned |= statement.mentions
-                        self._modules.update(filter(self._own_file, statement.imports))
+                        modules = [_TODAY.get(module, module) for module in statement.imports]
+                        self._modules.update(filter(self._own_file, modules))
         return {
-            name: "\n".join(texts[number] for number in sorted(texts))
+            FIRST_NAMES.get(name, name): "\n".join(texts[number] for number in sorted(texts))
             for name, texts in sorted(counted.items())
             if texts
         }

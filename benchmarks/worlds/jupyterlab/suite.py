@@ -7,13 +7,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.worlds.browser.browser import browser_problems
 from benchmarks.worlds.jupyterlab.lab import SERVER, SETTINGS, lab_problems
 from benchmarks.worlds.jupyterlab.tasks import names
 from benchmarks.worlds.jupyterlab.tasks import tasks as tasks_with_solutions
 from benchmarks.worlds.jupyterlab.world import LabWorld
 from benchmarks.worlds.office.suite import SOLUTIONS
 from benchmarks.worlds.office.suite import world_data as office_data
-from benchmarks.worlds.pages.browser import browser_problems
 
 __all__ = ["applications", "names", "open_world", "problems", "tasks", "world_data"]
 

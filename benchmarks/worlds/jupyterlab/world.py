@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.actions.action import Action
+from benchmarks.worlds.browser.browser import Chromium, Tab
+from benchmarks.worlds.browser.page_world import PageWorld
 from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.jupyterlab.checks import compare
 from benchmarks.worlds.jupyterlab.lab import Lab, LabEpisode
 from benchmarks.worlds.office.server import LOOKS
 from benchmarks.worlds.office.world import APPS, OfficeWorld
-from benchmarks.worlds.pages.browser import Chromium, Tab
-from benchmarks.worlds.pages.page_world import PageWorld
 
 Task = dict[str, Any]
 NAME = "jupyterlab"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.worlds.browser.browser import browser_problems
 from benchmarks.worlds.office.server import PAGES
 from benchmarks.worlds.office.tasks import names
 from benchmarks.worlds.office.tasks import tasks as tasks_with_solutions
 from benchmarks.worlds.office.world import APPS, OfficeWorld
-from benchmarks.worlds.pages.browser import browser_problems
 
 __all__ = ["applications", "names", "open_world", "problems", "tasks", "world_data"]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.actions.action import Action
+from benchmarks.worlds.browser.browser import Chromium, Tab
+from benchmarks.worlds.browser.page_world import PageWorld
 from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.office.events import Course
 from benchmarks.worlds.office.server import LOOKS, EpisodeStore, Office
 from benchmarks.worlds.office.store import Dump
 from benchmarks.worlds.office.tasks.checks import StateComparison, check
-from benchmarks.worlds.pages.browser import Chromium, Tab
-from benchmarks.worlds.pages.page_world import PageWorld
 
 Task = dict[str, Any]
 APPS = {

@@ -1,1 +1,1 @@
-"""Worlds in web pages: the browser, gestures, when a page is quiet, MiniWoB++."""
+"""The gestures of a browser under the path that they had before."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.actions.action import CLICKS, ENDS, Action
+from benchmarks.worlds.browser.browser import PATIENCE_S, Chromium, Tab
+from benchmarks.worlds.browser.gestures import perform
 from benchmarks.worlds.environment import Observation, Outcome, save_screenshot
-from benchmarks.worlds.pages.browser import PATIENCE_S, Chromium, Tab
-from benchmarks.worlds.pages.gestures import perform
 from utils.contracts import WorldError
 
 Task = dict[str, Any]

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from benchmarks.worlds.pages.settle import WATCH, Requests, settle
+from benchmarks.worlds.browser.settle import WATCH, Requests, settle
 from utils.contracts import WH, WorldError
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.actions.action import Action
+from benchmarks.worlds.browser.browser import Chromium, Tab, browser_problems
+from benchmarks.worlds.browser.page_world import PageWorld, Task
 from benchmarks.worlds.environment import Outcome
-from benchmarks.worlds.pages.browser import Chromium, Tab, browser_problems
-from benchmarks.worlds.pages.page_world import PageWorld, Task
 from utils.contracts import WorldError
 from utils.errors import UserError
 

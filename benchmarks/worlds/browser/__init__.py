@@ -1,0 +1,1 @@
+"""Worlds in web pages: the browser, gestures, when a page is quiet."""

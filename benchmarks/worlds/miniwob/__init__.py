@@ -1,0 +1,1 @@
+"""MiniWoB++ as a suite of tasks."""
