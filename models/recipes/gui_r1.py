@@ -45,8 +45,11 @@ NO_TEXT = "no input text"
 
 def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message]:
     """Return the screen, and the text; at level "low" the command is the step's own."""
-    scale = grid_wh(line, settings, LIMITS)
-    told = told_steps(line, lambda action: _written(action, scale), _own, settings)
+
+    def write(action: StepFields) -> str:
+        return written(action, grid_wh(line, settings, LIMITS))
+
+    told = told_steps(line, write, _own, settings)
     steps = "\n".join(f"Step {number}: {words}" for number, words in enumerate(told, 1))
     slots = {
         "{instruction}": line["instruction"] if line["level"] == "low" else line["goal"],
@@ -63,7 +66,8 @@ def _own(reply: str) -> str:
         return reply
 
 
-def _written(action: StepFields, full_scale: WH) -> str:
+def written(action: StepFields, full_scale: WH) -> str:
+    """A recorded action in the words of GUI-R1."""
     kind = action["kind"]
     point = whole(action["point"], full_scale) if "point" in action else (-100, -100)
     name = "scroll" if kind == "swipe" else kind

@@ -102,13 +102,14 @@ END_TOKEN = "<|im_end|>"
 
 def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message]:
     """Return the text with the screenshot in it, and a line for each step before."""
-    told = told_steps(line, _written, lambda reply: _call_of(reply) or reply, settings)
+    told = told_steps(line, written, lambda reply: _call_of(reply) or reply, settings)
     lines = [f"Step {number}: {words}\n" for number, words in enumerate(told, 1)]
     slots = {"{task}": task_of(line), "{history}": "".join(lines) or "None"}
     return [text(BEFORE_IMAGE), screen(line), text(filled(AFTER_IMAGE, slots))]
 
 
-def _written(action: StepFields) -> str:
+def written(action: StepFields) -> str:
+    """A recorded action in the words of OS-Atlas."""
     kind = action["kind"]
     if kind in ("click", "long_press"):
         x, y = whole(action["point"], FULL_SCALE)

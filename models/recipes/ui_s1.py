@@ -84,9 +84,9 @@ EARLIER_IMAGES = 1  # with the screen now the model sees two
 
 def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message]:
     """Return the system text, and each step as a turn: what to answer, the screen, the reply."""
-    scale = grid_wh(line, settings, LIMITS)
 
     def write(action: StepFields) -> str:
+        scale = grid_wh(line, settings, LIMITS)
         arguments = json.dumps(arguments_for(action, scale), ensure_ascii=False)
         return f"<action>\n{arguments}\n</action>"
 

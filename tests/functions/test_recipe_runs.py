@@ -26,7 +26,11 @@ QWEN = {"recipe": "qwen3_vl", "model_path": URL}
 
 
 SAMPLES = 20
-BY_CHAT = [name for name, recipe in all_recipes().items() if not recipe.needs_class]
+BY_CHAT = [
+    name
+    for name, recipe in all_recipes().items()
+    if recipe.has_grounding and not recipe.needs_class
+]
 
 
 def call(coordinate):

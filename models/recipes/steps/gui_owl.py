@@ -34,20 +34,21 @@ def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message
     """
     older = {**line, "history": line["history"][:-EARLIER_IMAGES]}
     recent = {**line, "history": line["history"][-EARLIER_IMAGES:]}
-    told = told_steps(older, _written, _action_line, settings)
+    told = told_steps(older, written, _action_line, settings)
     lines = [f"Step {number}: {words}" for number, words in enumerate(told, 1)]
     slots = {"{instruction}": task_of(line), "{previous_actions}": "\n".join(lines) or "None"}
 
     def words(step: Mapping[str, Any]) -> str:
         if line["history_kind"] == "instructions":
             return f"{LABEL} {step['instruction']}"
-        return told_step(line, step, _written, str, settings)
+        return told_step(line, step, written, str, settings)
 
     turns = conversation(recent, words, EARLIER_IMAGES)
     return [text(PHONE, "system"), text(filled(TASK, slots)), *turns]
 
 
-def _written(action: StepFields) -> str:
+def written(action: StepFields) -> str:
+    """A recorded action in the words of GUI-Owl."""
     return written_call(action, (FULL_SCALE, FULL_SCALE))
 
 

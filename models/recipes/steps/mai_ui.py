@@ -41,7 +41,7 @@ def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message
     def words(step: Mapping[str, Any]) -> str:
         if line["history_kind"] == "instructions":
             return f"<thinking>\n{step['instruction']}\n</thinking>"
-        return told_step(line, step, _written, str, settings)
+        return told_step(line, step, written, str, settings)
 
     first, *others = conversation(line, words, EARLIER_IMAGES)
     if first["role"] == "user":
@@ -49,7 +49,8 @@ def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message
     return [text(SYSTEM, "system"), text(task_of(line)), first, *others]
 
 
-def _written(action: StepFields) -> str:
+def written(action: StepFields) -> str:
+    """A recorded action in the words of MAI-UI."""
     call = {"name": "mobile_use", "arguments": _arguments(action)}
     return f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call>"
 

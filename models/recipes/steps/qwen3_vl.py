@@ -53,7 +53,7 @@ ACTION = re.compile(r"^Action: *(.+)$", re.MULTILINE)
 
 def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message]:
     """Return the tool, the task with a line for each step before, and the screen."""
-    told = told_steps(line, _written, _action_line, settings)
+    told = told_steps(line, written, _action_line, settings)
     steps = "".join(f"Step {number}: {_bare(words)}; " for number, words in enumerate(told, 1))
     user = QUERY + (CURRENT_STEP if line["level"] == "low" else "") + PROGRESS
     slots = {
@@ -68,7 +68,8 @@ def _bare(words: str) -> str:
     return words.replace("\n", "").replace('"', "")
 
 
-def _written(action: StepFields) -> str:
+def written(action: StepFields) -> str:
+    """A recorded action in the words of Qwen3-VL."""
     arguments = arguments_for(action, (FULL_SCALE, FULL_SCALE))
     return ", ".join(f"{name}: {value}" for name, value in arguments.items())
 

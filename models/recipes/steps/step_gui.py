@@ -40,7 +40,7 @@ def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message
 def _history(line: Line, settings: Mapping[str, Any]) -> str:
     """The last summary of the model's own, else a line for each step before."""
     if line["history_kind"] != "own":
-        told = told_steps(line, _written, str, settings)
+        told = told_steps(line, written, str, settings)
         return "\n".join(f"{number}. {words}" for number, words in enumerate(told, 1))
     summary = ""
     for step in line["history"]:
@@ -48,7 +48,8 @@ def _history(line: Line, settings: Mapping[str, Any]) -> str:
     return summary
 
 
-def _written(action: StepFields) -> str:
+def written(action: StepFields) -> str:
+    """A recorded action in the words of StepGUI."""
     kind = action["kind"]
     if kind in ("click", "long_press"):
         name = "CLICK" if kind == "click" else "LONGPRESS"

@@ -78,11 +78,12 @@ MEANT = {"n": "\n", "t": "\t"}
 def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message]:
     """Return the prompt of UI-TARS-1.5, earlier steps as turns, and the screen."""
     slots = {"{language}": "English", "{instruction}": line["goal"]}
-    scale = grid_wh(line, settings, LIMITS)
-    size = image_wh(line, settings)
+
+    def write(action: StepFields) -> str:
+        return written(action, grid_wh(line, settings, LIMITS), POINT_1_5)
 
     def words(step: Mapping[str, Any]) -> str:
-        return _words(line, step, size, lambda action: written(action, scale, POINT_1_5))
+        return _words(line, step, write, settings)
 
     turns = conversation(line, words, EARLIER_IMAGES)
     return [text(filled(PHONE, slots)), *turns, *_beginning(line)]
@@ -90,11 +91,13 @@ def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message
 
 def build_step_prompt_1_0(line: Line, dataset: str, **settings: Any) -> list[Message]:
     """Return the messages for UI-TARS-1.0, which sees no more than the last four steps."""
-    size = image_wh(line, settings)
     recent = {**line, "history": line["history"][-EARLIER_IMAGES:]}
 
+    def write(action: StepFields) -> str:
+        return written(action, (1000, 1000), POINT_1_0)
+
     def words(step: Mapping[str, Any]) -> str:
-        return _words(line, step, size, lambda action: written(action, (1000, 1000), POINT_1_0))
+        return _words(line, step, write, settings)
 
     first, *others = conversation(recent, words, EARLIER_IMAGES)
     first["turn"] = "new"
@@ -110,7 +113,10 @@ def _beginning(line: Line) -> list[Message]:
 
 
 def _words(
-    line: Line, step: Mapping[str, Any], size: WH, write: Callable[[StepFields], str]
+    line: Line,
+    step: Mapping[str, Any],
+    write: Callable[[StepFields], str],
+    settings: Mapping[str, Any],
 ) -> str:
     """The assistant's words at a step before: an instruction is told as its thought."""
     if line["history_kind"] == "own":
@@ -119,7 +125,8 @@ def _words(
     thought = f"Thought: {step['instruction']}"
     if line["history_kind"] == "instructions":
         return thought
-    return f"{thought}\n{LABEL} {write(recorded(step['action'], size))}"
+    action = recorded(step["action"], image_wh(line, settings))
+    return f"{thought}\n{LABEL} {write(action)}"
 
 
 POINT_1_5 = "point='<point>{x} {y}</point>'"

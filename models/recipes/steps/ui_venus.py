@@ -31,7 +31,7 @@ PROMPT = f"\n{PHONE}\n"
 
 def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message]:
     """Return the screen, and the prompt with a line for each step before, numbered from 0."""
-    told = told_steps(line, _written, _own, settings)
+    told = told_steps(line, written, _own, settings)
     if line["history_kind"] == "instructions":
         told = [f"<think>{instruction}</think>" for instruction in told]
     lines = [f"Step {number}: {words}" for number, words in enumerate(told)]
@@ -44,7 +44,8 @@ def _own(reply: str) -> str:
     return f"<think>{think}</think><action>{action}</action>"
 
 
-def _written(action: StepFields) -> str:
+def written(action: StepFields) -> str:
+    """A recorded action in the words of UI-Venus."""
     return f"<action>{_call(action)}</action>"
 
 
