@@ -19,6 +19,7 @@ the finger goes.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +37,7 @@ ToPoint = Callable[[float, float], Point]
 """Numbers of a reply as fractions of the image."""
 
 NO_REPLY = "(no reply)"
+ANNOTATED = ("click", "long_press", "swipe", "type", "open", "system_button", "wait")
 BUTTONS = ("back", "home", "recent", "enter", "menu")
 DRAGS: Mapping[str, tuple[Point, Point]] = {
     "down": ((0.5, 0.75), (0.5, 0.25)),
@@ -88,8 +90,20 @@ def told_step(
     if line["history_kind"] == "instructions":
         return str(step["instruction"])
     if line["history_kind"] == "actions":
-        return write(recorded(step["action"], image_wh(line, settings)))
+        return written_action(line, step["action"], write, settings)
     return own(step.get("reply") or NO_REPLY)
+
+
+def written_action(
+    line: Line,
+    annotated: Mapping[str, Any],
+    write: Callable[[StepFields], str],
+    settings: Mapping[str, Any],
+) -> str:
+    """A recorded action in a family's words; as it is annotated, where not as on AndroidControl."""
+    if annotated.get("action") not in ANNOTATED:
+        return json.dumps(annotated, ensure_ascii=False)
+    return write(recorded(annotated, image_wh(line, settings)))
 
 
 def conversation(
@@ -141,11 +155,7 @@ def filled(template: str, slots: Mapping[str, str]) -> str:
 
 
 def recorded(annotated: Mapping[str, Any], size: WH) -> StepFields:
-    """An earlier recorded action of AndroidControl as parse functions return one.
-
-    Raises:
-        ValueError: the action is unknown.
-    """
+    """An earlier recorded action of AndroidControl, one of `ANNOTATED`, as parsers return one."""
     name = annotated["action"]
     if name in ("click", "long_press"):
         x_px, y_px = annotated["coordinate"]
@@ -156,9 +166,7 @@ def recorded(annotated: Mapping[str, Any], size: WH) -> StepFields:
         return {"kind": "type" if name == "type" else "open_app", "text": annotated["text"]}
     if name == "system_button":
         return {"kind": "press", "button": annotated["button"].lower()}
-    if name == "wait":
-        return {"kind": "wait"}
-    raise ValueError(f"action {name!r} of a recorded step is unknown")
+    return {"kind": "wait"}
 
 
 def whole(point: Sequence[float], full_scale: WH) -> tuple[int, int]:

@@ -23,16 +23,15 @@ from models.recipes.steps import (
     filled,
     finish,
     grid_wh,
-    image_wh,
     numbers_in,
     of_grid,
     of_scale,
     point_of,
     press,
-    recorded,
     swipe,
     texts,
     whole,
+    written_action,
 )
 from models.recipes.ui_tars_1_5 import LIMITS
 from utils.contracts import WH, Line, Message
@@ -125,8 +124,8 @@ def _words(
     thought = f"Thought: {step['instruction']}"
     if line["history_kind"] == "instructions":
         return thought
-    action = recorded(step["action"], image_wh(line, settings))
-    return f"{thought}\n{LABEL} {write(action)}"
+    action = written_action(line, step["action"], write, settings)
+    return f"{thought}\n{LABEL} {action}"
 
 
 POINT_1_5 = "point='<point>{x} {y}</point>'"
