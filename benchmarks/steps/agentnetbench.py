@@ -106,17 +106,22 @@ class AgentNetBench(StepBenchmark):
             image_path=str(step["image"]),
             instruction=str(instruction or ""),
             recorded={
-                "actions": step["ground_truth_actions"],
-                "alternatives": [_actions_of(it) for it in step.get("alternative_options") or ()],
+                "actions": [
+                    {name: value for name, value in action.items() if name != "metadata"}
+                    for action in step["ground_truth_actions"]
+                ],
+                "judged": [
+                    step["ground_truth_actions"],
+                    *map(_actions_of, step.get("alternative_options") or ()),
+                ],
             },
         )
 
     def truth_of(self, line: Line, size: WH) -> Any:
         """The recorded lists of actions of a row: what was done, then the alternatives."""
-        recorded = line["recorded"]
         lists = [
             [_with_key_names(DesktopAction.of_record(record)) for record in records]
-            for records in (recorded["actions"], *recorded["alternatives"])
+            for records in line["recorded"]["judged"]
         ]
         if not lists[0]:
             raise ValueError("ground_truth_actions is empty")

@@ -10,7 +10,7 @@ from benchmarks.steps.prompt import earlier_steps
 from utils.contracts import Line
 from utils.errors import UserError
 
-OF_THE_JUDGE = ("candidate_bbox", "sam2_bbox", "ui_positions")
+OF_THE_JUDGE = ("candidate_bbox", "sam2_bbox", "ui_positions", "nodes", "judged")
 """What an annotation has beside the action itself; never told to a model."""
 
 

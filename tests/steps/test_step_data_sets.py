@@ -196,6 +196,13 @@ def test_the_low_level_of_aitz_is_the_description_and_cagui_has_none(root):
     assert BENCHMARK["CAGUI"].options["level"] == ("high",)
 
 
+@pytest.mark.parametrize("name", ["GUIOdyssey", "AITZ", "CAGUI", "AgentNetBench"])
+def test_no_box_of_the_annotation_is_told_with_earlier_actions(root, name):
+    told = json.dumps([row["history"] for row in rows_of(name, root, history="actions")])
+    assert '"action"' in told
+    assert not [word for word in ("bbox", "ui_positions", "judged", "ctrl") if word in told]
+
+
 # -- AgentNetBench --------------------------------------------------------------------------------
 
 
