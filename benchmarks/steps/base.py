@@ -82,6 +82,7 @@ class StepBenchmark(TableBenchmark):
     groupings: ClassVar[tuple[str, ...]] = ()  # labels of its rows that have a figure each
     has_phone_actions: ClassVar[bool] = True  # one action a step
     default_parse = staticmethod(parse_actions)
+    audits = ("benchmarks.steps.swipes.swipe_convention",)
     system_prompt = SYSTEM_PROMPT
     result_columns = (
         "id",
@@ -281,7 +282,7 @@ class StepBenchmark(TableBenchmark):
         return step_scores(list(results), self._rules, self._chosen)
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
-        """Return the figures with intervals, and the same answers under every rule."""
+        """Return the figures with intervals, and by every rule if there are several."""
         return step_sections(
             columns,
             self.title,

@@ -180,9 +180,10 @@ def step_sections(  # noqa: PLR0913 - what a section says of a data set
             "split": dict(zip(by_kind, success, strict=False)),
             **{grouping: steps.by_label(grouping) for grouping in groupings},
         },
-        "rules": _rules_section(columns, rules, chosen),
-        "official": _official_section(columns, rules),
     }
+    if len(rules) > 1:
+        sections["rules"] = _rules_section(columns, rules, chosen)
+    sections["official"] = _official_section(columns, rules)
     if has_phone_actions:
         sections["cheap_answers"] = _cheap_answers_section(columns, rules)
     return sections
