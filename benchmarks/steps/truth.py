@@ -85,7 +85,8 @@ def _recorded_action(options: Mapping[str, Any], size: WH) -> tuple[StepAction, 
     if name == "swipe":
         return StepAction("swipe", direction=options["direction"]), None
     if name == "type":
-        return StepAction("type", text=options["text"]), None
+        point_px = options.get("coordinate")  # of rows of UGround: the field
+        return StepAction("type", text=options["text"]), point_px and (point_px[0], point_px[1])
     if name == "open":
         return StepAction("open_app", text=options["text"]), None
     if name == "system_button":

@@ -13,7 +13,7 @@ from tests.support.stage import Stage
 from tests.support.step_files import benchmark
 from utils import PROJECT
 from utils.protocol import SAMPLE_TABLES_MD5
-from utils.report.run_facts import data_kind
+from utils.store.run_facts import data_kind
 
 SAMPLE_DATA = PROJECT / "sample_data"
 NAMES = ("AndroidControl", "GUIOdyssey", "AITZ", "CAGUI", "AgentNetBench")
