@@ -206,13 +206,28 @@ class AndroidControl(StepBenchmark):
     def protocol(self) -> str:
         """Rows, level and history in words."""
         parts = [f"rows {self.settings['rows']}", super().protocol]
-        if self._source.form != OFFICIAL:
-            parts.append(f"file of the form {self._source.form}")
+        if self._form not in (OFFICIAL, ANY):
+            parts.append(f"file of the form {self._form}")
         if self.settings["texts"] == "first_word":
             parts.append("texts cut to their first word")
         if self.settings["points"] == "per_mille":
             parts.append("points through per mille")
         return ", ".join(parts)
+
+    @property
+    def _form(self) -> str:
+        """The form of the file; for scoring without it what the config says."""
+        try:
+            return self._source.form
+        except UserError:
+            return str(self.settings["form"])
+
+    def compared_with(self, count: int) -> dict[str, str]:
+        """What published figures must agree with: rows and texts, too."""
+        rows = self.settings["rows"]
+        if count != EXPECTED[rows]:
+            rows = f"{rows}, {count:,} of {EXPECTED[rows]:,}"
+        return {**super().compared_with(count), "rows": rows, "texts": self.settings["texts"]}
 
     def notes(self, samples: Any, bad: Any, mode: str) -> list[str]:
         """Say where rows are missing beside the published number."""

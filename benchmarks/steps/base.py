@@ -18,6 +18,7 @@ from benchmarks.matrics import Scores
 from benchmarks.steps.action import StepAction
 from benchmarks.steps.episodes import RecordedEpisode, step_rows
 from benchmarks.steps.prompt import SYSTEM_PROMPT, in_words, step_text
+from benchmarks.steps.published import published_section
 from benchmarks.steps.reading import step_action
 from benchmarks.steps.results import (
     StepResult,
@@ -128,6 +129,18 @@ class StepBenchmark(TableBenchmark):
     def protocol(self) -> str:
         """Rows, level and history in words, without which no figure says anything."""
         return f"level {self.settings['level']}, history {self.settings['history']}"
+
+    def compared_with(self, count: int) -> dict[str, str]:
+        """What published figures must agree with, see `published_section`.
+
+        Args:
+            count: of the scored rows.
+        """
+        return {
+            "level": self.settings["level"],
+            "history": self.settings["history"],
+            "rule": self._chosen,
+        }
 
     # -- rows ----
 
@@ -283,7 +296,7 @@ class StepBenchmark(TableBenchmark):
 
     def sections(self, columns: SampleColumns, settings: Mapping[str, str]) -> dict[str, Any]:
         """Return the figures with intervals, and by every rule if there are several."""
-        return step_sections(
+        sections = step_sections(
             columns,
             self.title,
             self._rules,
@@ -292,3 +305,5 @@ class StepBenchmark(TableBenchmark):
             groupings=self.groupings,
             has_phone_actions=self.has_phone_actions,
         )
+        published = published_section(type(self).__name__, self.compared_with(len(columns)))
+        return sections if published is None else {**sections, "published_steps": published}

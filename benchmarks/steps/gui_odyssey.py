@@ -90,6 +90,10 @@ class GUIOdyssey(StepBenchmark):
         """The recorded action of a row."""
         return truth_of_odyssey_step(line["recorded"])
 
+    def compared_with(self, count: int) -> dict[str, str]:
+        """What published figures must agree with: the split, too."""
+        return {**super().compared_with(count), "rows": self.settings["split"]}
+
     @property
     def protocol(self) -> str:
         """Split, level and history in words."""

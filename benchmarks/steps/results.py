@@ -18,6 +18,7 @@ from utils.contracts import WH, Verdict
 FIGURES = ("Type", "Grounding", "SR")
 SUCCESS = FIGURES.index("SR")
 WITHOUT_DOUBTFUL, WITHOUT_WAIT = "micro without doubtful rows", "micro without wait"
+FIRST_MISSES, OTHERWISE = "first misses of episodes", "otherwise"
 Worth = tuple[float | None, float | None, float | None]
 """What one step counts in each of `FIGURES`, 0..1; None: it does not count."""
 
@@ -203,27 +204,28 @@ def _rules_section(
     """One set of answers under every rule."""
     rows = []
     by_score = judged_steps(columns, list(rules).index(chosen))
-    at = {"first miss of an episode": columns.spans(_are_first_misses(by_score))}
+    first_misses = _are_first_misses(by_score)
+    at = {FIRST_MISSES: columns.spans(first_misses)}
     for number, name in enumerate(rules):
         steps = judged_steps(columns, number)
         shares = figures(steps)
-        if name != chosen:
-            at[name] = columns.spans(
-                [
-                    step.verdict.success != other.verdict.success
-                    for step, other in zip(steps, by_score, strict=True)
-                ]
-            )
+        row_name = f"{name} (score)" if name == chosen else name
+        differs = [
+            step.verdict.success != other.verdict.success
+            for step, other in zip(steps, by_score, strict=True)
+        ]
+        at[f"{row_name} {OTHERWISE}"] = columns.spans(differs)
         rows.append(
             {
-                "name": f"{name} (score)" if name == chosen else name,
+                "name": row_name,
                 "rows": int(shares["SR"].denominator),
                 **{figure: _rounded(_percent(value)) for figure, value in shares.items()},
+                OTHERWISE: sum(differs),
             }
         )
     notes = [
-        "Episodes: all steps are right. Progress: steps before the first miss.",
-        "A rule's name leads to the steps that it judges otherwise than the rule of the score.",
+        "Episodes: all steps are right. Progress: steps before the first miss. "
+        f"{OTHERWISE.capitalize()}: steps that the rule judges otherwise than that of the score.",
         *(
             f"Grounding by {name}: {rule.grounding}."
             for name, rule in rules.items()
@@ -234,6 +236,7 @@ def _rules_section(
         "title": "The same answers under every rule, in %",
         "rows": rows,
         "notes": notes,
+        "counts": {FIRST_MISSES: sum(first_misses)},
         "at": {name: spans for name, spans in at.items() if spans},
     }
 

@@ -176,3 +176,23 @@ def test_what_does_not_exist_is_named_before_any_request(recorded, key, value, m
     run = recorded.run()
     assert (run.code, run.requests) == (2, [])
     assert message in run.output and "Traceback" not in run.output
+
+
+def test_stored_answers_are_scored_again_where_no_data_is(recorded):
+    recorded.run("--no-report")
+    scores = recorded.scores("Steps")
+    again = recorded.run("--mode", "eval", env={"LMUData": str(recorded.home / "nowhere")})
+    assert (again.code, recorded.scores("Steps")) == (0, scores)
+
+
+def test_the_report_has_the_steps_of_an_episode_what_each_rule_says_and_what_was_published(
+    recorded,
+):
+    recorded.run()
+    page = recorded.folder() / "report"
+    details = (page / "data" / "details_0.js").read_text("utf-8")
+    assert "another type" not in details and "infigui_r1" in details
+    summary = (page / "data" / "summary_0.js").read_text("utf-8")
+    assert "Published figures of this level" in summary
+    assert "rows: os_atlas" in summary
+    assert "with 95 % intervals by episode" in summary

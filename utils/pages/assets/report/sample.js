@@ -296,7 +296,9 @@ Report.sample = (() => {
                 "li",
                 {},
                 el("span", { class: "role" }, String(role)),
-                type === "image" ? el("span", { class: "tag" }, "image") : pre(value),
+                type === "image"
+                  ? el("span", { class: "tag" }, "image")
+                  : el("pre", { tabindex: "0", role: "group", "aria-label": `Text of ${role}` }, found(value)),
               ),
             ),
           )
