@@ -264,7 +264,7 @@ oracle = [["done"]]
             "    lines: Lines = []\n",
             "    # The reasons.\n    lines: Lines = []\n",
         ),
-        ("pages/miniwob.py", "SUCCESS = 0.99", "SUCCESS = 0.98"),  # of another suite
+        ("miniwob/suite.py", "SUCCESS = 0.99", "SUCCESS = 0.98"),  # of another suite
         ("../../docs/office.md", "# The office", "# An office"),
         ("../../README.md", "#", "# New:"),
         ("live.py", '"index": index,', '"index": index + 1,'),  # the number of a row
@@ -284,7 +284,7 @@ oracle = [["done"]]
         ("office/schema.sql", "CREATE TABLE todos", "CREATE  TABLE todos"),  # the store
         ("office/week.json", "Jonas Stone", "Jonas Stein"),
         ("office/tasks/checks.py", "MAX_DESCRIPTION = 500", "MAX_DESCRIPTION = 400"),  # the check
-        ("pages/gestures.py", "LONG_PRESS_MS = ", "LONG_PRESS_MS = 1 + "),  # how actions are done
+        ("browser/gestures.py", "LONG_PRESS_MS = ", "LONG_PRESS_MS = 1 + "),  # how actions are done
         (
             "../actions/reading.py",
             "len(written) > MOST_ACTIONS",

@@ -59,7 +59,7 @@ def test_the_seeds_0_to_3_are_a_latin_square():
 
 def test_every_file_of_tasks_has_the_canary_and_the_docs_name_it():
     worlds = Path(benchmarks.worlds.__file__).parent
-    files = [*worlds.glob("*/tasks/l?/*.toml"), worlds / "pages" / "miniwob.json"]
+    files = [*worlds.glob("*/tasks/l?/*.toml"), worlds / "miniwob" / "miniwob.json"]
     assert len(files) > 20
     missing = [file.name for file in files if CANARY not in file.read_text("utf-8")]
     assert not missing, f"begin each with the comment of the other files: {missing}"

@@ -67,7 +67,8 @@ LABEL = "Action:"
 CALL = re.compile(r"[\s*`]*(\w+)\s*\(")
 NEXT_CALL = re.compile(r"\)\s*\n\s*\w+\(")
 VALUE = re.compile(r"""\b(\w+)\s*=\s*(['"])(.*?)(?<!\\)\2""", re.DOTALL)
-TEXT = re.compile(r"""(?:content|app_name)\s*=\s*(['"])(.*)\1\s*\)""", re.DOTALL)
+TEXT_START = re.compile(r"""(?:content|app_name)\s*=\s*(['"])""")
+TEXT_END = re.compile(r"""(['"])\s*\)""")
 STARTS = ("point", "start_point", "start_box")
 ENDS = ("end_point", "end_box")
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -201,8 +202,11 @@ def _point(values: Mapping[str, str], names: tuple[str, ...], to_point: ToPoint)
 
 
 def _text(call: str) -> str:
-    """The quoted text of a call, whose own quotes need not be escaped."""
-    match = TEXT.search(call)
-    if match is None:
-        raise ValueError("no text")
-    return ESCAPED.sub(lambda escaped: MEANT.get(escaped[1], escaped[1]), match[2])
+    """The quoted text of a call, up to the last such quote: its own need not be escaped."""
+    last_ends = {end[1]: end.start() for end in TEXT_END.finditer(call)}
+    for start in TEXT_START.finditer(call):
+        end = last_ends.get(start[1], -1)
+        if end >= start.end():
+            text = call[start.end() : end]
+            return ESCAPED.sub(lambda escaped: MEANT.get(escaped[1], escaped[1]), text)
+    raise ValueError("no text")
