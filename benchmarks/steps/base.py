@@ -271,7 +271,7 @@ class StepBenchmark(TableBenchmark):
             "split": result.kind,
             "kind": None,
             "box_frac": None if bounds is None else list(bounds),
-            "target": judged.target.as_json(),
+            "target": judged.target.as_json() or None,
             "point_frac": None if judged.point_frac is None else list(judged.point_frac),
             "groups": {"action": [result.kind], **labels},
             "episode": result.episode,

@@ -59,7 +59,7 @@ def in_words(action: StepAction) -> str:
     calls = {
         "click": f"click({point})",
         "long_press": f"long_press({point})",
-        "swipe": f'scroll("{action.direction}")',
+        "swipe": f'scroll("{action.direction}")' if action.direction else f"drag({_way(action)})",
         "type": f"type({_quoted(action.text)})",
         "open_app": f"open_app({_quoted(action.text)})",
         "press": f"{action.button}()" if action.button in ("back", "home") else "",
@@ -67,6 +67,13 @@ def in_words(action: StepAction) -> str:
         "finish": "done()" if action.status != "failure" else f"fail({_quoted(action.text)})",
     }
     return calls[action.kind] or f'press("{action.button}")'
+
+
+def _way(action: StepAction) -> str:
+    """Where a drag begins and ends."""
+    return ", ".join(
+        f"{value:.3f}" for point in (action.start, action.end) for value in point or ()
+    )
 
 
 def _quoted(text: str) -> str:

@@ -18,7 +18,7 @@ from utils.contracts import WH, Verdict
 FIGURES = ("Type", "Grounding", "SR")
 SUCCESS = FIGURES.index("SR")
 WITHOUT_DOUBTFUL, WITHOUT_WAIT = "micro without doubtful rows", "micro without wait"
-FIRST_MISSES, OTHERWISE = "first misses of episodes", "otherwise"
+FIRST_MISSES, DIFFERS = "first misses of episodes", "differs"
 Worth = tuple[float | None, float | None, float | None]
 """What one step counts in each of `FIGURES`, 0..1; None: it does not count."""
 
@@ -211,26 +211,23 @@ def _rules_section(
         shares = figures(steps)
         row_name = f"{name} (score)" if name == chosen else name
         differs = [
-            step.verdict.success != other.verdict.success
+            None not in (step.verdict.success, other.verdict.success)
+            and step.verdict.success != other.verdict.success
             for step, other in zip(steps, by_score, strict=True)
         ]
-        at[f"{row_name} {OTHERWISE}"] = columns.spans(differs)
+        at[f"{row_name} {DIFFERS}"] = columns.spans(differs)
         rows.append(
             {
                 "name": row_name,
-                "rows": int(shares["SR"].denominator),
+                "SR rows": int(shares["SR"].denominator),
                 **{figure: _rounded(_percent(value)) for figure, value in shares.items()},
-                OTHERWISE: sum(differs),
+                DIFFERS: sum(differs),
             }
         )
     notes = [
-        "Episodes: all steps are right. Progress: steps before the first miss. "
-        f"{OTHERWISE.capitalize()}: steps that the rule judges otherwise than that of the score.",
-        *(
-            f"Grounding by {name}: {rule.grounding}."
-            for name, rule in rules.items()
-            if rule.grounding
-        ),
+        "Episodes: those whose steps are all right. Progress: the mean share of an episode's steps "
+        "before its first miss. Differs: steps on which this rule and that of the score disagree.",
+        *(_rule_in_words(rule) for rule in rules.values()),
     ]
     return {
         "title": "The same answers under every rule, in %",
@@ -239,6 +236,12 @@ def _rules_section(
         "counts": {FIRST_MISSES: sum(first_misses)},
         "at": {name: spans for name, spans in at.items() if spans},
     }
+
+
+def _rule_in_words(rule: Rule) -> str:
+    """What a rule asks for, in a line."""
+    grounding = f" Grounding is over {rule.grounding}." if rule.grounding else ""
+    return f"{rule.name}: {rule.description}{grounding}"
 
 
 def _are_first_misses(steps: Sequence[JudgedStep]) -> list[bool]:
@@ -300,7 +303,7 @@ def _cheap_answers_section(columns: SampleColumns, rules: Mapping[str, Rule]) ->
         for name, rule in rules.items()
     ]
     notes = [
-        "SR over all rows, if every answer is the same; a random click: over click rows alone."
+        "SR if the model always gave this one answer. Random clicks are over click rows alone."
     ]
     return {"title": "What answers without knowledge earn, in %", "rows": rows, "notes": notes}
 

@@ -29,7 +29,10 @@ def shown_step(
     return {
         "recorded": recorded_words,
         "answer": answered_words,
-        "rules": [[name, _in_a_word(verdict)] for name, verdict in verdicts.items()],
+        "rules": [
+            [name, _in_a_word(verdict, is_read=answered is not None)]
+            for name, verdict in verdicts.items()
+        ],
         "points": [*_points(answered or {}, "answer"), *_points(recorded, "recorded")],
     }
 
@@ -42,9 +45,11 @@ def _points(action: Mapping[str, Any], owner: str) -> Iterator[dict[str, Any]]:
             yield {"point": action[name], "name": owner + part, "mark": owner[0].upper()}
 
 
-def _in_a_word(verdict: StepVerdict) -> str:
+def _in_a_word(verdict: StepVerdict, *, is_read: bool) -> str:
     if verdict.success is None:
         return "not counted"
+    if not is_read:
+        return "not read"
     if verdict.success == 1:
         return "right"
     if verdict.success:

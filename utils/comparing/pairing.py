@@ -37,6 +37,7 @@ from utils.protocol import (
     PLATFORMS,
     TIERS,
     noun_of,
+    unit_of,
 )
 from utils.text import counted
 
@@ -164,6 +165,12 @@ class PairOfRuns:
     level: str
     doubts: Sequence[tuple[ComparedRun, str]]  # what the audits of either run say against its score
     is_in_full: bool = True  # False: with official figures alone
+
+    @property
+    def unit(self) -> str:
+        """What intervals and tests go by."""
+        has_episodes = any(sample.run.get("episode") for sample in self.samples)
+        return "episode" if has_episodes else unit_of(self.level)
 
     @property
     def doubt_texts(self) -> list[str]:
@@ -407,6 +414,7 @@ def _differences(
     ]
     differences = [replace(difference, is_headline=True) for difference in headline]
     if has_groups:
+        differences += _whole_episodes(common)
         differences += _group_differences(common, weight, is_acting, labels)
     return differences
 
@@ -529,7 +537,7 @@ def _difference(
     run_hits = [pair.run["hit"] for pair in pairs]
     baseline_hits = [pair.baseline["hit"] for pair in pairs]
     is_even = len(set(weights)) == 1  # alike, they may all be 0
-    units = [str(pair.run.get("task") or pair.run["image"]) for pair in pairs]
+    units = [str(_unit(pair.run)) for pair in pairs]
     paired = compare_paired(run_hits, baseline_hits, units, None if is_even else weights)
     return Difference(
         group,
@@ -538,6 +546,28 @@ def _difference(
         _percent(baseline_hits, weights),
         paired,
     )
+
+
+def _unit(facts: Facts) -> Any:
+    """What a sample shares with others that are no independent evidence."""
+    return facts.get("task") or facts.get("episode") or facts["image"]
+
+
+def _whole_episodes(common: Sequence[SamplePair]) -> list[Difference]:
+    """Return the difference in recorded episodes all of whose steps are right."""
+    episodes: dict[str, list[SamplePair]] = {}
+    for pair in common:
+        if pair.run.get("episode") is None:
+            return []
+        episodes.setdefault(pair.run["episode"], []).append(pair)
+    whole = [
+        SamplePair(
+            {**steps[0].run, "hit": int(all(step.run["hit"] for step in steps))},
+            {**steps[0].baseline, "hit": int(all(step.baseline["hit"] for step in steps))},
+        )
+        for steps in episodes.values()
+    ]
+    return [_difference("whole episodes", whole, lambda pair: 1.0)]
 
 
 def _percent(hits: Sequence[int], weights: Sequence[float]) -> float:

@@ -15,7 +15,7 @@ from utils.comparing.ranking import Ranking, rankings_of
 from utils.comparing.runs import right_text
 from utils.contracts import Facts
 from utils.coordinates import format_size
-from utils.protocol import PLATFORM_LABELS, noun_of, title_of, unit_of
+from utils.protocol import PLATFORM_LABELS, noun_of, title_of
 from utils.scoring.console import grid
 from utils.text import (
     counted,
@@ -32,8 +32,8 @@ _LONGEST_NAME = 40  # of a run in a table; in a headline half of it
 _SHORTEST_RANKED = 16  # in a table of many runs; rather than cut names more, figures are left out
 _HOW_TO_READ = (
     "A difference is {} in percentage points, on the samples that both have. Intervals (95 %) and "
-    "p are by image, of episodes by task: samples of one image are not independent evidence; p "
-    "comes from the more conservative of two tests. "
+    "p are by image, of recorded steps by episode, of episodes by task: samples of one image are "
+    "not independent evidence; p comes from the more conservative of two tests. "
 )
 HOW_TO_READ = (
     _HOW_TO_READ.format("B minus A,")
@@ -67,9 +67,11 @@ def p_text(p: float | None) -> str:
 
 
 def truth_text(facts: Facts) -> str:
-    """The right answer: the option, the checks of an episode, or the target's box."""
+    """The right answer: the option, a recorded action, an episode's checks, or the target's box."""
     if facts.get("answer") is not None:
         return f"{facts['answer']}. {(facts.get('options') or {}).get(facts['answer'])}"
+    if "step" in facts:
+        return str(facts["step"]["recorded"])
     if "checks" in facts:
         return "; ".join(text for _, text in facts["checks"])
     box = facts.get("box_frac")
@@ -113,6 +115,8 @@ def parsed_text(facts: Facts) -> str:
             return failure
     if "chosen" in facts:
         return str(facts["chosen"] or "unparsed")
+    if "step" in facts:
+        return str(facts["step"]["answer"] or "unparsed")
     if "ended" in facts:
         return f"{facts['ended']} after {counted(facts['steps'], 'step')}"
     if facts.get("declined"):
@@ -267,7 +271,7 @@ def _pair(pair: PairOfRuns, flips: int) -> Iterator[str]:
     if pair.subgroups:
         yield ""
         yield "Groups; p is corrected for all tests of groups on this data set (Holm)"
-        yield from _table(pair.subgroups, pair.level)
+        yield from _table(pair.subgroups, pair.unit)
     for winner, loser, samples in pair.flips_by_winner:
         yield ""
         count = counted(len(samples), noun_of(pair.level))
@@ -292,13 +296,13 @@ def _head(pair: PairOfRuns) -> Iterator[str]:
     sides = f"A: {pair.baseline} (baseline), B: {pair.run}"
     yield from wrapped("; ".join([sides, *pair.notes]), 2)
     if pair.headline:
-        yield from _table(pair.headline, pair.level)
+        yield from _table(pair.headline, pair.unit)
     for doubt in pair.doubt_texts:
         yield from wrapped(doubt, 2)
 
 
-def _table(differences: Sequence[Difference], level: str) -> list[str]:
-    heads = ["", "n", f"{unit_of(level)}s", "A", "B", "B − A [95 %]", "p", "only A / only B right"]
+def _table(differences: Sequence[Difference], unit: str) -> list[str]:
+    heads = ["", "n", f"{unit}s", "A", "B", "B − A [95 %]", "p", "only A / only B right"]
     rows = [
         [
             group_text(one_line(difference.group, 20)),

@@ -40,7 +40,6 @@ from utils.pages.pictures import Pictures
 from utils.pages.portable import ZIP, write_zip
 from utils.pages.privacy import path_hider
 from utils.pages.report import CORE, pictures_of_report
-from utils.protocol import unit_of
 from utils.scoring.sheets import write_text
 from utils.store.run_facts import REPORT_FOLDER
 from utils.store.seals import stamp_of
@@ -237,7 +236,7 @@ def _set(pair: PairOfRuns) -> dict[str, Any]:
     return {
         "dataset": pair.dataset,
         "level": pair.level,
-        "unit": unit_of(pair.level),
+        "unit": pair.unit,
         "notes": list(pair.notes),
         "doubts": [(run.label, text) for run, text in pair.doubts],
         "headline": [_figure(difference) for difference in pair.headline],

@@ -94,6 +94,7 @@ class Tally:
         self.folders: set[str] = set()  # that its images lie in, by name
         self.taken_from: Counter[str] = Counter()  # samples by the folder of another table
         self.units: set[str] = set()  # the images or tasks that the samples are of
+        self.episodes: set[str] = set()  # of recorded steps
         self.digests: dict[str, set[str]] = {}  # of each image, as the model was asked about it
         self._examples: dict[str, tuple[list[Json], list[Json]]] = {}
 
@@ -133,6 +134,8 @@ class Tally:
             self.apps.setdefault(str(name), set()).add(str(facts.get("app")))
         image = facts.get("image")
         self.folders.add(str(image).partition("/")[0])
+        if facts.get("episode"):
+            self.episodes.add(str(facts["episode"]))
         unit = facts.get("task") or image
         if unit:
             self.units.add(unit)

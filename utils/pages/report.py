@@ -280,7 +280,7 @@ class _ReportData:
             "first": first,
             "samples": tally.counts["samples"],
             "questions": tally.questions,
-            "pictures": len(tally.units),
+            "pictures": len(tally.episodes or tally.units),
             "problems": [] if tally.why_no_score(level) else tally.problems(level),
             "notices": notices_of(analysis) + replaced + ([rows] if rows else []),
             "details": tables_of(name, level, analysis),

@@ -149,6 +149,9 @@ def _answer_lines(record: Record, generation: Generation) -> list[str]:
 def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
     """The reading of a reply beside what was expected."""
     columns = scored.judgement.columns
+    verdict = scored.judgement.verdict or "postprocessing failed"
+    if step := scored.judgement.facts.get("step"):  # a recorded one
+        return f"  read as: {step['answer']}, wanted: {step['recorded']}, verdict: {verdict}"
     parsed = columns.get("parsed_prediction", columns.get("pred_bbox"))
     if "predicted_point" in columns:  # of a grounding table
         parsed = columns["predicted_point"]
@@ -161,7 +164,6 @@ def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
         expected = (
             "there is no such element" if columns.get("target") == "{}" else columns["target"]
         )
-    verdict = scored.judgement.verdict or "postprocessing failed"
     return f"  read as: {parsed}, wanted: {expected}, verdict: {verdict}"
 
 

@@ -1,0 +1,40 @@
+"""Two runs on recorded steps: compared step by step and by whole episodes, clustered by episode."""
+
+import pytest
+
+from tests.steps.conftest import right
+from tests.support.mock_server import Reply
+from utils.session.compare import main as compare
+
+
+@pytest.fixture
+def compared(recorded, capsys):
+    """What `compare.py` prints of a model that is right and one that drags another way."""
+    recorded.model["n"] = recorded.model["m"]
+    assert recorded.run("--no-report", "--model", "m").code == 0
+    recorded.server.answer = lambda request: Reply(
+        "Action: drag(0.5, 0.3, 0.5, 0.7)" if "scroll" in request.text else right(request).text
+    )
+    assert recorded.run("--no-report", "--model", "n").code == 0
+    folders = [str(recorded.folder(name)) for name in "mn"]
+    assert compare([*folders, "--output", str(recorded.home / "compared")]) == 0
+    return capsys.readouterr().out
+
+
+def test_intervals_go_by_episode_and_whole_episodes_have_a_figure(compared):
+    assert "episodes" in compared.partition("A: m (baseline), B: n")[2].splitlines()[1]
+    [whole] = [line for line in compared.splitlines() if line.startswith("whole episodes")]
+    assert whole.split()[2:6] == ["2", "2", "100.00", "0.00"]
+
+
+def test_what_was_recorded_and_what_was_answered_stand_in_words(compared):
+    assert 'right: scroll("down")' in compared
+    assert "read as: drag(0.500, 0.300, 0.500, 0.700)" in compared
+
+
+def test_a_ping_shows_both_actions(recorded):
+    run = recorded.run("--check", "--ping")
+    assert run.code == 0
+    assert (
+        'read as: open_app("Shoe Shop"), wanted: open_app("Shoe Shop"), verdict: hit' in run.output
+    )
