@@ -14,7 +14,7 @@ from benchmarks.matrics import Scores
 from benchmarks.steps.base import HISTORIES, LEVELS, StepBenchmark
 from benchmarks.steps.episodes import RecordedEpisode, RecordedStep, check_order
 from benchmarks.steps.files import check_columns, read_step_json
-from benchmarks.steps.results import StepResult, judged_steps, official_rows
+from benchmarks.steps.results import StepResult, judged_by_rules, official_rows
 from benchmarks.steps.rules import odyssey_official
 from benchmarks.steps.rules.rule import HasVerdict
 from benchmarks.steps.truth import StepTruth, truth_of_odyssey_step
@@ -110,7 +110,8 @@ class GUIOdyssey(StepBenchmark):
         """Return the figures with intervals, and the authors' figures."""
         sections = super().sections(columns, settings)
         labels = {details["episode"]: details["labels"] for details in columns["details"]}
-        official = self._official(judged_steps(columns, self._official_number), labels)
+        by_rule = judged_by_rules(columns, self._rules)
+        official = self._official(by_rule[odyssey_official.RULE.name], labels)
         sections["official"]["rows"] = [
             *official_rows(odyssey_official.RULE.name, official),
             *sections["official"]["rows"],

@@ -17,9 +17,14 @@ NAME = re.compile(
 
 def step_of(name: str) -> int | None:
     """The step in the name of a screenshot; None: it is named otherwise."""
-    parts = name.split("/")
-    match = NAME.fullmatch("/".join(parts[-2:])) or NAME.fullmatch(parts[-1])
+    match = _match(name)
     return int(match["step"]) if match else None
+
+
+def _match(name: str) -> re.Match[str] | None:
+    """The episode and the step in the name of a screenshot, below any folders."""
+    parts = name.split("/")
+    return NAME.fullmatch("/".join(parts[-2:])) or NAME.fullmatch(parts[-1])
 
 
 class StepImages:
@@ -32,11 +37,9 @@ class StepImages:
     def _paths(self) -> dict[tuple[int, int], str]:
         paths: dict[tuple[int, int], str] = {}
         for path in sorted(self._root.rglob("*.*")) if self._root.is_dir() else ():
-            relative = path.relative_to(self._root)
-            match = NAME.fullmatch("/".join(relative.parts[-2:])) or NAME.fullmatch(relative.name)
-            if match:
-                key = int(match["episode"]), int(match["step"])
-                paths.setdefault(key, relative.as_posix())
+            name = path.relative_to(self._root).as_posix()
+            if match := _match(name):
+                paths.setdefault((int(match["episode"]), int(match["step"])), name)
         return paths
 
     def path_of(self, episode: int, step: int) -> str:

@@ -10,7 +10,7 @@ from benchmarks.actions.reading import read_actions
 from benchmarks.steps.action import KINDS, StepAction
 from utils.contracts import WH
 
-BUTTONS = {"enter": "enter", "menu": "menu", "recent": "recent", "home": "home", "back": "back"}
+BUTTONS = ("enter", "menu", "recent", "home", "back")
 
 
 def step_action(parsed: Any, size: WH) -> StepAction | None:
@@ -52,7 +52,7 @@ def _of_live(action: Action) -> StepAction:
     if kind in ("back", "home"):
         return StepAction("press", button=kind)
     if kind == "key" and len(action.keys) == 1 and action.keys[0] in BUTTONS:
-        return StepAction("press", button=BUTTONS[action.keys[0]])
+        return StepAction("press", button=action.keys[0])
     if kind == "wait":
         return StepAction("wait")
     if kind in ("done", "answer", "fail"):

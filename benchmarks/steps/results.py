@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.figures import Sections
@@ -21,6 +21,8 @@ WITHOUT_DOUBTFUL, WITHOUT_WAIT = "micro without doubtful rows", "micro without w
 FIRST_MISSES, DIFFERS = "first misses of episodes", "differs"
 Worth = tuple[float | None, float | None, float | None]
 """What one step counts in each of `FIGURES`, 0..1; None: it does not count."""
+StepsByRule = Mapping[str, Sequence[JudgedStep]]
+"""The scored steps by each rule, in the order of the rules."""
 
 
 def worth_of(verdict: StepVerdict) -> Worth:
@@ -150,8 +152,8 @@ def step_sections(  # noqa: PLR0913 - what a section says of a data set
         groupings: labels of the rows that have a figure for each value.
         has_phone_actions: the rules judge one action of a phone, as cheap answers are.
     """
-    number = list(rules).index(chosen)
-    steps = StepFigures(columns, number)
+    by_rule = judged_by_rules(columns, rules)
+    steps = StepFigures(columns, by_rule[chosen])
     by_kind = steps.by_kind()
     members: dict[str, Sequence[int]] = {**by_kind, "Overall": range(len(columns))}
     rows: list[Row] = [
@@ -183,10 +185,10 @@ def step_sections(  # noqa: PLR0913 - what a section says of a data set
         },
     }
     if len(rules) > 1:
-        sections["rules"] = _rules_section(columns, rules, chosen)
-    sections["official"] = _official_section(columns, rules)
+        sections["rules"] = _rules_section(columns, by_rule, rules, chosen)
+    sections["official"] = _official_section(by_rule, rules)
     if has_phone_actions:
-        sections["cheap_answers"] = _cheap_answers_section(columns, rules)
+        sections["cheap_answers"] = _cheap_answers_section(columns, by_rule[chosen], rules)
     return sections
 
 
@@ -199,15 +201,14 @@ def _macro(cells: Sequence[Row | None]) -> Row | None:
 
 
 def _rules_section(
-    columns: SampleColumns, rules: Mapping[str, Rule], chosen: str
+    columns: SampleColumns, by_rule: StepsByRule, rules: Mapping[str, Rule], chosen: str
 ) -> dict[str, Any]:
     """One set of answers under every rule."""
     rows = []
-    by_score = judged_steps(columns, list(rules).index(chosen))
+    by_score = by_rule[chosen]
     first_misses = _are_first_misses(by_score)
     at = {FIRST_MISSES: columns.spans(first_misses)}
-    for number, name in enumerate(rules):
-        steps = judged_steps(columns, number)
+    for name, steps in by_rule.items():
         shares = figures(steps)
         row_name = f"{name} (score)" if name == chosen else name
         differs = [
@@ -253,13 +254,13 @@ def _are_first_misses(steps: Sequence[JudgedStep]) -> list[bool]:
     return [first.get(step.episode) == step.step for step in steps]
 
 
-def _official_section(columns: SampleColumns, rules: Mapping[str, Rule]) -> dict[str, Any]:
+def _official_section(by_rule: StepsByRule, rules: Mapping[str, Rule]) -> dict[str, Any]:
     """Figures with the denominators of the authors' own scripts, where these are others."""
     rows = []
-    for number, (name, rule) in enumerate(rules.items()):
+    for name, rule in rules.items():
         if rule.official_figures is None:
             continue
-        for figure, value in rule.official_figures(judged_steps(columns, number)).items():
+        for figure, value in rule.official_figures(by_rule[name]).items():
             rows.append(
                 {
                     "name": f"{name}: {figure}",
@@ -283,13 +284,13 @@ def official_rows(rule: str, official: Mapping[str, float | None]) -> list[Row]:
     ]
 
 
-def _cheap_answers_section(columns: SampleColumns, rules: Mapping[str, Rule]) -> dict[str, Any]:
+def _cheap_answers_section(
+    columns: SampleColumns, steps: Sequence[JudgedStep], rules: Mapping[str, Rule]
+) -> dict[str, Any]:
     """What answers that know nothing earn on these rows."""
     recorded = [
-        ClickRow(_truth_of(details, target), tuple(size))
-        for details, target, size in zip(
-            columns["details"], columns["target"], columns["file_wh"], strict=True
-        )
+        ClickRow(step.truth, tuple(size))
+        for step, size in zip(steps, columns["file_wh"], strict=True)
         if size
     ]
     rows = [
@@ -315,10 +316,10 @@ def _rounded(value: float | None) -> float | None:
 class StepFigures:
     """Means over some steps by one rule, each with its interval."""
 
-    def __init__(self, columns: SampleColumns, number: int) -> None:
+    def __init__(self, columns: SampleColumns, steps: Sequence[JudgedStep]) -> None:
         from utils.analysis.intervals import numbered
 
-        self._steps = judged_steps(columns, number)
+        self._steps = steps
         self._episodes = numbered([step.episode for step in self._steps])
         self._details: list[Mapping[str, Any]] = columns["details"]
 
@@ -382,18 +383,29 @@ def details_of(
     }
 
 
-def judged_steps(columns: SampleColumns, number: int) -> list[JudgedStep]:
-    """The scored steps by the rule of this number."""
-    return [
-        JudgedStep(
-            episode=details["episode"],
-            step=details["step"],
-            action=_action_of(details["answered"]) if details["answered"] else None,
-            truth=_truth_of(details, target),
-            verdict=StepVerdict(*details["verdicts"][number]),
+def judged_by_rules(columns: SampleColumns, rules: Iterable[str]) -> StepsByRule:
+    """The scored steps by each of the rules, in the order of the verdicts in `details`."""
+    read = [
+        (
+            details,
+            _action_of(details["answered"]) if details["answered"] else None,
+            _truth_of(details, target),
         )
         for details, target in zip(columns["details"], columns["target"], strict=True)
     ]
+    return {
+        rule: [
+            JudgedStep(
+                episode=details["episode"],
+                step=details["step"],
+                action=action,
+                truth=truth,
+                verdict=StepVerdict(*details["verdicts"][number]),
+            )
+            for details, action, truth in read
+        ]
+        for number, rule in enumerate(rules)
+    }
 
 
 def _action_of(fields: Mapping[str, Any]) -> StepAction:

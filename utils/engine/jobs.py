@@ -48,11 +48,15 @@ class ChainPlan:
     chain_of: Callable[[Sample], str]
     prompt_after: Callable[[Sample, Answered], Prompt]  # called by several workers
 
+    def key_of(self, sample: Sample) -> tuple[str, int]:
+        """The chain that a sample is asked in: repeats have one each."""
+        return self.chain_of(sample), repeat_of(sample.key)
+
     def chains(self, samples: Sequence[Sample]) -> list[list[Sample]]:
         """The samples by chain, each in order."""
         chains: dict[tuple[str, int], list[Sample]] = {}
         for sample in samples:
-            chains.setdefault((self.chain_of(sample), repeat_of(sample.key)), []).append(sample)
+            chains.setdefault(self.key_of(sample), []).append(sample)
         return list(chains.values())
 
 

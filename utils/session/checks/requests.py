@@ -20,7 +20,6 @@ from utils.contracts import (
     Status,
     UserFunctionError,
     WorldError,
-    repeat_of,
 )
 from utils.engine.early_warnings import NO_IMAGE
 from utils.engine.jobs import Job
@@ -79,8 +78,9 @@ class _FirstRequests:
             before = self._before(sample)
             request = self._request(sample, before)
             answer = self._stored(sample, request.fingerprint, request.parts)
-            reply = answer.read().get("raw") if isinstance(answer, StoredAnswer) else None
-            before.append((sample.line, reply))
+            if self._job.chains is not None:
+                reply = answer.read().get("raw") if isinstance(answer, StoredAnswer) else None
+                before.append((sample.line, reply))
             if not isinstance(answer, StoredAnswer):
                 self.sizes.add(request)
         else:
@@ -95,8 +95,7 @@ class _FirstRequests:
         chains = self._job.chains
         if chains is None:
             return []
-        chain = chains.chain_of(sample), repeat_of(sample.key)
-        return self._answered.setdefault(chain, [])
+        return self._answered.setdefault(chains.key_of(sample), [])
 
     def _request(self, sample: Sample, answered: Answered) -> Prepared:
         """The request of a sample, which repeats of it share with it outside of chains."""
