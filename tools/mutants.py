@@ -2,6 +2,7 @@
 
     python -m tools.mutants --count 60 [--seed 0] [--minutes 30] [--tree PATH] [--files 8]
     python -m tools.mutants --count 60 --skip 20    the last 40 of the same 60
+    python -m tools.mutants --count 60 --fast       only tests that `make test` runs
 
 Each mutant is one small change: a comparison or its boundary, `and` for `or`, `not` left out, plus
 for minus, 0 for 1, True for False, None returned, a call left out, a condition turned round. It
@@ -192,14 +193,21 @@ def run(tests: Sequence[str], tree: Path, seconds: int, *options: str) -> Result
     return ("killed" if process.returncode else "survived"), FAILED.findall(output)
 
 
-def try_out(mutant: Mutant, number: int, tests: Sequence[str], tree: Path, seconds: int) -> Result:
+def try_out(
+    mutant: Mutant,
+    number: int,
+    tests: Sequence[str],
+    tree: Path,
+    seconds: int,
+    tier: Sequence[str] = (),
+) -> Result:
     """Return what the tests make of a mutant; its file is as before afterwards."""
     file = tree / mutant.path
     original, times = file.read_bytes(), file.stat()
     file.write_bytes(original[: mutant.start] + mutant.after.encode() + original[mutant.end :])
     os.utime(file, (number, number))  # a time of its own: no bytecode of another mutant is taken
     try:
-        return run(tests, tree, seconds, "-x")
+        return run(tests, tree, seconds, "-x", *tier)
     finally:
         file.write_bytes(original)
         os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -211,7 +219,9 @@ def main() -> None:
     for name, default in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--tree", type=Path, default=PROJECT)
+    parser.add_argument("--fast", action="store_true", help="only tests that `make test` runs")
     options = parser.parse_args()
+    tier = ("-m", "not whole") if options.fast else ()
     until_s = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
@@ -225,7 +235,7 @@ def main() -> None:
             if time.monotonic() > until_s:
                 break
             tests = nearest_tests(mutant.path, imports, tree)[: options.files]
-            results.append(try_out(mutant, len(results) + 1, tests, tree, options.seconds))
+            results.append(try_out(mutant, len(results) + 1, tests, tree, options.seconds, tier))
             outcome, failed = results[-1]
             change = f"{mutant.before!r} -> {mutant.after!r}"
             print(outcome, f"{mutant.path}:{mutant.line}", change, *failed, sep="  ", flush=True)
