@@ -144,7 +144,7 @@ def _models_in(work_dir: Path) -> list[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class _RequestedRun:
+class RequestedRun:
     """A run that a command line names."""
 
     name: str  # "" where none is given
@@ -158,7 +158,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
     Raises:
         UserError: everything that is wrong with them, one line each.
     """
-    requested = _requested_runs([str(argument) for argument in arguments])
+    requested = requested_runs([str(argument) for argument in arguments])
     files = [whole_scorings(run.folder) for run in requested]
     models = [next(iter(files_of_run.values())).model for files_of_run in files]
     labels = _labels(requested, models)
@@ -168,16 +168,20 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
     ]
 
 
-def _requested_runs(arguments: Sequence[str]) -> list[_RequestedRun]:
-    """Return the runs that arguments name; a `UserError` lists all that are wrong."""
+def requested_runs(arguments: Sequence[str]) -> list[RequestedRun]:
+    """The runs that arguments name: folders, or NAME=folder.
+
+    Raises:
+        UserError: everything that is wrong with them, one line each.
+    """
     problems: list[str] = []
-    requested: list[_RequestedRun] = []
+    requested: list[RequestedRun] = []
     for argument in arguments:
         name, _, path = argument.partition("=")
         if not name or not path or Path(argument).exists():  # a folder may have such a name
             name, path = "", argument
         try:
-            run = _RequestedRun(name, Path(path), find_run(Path(path)))
+            run = RequestedRun(name, Path(path), find_run(Path(path)))
         except UserError as error:
             problems += error.problems
             continue
@@ -193,7 +197,7 @@ def _requested_runs(arguments: Sequence[str]) -> list[_RequestedRun]:
 
 
 def _compared_run(
-    run: _RequestedRun, label: str, model: str, files: Mapping[str, ScoredFiles]
+    run: RequestedRun, label: str, model: str, files: Mapping[str, ScoredFiles]
 ) -> ComparedRun:
     scored = scored_runs(run.path)  # the newest first; of a run's own folder none
     position = scored.index(run.folder) if scored else 0
@@ -286,7 +290,7 @@ def _unanswered(samples: Iterable[Facts]) -> int:
     return sum(answer.get("verdict") is None for answer in answers)
 
 
-def _labels(runs: Sequence[_RequestedRun], models: Sequence[str]) -> list[str]:
+def _labels(runs: Sequence[RequestedRun], models: Sequence[str]) -> list[str]:
     """Return a name for each run: the given one or the model's, with the folder where needed."""
     names = {run.name for run in runs}
     labels: list[str] = []

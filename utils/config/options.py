@@ -70,6 +70,11 @@ class Options:
     config: Path = _option(Path(), "the run, as JSON with comments (required)", "FILE", Path)
     data: tuple[str, ...] = _option((), "only these data sets of the config", "NAME", **SEVERAL)
     model: tuple[str, ...] = _option((), "only these models of the config", "NAME", **SEVERAL)
+    model_glob: str | None = _option(
+        None,
+        "each checkpoint folder that fits is a model, with the settings of the config's entry",
+        "PATTERN",
+    )
     work_dir: Path = _option(
         Path("outputs"), "where results go (default: EVAL_WORK_DIR, else ./outputs)", "DIR", Path
     )

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from utils.config import schema
 from utils.config.changes import apply_changes
+from utils.config.checkpoints import enter_checkpoints
 from utils.config.endpoint import lacks_scheme, parse_endpoint
 from utils.config.environment import read_text
 from utils.config.recipes import TOKEN_LIMITS, EntryWithRecipe, fill_in
@@ -64,6 +65,8 @@ class ConfigSource:
     content: str | None = None  # stands for the file's
     changes: Iterable[str] = ()  # of `--set`
     seeds_text: str | None = None  # of `--seeds-from`
+    checkpoints: str | None = None  # pattern of `--model-glob`
+    selected_models: tuple[str, ...] = ()  # of `--model`
 
     def read(self, benchmarks: Benchmarks) -> PlainConfig:
         """Return the plain object of the config.
@@ -78,8 +81,11 @@ class ConfigSource:
         return read_plain(text, self.environ, self.unset, partial(self._change, benchmarks))
 
     def _change(self, benchmarks: Benchmarks, config: Any) -> list[str]:
+        problems = apply_changes(config, self.changes, _levels(benchmarks))
+        if self.checkpoints is not None:
+            problems += enter_checkpoints(config, self.checkpoints, self.selected_models)
         return [
-            *apply_changes(config, self.changes, _levels(benchmarks)),
+            *problems,
             *_announce_seeds(config, self.seeds_text, benchmarks),
         ]
 

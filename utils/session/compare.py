@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
+from utils.comparing import training
 from utils.comparing.files import figures_csv, flips_csv, wide_csv
 from utils.comparing.pairing import Comparison, compare
 from utils.comparing.runs import ComparedRun, read_runs, without_work_dirs
@@ -20,6 +21,7 @@ from utils.datasets.published import read_published
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, one_line_reason
 from utils.geometry.images import expand_home
 from utils.pages.all_runs import runs_compared
+from utils.pages.by_step import write_by_step
 from utils.pages.comparison import write_page
 from utils.pages.portable import ZIP
 from utils.scoring.sheets import write_text
@@ -52,6 +54,8 @@ examples:
       your own scores above the published ones
   python compare.py outputs/local outputs/served --why
       also the first thing that differs, sample by sample: messages, image, settings, reply, ...
+  python compare.py outputs --by-step
+      official figures of the checkpoints of a training run over their steps
 
 exit codes: 0 compared; 1 compared, but not all files could be written; 2 nothing was compared
 """
@@ -74,6 +78,8 @@ def _compare(arguments: Sequence[str] | None) -> int:
         if not options.runs:
             raise UserError("compare.py: name the folders of two runs or more")
         output = expand_home(options.output)
+        if options.by_step:
+            return _over_steps(options, output)
         comparison, notes = _compared(options, output)
     except HelpShown:
         return DONE
@@ -114,6 +120,30 @@ def _compared(options: argparse.Namespace, output: Path) -> tuple[Comparison, li
     comparison = compare(runs, all_pairs=options.all_pairs, published=published)
     with_columns(comparison.boards, options.columns)
     return comparison, notes
+
+
+def _over_steps(options: argparse.Namespace, output: Path) -> int:
+    """Print the figures of checkpoints over their steps, and write them as a table and a page.
+
+    Raises:
+        UserError: there are none, or an option does not go with them.
+    """
+    for name in ("published", "why", "all_pairs", "intervals", "columns", "small_images"):
+        if getattr(options, name):
+            raise UserError(f"--by-step does not go with --{name.replace('_', '-')}")
+    formats = set(options.format)
+    if other := formats & set(PAPER):
+        raise UserError(f"--by-step does not go with --format {' '.join(sorted(other))}")
+    problems = work_dir_problems(output, option="--output")
+    if problems and formats != {"text"}:
+        raise UserError(f"{problems[0]}, or none with --format text")
+    checkpoints = training.read_training(options.runs)
+    print(training.as_text(checkpoints), end="")
+    if "csv" in formats:
+        print(f"Table: {write_text(output / 'by_step.csv', training.as_csv(checkpoints))}")
+    if "html" in formats:
+        print(f"Page: {write_by_step(checkpoints, output).absolute().as_uri()}")
+    return DONE
 
 
 def _write_files(comparison: Comparison, options: argparse.Namespace, output: Path) -> None:
@@ -201,6 +231,11 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("runs", nargs="*", metavar="RUN", help="folder of a run or of a model, or NAME=folder")
     add("--published", action="store_true", help="show the published results too, marked as such")
     add("--why", action="store_true", help="also why the runs differ, sample by sample")
+    add(
+        "--by-step",
+        action="store_true",
+        help="official figures of checkpoints over the steps of their training, in place of pairs",
+    )
     add("--all-pairs", action="store_true", help="every pair of runs, not only with the first one")
     add(
         "--format",

@@ -91,6 +91,8 @@ def prepare(
     options = replace(options, data=names_of_levels(options.data, levels))
     search_beside(options.config)
     reading = read(options, benchmarks, models)
+    if options.model_glob is not None:  # --model has named the entry that its checkpoints share
+        options = replace(options, model=())
     secrets = SecretFilter(secrets_in(reading.texts, os.environ))
     protect_output(secrets)
     warnings = [*reading.warnings, *odd_settings()]
@@ -234,6 +236,8 @@ def read(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> Conf
         content=options.content,
         changes=options.set,
         seeds_text=options.seeds_from,
+        checkpoints=options.model_glob,
+        selected_models=options.model,
     )
     return read_config(source, benchmarks.BENCHMARK, models.argument_problems)
 
