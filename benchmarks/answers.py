@@ -11,6 +11,11 @@ from benchmarks.figures import Figures
 from benchmarks.tables import TableBenchmark
 from utils.analysis.columns import SampleColumns
 from utils.contracts import Judgement, Line, Sizes, Verdict
+from utils.errors import UserError
+from utils.functions.calling import as_user_error
+from utils.text import cut
+
+LONGEST_QUESTION = 60  # characters, in a message
 
 
 class AnswerBenchmark(TableBenchmark):
@@ -42,9 +47,19 @@ class AnswerBenchmark(TableBenchmark):
     def is_right(self, line: Line, answer: str) -> bool:
         """Return whether an answer to a row's question is right."""
 
+    def expected_text(self, line: Line) -> str | None:
+        """The right answer as people read it; None where a row does not say it.
+
+        It stands on the pages and in comparisons. A row's `answers` or `answer` is taken.
+        """
+        answers = line.get("answers", line.get("answer"))
+        if isinstance(answers, list):
+            return " or ".join(map(str, answers))
+        return None if answers is None else str(answers)
+
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
         """Return a hit if the answer is right."""
-        is_hit = parsed is not None and bool(self.is_right(line, parsed))
+        is_hit = parsed is not None and self._is_right(line, parsed)
         verdict = Verdict.HIT if is_hit else Verdict.MISS
         if parsed is None:
             verdict = Verdict.UNPARSED
@@ -63,9 +78,23 @@ class AnswerBenchmark(TableBenchmark):
             "id": line.get("id"),
             "image": f"{self.folder}/{self.images}/{line['image_path']}",
             "hit": int(is_hit),
+            "answered": parsed,
+            "expected": self.expected_text(line),
         }
         final_verdict = None if reply is None else verdict
         return Judgement(final_verdict, (facts["split"], final_verdict), columns, facts)
+
+    def _is_right(self, line: Line, answer: str) -> bool:
+        try:
+            return bool(self.is_right(line, answer))
+        except Exception as failure:
+            where = f"{type(self).__module__}.{type(self).__qualname__}.is_right"
+            summary = as_user_error("is_right", failure).summary
+            question = cut(str(line[self.text_key]), LONGEST_QUESTION)
+            raise UserError(
+                f'{where} {summary} at the question "{question}"; all replies are kept: mend it, '
+                "then --mode eval scores them"
+            ) from failure
 
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]:
         """Return the accuracy in percent, in all and by split, with counts."""

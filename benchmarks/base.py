@@ -23,7 +23,7 @@ from utils.contracts import (
     Sizes,
     UserFunctionError,
 )
-from utils.data_files import is_pointer, nearly_right, read_json
+from utils.data_files import is_pointer, nearly_right, read_json, read_json_lines
 from utils.errors import UserError
 from utils.functions.calling import READING, as_user_error, private_copy
 from utils.functions.fingerprints import digest
@@ -304,7 +304,7 @@ def doubts(
 def read_annotations(
     path: Path, folder: str = "MMBench-GUI", fetch: str | None = "python utils/download.py"
 ) -> list[dict[str, Any]]:
-    """Return the objects of an annotation file.
+    """The objects of an annotation file: a list in JSON, or JSON Lines where it ends in `.jsonl`.
 
     Args:
         folder: of the data set, in the data root.
@@ -315,7 +315,8 @@ def read_annotations(
     """
     path = path.absolute()  # messages: a relative LMUData counts from where one happens to be
     try:
-        entries = read_json(path, _interned)
+        read = read_json_lines if path.suffix == ".jsonl" else read_json
+        entries = read(path, _interned)
         if isinstance(entries, list) and entries and all(isinstance(row, dict) for row in entries):
             return entries
         problem = "expected a list of annotations, and at least one"
@@ -323,7 +324,9 @@ def read_annotations(
         problem = _why_missing(path, folder, fetch)
     except (OSError, ValueError, RecursionError) as error:
         problem = f"cannot be read: {error}"
-        if not is_pointer(path):
+        if "Extra data" in str(error):
+            problem += ". It holds more than one value; are these JSON Lines? Then name it .jsonl"
+        elif not is_pointer(path):
             problem += ". Is it complete?"
             if fetch is not None:
                 problem += f" To replace it, fetch the data set: {fetch}"

@@ -58,8 +58,8 @@ class TableBenchmark(Benchmark):
         """Yield the rows of all files, in their order."""
 
     def files(self) -> Sequence[Path]:
-        """Return the annotation files that are read."""
-        return sorted(self.root.rglob("*.json"))
+        """The annotation files that are read; the manifest has their checksum."""
+        return sorted(self.root.rglob("*.json")) or sorted(self.root.rglob("*.jsonl"))
 
     def read_file(self, path: str) -> list[dict[str, Any]]:
         """Return the objects of an annotation file of the folder."""
@@ -96,6 +96,12 @@ class TableBenchmark(Benchmark):
                 raise failure.__cause__ from None
             raise UserError(f"{reader} {failure.summary}") from None
         files = self.files()
+        if not files or not all(isinstance(path, Path) for path in files):
+            raise UserError(
+                f"{type(self).__module__}.{type(self).__qualname__}.files gives {files!r:.100}; "
+                "expected the paths of the files that read_rows reads, so that the manifest has "
+                "their checksum (by default those in its folder that end in .json, else .jsonl)"
+            )
         if len(files) == 1:  # bad rows are named by it
             self.annotation_file = files[0]
         for number, row in enumerate(rows):

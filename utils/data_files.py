@@ -38,6 +38,28 @@ def read_json(path: Path, object_hook: Callable[[dict[str, Any]], Any] | None = 
     return json.loads(content, object_hook=object_hook)
 
 
+def read_json_lines(
+    path: Path, object_hook: Callable[[dict[str, Any]], Any] | None = None
+) -> list[Any]:
+    """The values in a file of JSON Lines, in UTF-8; blank lines are passed over.
+
+    Raises:
+        OSError: the file is missing or cannot be read.
+        ValueError: a line is no JSON, it is named; or the file is a Git LFS pointer.
+    """
+    content = path.read_bytes()
+    if content.startswith(POINTER_BEGINS):
+        raise ValueError(POINTER)
+    values = []
+    for number, line in enumerate(content.decode("utf-8-sig").split("\n"), start=1):
+        if line.strip():
+            try:
+                values.append(json.loads(line, object_hook=object_hook))
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from None
+    return values
+
+
 def nearly_right(root: Path, tail: str) -> Path | None:
     """The file that was probably meant: in a folder within another, or in other case.
 

@@ -40,7 +40,8 @@ class Layout:
     rows: str | None = "kind"  # "kind", a grouping, or None: one row
     kinds: Sequence[str] = ("text", "icon")
     headline: Literal["micro", "cells", "rows"] = "micro"
-    split: str | None = None  # the column of a row that pages call its split
+    # The grouping by which pages filter and comparisons test differences; None: neither.
+    split: str | None = None
     averages: Sequence[str] = field(default_factory=tuple)  # groupings whose macro mean is shown
 
     def field_of(self, grouping: str | None) -> str | None:

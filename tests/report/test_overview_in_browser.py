@@ -229,7 +229,7 @@ def test_the_first_screen_holds_run_scores_and_checks(open_tab, tmp_path, scheme
 
     assert facts["Endpoint"].startswith("mock · 127.0.0.1:")
     assert facts["Parameters"] == "max_tokens 16 · temperature 0"
-    assert facts["Data"] == "different from the published files"
+    assert facts["Data"] == "not the published files"
     assert (facts["Samples"], facts["Requests"]) == ("60 on 12 images", "60")
     assert list(facts) == [
         "Endpoint",

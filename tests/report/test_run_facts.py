@@ -216,9 +216,9 @@ def test_of_a_config_with_several_models_it_names_the_one_that_the_report_is_of(
             {L1: entry(L1, SAMPLE_MD5)},
             "sample data of the program: drawn screens, not a benchmark result",
         ),
-        ({L2: entry(sums={})}, "different from the published files"),
+        ({L2: entry(sums={})}, "not the published files"),
         ({L3: TASKS}, "tasks in live worlds"),
-        ({L1: entry(L1, {}), L2: entry()}, "in part different from the published files"),
+        ({L1: entry(L1, {}), L2: entry()}, "in part not the published files"),
         (
             {L1: entry(L1, SAMPLE_MD5), L3: TASKS},
             "sample data of the program: drawn screens, not a benchmark result; tasks in live worlds",

@@ -1,5 +1,6 @@
 """The example of a benchmark with free answers and an audit, from a folder outside the repository."""
 
+import csv
 import json
 import shutil
 import signal
@@ -80,6 +81,49 @@ def test_it_is_checked_run_killed_resumed_reported_scored_again_and_compared(sta
     folders = [str(staged.folder(name)) for name in "mn"]
     assert compare([*folders, "--output", str(staged.home / "compared")]) == 0
     assert "My questions · overall: n − m = 0.0" in capsys.readouterr().out
+
+
+def test_a_ping_shows_how_the_reply_was_read_and_what_is_right(staged):
+    pinged = staged.run("--check", "--ping")
+    assert pinged.code == 0, pinged.output
+    assert "read as: a RED door, wanted: Nothing, verdict: miss" in pinged.output
+
+
+def test_two_runs_are_compared_by_what_was_read_and_by_what_is_right(staged):
+    for name, text in (("a", "window"), ("b", "door"), ("c", "window")):
+        staged.model = {name: staged.model.get("m") or staged.model.popitem()[1]}
+        staged.server.answer = lambda request, text=text: Reply(text)
+        if name == "c":  # the truth of one question has changed since
+            changed = [{**QUESTIONS[0], "answers": ["Sky"]}, *QUESTIONS[1:]]
+            (staged.root / "my-vqa/questions.json").write_text(json.dumps(changed))
+        assert staged.run().code == 0
+    output = staged.home / "compared"
+    folders = [str(staged.folder(name)) for name in "abc"]
+    assert compare([*folders, "--all-pairs", "--output", str(output)]) == 0
+    with (output / "flips.csv").open() as file:
+        flips = [*csv.DictReader(file)]
+    of_a_and_b = [row for row in flips if (row["baseline"], row["run"]) == ("a", "b")]
+    assert {(row["baseline_read_as"], row["run_read_as"]) for row in of_a_and_b} == {
+        ("window", "door")
+    }
+    assert {row["truth"] for row in of_a_and_b} == {"A red door. or door"}
+    assert not [row for row in flips if row["key"] == "0" and "c" in (row["baseline"], row["run"])]
+
+
+def test_a_scorer_that_fails_is_named_and_the_replies_are_kept(staged):
+    own = staged.code / "own_my_vqa.py"
+    code = own.read_text()
+    own.write_text(code.replace('line["answers"]', 'line["anwsers"]'))
+    ran = staged.run()
+    assert (ran.code, len(ran.requests)) == (1, 12)
+    assert "Traceback" not in ran.output
+    assert (
+        "own_my_vqa.MyVQA.is_right raised KeyError: 'anwsers' (own_my_vqa.py, line " in ran.output
+    )
+    assert 'at the question "What is in picture 0?"; all replies are kept' in ran.output
+    own.write_text(code)
+    again = staged.run("--mode", "eval")
+    assert (again.code, again.requests, staged.scores(NAME)["num_total"]) == (0, [], 12)
 
 
 @pytest.mark.parametrize(

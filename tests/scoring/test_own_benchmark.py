@@ -1,5 +1,6 @@
 """A benchmark of the user's: the one of the docs, from a folder of its own, and its mistakes."""
 
+import hashlib
 import json
 import re
 
@@ -118,6 +119,25 @@ def test_a_comparison_keeps_the_order_of_the_labels(folder, capsys):
     assert groups == ["shop", "mail"]
 
 
+def test_rows_in_json_lines_are_read_and_named_by_their_file(folder, capsys):
+    rows = folder / "data/my-screens/rows.json"
+    lines = "\n".join(map(json.dumps, ROWS))
+    rows.write_text(lines)
+    code = changed('"rows.json"', '"rows.jsonl"')
+    assert run(write_config(folder), "--check") == NOTHING_RUN
+    assert "It holds more than one value; are these JSON Lines?" in capsys.readouterr().err
+    rows.rename(rows.with_suffix(".jsonl"))
+    assert run(write_config(folder, code), "--check") == SOME_FAILED
+    assert "rows.jsonl, row 3 (4)" in capsys.readouterr().out
+    assert run(write_config(folder, code)) == SOME_FAILED
+    [manifest] = folder.glob("outputs/m/T*/manifest.json")
+    annotations = json.loads(manifest.read_text())["datasets"]["My screens"]["annotations"]
+    assert annotations["sha256"] == hashlib.sha256(lines.encode()).hexdigest()
+    rows.with_suffix(".jsonl").write_text(f'{lines}\n{{"id": 7, ')
+    assert run(write_config(folder, code), "--check") == NOTHING_RUN
+    assert "rows.jsonl: cannot be read: line 7: " in capsys.readouterr().err
+
+
 def changed(old, new):
     assert old in CODE
     return CODE.replace(old, new)
@@ -137,6 +157,13 @@ def changed(old, new):
         (changed('"app": item["app"]', '"app": "chat"'), "unknown app 'chat'"),
         (changed("rows=None", 'rows="kind"'), "unknown kind None"),
         (changed('"app": item', '"image_size": 5, "app": item'), "image_size must be [width"),
+        (
+            changed(
+                "    def read_rows",
+                '    def files(self):\n        return ["a"]\n\n    def read_rows',
+            ),
+            "MyScreens.files gives ['a']; expected the paths of the files that read_rows reads",
+        ),
     ],
 )
 def test_a_mistake_in_the_class_is_one_message_without_a_traceback(code, message, folder, capsys):

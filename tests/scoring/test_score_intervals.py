@@ -130,6 +130,28 @@ def test_the_table_holds_the_figures_of_the_score(name, splits, platforms, setti
     assert figures_of_table(table) == pytest.approx(scores)
 
 
+@pytest.mark.parametrize(
+    ("name", "splits", "settings"),
+    [
+        (L1, ("easy", "medium", "hard"), {}),
+        (L1, ("easy", "medium", "hard"), WEIGHTED),
+        (L2, ("basic", "advanced"), {}),
+    ],
+)
+def test_an_average_is_of_what_a_platform_has_where_it_lacks_a_split(name, splits, settings):
+    benchmark, outcomes, facts = judged_run(name, 1, splits, ("os_mac", "os_ios"))
+    _, web_outcomes, web_facts = judged_run(name, 2, splits[:1], ("os_web",))
+    scores = figures_of_scores(name, benchmark.summarise([*outcomes, *web_outcomes], settings))
+    sections = sections_of(benchmark, [*facts, *web_facts], settings)
+    assert figures_of_table(sections["table"]) == pytest.approx(scores)
+    cells = [cell for row in sections["table"]["rows"] for cell in row["cells"] if cell]
+    for cell in [*cells, *sections["averages"].values()]:
+        assert cell["low"] <= cell["value"] <= cell["high"]
+    if name == L2:
+        basic, _, average = (row["cells"][2] for row in sections["table"]["rows"])
+        assert average == basic
+
+
 @RUNS
 def test_cells_of_ten_pictures_have_intervals_that_hold_them(name, splits, platforms, settings):
     benchmark, _, facts = judged_run(name, 5, splits, platforms)

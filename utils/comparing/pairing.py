@@ -43,8 +43,8 @@ from utils.text import counted
 
 CLEAR_P = 0.05
 FEW_RUNS = 6  # with more, pairs without the first run have official figures and nothing else
-_RESULT = ("chosen", "ended", "checks")
-_TRUTH = ("platform", "options", "answer", "box_frac", "file_wh")
+_RESULT = ("chosen", "answered", "ended", "checks")
+_TRUTH = ("platform", "options", "answer", "expected", "box_frac", "file_wh")
 _QUESTION = ("text", "split")
 
 
@@ -69,8 +69,8 @@ class SamplePair(NamedTuple):
         """Return who is right.
 
         Of several answers to a question most must be right. Wrong ones are apart if other options
-        were chosen, the clicks lie further from each other than the target is large (its diagonal),
-        or episodes ended otherwise.
+        were chosen or other texts answered, the clicks lie further from each other than the target
+        is large (its diagonal), or episodes ended otherwise.
         """
         match self.baseline["hit"] > MOST, self.run["hit"] > MOST:
             case True, True:

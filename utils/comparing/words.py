@@ -67,11 +67,13 @@ def p_text(p: float | None) -> str:
 
 
 def truth_text(facts: Facts) -> str:
-    """The right answer: the option, a recorded action, an episode's checks, or the target's box."""
+    """The right answer: an option, a text, a recorded action, an episode's checks, or a box."""
     if facts.get("answer") is not None:
         return f"{facts['answer']}. {(facts.get('options') or {}).get(facts['answer'])}"
     if "step" in facts:
         return str(facts["step"]["recorded"])
+    if "expected" in facts:
+        return str(facts["expected"] or "not stored")
     if "checks" in facts:
         return "; ".join(text for _, text in facts["checks"])
     box = facts.get("box_frac")
@@ -117,6 +119,8 @@ def parsed_text(facts: Facts) -> str:
         return str(facts["chosen"] or "unparsed")
     if "step" in facts:
         return str(facts["step"]["answer"] or "unparsed")
+    if "answered" in facts:
+        return str(facts["answered"] or "unparsed")
     if "ended" in facts:
         return f"{facts['ended']} after {counted(facts['steps'], 'step')}"
     if facts.get("declined"):

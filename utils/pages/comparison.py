@@ -57,6 +57,7 @@ ASSETS = CORE.with_name("comparison")
 FACETS = ("outcome", "dataset", "platform", "split", "kind", "tier", "app")
 FIELDS_OF_SIDES = {
     "chosen": "chosen",
+    "answered": "answered",
     "replies": "prediction",
     "errors": "error",
     "finish": "finish_reason",
@@ -349,6 +350,7 @@ def _add_sample(
     details = {
         "options": facts.get("options"),
         "answer": facts.get("answer"),
+        "expected": facts.get("expected"),
         "wh": facts.get("file_wh"),
         "screen": screen,
         "right": [right_text(side) for side in sides],

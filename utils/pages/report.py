@@ -79,6 +79,8 @@ ROW_FIELDS = (
     "point_frac",
     "answer",
     "chosen",
+    "answered",
+    "expected",
     "image_digest",
     "episode",
 )

@@ -64,6 +64,15 @@ class StoredAnswer(NamedTuple):
             requests=0 if is_episode else record.get("attempts", 1),
         )
 
+    def stands(self, options: Options) -> bool:
+        """Whether it is reused; what failed is asked again, what was refused on demand."""
+        match self.status:
+            case Status.FAILED:
+                return options.ignore
+            case Status.REFUSED:
+                return not options.retry_refused
+        return True
+
     def read(self) -> Record:
         """The record itself, as it may be written into another run."""
         with self.path.open("rb") as file:
@@ -191,8 +200,7 @@ class AnswerIndex:
             return Reason.NOT_COMPARABLE
         answer = of_key.get(fingerprint)
         if answer is not None:
-            stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
-            if stands.get(answer.status, True):
+            if answer.stands(options):
                 return answer
             is_refused = answer.status == Status.REFUSED
             return Reason.REFUSED_BEFORE if is_refused else Reason.FAILED_BEFORE

@@ -205,11 +205,11 @@ def _data(entries: Mapping[str, Any]) -> str:
     texts = {
         SAMPLE: "sample data of the program: drawn screens, not a benchmark result",
         PUBLISHED: f"MMBench-GUI as published{limited}",
-        OTHER: "different from the published files",
+        OTHER: "not the published files",
     }
     parts = [texts[kind] for kind in kinds - {LIVE}]
     if len(parts) > 1:
-        parts = ["in part different from the published files"]
+        parts = ["in part not the published files"]
     if LIVE in kinds:
         parts.append("tasks in live worlds")
     return "; ".join(parts + tables)

@@ -60,8 +60,7 @@ def _is_open(job: Job, key: str, options: Options) -> bool:
         if stage is None:
             return True
         if stage.status is not Status.OK:
-            stands = {Status.REFUSED: not options.retry_refused, Status.FAILED: options.ignore}
-            return not stands[stage.status]
+            return not stage.stands(options)
         if not stage.read().get(MORE):
             return False
     return False

@@ -152,6 +152,10 @@ def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
     verdict = scored.judgement.verdict or "postprocessing failed"
     if step := scored.judgement.facts.get("step"):  # a recorded one
         return f"  read as: {step['answer']}, wanted: {step['recorded']}, verdict: {verdict}"
+    facts = scored.judgement.facts
+    if "expected" in facts:  # a free answer
+        wanted = "" if facts["expected"] is None else f", wanted: {facts['expected']}"
+        return f"  read as: {facts['answered']}{wanted}, verdict: {verdict}"
     parsed = columns.get("parsed_prediction", columns.get("pred_bbox"))
     if "predicted_point" in columns:  # of a grounding table
         parsed = columns["predicted_point"]

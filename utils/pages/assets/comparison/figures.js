@@ -6,7 +6,7 @@ Report.figures = (() => {
   const figures = {};
   const GROUPS = { L1: "By platform", L2: "By platform and kind of element" };
   const APART =
-    "Different: other options, clicks farther apart than the target is large, or episodes that ended otherwise.";
+    "Different: other options or texts, clicks farther apart than the target is large, or episodes that ended otherwise.";
 
   figures.draw = (host) => {
     const { summary, match } = pairs;

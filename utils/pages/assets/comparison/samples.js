@@ -357,6 +357,7 @@ Report.samples = (() => {
   /** How a reply was read. */
   function how(side, row, details, wh) {
     if (details.options) return details.chosen[side] ? `chose ${details.chosen[side]}, right ${details.answer}` : "";
+    if (details.expected !== null) return `read as ${details.answered[side] ?? "unparsed"}, right ${details.expected}`;
     const found = distance(pairs.columns.box[row], pairs.columns.points[row][side], wh);
     if (!found) return "";
     return Report.awayText(found);

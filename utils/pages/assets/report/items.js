@@ -26,6 +26,7 @@ Report.items = (() => {
   items.answer = (row) => {
     const right = store.columns.answer[row];
     if (right !== null) return items.letters(items.isAnswered(row) ? store.columns.chosen[row] : null, right);
+    if (items.isFree(row)) return el("span", {}, items.isAnswered(row) ? items.answered(row) : "");
     if (store.isReplaced(row)) return el("span", { class: "quiet" }, "image replaced since");
     if (store.columns.declined[row]) return el("span", {}, "says it is not there");
     const found = store.distance(row, store.picture(row)?.wh);
@@ -36,6 +37,11 @@ Report.items = (() => {
       found.px === 0 ? "inside" : `${found.px < 10 ? found.px.toFixed(1) : whole(Math.round(found.px))} px off`,
     );
   };
+
+  /** Whether a row asks for a text of the model's own. */
+  items.isFree = (row) => (store.columns.expected?.[row] ?? store.columns.answered?.[row] ?? null) !== null;
+
+  items.answered = (row) => store.columns.answered[row] ?? "unparsed";
 
   items.letters = (chosen, right) => el("span", { class: "letters" }, `chose ${chosen ?? "none"}, right ${right}`);
 

@@ -104,8 +104,7 @@ Report.sample = (() => {
     return [
       asked(row),
       facts.error && items.isAnswered(row) ? problem(facts.error) : null,
-      facts.options ? options(row, facts) : null,
-      steps.isOne(facts) ? steps.card(facts.step) : null,
+      answer(row, facts),
       isEpisode
         ? el("div", { class: "block" }, el("h3", {}, film.summary(facts)), film.checks(facts.checks ?? []))
         : null,
@@ -148,6 +147,25 @@ Report.sample = (() => {
   function judgement({ status, choice, problem }) {
     if (status !== "read") return `The judge: ${status}${problem ? ` (${problem})` : ""}.`;
     return choice === null ? "The judge reads no choice in the reply." : `The judge reads ${choice}.`;
+  }
+
+  /** What was answered and what is right, of a sample that asks for no click. */
+  function answer(row, facts) {
+    if (facts.options) return options(row, facts);
+    if (items.isFree(row)) return freeAnswer(row);
+    return steps.isOne(facts) ? steps.card(facts.step) : null;
+  }
+
+  /** A text of the model's own, beside the one that was expected. */
+  function freeAnswer(row) {
+    const expected = store.columns.expected[row];
+    return el(
+      "div",
+      { class: "block" },
+      el("h3", {}, "Answer"),
+      items.isAnswered(row) ? el("p", {}, `read as: ${items.answered(row)}`) : null,
+      expected === null ? null : el("p", {}, `right: ${expected}`),
+    );
   }
 
   function options(row, { options: all, judge }) {
