@@ -5,12 +5,13 @@
     parse_computer_use    JSON or XML: Qwen's `computer_use` calls, the computer tools of OpenAI
                           and Claude, written in the reply or as native tool calls
     parse_tool_calls      native tool calls; a reply without one ends the task, and is the answer
+    parse_pyautogui       code: `pyautogui.click(0.412, 0.090)`, `computer.terminate(...)`
 
-Each reads points in the frame that is usual for it (the first one takes fractions, or pixels of the
-screenshot where a coordinate is above 1). The functions at the end of this file read them in the
-other frames of `utils.coordinates`. Pure: nothing of a reply is ever executed. They return actions
-as mappings of their fields, None where a reply names no action, and raise `NoAction` where it names
-one that does not exist.
+Each reads points in the frame that is usual for it (the first and the last take fractions, or
+pixels of the screenshot where a coordinate is above 1). The functions at the end of this file read
+them in the other frames of `utils.coordinates`. Pure: nothing of a reply is ever executed. They
+return actions as mappings of their fields, None where a reply names no action, and raise `NoAction`
+where it names one that does not exist.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 from benchmarks.actions.action import NoAction
 from benchmarks.actions.computer_use import read_json, read_tool_calls
 from benchmarks.actions.default_prompt import read_default
+from benchmarks.actions.pyautogui_code import read_pyautogui
 from benchmarks.actions.reading import read_actions
 from benchmarks.actions.uitars import read_uitars
 from benchmarks.actions.values import Actions, ToPoint, read_number
@@ -88,8 +90,7 @@ def better_parser(replies: Sequence[str]) -> str:
     screen_wh = (1000, 1000)  # any: only whether there are actions counts
     meta = {"image_size": list(screen_wh)}
     counts: Counter[str] = Counter()
-    for dialect in _DIALECTS:
-        parse = parser(dialect)
+    for parse in (*map(parser, _DIALECTS), code_parser()):
         for reply in replies:
             with suppress(NoAction, ValueError):
                 if read_actions(parse(reply, meta), screen_wh):
@@ -115,6 +116,18 @@ def tool_call_parser(frame: Frame | None = None) -> ParseFunction:
         return [{"kind": "answer", "text": text}]
 
     name = "parse_tool_calls" if frame is None else f"parse_tool_calls_{frame}"
+    parse.__name__ = parse.__qualname__ = name
+    return parse
+
+
+def code_parser(frame: Frame | None = None) -> ParseFunction:
+    """Return the parse function of agents that write code for pyautogui; it is read, never run."""
+
+    def parse(response: str, meta: Mapping[str, Any]) -> Actions:
+        reply = after_thinking(response)[-LONGEST_READ:]
+        return read_pyautogui(reply, partial(_point, frame, meta))
+
+    name = "parse_pyautogui" if frame is None else f"parse_pyautogui_{frame}"
     parse.__name__ = parse.__qualname__ = name
     return parse
 
@@ -158,3 +171,15 @@ parse_computer_use_letterboxed = parser("computer_use", Frame.LETTERBOXED)
 parse_tool_calls = tool_call_parser()
 parse_tool_calls_fractions = tool_call_parser(Frame.FRACTIONS)
 parse_tool_calls_per_mille = tool_call_parser(Frame.PER_MILLE)
+
+parse_pyautogui = code_parser()
+parse_pyautogui_fractions = code_parser(Frame.FRACTIONS)
+parse_pyautogui_pixels = code_parser(Frame.PIXELS)
+parse_pyautogui_pixels_sent = code_parser(Frame.PIXELS_SENT)
+parse_pyautogui_grid_pixels = code_parser(Frame.GRID_PIXELS)
+parse_pyautogui_million_pixels = code_parser(Frame.MILLION_PIXELS)
+parse_pyautogui_per_mille = code_parser(Frame.PER_MILLE)
+parse_pyautogui_per_cent = code_parser(Frame.PER_CENT)
+parse_pyautogui_width_1000 = code_parser(Frame.WIDTH_1000)
+parse_pyautogui_longest_1024 = code_parser(Frame.LONGEST_1024)
+parse_pyautogui_letterboxed = code_parser(Frame.LETTERBOXED)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 
-from models.recipes.base import PromptForm, Recipe, as_path, as_prompt
+from models.recipes.base import Agent, PromptForm, Recipe, as_path, as_prompt
 from utils.config.recipes import recipe_names, unknown_recipe
 from utils.coordinates import format_size
 from utils.errors import UserError
@@ -97,9 +97,7 @@ def _facts(module: str, recipe: Recipe) -> Iterator[str]:
             "zoom", f"{json.dumps(recipe.zoom.as_settings())}, {module}.{recipe.zoom_parser}"
         )
     if recipe.agent:
-        note = f" ({recipe.agent.note})" if recipe.agent.note else ""
-        yield _fact("agent", f"{recipe.agent.prompt}, {recipe.agent.parse}{note}")
-        yield _fact("", f"{json.dumps(dict(recipe.agent.generate_cfg))}; {recipe.agent.source}")
+        yield from _facts_of_agent(recipe.agent)
     if recipe.steps:
         steps = recipe.steps
         note = f" ({steps.note})" if steps.note else ""
@@ -107,6 +105,17 @@ def _facts(module: str, recipe: Recipe) -> Iterator[str]:
         yield _fact("steps", f"{', '.join(functions)}; history: {steps.history}{note}")
         own_settings = dict(steps.generate_cfg or recipe.generate_cfg)
         yield _fact("", f"{json.dumps(own_settings)}; {steps.source}")
+
+
+def _facts_of_agent(agent: Agent) -> Iterator[str]:
+    note = f" ({agent.note})" if agent.note else ""
+    yield _fact("agent", f"{agent.prompt}, {agent.parse}{note}")
+    yield _fact("", f"{json.dumps(dict(agent.generate_cfg))}; {agent.source}")
+    for code, dotted in {**agent.prompts, **agent.parsers}.items():
+        if dotted not in (agent.prompt, agent.parse):
+            yield _fact("", f"{code}: {dotted}")
+    if agent.verified:
+        yield _fact("", f"verified: {agent.verified}")
 
 
 def _figures(recipe: Recipe) -> Iterator[str]:

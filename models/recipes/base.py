@@ -131,6 +131,12 @@ class Agent:
     generate_cfg: Mapping[str, Any] = field(default_factory=dict)
     """In place of the recipe's, where a config has no data set that asks for a point."""
     note: str = ""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Dotted paths of the prompt functions by the authors' variant."""
+    parsers: Mapping[str, str] = field(default_factory=dict)
+    """Dotted paths of the parse functions by the code that is followed."""
+    verified: str = ""
+    """What was compared with the authors' code."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""Kimi-K2.5: `(x,y)` per mille after some reasoning."""
+"""Kimi-K2.5, K2.6 and K3: `(x,y)` per mille after some reasoning."""
 
 from __future__ import annotations
 
+from models.recipes.agents.kimi import AGENT
 from models.recipes.base import (
     ChatMessage,
     Parser,
@@ -39,13 +40,15 @@ build_prompt = prompt_function(CLAWGUI)
 
 RECIPE = Recipe(
     family="Kimi-K2.5",
-    hub_ids=("moonshotai/Kimi-K2.5",),
+    hub_ids=("moonshotai/Kimi-K2.5", "moonshotai/Kimi-K2.6"),
     frame="per mille",
     source="ClawGUI-Eval @ d990d3e3 inference/kimi_inferencer.py",
     prompts={"clawgui": CLAWGUI},
     parsers={"clawgui": Parser(parse_point)},
     generate_cfg={"temperature": 1.0, "top_p": 0.95},
     zoom=ZOOM,
-    verified="prompt, crops and parser",
-    note="The authors published no code for grounding. Temperature 0.6 for the instant mode.",
+    agent=AGENT,
+    verified=f"prompt, crops and parser; agent: {AGENT.verified}",
+    note="The authors published no code for grounding, so the prompt is that of K2.5 for all. "
+    "Temperature 0.6 for the instant mode.",
 )

@@ -6,7 +6,8 @@ Reads every `<family>.jsonl` of the folder (id, parser, reply, image_wh, point_f
 null, may_be_fallback), `prompts.jsonl`, `resize.jsonl` and `zoom.jsonl`, and prints for each family
 and parser how many are equal, are documented fallbacks (the authors' code returns a corner for
 "nothing found", the recipe None) and are different. The exit status is 1 if anything is different;
-parsers and prompts that no recipe follows are named and fail nothing.
+parsers and prompts that no recipe follows are named, with the reason where there is one, and fail
+nothing. Cases of agents (`code`, `action`) are those of `agent_replay`.
 """
 
 from __future__ import annotations
@@ -157,6 +158,13 @@ LIMITS_OF = {  # names of `for_` that are no module of a recipe
 }
 
 
+def limits_of(recipe):
+    """The limits of a recipe; of one that only resizes what is sent, those of that."""
+    if recipe.limits or not recipe.resize:
+        return recipe.limits
+    return Limits(**recipe.resize[0])
+
+
 def outcome_of_resize(case, recipes):
     """Whether a size comes out as in the authors' code, by the recipe's own limits if it has any."""
     image_wh = tuple(case["image_wh"])
@@ -176,7 +184,7 @@ def outcome_of_resize(case, recipes):
         return NOT_FOLLOWED
     limits = Limits(case["factor"], case["min_pixels"], case["max_pixels"])
     owner = case["for_"]
-    own_limits = LIMITS_OF.get(owner) or (recipes[owner].limits if owner in recipes else limits)
+    own_limits = LIMITS_OF.get(owner) or (limits_of(recipes[owner]) if owner in recipes else limits)
     if own_limits != limits:
         return DIFFERENT
     try:
@@ -215,6 +223,34 @@ def cases_of(path):
         return [json.loads(line) for line in lines if line.strip()]
 
 
+def prompt_outcome(case, recipes):
+    """The outcome of a filled-in prompt, of grounding or of an agent."""
+    from tests.support import agent_replay  # which imports from here
+
+    agent = agent_replay.agent_of(case["family"])
+    if agent and case["variant"] in agent.prompts:
+        return agent_replay.outcome_of_prompt(case, agent.prompts[case["variant"]])
+    recipe = recipes.get(case["family"])
+    form = recipe.prompts.get(case["variant"]) if recipe else None
+    return outcome_of_prompt(case, form) if form else NOT_FOLLOWED
+
+
+def reply_outcome(family, case, recipes):
+    """The outcome of a reply, and what was read in it with what the authors' code reads."""
+    from tests.support import agent_replay  # which imports from here
+
+    agent = agent_replay.agent_of(family)
+    if agent and case["parser"] in agent.parsers:
+        outcome, actions = agent_replay.outcome_of_reply(case, agent.parsers[case["parser"]])
+        return outcome, f"{actions}, expected {case}"
+    recipe = recipes.get(family)
+    parser = recipe.parsers.get(case["parser"]) if recipe else None
+    if parser is None:
+        return NOT_FOLLOWED, ""
+    outcome, point = outcome_of(case, parser)
+    return outcome, f"{point}, expected {expected_px(case)}"
+
+
 def replay(folder):
     """Counts by (family or kind, parser) and outcome, and a text for each different case."""
     recipes = all_recipes()
@@ -230,9 +266,7 @@ def replay(folder):
         for case in cases_of(path):
             name = case.get("id", "")
             if path.stem == "prompts":
-                recipe = recipes.get(case["family"])
-                form = recipe.prompts.get(case["variant"]) if recipe else None
-                outcome = outcome_of_prompt(case, form) if form else NOT_FOLLOWED
+                outcome = prompt_outcome(case, recipes)
                 count("prompts", f"{case['family']}/{case['variant']}", outcome, name)
             elif path.stem == "resize":
                 outcome = outcome_of_resize(case, recipes)
@@ -240,14 +274,8 @@ def replay(folder):
             elif path.stem == "zoom":
                 count("zoom", case["family"], outcome_of_zoom(case, recipes), name)
             elif "parser" in case:
-                recipe = recipes.get(path.stem)
-                parser = recipe.parsers.get(case["parser"]) if recipe else None
-                if parser is None:
-                    count(path.stem, case["parser"], NOT_FOLLOWED, name)
-                    continue
-                outcome, point = outcome_of(case, parser)
-                text = f"{name} {case['reply']!r:.150}: {point}, expected {expected_px(case)}"
-                count(path.stem, case["parser"], outcome, text)
+                outcome, what = reply_outcome(path.stem, case, recipes)
+                count(path.stem, case["parser"], outcome, f"{name} {case['reply']!r:.150}: {what}")
     return counts, differences
 
 
@@ -256,11 +284,17 @@ def main(arguments):
     if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         print("usage: python -m tests.support.recipe_replay FOLDER")
         return 2
+    from tests.support.agent_replay import REASONS
+
     counts, differences = replay(arguments[0])
     print(f"{'':50}{EQUAL:>8}{FALLBACK:>24}{DIFFERENT:>12}")
     for (name, variant), outcomes in counts.items():
         if NOT_FOLLOWED in outcomes:
-            print(f"{name + ' ' + variant:50}  no recipe follows it ({outcomes[NOT_FOLLOWED]})")
+            reason = REASONS.get(f"{name} {variant}", "")
+            end = f": {reason}" if reason else ""
+            print(
+                f"{name + ' ' + variant:50}  no recipe follows it ({outcomes[NOT_FOLLOWED]}){end}"
+            )
             continue
         equal, fallbacks, different = (outcomes[outcome] for outcome in OUTCOMES)
         print(f"{name + ' ' + variant:50}{equal:>8}{fallbacks:>24}{different:>12}")

@@ -45,6 +45,7 @@ READING = (
     "utils.coordinates",
     "utils.folding",
     "utils.misc",
+    "utils.pyautogui_code",
     "utils.reply_numbers",
     "utils.thinking",
     "utils.tool_calls",
