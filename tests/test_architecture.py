@@ -33,6 +33,7 @@ ORDER = (
         "utils.text",
         "utils.folding",
         "utils.tool_calls",
+        "utils.pyautogui_code",
         "utils.sampling",
         "utils.sections",
     ),
@@ -60,8 +61,8 @@ ORDER = (
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
 BELOW = (
-    "contracts data_files errors findings protocol sections text folding tool_calls misc thinking "
-    "reply_numbers coordinates geometry functions "
+    "contracts data_files errors findings protocol sections text folding tool_calls pyautogui_code "
+    "misc thinking reply_numbers coordinates geometry functions "
 )
 SEEN_BY = {
     "benchmarks": BELOW + "analysis",

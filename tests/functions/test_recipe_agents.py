@@ -7,7 +7,20 @@ import pytest
 
 from benchmarks.actions.reading import read_actions
 from models.recipes import all_recipes
-from models.recipes.agents import agentcpm, gui_owl, mai_ui, step_gui, ui_tars, ui_venus
+from models.recipes.agents import (
+    agentcpm,
+    evocua,
+    fara_1_5,
+    fara_7b,
+    gui_owl,
+    kimi,
+    mai_ui,
+    qwen3_5,
+    step_gui,
+    ui_tars,
+    ui_venus,
+    ui_venus_2,
+)
 from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import KEY
@@ -15,6 +28,7 @@ from tests.support.standin import ENVIRONMENT
 from utils.import_utils import resolve
 
 PROMPTS = PROJECT.parent / "shared" / "models" / "AGENT_PROMPTS.md"
+PROMPTS_2026 = PROMPTS.with_name("PROMPTS_2026.json")
 BLOCK = re.compile(r"^## ([^\n]*)\n\n(`{3,4})text\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
 AGENTS = [name for name, recipe in all_recipes().items() if recipe.agent]
 L3 = "GUITaskAutomation"
@@ -55,6 +69,35 @@ def test_a_prompt_is_the_authors_to_the_byte(heading, text):
     blocks = {match[1]: match[3] for match in BLOCK.finditer(PROMPTS.read_text("utf-8"))}
     [published] = [block for name, block in blocks.items() if name.endswith(heading)]
     assert text.removesuffix("\n") == published
+
+
+@pytest.mark.skipif(
+    not PROMPTS_2026.is_file(), reason="the authors' prompts are not beside the project"
+)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ui_venus_2_computer_system", ui_venus_2.SYSTEM),
+        ("qwen3_5_osworld_system", qwen3_5.SYSTEM),
+        ("osworld_next_move_user", qwen3_5.TASK),
+        ("osworld_next_move_user", evocua.S2_TASK),
+        ("evocua_s2_system", evocua.S2),
+        ("evocua_s1_system", evocua.S1),
+        ("evocua_s1_user", evocua.S1_TASK),
+        ("fara_7b_system", fara_7b.SYSTEM),
+        ("fara_1_5_system", fara_1_5.SYSTEM),
+        ("kimi_osworld_thinking_system", kimi.THINKING),
+        ("kimi_osworld_non_thinking_system", kimi.NON_THINKING),
+        ("kimi_osworld_user", kimi.TASK),
+        ("kimi_osworld_step", kimi.STEP),
+        ("kimi_osworld_history_thinking", kimi.THOUGHT_AND_ACTION),
+        ("kimi_osworld_history_non_thinking", kimi.BOTH_AS_SECTIONS),
+    ],
+)
+def test_a_prompt_of_2026_is_the_authors_to_the_byte(name, text):
+    published = json.loads(PROMPTS_2026.read_text("utf-8"))
+    [expected] = [value for key, value in published.items() if key.partition(" ")[0] == name]
+    assert text == expected
 
 
 @pytest.mark.skipif(not PROMPTS.is_file(), reason="the authors' prompts are not beside the project")
@@ -257,12 +300,15 @@ def test_a_recipe_fills_in_its_agent_for_l3_and_l4(name):
     entry = recipe.entry("openai", f"models.recipes.{name}", benchmarks)
     assert entry["custom_prompt"] == dict.fromkeys(benchmarks, recipe.agent.prompt)
     assert entry["parse_function"] == dict.fromkeys(benchmarks, recipe.agent.parse)
-    assert entry["generate_cfg"]["max_tokens"] >= 1024
+    assert entry["generate_cfg"].get("max_tokens", 1024) >= 1024  # Fara's authors name no limit
+    assert recipe.other_data_sets(benchmarks) == []
+    if not recipe.has_grounding:
+        assert recipe.without_form({**benchmarks, "Mine": "OSWorldG"}, ()) == ["Mine"]
+        return
     combined = recipe.entry("openai", f"models.recipes.{name}", {**benchmarks, "Mine": "OSWorldG"})
     assert combined["parse_function"]["Mine"] == f"models.recipes.{name}.parse_point"
     grounding = recipe.entry("openai", "", {"a": "OSWorldG"})
     assert combined["generate_cfg"] == grounding["generate_cfg"]
-    assert recipe.other_data_sets(benchmarks) == []
     assert recipe.other_data_sets({**benchmarks, "Mine": "OSWorldG"}) == [*benchmarks]
 
 
@@ -289,6 +335,26 @@ EPISODES = {
     "mai_ui": (mai(action="wait"), mai(action="terminate", status="success")),
     "step_gui": (step_reply("WAIT\tvalue:0"), step_reply("COMPLETE\treturn:done")),
     "agentcpm_gui": ('{"thought":"t","duration":0}', '{"thought":"t","STATUS":"finish"}'),
+    "evocua": (
+        "Action: Wait.\n" + OWL.format('{"action": "wait", "time": 0}'),
+        "Action: End.\n" + OWL.format('{"action": "terminate", "status": "success"}'),
+    ),
+    "evocua_s1": (
+        "## Action:\nWait.\n## Code:\n```python\ntime.sleep(0)\n```",
+        '## Action:\nEnd.\n## Code:\n```code\ncomputer.terminate(status="success")\n```',
+    ),
+    "fara_7b": (
+        OWL.format('{"action": "wait", "time": 0}'),
+        OWL.format('{"action": "terminate", "status": "success"}'),
+    ),
+    "fara_1_5": (
+        OWL.format('{"action": "wait", "time": 0}'),
+        OWL.format('{"action": "terminate", "answer": "Done."}'),
+    ),
+    "kimi_k2_5": (
+        "## Action:\nWait.\n## Code:\n```python\ntime.sleep(0)\n```",
+        '## Action:\nEnd.\n## Code:\n```code\ncomputer.terminate(status="success")\n```',
+    ),
 }
 
 

@@ -21,6 +21,7 @@ from utils.geometry.resizing import canvas_ratio
 from utils.geometry.targets import DECLINED
 
 GOLDEN = PROJECT.parent / "shared" / "models" / "golden"
+GOLDEN_2026 = GOLDEN.with_name("golden_2026")
 RECIPES = all_recipes()
 GROUNDING = [name for name, recipe in RECIPES.items() if recipe.has_grounding]
 LINE = {
@@ -302,6 +303,29 @@ def test_recipes_agree_with_the_authors_code_on_every_case_beside_the_project():
     counts, differences = recipe_replay.replay(GOLDEN)
     assert differences == []
     assert sum(outcomes["equal"] for outcomes in counts.values()) > 4000
+
+
+@pytest.mark.skipif(
+    not GOLDEN_2026.is_dir(), reason="the authors' cases are not beside the project"
+)
+def test_recipes_agree_with_the_authors_code_of_2026_as_far_as_they_follow_it():
+    counts, differences = recipe_replay.replay(GOLDEN_2026)
+    assert differences == []
+    agents = {
+        ("evocua", "s1_qwen25"): (27, 2),
+        ("evocua", "s2"): (49, 2),
+        ("fara_1_5", "official_6505fef"): (31, 0),
+        ("fara_1_5", "official_8904727"): (57, 0),
+        ("fara_7b", "official"): (56, 0),
+        ("gemini_3_5", "computer_use_legacy"): (23, 0),
+        ("gemini_3_5", "computer_use_new"): (29, 0),
+        ("kimi_k2_6", "osworld_non_thinking"): (18, 10),
+        ("kimi_k2_6", "osworld_thinking"): (12, 7),
+        ("qwen3_5", "osworld_agent"): (75, 1),
+        ("ui_venus_2", "computer_agent"): (40, 0),
+    }
+    found = {key: (counts[key]["equal"], counts[key]["documented fallbacks"]) for key in agents}
+    assert found == agents
 
 
 def test_the_replay_counts_fallbacks_names_strangers_and_fails_on_differences(tmp_path, capsys):

@@ -142,10 +142,14 @@ def _note(note: str) -> list[Message]:
 
 
 def accepted(reply: str) -> str:
-    """Return an earlier reply as the authors repeat it: the thoughts and the action in tags."""
+    """Return an earlier reply as the authors repeat it: the thoughts and the action in tags.
+
+    One whose action cannot be read, which they ask for again, stays as it came.
+    """
     try:
         action = action_text(reply)
-    except ValueError:
+        calls_of(action)
+    except NOT_READ:
         return reply
     thoughts = reply.partition("<think>")[2].partition("</think>")[0].strip()
     return (
