@@ -65,8 +65,9 @@ class ClaudeAgent:
 
     Args:
         model: name of the model.
-        tool: type of the computer tool that the model knows.
-        beta: header that turns it on.
+        tool: type of the computer tool that the model knows; Opus 4.5 to 4.8 and Sonnet 4.6 know
+            "computer_20251124".
+        beta: header that turns it on; of that tool "computer-use-2025-11-24".
         timeout_s: of one request.
         base_url: of another server; None: Anthropic's.
     """

@@ -490,7 +490,7 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
         (
             {**LOCAL, "kwargs": {"img_detail": "hihg", "dataset_name": 1}},
             [
-                'kwargs.img_detail: must be one of "auto", "low", "high", not "hihg"; did you mean "high"?',
+                'kwargs.img_detail: must be one of "auto", "low", "high", "original", not "hihg"; did you mean "high"?',
                 "kwargs.dataset_name: the program sets this itself; leave it out",
             ],
         ),
@@ -549,7 +549,7 @@ def test_a_near_miss_of_a_key_of_ours_is_an_error_and_keys_of_the_users_own_are_
     [
         ("system_prompt", ["", "model_default", "You are.", None], [3, ["x"], False]),
         ("img_size", [-1, 0, 1000], [-2, "large", 1.5, True, None]),
-        ("img_detail", ["auto", "low", "high"], ["medium", "", None, 1, ["low"]]),
+        ("img_detail", ["auto", "low", "high", "original"], ["medium", "", None, 1, ["low"]]),
         ("image_format", ["original", "png", "jpeg"], ["jpg", "PNG", 1]),
         ("jpeg_quality", [1, 75, 100], [0, 101, "75", 75.5, True]),
         ("wire_format", ["documented", "reference"], ["referense", True]),

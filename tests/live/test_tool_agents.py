@@ -396,6 +396,182 @@ def test_the_claude_example_in_three_turns_with_an_overloaded_server(tmp_path, m
     assert manifest["datasets"][L4]["tokens"] == {"prompt_tokens": 28, "completion_tokens": 12}
 
 
+def test_a_newer_tool_of_claude_is_named_in_the_config(tmp_path, monkeypatch):
+    pytest.importorskip("anthropic")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    config = commented_json(EXAMPLES / "config_claude_agent.json")
+    [entry] = config["model"].values()
+    entry["kwargs"] |= {"tool": "computer_20251124", "beta": "computer-use-2025-11-24"}
+    answer = claude_says(text("Done."), stop_reason="end_turn")
+    reply = Reply(body=json.dumps(answer).encode(), headers={"content-type": "application/json"})
+    with MockServer(lambda request: reply) as server:
+        entry["kwargs"]["base_url"] = server.url.removesuffix("/v1")
+        live = {"environment": ENVIRONMENT, "tasks": ["environment/two"], **config["data"][L4]}
+        ran = Stage(tmp_path, server, {"m": entry}, {L4: live}).run("--retry", "0")
+    assert ran.code == 0, ran.output
+    [request] = ran.requests
+    assert request.headers["anthropic-beta"] == "computer-use-2025-11-24"
+    assert request.body["tools"][0]["type"] == "computer_20251124"
+
+
+def test_a_screenshot_of_original_detail_stays_so_in_results(tmp_path):
+    click = {"type": "click", "button": "left", "x": RED_PX[0], "y": RED_PX[1]}
+    answers = [response(computer_call("a", click)), response(said("Done."))]
+    config = commented_json(CONFIGS / "config_live_openai.json")
+    [entry] = config["model"].values()
+    kwargs = {"system_prompt": "model_default", "img_detail": "original"}
+    model = {**entry, "model_path": "{url}?api_key=k&model=mock", "kwargs": kwargs}
+    _, ran = played(tmp_path, model, "parse_tool_calls", answers)
+    [_, task, _, result] = numbered([ran.requests[1].body])[0]["input"]
+    assert task["content"][1] == {**shown(1), "detail": "original"}
+    assert result == {
+        **screenshot("a", 2),
+        "output": {"type": "computer_screenshot", "image_url": 2, "detail": "original"},
+    }
+
+
+# -- Gemini, a class of the user's ----------------------------------------------------------------
+
+
+def gemini_says(*parts, reason="STOP"):
+    content = {"role": "model", "parts": list(parts)}
+    usage = {"promptTokenCount": 7, "candidatesTokenCount": 2, "thoughtsTokenCount": 1}
+    return {
+        "candidates": [{"content": content, "finishReason": reason}],
+        "usageMetadata": usage,
+    }
+
+
+def function_call(name, **args):
+    return {"functionCall": {"name": name, "args": args}, "thoughtSignature": "s"}
+
+
+def inline(number):
+    return {"inlineData": {"mimeType": "image/png", "data": number}}
+
+
+def function_response(name, output, *images, **more):
+    response = {"url": "about:blank", "output": output, **more}
+    answer = {"name": name, "response": response}
+    if images:
+        answer["parts"] = list(images)
+    return {"functionResponse": answer}
+
+
+def gemini(home, monkeypatch, replies, **data):
+    """Play one episode of two boxes against scripted answers of Google's API."""
+    monkeypatch.setenv("GEMINI_API_KEY", "key-of-gemini")
+    config = commented_json(EXAMPLES / "config_gemini_agent.json")
+    [entry] = config["model"].values()
+    replies_left = iter(replies)
+    with MockServer(lambda request: next(replies_left)) as server:
+        entry["kwargs"]["base_url"] = server.url.removesuffix("/v1")
+        live = {"environment": ENVIRONMENT, "tasks": ["environment/two"], **config["data"][L4]}
+        stage = Stage(home, server, {"m": entry}, {L4: {**live, **data}})
+        ran = stage.run("--retry", "1")
+    return stage, ran
+
+
+def of_json(answer):
+    return Reply(body=json.dumps(answer).encode(), headers={"content-type": "application/json"})
+
+
+def test_the_gemini_example_in_turns_with_an_overloaded_server(tmp_path, monkeypatch):
+    from examples.gemini_agent import SYSTEM
+
+    thought = {"text": "Red is first.", "thought": True}
+    check = {"decision": "require_confirmation", "explanation": "a box"}
+    first = [thought, function_call("click", x=200, y=200)]
+    second = [
+        function_call("go_forward"),
+        function_call("click", x=500, y=200, safety_decision=check),
+    ]
+    third = [function_call("click", x=500, y=200)]
+    answers = [gemini_says(*parts) for parts in (first, second, third, [{"text": "Done."}])]
+    replies = [
+        Reply(status=503, body=b'{"error": {"message": "overloaded"}}'),
+        *map(of_json, answers),
+    ]
+    stage, ran = gemini(tmp_path, monkeypatch, replies)
+    assert ran.code == 0, ran.output
+    returned, records = episode_of(stage)
+    assert (returned["success"], returned["ended"], returned["steps"]) == (True, "answer", 4)
+    assert [record["attempts"] for record in records] == [2, 1, 1, 1]
+    assert records[0]["reasoning"] == "Red is first."
+    unread = "No action could be read in this reply: unknown action 'go_forward'"
+    task = {"role": "user", "parts": [{"text": GOAL}, inline(1)]}
+    turns = [[task]]
+    turns.append(
+        [
+            task,
+            {"role": "model", "parts": first},
+            {"role": "user", "parts": [function_response("click", "Done.", inline(2))]},
+        ]
+    )
+    bodies = numbered([request.body for request in ran.requests])
+    assert [body["contents"] for body in bodies[1:3]] == turns
+    [output] = {
+        part["functionResponse"]["response"]["output"]
+        for part in bodies[3]["contents"][4]["parts"][1:]
+    }
+    assert output.startswith(unread)
+    assert bodies[3]["contents"][4]["parts"] == [
+        function_response("go_forward", "Done."),
+        function_response("click", output, inline(2), safety_acknowledgement="true"),
+    ]
+    shown_images = json.dumps(bodies[4]["contents"]).count("inlineData")
+    assert (shown_images, bodies[4]["contents"][0]["parts"]) == (3, [{"text": GOAL}])
+    assert bodies[0] == {
+        "systemInstruction": {"parts": [{"text": SYSTEM}]},
+        "contents": [task],
+        "tools": [{"computerUse": {"environment": "ENVIRONMENT_BROWSER"}}],
+        "generationConfig": {
+            "temperature": 1,
+            "topP": 0.95,
+            "topK": 40,
+            "maxOutputTokens": 8192,
+            "thinkingConfig": {"includeThoughts": True},
+        },
+    }
+    [path] = {request.path for request in ran.requests}
+    assert path == "/v1beta/models/gemini-3.5-flash:generateContent"
+    assert ran.requests[0].headers["x-goog-api-key"] == "key-of-gemini"
+    manifest = json.loads((stage.folder() / "manifest.json").read_text())
+    assert manifest["datasets"][L4]["tokens"] == {"prompt_tokens": 28, "completion_tokens": 12}
+    files = [path.read_bytes() for path in stage.folder().rglob("*.json*")]
+    assert not any(b"key-of-gemini" in content for content in files)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ({"promptFeedback": {"blockReason": "SAFETY"}}, "content_filter"),
+        (gemini_says(reason="MALFORMED_FUNCTION_CALL"), "bad_body"),
+        ({"candidates": []}, "bad_body"),
+    ],
+    ids=["blocked", "malformed", "none"],
+)
+def test_an_answer_of_gemini_without_text_and_call_is_no_answer(
+    tmp_path, monkeypatch, answer, kind
+):
+    stage, _ = gemini(tmp_path, monkeypatch, [of_json(answer)] * 2)
+    records = read_log_lines(stage.folder() / f"m_{L4}.jsonl")
+    [record] = [record for record in records if record["kind"] == "answer"]
+    assert record["error"]["class"] == kind
+
+
+def test_gemini_without_a_key_is_a_message(tmp_path, monkeypatch):
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    config = commented_json(EXAMPLES / "config_gemini_agent.json")
+    [entry] = config["model"].values()
+    with MockServer(lambda request: Reply()) as server:
+        live = {"environment": ENVIRONMENT, "tasks": ["environment/two"], **config["data"][L4]}
+        ran = Stage(tmp_path, server, {"m": entry}, {L4: live}).run()
+    assert ran.code != 0
+    assert "GEMINI_API_KEY is not set" in ran.output
+    assert "Traceback" not in ran.output
+
+
 def test_screenshots_that_are_sent_are_those_of_the_log(tmp_path):
     model = api_model("{url}", custom_prompt={L4: "models.api_tools_agent.build_agent_prompt"})
     stage, ran = played(tmp_path, model, "parse_tool_calls", [completion("Done.")])

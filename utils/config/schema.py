@@ -56,7 +56,7 @@ class Kwargs(BaseModel):
         ge=-1,
         description="a whole number of pixels for the longer side, or -1 for the original size",
     )
-    img_detail: Literal["auto", "low", "high"] = "auto"
+    img_detail: Literal["auto", "low", "high", "original"] = "auto"
     image_format: Literal["original", "png", "jpeg"] = "original"
     jpeg_quality: int = Field(95, ge=1, le=100, description="a whole number from 1 to 100")
     wire_format: Literal["documented", "reference"] = "documented"

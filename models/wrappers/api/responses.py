@@ -60,11 +60,10 @@ def _add_result(
     elif message["type"] == "text":  # there is no room for one in the result
         _add_part(items, "user", part)
     else:
-        item = {
-            "type": "computer_call_output",
-            "call_id": call_id,
-            "output": {"type": "computer_screenshot", "image_url": part["image_url"]},
-        }
+        output = {"type": "computer_screenshot", "image_url": part["image_url"]}
+        if part["detail"] == "original":  # else the API shrinks it; other words are for messages
+            output["detail"] = part["detail"]
+        item = {"type": "computer_call_output", "call_id": call_id, "output": output}
         checks = call.get("pending_safety_checks")
         if checks:
             item["acknowledged_safety_checks"] = checks
