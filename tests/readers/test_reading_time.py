@@ -63,6 +63,7 @@ FRAGMENTS = [
     ),
     *("Memory:", "Memory:Reason:", "Memory:Reason:Action:", "pyautogui.click(", "computer."),
     *("start_box=", "type(content='", "box=", "box=1,", "box = ", "point:1,2\t"),
+    *("## Action:\n", "## Action:\n```", "<tool_call>\n", "</action>", "<action>Click("),
 ]
 FRAMED = [  # (before, fragment, after): within the form that a reader looks for
     ("<action>Click(", "box=  ", ")</action>"),
@@ -74,6 +75,11 @@ FRAMED = [  # (before, fragment, after): within the form that a reader looks for
     ("Action: ", "type(content='", ")"),
     ('{"action": "', "a", '"}'),
     ("Action: click(start_box='", "1,", "')"),
+    ("<action>Sequence(actions=[", "Wait(), ", "])</action>"),
+    ("## Action:\nx\n```python\n", "pyautogui.click(1, 2)\n", "```"),
+    ("## Action", " ", "x"),
+    ("<tool_call>\n<function=computer_use>\n", "<parameter=a>", "</tool_call>"),
+    ("<tool_call>\n<function=computer_use>\n", "<parameter=a>1</parameter>", "</tool_call>"),
 ]
 TEXTS = [("", fragment, "") for fragment in FRAGMENTS] + FRAMED
 

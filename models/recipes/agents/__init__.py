@@ -85,7 +85,7 @@ def summary(step: Mapping[str, Any]) -> str:
 
 def section(reply: str, title: str) -> str:
     """Return what stands below the first heading `## title`, up to the next one; "" without it."""
-    heading = re.compile(rf"\s*##\s*{title}\s*:?\s*")
+    heading = re.compile(rf"\s*+##\s*+{title}\s*+:?\s*+")
     lines = reply.split("\n")
     starts = [number for number, line in enumerate(lines) if heading.fullmatch(line)]
     if not starts:
