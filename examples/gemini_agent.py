@@ -49,8 +49,8 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG0
         dataset: "GUITaskAutomation" (L3) or "GUITaskCollaboration" (L4).
     """
     history = line["history"]
-    screens: list[str | None] = [*(step["image_path"] for step in history), image_path_of(line)]
-    screens = [None] * len(screens[:-MOST_IMAGES]) + screens[-MOST_IMAGES:]
+    paths = [*(step["image_path"] for step in history), image_path_of(line)]
+    screens = [*(None for _ in paths[:-MOST_IMAGES]), *paths[-MOST_IMAGES:]]
     messages = [
         {"role": "system", "type": "text", "value": SYSTEM},
         {"role": "user", "type": "text", "value": line["instruction"]},

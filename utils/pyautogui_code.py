@@ -36,7 +36,7 @@ _PARAMETERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("write", "typewrite"), ("message", "interval")),
     "press": ("keys", "presses", "interval"),
     "sleep": ("seconds",),
-    "wait": (),
+    "wait": ("seconds",),
     "terminate": ("status", "answer"),
 }
 _KEYS = ("hotkey", "keyDown", "keyUp")

@@ -347,6 +347,26 @@ def test_the_replay_counts_fallbacks_names_strangers_and_fails_on_differences(tm
     assert "expected (1.0, 2.0)" in capsys.readouterr().out
 
 
+def test_the_replay_compares_what_agents_do_with_what_their_authors_code_does(tmp_path, capsys):
+    reply = '<tool_call>\n{"name": "computer_use", "arguments": %s}\n</tool_call>'
+    click = reply % '{"action": "left_click", "coordinate": [999, 0]}'
+    base = {"id": "1", "parser": "s2", "image_wh": [999, 500], "raises": None, "point_px": None}
+    same = {"reply": click, "code": ["pyautogui.click(999, 0)"], "point_px": [999, 0]}
+    rows = [
+        {**base, **same},
+        {**base, "reply": reply % '{"action": "answer", "text": "7"}', "code": []},
+        {**base, "reply": click, "raises": "TypeError"},
+        {**base, **same, "code": ["pyautogui.rightClick(999, 0)"]},
+        {**base, **same, "code": ["pyautogui.click(998, 0)"], "point_px": [998, 0]},
+    ]
+    path = tmp_path / "evocua.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert recipe_replay.main([str(tmp_path)]) == 1
+    output = capsys.readouterr().out
+    assert "1 equal, 1 documented fallbacks, 3 different, 0 not followed" in output
+    assert "[{'kind': 'click', 'point': (1.0, 0.0)}]" in output
+
+
 @pytest.mark.parametrize(
     ("family", "reply"),
     [("qwen3_vl", call([200, 150])), ("gui_owl_1_5", '{"coordinate": [200, 150]}')],

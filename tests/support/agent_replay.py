@@ -5,11 +5,11 @@ or the name of an `action`, and `point_px`, the first point of it (of a drag its
 exception that it ends with. Equal is: the same actions at the same points, in order.
 """
 
-import ast
 import re
 from importlib import import_module, util
 from itertools import groupby
 
+from models.recipes.agents import qwen3_5
 from tests.support.recipe_replay import (
     DIFFERENT,
     EQUAL,
@@ -33,22 +33,32 @@ KINDS = {
     "triple": ("TripleClick", "triple_click"),
     "right": ("RightClick", "right_click"),
     "middle": ("MiddleClick", "middle_click"),
-    "move": ("Hover", "mouse_move", "move", "hover_at"),
+    "move": ("Hover", "mouse_move", "move", "hover", "hover_at"),
     "drag": ("Drag", "left_click_drag", "drag_and_drop"),
     "scroll": ("Swipe", "scroll", "hscroll", "scroll_at", "scroll_document"),
-    "type": ("Type", "type", "type_text_at"),
-    "key": ("Hotkey", "key", "hotkey", "press_key", "key_combination"),
-    "key_down": ("KeyDown",),
-    "key_up": ("KeyUp",),
+    "type": ("Type", "type", "input_text", "type_text_at"),
+    "key": ("Hotkey", "key", "keypress", "hotkey", "press_key", "key_combination", "refresh"),
+    "key_down": ("KeyDown", "key_down"),
+    "key_up": ("KeyUp", "key_up"),
     "mouse_down": ("MouseDown", "mouse_down"),
     "mouse_up": ("MouseUp", "mouse_up"),
-    "wait": ("Wait", "wait", "wait_5_seconds"),
+    "wait": (
+        "Wait",
+        "wait",
+        "wait_5_seconds",
+        "sleep",
+        "take_screenshot",
+        "open_web_browser",
+        "pause_and_memorize_fact",
+    ),
     "open_app": ("visit_url", "navigate"),
     "back": ("history_back", "go_back"),
-    "end": ("CallUser", "Finished", "terminate"),
+    "end": ("CallUser", "Finished", "terminate", "stop", "ask_user_question"),
 }
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names}
 ENDS = ("done", "fail", "answer")
+HELD = set(qwen3_5.HELD)
+"""Keys that count where they are held; pyautogui holds others too, and none that it does not know."""
 OSWORLD_RESIZE = "OSWorld's own; kwargs.resize differs over 8192 and under 16 pixels a side"
 REASONS = {
     "qwen3_5 osworld_agent_absolute": "the family's prompt names 1000x1000, not the image's pixels",
@@ -76,7 +86,7 @@ def canonical(actions, image_wh):
         is_drag = action["kind"] == "drag" and "to_point" in action
         point = action.get("to_point" if is_drag else "point")
         point = None if point == AT_POINTER else point_px(point, image_wh)
-        value = tuple(sorted(action.get("modifiers") or ()))
+        value = tuple(sorted(set(action.get("modifiers") or ()) & HELD))
         if action["kind"] in ("key", "key_down", "key_up"):
             keys = action["keys"]
             value = keys if isinstance(keys, str) else "+".join(keys)
@@ -103,16 +113,13 @@ def as_typed(forms):
 
 
 def expected_of(case):
-    """What the authors' code does with a reply, in the same form; None: it made no code of Python."""
+    """What the authors' code does with a reply, in the same form; None: it made no code that runs."""
     if case.get("raises"):
         return []
     try:
-        ast.parse("\n".join(case["code"]))
         return canonical(actions_of_code("\n".join(case["code"]), lambda x, y: (x, y)), (1, 1))
-    except SyntaxError:
+    except (SyntaxError, CodeError):
         return None
-    except CodeError:
-        return []
 
 
 def are_same(forms, expected):
@@ -128,13 +135,16 @@ def is_documented(forms, expected, reply):
 
     The authors' code says FAIL where it finds nothing, where ours has no action; it ends as DONE
     what has failed, and what is an answer, which some code does not know at all; Kimi's takes a
-    success whose answer has the word "fail" for a failure; EvoCUA's puts keys within quotes into
-    quotes once more, which is no code.
+    success whose answer has the word "fail" for a failure. Of code that waits or ends the task too,
+    nothing else is done there. Keys and texts that are put into quotes as they are, and a scroll
+    whose notches are lost, make code that does not run.
     """
     kinds = [form[0] for form in forms]
     if expected is None:
-        return kinds == ["key"]
+        return kinds in (["key"], ["type"], ["scroll"])
     expected_kinds = [form[0] for form in expected]
+    if expected_kinds in (["wait"], ["done"], ["fail"]) and kinds[-1:] == expected_kinds:
+        return True
     if expected_kinds == ["fail"]:
         return not kinds or ("success" in reply and kinds in (["answer"], ["done"]))
     is_answer = kinds == ["answer"]
@@ -149,12 +159,18 @@ def first_point(forms):
 
 
 def outcome_of_named(case, actions):
-    """Whether the first point, and the kind of some action, are those of an action with a name."""
+    """Whether the first point, and the kind of some action, are those of an action with a name.
+
+    Of a sequence that begins with something held, ours has what it is held for.
+    """
     forms = canonical(actions, case["image_wh"])
     kinds = {"end" if kind in ENDS else kind for kind, _, _ in forms}
     expected = tuple(case["point_px"]) if case["point_px"] is not None else None
-    is_equal = KIND_OF[case["action"]] in kinds and is_same(first_point(forms), expected)
-    return EQUAL if is_equal else DIFFERENT
+    expected_kind = KIND_OF.get(case["action"], case["action"])
+    if expected_kind in kinds and is_same(first_point(forms), expected):
+        return EQUAL
+    is_held = expected_kind in ("key_down", "mouse_down") and "Sequence" in case["reply"]
+    return FALLBACK if is_held and forms else DIFFERENT
 
 
 def outcome_of_reply(case, dotted):

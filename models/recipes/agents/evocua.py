@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from models.recipes.agents import from_file_px, image, screen, section, summary, text
+from models.recipes.agents import image, screen, text
+from models.recipes.agents.replies import end_in_words, from_file_px, section, summary
 from models.recipes.base import Agent, Limits
 from models.recipes.reading import NOT_READ, file_wh, seen_wh
 from utils.contracts import Line, Message, Point
@@ -201,7 +202,7 @@ def _without_point(name: str, arguments: Mapping[str, Any]) -> list[dict[str, An
     if name == "type":
         return [{"kind": "type", "text": _unescaped(arguments.get("text", ""))}]
     if name == "scroll":
-        notches = arguments.get("pixels", 0)
+        notches = float(arguments.get("pixels", 0))
         way = "up" if notches > 0 else "down"
         return [{"kind": "scroll", "point": AT_POINTER, "direction": way, "amount": abs(notches)}]
     if name == "wait":
@@ -279,7 +280,7 @@ def parse_actions_s1(response: str, meta: Mapping[str, Any]) -> list[dict[str, A
     try:
         return actions_of_code(blocks[-1], to_point) or None
     except NOT_READ:
-        return None
+        return end_in_words(blocks[-1])
 
 
 AGENT = Agent(

@@ -141,6 +141,8 @@ def _actions(
         return [{"kind": "scroll", "direction": way, "amount": PAGE_NOTCHES}]
     if name in ("terminate", "stop"):
         return [end_of(arguments, thoughts)]
+    if name in ("refresh", "reload"):
+        return [{"kind": "key", "keys": ["f5"]}]
     return [other_action(arguments, {"keypress": "key", "sleep": "wait"}.get(name, name))]
 
 
@@ -165,7 +167,7 @@ def other_action(arguments: Mapping[str, Any], name: str) -> dict[str, Any]:
     if name == "history_back":
         return {"kind": "back"}
     if name == "visit_url":
-        return {"kind": "open_app", "app": str(arguments["url"])}
+        return {"kind": "open_app", "app": str(arguments.get("url", ""))}
     if name == "pause_and_memorize_fact":  # the reply itself is what is remembered
         return {"kind": "wait", "seconds": 0.0}
     if name == "web_search":  # there is no web; the model is told so

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from models.recipes.agents import from_file_px
+from models.recipes.agents.replies import from_file_px
 from models.recipes.base import Agent
 from models.recipes.reading import NOT_READ, file_wh
 from utils.contracts import Point
@@ -34,6 +34,7 @@ POINTING = {
     "mouse_up": "mouse_up",
     "move": "move",
 }
+KEYS = {"press_key": "key", "key_down": "key_down", "key_up": "key_up"}
 LEGACY_POINTING = {"click_at": "click", "hover_at": "move"}
 Arguments = Mapping[str, Any]
 
@@ -91,13 +92,15 @@ def _actions(name: str, args: Arguments, meta: Mapping[str, Any]) -> list[dict[s
         enter = "\n" if args.get("press_enter", False) else ""
         return [{"kind": "type", "text": f"{args.get('text', '')}{enter}"}]
     if name == "scroll":
-        return [_scroll(args, meta, args.get("magnitude_in_pixels", args.get("magnitude")))]
+        return [_scroll(args, meta)]
     if name == "hotkey":
-        return [{"kind": "key", "keys": args["keys"]}]
-    if name == "press_key":
-        return [{"kind": "key", "keys": [args["key"]]}]
+        return [{"kind": "key", "keys": args.get("keys", [])}]
+    if name in KEYS:
+        return [{"kind": KEYS[name], "keys": [args.get("key", "")]}]
     if name == "wait":
-        return [{"kind": "wait", "seconds": args.get("seconds")}]
+        return [{"kind": "wait", "seconds": args.get("seconds", 1)}]
+    if name == "take_screenshot":
+        return [{"kind": "wait", "seconds": 0.0}]
     return _shared_actions(name, args, meta)
 
 
@@ -111,11 +114,13 @@ def _legacy_actions(name: str, args: Arguments, meta: Mapping[str, Any]) -> list
         click = {"kind": "click", "point": _point(args, meta)}
         return [click, *cleared, {"kind": "type", "text": f"{args.get('text', '')}{enter}"}]
     if name in ("scroll_at", "scroll_document"):
-        return [_scroll(args, meta, args.get("magnitude", SCROLL_PER_MILLE))]
+        return [_scroll(args, meta)]
     if name == "key_combination":
-        return [{"kind": "key", "keys": args["keys"]}]
+        return [{"kind": "key", "keys": args.get("keys", [])}]
     if name == "wait_5_seconds":
         return [{"kind": "wait", "seconds": LEGACY_WAIT_S}]
+    if name == "search":  # there is no web; the model is told so
+        return [{"kind": name}]
     return _shared_actions(name, args, meta)
 
 
@@ -132,8 +137,8 @@ def _shared_actions(name: str, args: Arguments, meta: Mapping[str, Any]) -> list
         return [{"kind": "back"}]
     if name == "open_web_browser":  # it is open
         return [{"kind": "wait", "seconds": 0.0}]
-    if name in ("go_forward", "search", "take_screenshot"):
-        return [{"kind": "wait", "seconds": 0.0} if name == "take_screenshot" else {"kind": name}]
+    if name == "go_forward":  # no world can
+        return [{"kind": name}]
     raise ValueError(f"there is no tool {name!r}")
 
 
@@ -144,13 +149,12 @@ def _point(args: Arguments, meta: Mapping[str, Any], prefix: str = "") -> Point:
     return from_file_px((int(x / FULL_SCALE * width), int(y / FULL_SCALE * height)), meta)
 
 
-def _scroll(args: Arguments, meta: Mapping[str, Any], per_mille: Any) -> dict[str, Any]:
+def _scroll(args: Arguments, meta: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scroll by thousandths of the screen, at a point where the call has one."""
     direction = args.get("direction", "down")
     side_px = file_wh(meta)[0 if direction in ("left", "right") else 1]
-    far = SCROLL_PER_MILLE if per_mille is None else per_mille
     point = _point(args, meta) if "x" in args else AT_POINTER
-    amount = far / FULL_SCALE * side_px / NOTCH_PX
+    amount = args.get("magnitude", SCROLL_PER_MILLE) / FULL_SCALE * side_px / NOTCH_PX
     return {"kind": "scroll", "point": point, "direction": direction, "amount": amount}
 
 
@@ -164,5 +168,5 @@ AGENT = Agent(
     },
     verified="points and names of the tools",
     note="needs a class (examples/gemini_agent.py), because it is another API than a chat server's; "
-    "made for the web; arguments of the tools of 3.5 other than x and y are not proven",
+    "made for the web; what is done with arguments other than x and y is not proven",
 )

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from models.recipes.agents import from_file_px, image, reasoning_of, screen, section, text
+from models.recipes.agents import image, screen, text
+from models.recipes.agents.replies import end_in_words, from_file_px, reasoning_of, section
 from models.recipes.base import Agent
 from models.recipes.reading import NOT_READ, file_wh
 from utils.contracts import Line, Message, Point
@@ -133,7 +134,7 @@ def _actions(reply: str, meta: Mapping[str, Any]) -> list[dict[str, Any]] | None
     try:
         return actions_of_code(blocks[-1], to_point) or None
     except NOT_READ:
-        return None
+        return end_in_words(blocks[-1])
 
 
 AGENT = Agent(

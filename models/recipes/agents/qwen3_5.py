@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from models.recipes.agents import each_between, from_file_px, image, screen, summary, text
+from models.recipes.agents import image, screen, text
+from models.recipes.agents.replies import each_between, from_file_px, summary
 from models.recipes.base import Agent
 from models.recipes.reading import NOT_READ, file_wh
 from utils.contracts import Line, Message, Point
@@ -147,7 +148,7 @@ def _action(call: Mapping[str, str], meta: Mapping[str, Any]) -> dict[str, Any] 
         return {"kind": CLICKS[name], "point": point, "modifiers": modifiers}
     if name in ("scroll", "hscroll"):
         # Both turn the same wheel, as the prompt says, by so many notches.
-        notches = int(float(call.get("pixels", 0)))
+        notches = _whole(call.get("pixels", ""))
         action = {"kind": "scroll", "point": AT_POINTER, "modifiers": modifiers}
         return {**action, "direction": "up" if notches > 0 else "down", "amount": abs(notches)}
     if name == "mouse_move":
@@ -181,6 +182,12 @@ def _keys(written: str) -> Any:
     """Return the keys of a list, or a text such as `ctrl+s`."""
     keys = _json_of(written)
     return [str(key).strip() for key in keys] if isinstance(keys, list) else written
+
+
+def _whole(written: str) -> int:
+    with suppress(ArithmeticError, ValueError):
+        return int(float(written))
+    return 0
 
 
 def _json_of(written: str) -> Any:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.recipes.agents import from_file_px, image, screen, text
+from models.recipes.agents import image, screen, text
+from models.recipes.agents.replies import from_file_px
 from models.recipes.base import Agent
 from models.recipes.reading import NOT_READ, file_wh
 from utils.contracts import Line, Message, Point
@@ -172,15 +173,21 @@ def action_text(response: str) -> str:
     """Return what stands between the tags of the only action; without a tag the whole reply.
 
     Raises:
-        ValueError: there are other tags than one pair.
+        ValueError: there are several actions, or a tag without its other one.
     """
-    tags = list(TAG.finditer(response))
-    if [tag[1] for tag in tags] == ["", "/"]:
-        return response[tags[0].end() : tags[1].start()].strip()
+    actions: list[str] = []
+    start = None
+    for tag in TAG.finditer(response):
+        if tag[1] and start is not None:
+            actions.append(response[start : tag.start()].strip())
+            start = None
+        elif not tag[1] and start is None:
+            start = tag.end()
     lowered = response.lower()
-    if tags or "<action" in lowered or "</action>" in lowered:
+    has_tag = "<action" in lowered or "</action>" in lowered
+    if len(actions) > 1 or (has_tag and not actions):
         raise ValueError("expected one action between tags")
-    return response.strip()
+    return actions[0] if actions else response.strip()
 
 
 def calls_of(action: str) -> list[Call]:
