@@ -288,7 +288,8 @@ class Benchmark(Protocol):
     score_suffix: ClassVar[str] = "score"
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
     result_has_line: ClassVar[bool] = False
-    recipe_form: ClassVar[str] = ""  # that fits: "grounding" (points on an image) or "steps"
+    # That fits: "grounding" (points on an image), "steps" (of a phone) or "desktop_steps".
+    recipe_form: ClassVar[str] = ""
     # By dotted path: functions of the program's own that may read what another one cannot.
     parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     config_section: ClassVar[type[DataSection]] = DataSection  # its keys in a config

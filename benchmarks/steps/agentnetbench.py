@@ -61,6 +61,7 @@ class AgentNetBench(StepBenchmark):
     folder = "AgentNetBench"
     images = "single_data/images"
     system_prompt = SYSTEM_PROMPT
+    recipe_form = "desktop_steps"
     options: ClassVar[Mapping[str, tuple[str, ...]]] = {"level": LEVELS, "history": HISTORIES}
     rules = ("agentnetbench",)
     has_phone_actions = False

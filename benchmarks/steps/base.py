@@ -23,6 +23,7 @@ from benchmarks.steps.reading import step_action
 from benchmarks.steps.results import (
     StepResult,
     details_of,
+    kind_name,
     size_of,
     step_scores,
     step_sections,
@@ -268,7 +269,7 @@ class StepBenchmark(TableBenchmark):
             "id": line["id"],
             "image": f"{self.folder}/{self.images}/{line['image_path']}",
             "hit": int(success == 1),
-            "split": result.kind,
+            "split": kind_name(result.kind) if self.has_phone_actions else result.kind,
             "kind": None,
             "box_frac": None if bounds is None else list(bounds),
             "target": judged.target.as_json() or None,
@@ -281,6 +282,7 @@ class StepBenchmark(TableBenchmark):
                 judged.recorded,
                 judged.answered,
                 verdicts,
+                has_boxes=self._rules[self._chosen].has_boxes,
             ),
             "details": details_of(
                 result, judged.recorded, judged.answered, list(verdicts.values())

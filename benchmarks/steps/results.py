@@ -18,6 +18,8 @@ from utils.contracts import WH, Verdict
 FIGURES = ("Type", "Grounding", "SR")
 SUCCESS = FIGURES.index("SR")
 WITHOUT_DOUBTFUL, WITHOUT_WAIT = "micro without doubtful rows", "micro without wait"
+COMPARED_BY_RULE = ("SR", "Type", "Grounding", "Episodes")
+"""Figures that a comparison of runs shows under every rule."""
 FIRST_MISSES, DIFFERS = "first misses of episodes", "differs"
 Worth = tuple[float | None, float | None, float | None]
 """What one step counts in each of `FIGURES`, 0..1; None: it does not count."""
@@ -62,6 +64,11 @@ class WorthOfStep(NamedTuple):
     episode: str
     step: int
     verdict: StepVerdict
+
+
+def kind_name(kind: str) -> str:
+    """The name of a kind of a phone's actions for people: the buttons are back, home and others."""
+    return "back / press" if kind == "press" else kind
 
 
 # -- score file -----------------------------------------------------------------------------------
@@ -154,7 +161,8 @@ def step_sections(  # noqa: PLR0913 - what a section says of a data set
     """
     by_rule = judged_by_rules(columns, rules)
     steps = StepFigures(columns, by_rule[chosen])
-    by_kind = steps.by_kind()
+    name_of = kind_name if has_phone_actions else str
+    by_kind = {name_of(kind): part for kind, part in steps.by_kind().items()}
     members: dict[str, Sequence[int]] = {**by_kind, "Overall": range(len(columns))}
     rows: list[Row] = [
         {"name": figure, "cells": [steps.cell(place, part) for part in members.values()]}
@@ -167,6 +175,7 @@ def step_sections(  # noqa: PLR0913 - what a section says of a data set
             "columns": list(members),
             "rows": rows,
             "unit": f"% by the rule {chosen}; {protocol}",
+            "scored_by": f"rule {chosen}; {protocol}",
             "clusters": "episode",
             "official": list(FIGURES),
             "headline": f"rule {chosen}; {protocol}",
@@ -210,6 +219,7 @@ def _rules_section(
     at = {FIRST_MISSES: columns.spans(first_misses)}
     for name, steps in by_rule.items():
         shares = figures(steps)
+        percents = {figure: _rounded(_percent(value)) for figure, value in shares.items()}
         row_name = f"{name} (score)" if name == chosen else name
         differs = [
             None not in (step.verdict.success, other.verdict.success)
@@ -220,20 +230,28 @@ def _rules_section(
         rows.append(
             {
                 "name": row_name,
-                "SR rows": int(shares["SR"].denominator),
-                **{figure: _rounded(_percent(value)) for figure, value in shares.items()},
+                "SR": percents["SR"],
                 DIFFERS: sum(differs),
+                **percents,
+                "SR rows": int(shares["SR"].denominator),
             }
         )
+    words = {name: _rule_in_words(rule) for name, rule in rules.items()}
     notes = [
         "Episodes: those whose steps are all right. Progress: the mean share of an episode's steps "
         "before its first miss. Differs: steps on which this rule and that of the score disagree.",
-        *(_rule_in_words(rule) for rule in rules.values()),
+        *(f"{name}: {text}" for name, text in words.items()),
     ]
     return {
         "title": "The same answers under every rule, in %",
         "rows": rows,
         "notes": notes,
+        "score": chosen,
+        "words": words,
+        "figures": {
+            figure: {name: row[figure] for name, row in zip(rules, rows, strict=True)}
+            for figure in COMPARED_BY_RULE
+        },
         "counts": {FIRST_MISSES: sum(first_misses)},
         "at": {name: spans for name, spans in at.items() if spans},
     }
@@ -242,7 +260,7 @@ def _rules_section(
 def _rule_in_words(rule: Rule) -> str:
     """What a rule asks for, in a line."""
     grounding = f" Grounding is over {rule.grounding}." if rule.grounding else ""
-    return f"{rule.name}: {rule.description}{grounding}"
+    return f"{rule.description}{grounding}"
 
 
 def _are_first_misses(steps: Sequence[JudgedStep]) -> list[bool]:

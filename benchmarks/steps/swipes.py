@@ -84,6 +84,7 @@ def swipe_convention(columns: SampleColumns, settings: AuditSettings) -> Section
     }
     if total < FEWEST_SWIPES:
         section["clear"] = f"fewer than {FEWEST_SWIPES} swipes, too few to tell"
+        section["is_undecided"] = True
     elif not _leading(total, sides):
         section["clear"] = "neither convention is right in most swipes and the other in few"
     return section

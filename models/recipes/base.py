@@ -11,11 +11,12 @@ A module of your own is named by its path, "acme" for acme.py beside the config.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NotRequired, TypedDict
 
 from models.wrappers.local.defaults import sequences_of
@@ -32,8 +33,10 @@ GRID_FRAMES = (GRID, GRID_BOX)
 ACTING = ("GUITaskAutomation", "GUITaskCollaboration")
 OTHER_DATA_SETS = ("GUIContentUnderstanding", *ACTING)
 """Levels that do not ask for a point; but for agents, recipes leave them to their own prompts."""
-GROUNDING, STEPS, AGENT = "grounding", "steps", "agent"
+GROUNDING, STEPS, DESKTOP_STEPS, AGENT = "grounding", "steps", "desktop_steps", "agent"
 """Forms of a recipe: what a data set asks for."""
+NO_STEPS: Mapping[str, str] = MappingProxyType({})
+"""Of a config without recorded steps."""
 HELPFUL = "You are a helpful assistant."
 """What the chat templates of Qwen2-VL and Qwen2.5-VL say where there is no system message."""
 LIBRARY_GRID = {"factor": 28, "min_pixels": 3136, "max_pixels": 12845056}
@@ -152,6 +155,8 @@ class Steps:
     generate_cfg: Mapping[str, Any] = field(default_factory=dict)
     """In place of the recipe's, where a config has recorded steps and nothing that asks for a point."""
     note: str = ""
+    form: str = STEPS
+    """`DESKTOP_STEPS` where the actions are those of a desktop and not of a phone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +212,7 @@ class Recipe:
         imp_type: str,
         module: str,
         benchmarks: Mapping[str, str],
-        steps: Collection[str] = (),
+        steps: Mapping[str, str] = NO_STEPS,
     ) -> dict[str, Any]:
         """Return a config's model entry but for its path; see `utils.config.recipes`.
 
@@ -237,8 +242,9 @@ class Recipe:
             prompts |= dict.fromkeys(acting, self.agent.prompt)
             parsers |= dict.fromkeys(acting, self.agent.parse)
         if self.steps is not None:
-            prompts |= dict.fromkeys(steps, as_path(module, self.steps.prompt))
-            parsers |= dict.fromkeys(steps, as_path(module, self.steps.parse))
+            fitting = [dataset for dataset, form in steps.items() if form == self.steps.form]
+            prompts |= dict.fromkeys(fitting, as_path(module, self.steps.prompt))
+            parsers |= dict.fromkeys(fitting, as_path(module, self.steps.parse))
         generate_cfg = self._settings_for(self._main_form(benchmarks, steps))
         entry: dict[str, Any] = {"custom_prompt": prompts, "parse_function": parsers}
         if imp_type == "custom":
@@ -270,17 +276,19 @@ class Recipe:
                 what = f'{module}.RECIPE.prompts["{variant}"]: its messages function'
                 raise UserError(f"{what} returned {chat!r:.100}; expected {expected}")
 
-    def without_form(self, benchmarks: Mapping[str, str], steps: Collection[str]) -> list[str]:
+    def without_form(self, benchmarks: Mapping[str, str], steps: Mapping[str, str]) -> list[str]:
         """Return the data sets of a config that the recipe has no form for.
 
         Those of L1, L3 and L4 have prompts of their own.
         """
         forms = {dataset: _form_of(dataset, name, steps) for dataset, name in benchmarks.items()}
-        lacking = {GROUNDING: not self.has_grounding, STEPS: self.steps is None}
+        lacking = {GROUNDING: not self.has_grounding}
+        for form in (STEPS, DESKTOP_STEPS):
+            lacking[form] = self.steps is None or self.steps.form != form
         return [dataset for dataset, form in forms.items() if lacking.get(form)]
 
     def other_data_sets(
-        self, benchmarks: Mapping[str, str], steps: Collection[str] = ()
+        self, benchmarks: Mapping[str, str], steps: Mapping[str, str] = NO_STEPS
     ) -> list[str]:
         """Return the data sets of a config that the generation settings are not made for."""
         main_form = self._main_form(benchmarks, steps)
@@ -290,17 +298,17 @@ class Recipe:
             if _form_of(dataset, benchmark, steps) != main_form
         ]
 
-    def _main_form(self, benchmarks: Mapping[str, str], steps: Collection[str]) -> str:
+    def _main_form(self, benchmarks: Mapping[str, str], steps: Mapping[str, str]) -> str:
         """Return the form that the settings are made for: points before steps before episodes."""
         forms = {_form_of(dataset, name, steps) for dataset, name in benchmarks.items()}
         if GROUNDING in forms:
             return GROUNDING
-        if STEPS in forms and self.steps is not None:
-            return STEPS
+        if self.steps is not None and self.steps.form in forms:
+            return self.steps.form
         return AGENT if AGENT in forms and self.agent is not None else GROUNDING
 
     def _settings_for(self, form: str) -> Mapping[str, Any]:
-        if form == STEPS and self.steps is not None:
+        if self.steps is not None and form == self.steps.form:
             return self.steps.generate_cfg or self.generate_cfg
         return self.agent.generate_cfg if form == AGENT and self.agent else self.generate_cfg
 
@@ -357,10 +365,10 @@ class Recipe:
         return {"generate_cfg": generate_cfg, "kwargs": kwargs, **self.checkpoint}
 
 
-def _form_of(dataset: str, benchmark: str, steps: Collection[str]) -> str:
+def _form_of(dataset: str, benchmark: str, steps: Mapping[str, str]) -> str:
     """Return the form that a data set of a config asks for; "": none."""
     if dataset in steps:
-        return STEPS
+        return steps[dataset]
     if benchmark in ACTING:
         return AGENT
     return "" if benchmark in OTHER_DATA_SETS else GROUNDING

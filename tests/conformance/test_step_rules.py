@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.actions.dialects import parse_pyautogui
+from benchmarks.steps.agentnetbench import AgentNetBench
 from benchmarks.steps.chance import ClickRow, random_clicks
 from benchmarks.steps.figures import figures, figures_by_kind
 from benchmarks.steps.rules import (
@@ -441,3 +443,37 @@ def test_steps_of_agentnetbench_have_the_official_scores():
         scores.append(score)
     average = agentnetbench.official_figures(scores)["Average"]
     assert (average, len(scores)) == (pytest.approx(totals["mean_total"]), totals["rows"])
+
+
+def as_code(answer):
+    name, value = answer
+    if name.lower() in agentnetbench.POINTED:
+        return f"pyautogui.{name}(x={value[0]!r}, y={value[1]!r})"
+    module = "computer" if name == "terminate" else "pyautogui"
+    values = value if isinstance(value, list) else [value]
+    return f"{module}.{name}({', '.join(map(repr, values))})"
+
+
+def is_kept_as_action(answer):
+    """A coordinate above 1 declares pixels, and a hotkey of one key is a press."""
+    name, value = answer
+    if name.lower() in agentnetbench.POINTED:
+        return max(value) <= 1
+    return name != "hotkey" or len(value) > 1
+
+
+def test_answers_of_agentnetbench_as_pyautogui_code_have_the_official_scores(tmp_path):
+    _, cases = official("agentnetbench")
+    benchmark = AgentNetBench(tmp_path, "AgentNetBench")
+    count = 0
+    for case in cases:
+        if not all(map(is_kept_as_action, case["predicted_actions"])):
+            continue
+        line = {"recorded": {"judged": [case["ground_truth_actions"]]}}
+        code = "\n".join(map(as_code, case["predicted_actions"]))
+        parsed = parse_pyautogui(code, {"image_size": "[1920, 1080]"})
+        answer = benchmark.answer_of(parsed, (1920, 1080))
+        score = agentnetbench.judge(answer or (), benchmark.truth_of(line, (1920, 1080)))
+        assert score.total == pytest.approx(case["expected"]["total"], abs=1e-12), case["id"]
+        count += 1
+    assert count >= 200

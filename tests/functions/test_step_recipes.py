@@ -929,6 +929,15 @@ def test_a_recipe_without_a_form_for_steps_is_one_message_before_the_run(staged)
     assert result.output.count(message) == 1 and "1 problem. Nothing was run." in result.output
 
 
+def test_a_form_of_phones_is_not_named_for_the_steps_of_a_desktop(staged):
+    models = {"m": {"recipe": "agentcpm_gui", "model_path": URL + "m"}}
+    result = staged().evaluate(models, data={"AgentNetBench": {}})
+    assert (result.code, result.requests) == (2, [])
+    message = "has no form for recorded steps of a desktop, which data.AgentNetBench asks for"
+    assert result.output.count(message) == 1
+    assert "benchmarks.actions.dialects.parse_pyautogui" in result.output
+
+
 def test_a_prompt_of_the_users_own_stands_in_for_a_form(staged):
     stage = staged(
         """
@@ -953,16 +962,18 @@ def test_a_recipe_of_steps_alone_does_not_answer_for_points(staged):
 def test_points_and_steps_in_one_config_have_a_form_each_and_the_settings_of_points():
     recipe = all_recipes()["qwen2_5_vl"]
     benchmarks = {"GUIElementGrounding": "GUIElementGrounding", "AC": "AndroidControl"}
-    entry = recipe.entry("openai", "models.recipes.qwen2_5_vl", benchmarks, ["AC"])
+    entry = recipe.entry("openai", "models.recipes.qwen2_5_vl", benchmarks, {"AC": "steps"})
     assert entry["custom_prompt"] == {
         "GUIElementGrounding": "models.recipes.qwen2_5_vl.build_prompt",
         "AC": "models.recipes.steps.qwen2_5_vl.build_step_prompt",
     }
     assert entry["generate_cfg"]["max_tokens"] == 100
-    assert recipe.other_data_sets(benchmarks, ["AC"]) == ["AC"]
-    alone = recipe.entry("openai", "models.recipes.qwen2_5_vl", {"AC": "AndroidControl"}, ["AC"])
+    assert recipe.other_data_sets(benchmarks, {"AC": "steps"}) == ["AC"]
+    alone = recipe.entry(
+        "openai", "models.recipes.qwen2_5_vl", {"AC": "AndroidControl"}, {"AC": "steps"}
+    )
     assert alone["generate_cfg"]["max_tokens"] == 512
-    assert recipe.other_data_sets({"AC": "AndroidControl"}, ["AC"]) == []
+    assert recipe.other_data_sets({"AC": "AndroidControl"}, {"AC": "steps"}) == []
 
 
 def test_a_benchmark_of_the_users_own_is_known_for_steps(staged):

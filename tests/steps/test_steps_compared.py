@@ -1,5 +1,7 @@
 """Two runs on recorded steps: compared step by step and by whole episodes, clustered by episode."""
 
+import csv
+
 import pytest
 
 from tests.steps.conftest import right
@@ -19,6 +21,22 @@ def compared(recorded, capsys):
     folders = [str(recorded.folder(name)) for name in "mn"]
     assert compare([*folders, "--output", str(recorded.home / "compared")]) == 0
     return capsys.readouterr().out
+
+
+def test_the_answers_of_both_runs_stand_side_by_side_under_every_rule(compared):
+    table = compared.partition("SR by every rule, in %")[2].partition("\n\n")[0]
+    rows = {line.split()[0]: line.split()[1:] for line in table.splitlines()[3:]}
+    assert rows["os_atlas"] == ["100.00", "0.00"]
+    assert rows["qwen"] == ["100.00", "20.00"]  # any swipe is right
+    assert len(rows) == 10
+
+
+def test_every_rule_has_a_column_in_the_table_of_figures(compared, recorded):
+    with (recorded.home / "compared" / "comparison.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["split"] == "Episodes by every rule"]
+    values = {(row["run"], row["platform"]): float(row["value"]) for row in rows}
+    assert values["m", "os_atlas"] == values["m", "qwen"] == 100
+    assert values["n", "qwen"] == 0
 
 
 def test_intervals_go_by_episode_and_whole_episodes_have_a_figure(compared):

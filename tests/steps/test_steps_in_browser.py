@@ -9,10 +9,14 @@ from tests.support.stage import Stage
 
 
 def answer(request):
-    """Right on the first step of each episode alone."""
-    is_first = "open the shop" in request.text or "scroll down" in request.text
-    replies = {True: 'Action: open_app("Shoe Shop")', False: "Action: click(0.6, 0.55)"}
-    return Reply(replies[is_first])
+    """Right when an app is to be opened; a drag to scroll, and to go back."""
+    if "open the shop" in request.text:
+        return Reply('Action: open_app("Shoe Shop")')
+    if "scroll down" in request.text:
+        return Reply("Action: drag(0.5, 0.2, 0.5, 0.8)")
+    if "go back" in request.text:
+        return Reply("Action: drag(0.5, 0.8, 0.5, 0.2)")
+    return Reply("Action: click(0.6, 0.55)")
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +44,50 @@ def test_a_step_has_its_card_and_the_strip_leads_to_the_others(browser, report):
         assert "another type" in tab.page.locator("#facts").inner_text()
 
 
+def test_recorded_action_and_answer_have_a_colour_each_and_a_legend(browser, report):
+    with tabs_of(browser) as open_tab:
+        tab = open_tab(report)
+        tab.go("#/sample/Steps/1")
+        assert tab.texts("#legend .key") == ["recorded", "answer"]
+        colours = tab.run(
+            "[...document.querySelectorAll('#canvas .point')]"
+            ".map((point) => getComputedStyle(point, '::after').backgroundColor)"
+        )
+        assert len(set(colours)) == 2
+        tab.page.locator("#film .mini-point.of-r").first.wait_for()
+
+
+def test_swipes_are_arrows_of_the_finger(browser, report):
+    with tabs_of(browser) as open_tab:
+        tab = open_tab(report)
+        tab.go("#/sample/Steps/3")  # recorded: content goes down, the finger up
+        assert tab.page.locator("#canvas .swipe.of-r").count() == 1
+        assert "recorded: way of the finger" in tab.texts("#legend .key")
+        begin, end = (
+            tab.page.locator("#canvas .swipe.of-r path")
+            .first.get_attribute("d")[1:]
+            .split("M")[0]
+            .split("L")
+        )
+        assert float(begin.split()[1]) > float(end.split()[1])
+        tab.go("#/sample/Steps/4")
+        assert tab.page.locator("#canvas .swipe.of-a").count() == 1
+
+
+def test_a_click_is_not_inside_a_box_that_the_rule_does_not_look_at(browser, report):
+    with tabs_of(browser) as open_tab:
+        tab = open_tab(report)
+        tab.go("#/samples?dataset=Steps")
+        assert "inside" not in tab.text("#list") and "px off" not in tab.text("#list")
+
+
+def test_too_few_swipes_are_no_tick(browser, report):
+    with tabs_of(browser) as open_tab:
+        tab = open_tab(report)
+        line = tab.page.locator(".check", has_text="Swipe convention").first
+        assert line.locator(".sign").inner_text() == "–"
+
+
 def test_a_rule_leads_to_the_steps_that_it_judges_otherwise(browser, report):
     with tabs_of(browser) as open_tab:
         tab = open_tab(report)
@@ -47,6 +95,11 @@ def test_a_rule_leads_to_the_steps_that_it_judges_otherwise(browser, report):
             "tr", has_text="ui_s1"
         ).get_by_role("link").click()
         tab.page.locator("#count", has_text="1").wait_for()
+
+
+def test_the_list_of_all_runs_names_rule_rows_level_and_history(report):
+    page = (report.parents[3] / "index.html").read_text()
+    assert "rule os_atlas; rows official, level low, history none" in page
 
 
 @pytest.mark.parametrize(("scheme", "viewport"), [("light", DESKTOP), ("dark", PHONE)])

@@ -74,6 +74,7 @@ class Section(TypedDict):
     at: NotRequired[dict[str, str]]  # spans of the samples behind a row or a cell, by name
     counts: NotRequired[dict[str, int]]
     clear: NotRequired[str]  # what to say instead of the usual words where nothing was found
+    is_undecided: NotRequired[bool]  # there is too little to look at: no tick in the report
     # Of the coordinate audit: names of the ways to read the replies.
     configured: NotRequired[list[str]]  # those that the parse function implements
     best: NotRequired[list[str]]  # those that fit best

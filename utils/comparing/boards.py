@@ -19,6 +19,7 @@ PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
 OTHER_MARK = "¶"  # published, of another protocol
 MEANS = (AVERAGE, "accuracy")  # last rows of score tables
 NOT_COMPARABLE = "not comparable"
+BY_RULE = "by every rule"
 
 
 class Row(NamedTuple):
@@ -43,10 +44,13 @@ class Board(NamedTuple):
     title: str
     columns: Sequence[str]  # as named in the score table
     rows: Sequence[Row]
+    rule: str = ""  # of the first run's score, where the columns are rules
 
     @property
     def main(self) -> str:
         """The column that runs are sorted by: the last success rate, else the last one, a mean."""
+        if self.rule:
+            return self.rule
         rates = [name for name in self.columns if name.startswith("SR ")]
         return (rates or [*self.columns] or [""])[-1]
 
@@ -130,6 +134,35 @@ def _boards_of_set(
         if split:
             title += f" · {split}"
         boards.append(Board(dataset, split, title, columns, rows))
+    return [*boards, *_boards_by_rule(dataset, title_of(level, dataset), scored_runs)]
+
+
+def _boards_by_rule(dataset: str, title: str, runs: Sequence[ComparedRun]) -> list[Board]:
+    """Return a board for each figure that the runs have by every rule, a rule in each column."""
+    sets = {run.label: run.sets[dataset] for run in runs if run.sets[dataset].rules}
+    if not sets:
+        return []
+    boards: list[Board] = []
+    first = next(iter(sets.values())).rules
+    for figure in first["figures"]:
+        rows = [
+            Row(
+                label,
+                {
+                    rule: {"value": value}
+                    for rule, value in scored.rules["figures"].get(figure, {}).items()
+                    if value is not None
+                },
+                PARTIAL_MARK if scored.is_partial else "",
+            )
+            for label, scored in sets.items()
+        ]
+        columns = [*dict.fromkeys(rule for row in rows for rule in row.cells)]
+        if columns:
+            split = f"{figure} {BY_RULE}"
+            boards.append(
+                Board(dataset, split, f"{title} · {split}", columns, rows, first["score"])
+            )
     return boards
 
 

@@ -34,6 +34,7 @@ class ScoredSet:
     samples: Mapping[str, Facts]
     figures: Mapping[str, Mapping[str, Any]]
     table: Mapping[str, Any]
+    rules: Mapping[str, Any]  # figures of recorded steps by every rule; empty for other data
     doubts: Sequence[str]  # what audits say against the score, in a clause each
     has_score: bool = True  # False: too many samples have no answer, so no figure is shown
     repeats: int = 1  # answers to each question
@@ -220,6 +221,9 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
     answers = [answer for facts in samples.values() for answer in answers_to(facts)]
     analysis = files.analysis
     figures, table = official_figures(analysis), analysis.get("table") or {}
+    rules = analysis.get("rules") or {}
+    if "figures" not in rules:  # older versions had the rows alone
+        rules = {}
     doubts = [finding.headline for finding in warnings_in(analysis)]
     no_score = why_no_score(
         files.level,
@@ -230,7 +234,7 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
     if no_score:
         doubts.insert(0, f"no score: {no_score}")
         figures = {name: {"value": None} for name in figures}
-        table = {}
+        table, rules = {}, {}
     return ScoredSet(
         level=files.level,
         is_partial=files.is_partial,
@@ -238,6 +242,7 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
         samples=samples,
         figures=figures,
         table=table,
+        rules=rules,
         doubts=doubts,
         has_score=not no_score,
         repeats=max((len(answers_to(facts)) for facts in samples.values()), default=1),

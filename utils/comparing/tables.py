@@ -14,7 +14,7 @@ from utils.comparing.boards import (
     Row,
 )
 from utils.comparing.pairing import Comparison
-from utils.comparing.words import group_text, measure_of, one_line
+from utils.comparing.words import group_text, heads_of, measure_of, one_line
 from utils.errors import UserError
 from utils.text import format_interval, format_percent, listed
 
@@ -46,7 +46,7 @@ def as_markdown(comparison: Comparison, *, intervals: bool, columns: Sequence[st
     for board in with_columns(comparison.boards, columns):
         interval = " [{}]" if intervals else ""
         rows = _rows(board, lambda text: f"**{text}**", interval, _markdown)
-        heads = ["model", *map(group_text, board.columns)]
+        heads = ["model", *heads_of(board)]
         lines = [heads, ["---", *["---:"] * len(board.columns)], *rows]
         table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         note = f"\n\n{notes}" if (notes := _notes(board)) else ""
@@ -64,7 +64,7 @@ def as_latex(comparison: Comparison, *, intervals: bool, columns: Sequence[str] 
             r" {{\scriptsize [{}]}}" if intervals else "",
             latex,
         )
-        heads = ["model", *map(group_text, board.columns)]
+        heads = ["model", *heads_of(board)]
         caption = f"{board.title} ({measure_of(board)} in %)"
         if intervals:
             caption += ", with 95 % intervals"

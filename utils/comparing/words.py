@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from utils.comparing.boards import Board
@@ -51,6 +51,11 @@ _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]*\|>")
 def group_text(group: str) -> str:
     """Return the name of a platform, a split or another group for people."""
     return PLATFORM_LABELS.get(group) or group.replace("_", " ")
+
+
+def heads_of(board: Board) -> list[str]:
+    """The heads of a board's columns; rules keep their names."""
+    return [*board.columns] if board.rule else [*map(group_text, board.columns)]
 
 
 def cell_text(cell: Mapping[str, Any] | None) -> str:
@@ -181,7 +186,10 @@ def closing_text(comparison: Comparison) -> str:
 def _scores(comparison: Comparison) -> list[str]:
     if comparison.has_many:
         return [line for ranking in rankings_of(comparison) for line in _ranking(ranking)]
-    return [line for board in comparison.summary for line in _board(board)]
+    lines = [line for board in comparison.summary for line in _board(board)]
+    for boards in boards_by_rule(comparison.boards).values():
+        lines += _board_by_rule(boards[0])  # the success rates; the files have the others
+    return lines
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
@@ -263,8 +271,29 @@ def _board(board: Board) -> Iterator[str]:
     yield from grid(lines)
 
 
+def boards_by_rule(boards: Iterable[Board]) -> dict[str, list[Board]]:
+    """The boards of figures by every rule, by data set; the success rates come first."""
+    by_dataset: dict[str, list[Board]] = {}
+    for board in boards:
+        if board.rule:
+            by_dataset.setdefault(board.dataset, []).append(board)
+    return by_dataset
+
+
+def _board_by_rule(board: Board) -> Iterator[str]:
+    """Yield the table with a line for each rule, since there are more rules than runs."""
+    yield ""
+    yield f"{board.title}, in %"
+    lines = [["", *(one_line(row.name, _LONGEST_NAME // 2) for row in board.rows)]]
+    for rule in board.columns:
+        lines.append([rule, *(format_percent(row.score(rule)) for row in board.rows)])
+    yield from grid(lines)
+
+
 def measure_of(board: Board) -> str:
     """The measure of the scores of a board."""
+    if board.rule:
+        return "the same answers"
     is_acting = any(name.startswith("SR ") for name in board.columns)
     return "SR and EQA*" if is_acting else "accuracy"
 

@@ -18,7 +18,7 @@ from utils.config.changes import apply_changes
 from utils.config.checkpoints import enter_checkpoints
 from utils.config.endpoint import lacks_scheme, parse_endpoint
 from utils.config.environment import read_text
-from utils.config.recipes import TOKEN_LIMITS, EntryWithRecipe, fill_in
+from utils.config.recipes import DESKTOP_STEPS, STEPS, TOKEN_LIMITS, EntryWithRecipe, fill_in
 from utils.config.schema import ModelEntry, RunConfig
 from utils.config.secret_filter import is_common
 from utils.config.text import KeyPath, KeyProblem, PlainConfig, brief, key_path, read_plain
@@ -193,16 +193,17 @@ class _Reader:
         return benchmarks
 
     @cached_property
-    def _recorded_steps(self) -> list[str]:
-        """The data sets of the config that are recorded steps, those of the user's included."""
-        recorded = []
+    def _recorded_steps(self) -> dict[str, str]:
+        """The data sets of the config that are recorded steps, each with its form of a recipe."""
+        recorded = {}
         for name, kind in self.for_recipes.items():
             benchmark: Any = self.benchmarks.get(kind)
             if benchmark is None:
                 with suppress(UserError):  # what is wrong with it is reported elsewhere
                     benchmark = resolve(kind, role="benchmark")
-            if getattr(benchmark, "recipe_form", "") == "steps":
-                recorded.append(name)
+            form = getattr(benchmark, "recipe_form", "")
+            if form in (STEPS, DESKTOP_STEPS):
+                recorded[name] = form
         return recorded
 
     def _entries(self, entries: Any, name: str, read: Callable[[str, Any], Read]) -> dict[str, Any]:

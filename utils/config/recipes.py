@@ -7,10 +7,11 @@ A recipe is a module with a record `RECIPE` and the functions that it names: one
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol, cast
 
 from utils.config.text import key_path
@@ -22,6 +23,13 @@ from utils.text import as_json_text, likeness, listed
 
 PACKAGE = "models.recipes"
 SHARED = ("base", "reading", "sources", "agents", "steps")  # of the package: no recipes
+STEPS, DESKTOP_STEPS = "steps", "desktop_steps"  # forms of recorded steps
+DESKTOP_PARSERS = (
+    "benchmarks.actions.dialects.parse_computer_use",
+    "benchmarks.actions.dialects.parse_uitars",
+    "benchmarks.actions.dialects.parse_pyautogui",
+)
+NO_STEPS: Mapping[str, str] = MappingProxyType({})
 NEAR = 3  # names that are shown for one that is not known
 _WHOLE = ("resize",)  # objects that are one value: never half the config's, half the recipe's
 TOKEN_LIMITS = (
@@ -49,7 +57,7 @@ class RecipeRecord(Protocol):
     figures: Sequence[Figure]
 
     def entry(
-        self, imp_type: str, module: str, benchmarks: Mapping[str, str], steps: Collection[str]
+        self, imp_type: str, module: str, benchmarks: Mapping[str, str], steps: Mapping[str, str]
     ) -> dict[str, Any]:
         """Return a whole model entry but for its path.
 
@@ -57,13 +65,13 @@ class RecipeRecord(Protocol):
             imp_type: kind of the model.
             module: dotted path of the recipe, in which its functions are.
             benchmarks: benchmark by data set of the config.
-            steps: those of the data sets that are recorded steps.
+            steps: the form that those of the data sets ask for that are recorded steps.
         """
 
-    def without_form(self, benchmarks: Mapping[str, str], steps: Collection[str]) -> list[str]:
+    def without_form(self, benchmarks: Mapping[str, str], steps: Mapping[str, str]) -> list[str]:
         """Return the data sets that the recipe has no form for."""
 
-    def other_data_sets(self, benchmarks: Mapping[str, str], steps: Collection[str]) -> list[str]:
+    def other_data_sets(self, benchmarks: Mapping[str, str], steps: Mapping[str, str]) -> list[str]:
         """Return the data sets that the generation settings are not made for."""
 
     def parse_functions(self, module: str) -> Mapping[str, ParseFunction]:
@@ -127,7 +135,7 @@ def fill_in(
     entry: Mapping[str, Any],
     imp_type: str,
     benchmarks: Mapping[str, str],
-    steps: Collection[str] = (),
+    steps: Mapping[str, str] = NO_STEPS,
 ) -> EntryWithRecipe:
     """Return a model entry with all that it leaves out as its recipe has it; what it says wins.
 
@@ -135,7 +143,7 @@ def fill_in(
         entry: the model entry.
         imp_type: kind of the model.
         benchmarks: benchmark by data set of the config.
-        steps: those of the data sets that are recorded steps.
+        steps: the form that those of the data sets ask for that are recorded steps.
 
     Raises:
         UserError: there is no such recipe, or it cannot be used.
@@ -149,7 +157,7 @@ def fill_in(
             if not isinstance(own_prompts, Mapping) or dataset not in own_prompts
         ]
         if lacking:
-            raise UserError(_no_form(recipe.family, lacking[0], is_steps=lacking[0] in steps))
+            raise UserError(_no_form(recipe.family, lacking[0], steps.get(lacking[0], "")))
         defaults = recipe.entry(imp_type, path, benchmarks, steps)
     except (AttributeError, TypeError, ValueError) as error:  # a field of another type
         expected = "models/recipes/base.py says what each field of a Recipe holds"
@@ -189,13 +197,22 @@ def _recipe_of(name: str) -> tuple[str, RecipeRecord]:
     return path, recipe
 
 
-def _no_form(family: str, dataset: str, *, is_steps: bool) -> str:
+def _no_form(family: str, dataset: str, form: str) -> str:
     """The message about a data set that a recipe is not made for."""
-    what = "recorded steps" if is_steps else "questions for a point"
+    data, prompt = key_path("data", dataset), key_path("custom_prompt", dataset)
+    if form == DESKTOP_STEPS:
+        parser = key_path("parse_function", dataset)
+        return (
+            f"{family} has no form for recorded steps of a desktop, which {data} asks for: steps "
+            "of recipes are those of phones. Use a model entry without a recipe for it (the "
+            f"default prompt), or your own function in {prompt} and one of "
+            f"{listed(DESKTOP_PARSERS)} in {parser}"
+        )
+    what = "recorded steps" if form else "questions for a point"
     return (
-        f"{family} has no form for {what}, which {key_path('data', dataset)} asks for. Name a "
+        f"{family} has no form for {what}, which {data} asks for. Name a "
         "recipe that has one (python evaluate.py --recipes shows which do), or your own function "
-        f"in {key_path('custom_prompt', dataset)}"
+        f"in {prompt}"
     )
 
 

@@ -401,6 +401,7 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
     signs = _signs(run.datasets.get(dataset, {}), is_earlier=bool(reason))
     mark = f"<i>{signs}</i>" if signs else ""
     how = _how_asked(run.datasets.get(dataset, {}))
+    scored_by = run.datasets.get(dataset, {}).get("scored_by")
     cells: list[str] = []
     for figure in figures:
         attributes = "" if cells else f" {LEAD_CLASS} {lead}"
@@ -418,6 +419,8 @@ def _cells(run: ListedRun, dataset: str, figures: Sequence[str], level: str) -> 
         bounds = f"<small>{interval}</small>" if interval else ""
         if how and not cells:
             bounds += f'<small class="odd">{_text(how)}</small>'
+        if scored_by and not cells:
+            bounds += f'<small class="scored-by">{_text(scored_by)}</small>'
         score = "" if cell["value"] is None else f' data-score="{cell["value"]}"'
         cells.append(f'<td{attributes}{score} title="{_text(title)}">{value}{mark}{bounds}</td>')
     return "".join(cells)

@@ -109,6 +109,7 @@ def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Jso
                 **details(dataset, level, section),
                 "clear": section.get("clear") or CLEAR.get(name, "nothing odd was found"),
                 "findings": findings,
+                "is_undecided": bool(section.get("is_undecided")),
                 "is_last": name == LAST,
             }
             checks.append(check)

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import quote
 
 from utils.comparing import words
-from utils.comparing.boards import Board
+from utils.comparing.boards import BY_RULE, Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, PairOutcome, SamplePair
 from utils.comparing.ranking import Ranking, rankings_of
 from utils.comparing.runs import ComparedRun, answers_to, right_text
@@ -39,7 +39,8 @@ from utils.pages.data_files import (
 from utils.pages.pictures import Pictures
 from utils.pages.portable import ZIP, write_zip
 from utils.pages.privacy import path_hider
-from utils.pages.report import CORE, pictures_of_report
+from utils.pages.report import CORE, pictures_of_report, shown_target
+from utils.protocol import title_of
 from utils.scoring.sheets import write_text
 from utils.store.run_facts import REPORT_FOLDER
 from utils.store.seals import stamp_of
@@ -111,7 +112,8 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path, *, small_imag
     summary = {
         "runs": runs,
         "summary": [_board(board) for board in comparison.summary],
-        "boards": [_board(board) for board in comparison.boards if board.split],
+        "boards": [_board(board) for board in comparison.boards if board.split and not board.rule],
+        "by_rule": _by_rule(comparison),
         "rankings": [],
         "matches": matches,
         "notes": [*comparison.notes, MADE.format(local_time(time.time()))],
@@ -313,7 +315,47 @@ def _board(board: Board) -> dict[str, Any]:
         for row in board.rows
     ]
     columns = [words.group_text(column) for column in board.columns]
-    return {"dataset": board.dataset, "title": board.title, "columns": columns, "rows": rows}
+    return {
+        "dataset": board.dataset,
+        "title": board.title,
+        "columns": columns,
+        "rows": rows,
+    }
+
+
+def _by_rule(comparison: Comparison) -> list[dict[str, Any]]:
+    """Of each data set with several rules a table: a row for each rule, with what it asks for."""
+    tables: list[dict[str, Any]] = []
+    for dataset, boards in words.boards_by_rule(comparison.boards).items():
+        labels = [row.name for row in boards[0].rows]
+        runs = [run for run in comparison.runs if run.label in labels]
+        rule_words: dict[str, str] = {}
+        for run in runs:
+            rule_words |= run.sets[dataset].rules["words"]
+        figures = [board.split.removesuffix(BY_RULE).strip() for board in boards]
+        tables.append(
+            {
+                "title": title_of(runs[0].sets[dataset].level, dataset),
+                "runs": labels,
+                "figures": figures,
+                "notes": [
+                    f"{run.label}: the score is by {run.sets[dataset].table['scored_by']}."
+                    for run in runs
+                ],
+                "rows": [
+                    {
+                        "rule": rule,
+                        "words": rule_words[rule],
+                        "cells": [
+                            [format_percent(row.score(rule)) for row in board.rows]
+                            for board in boards
+                        ],
+                    }
+                    for rule in boards[0].columns
+                ],
+            }
+        )
+    return tables
 
 
 def _add_sample(
@@ -335,12 +377,13 @@ def _add_sample(
     facts = pair.run
     sides = (pair.baseline, pair.run)
     image, screen = _image_of(pair)
+    target = shown_target(facts)
     row = {
         "text": pair.text,
         "index": facts.get("index"),
         "picture": images.number(image, is_needed=pair.outcome in DIFFERING),
-        "box": facts.get("box_frac"),
-        "target": facts.get("target"),
+        "box": target["box_frac"],
+        "target": target["target"],
         "declined": [bool(side.get("declined")) for side in sides],
         "points": [side.get("point_frac") for side in sides],
         "image_digests": [side.get("image_digest") for side in sides],

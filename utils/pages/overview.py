@@ -479,12 +479,13 @@ def _table(dataset: str | None, table: Mapping[str, Any], unit: str) -> Json:
                 link = _table_link(dataset, row["name"], column, table)
                 cells.append(_cell(cell, link))
         rows.append({"name": _heading(row["name"]), "cells": cells})
+    has_intervals = any(cell and cell["range"] for row in rows for cell in row["cells"])
+    intervals = f", with 95 % intervals by {table.get('clusters', unit)}" if has_intervals else ""
     return {
         "title": table["title"],
         "columns": [_heading(column) for column in table["columns"]],
         "rows": rows,
-        "unit": f"{table.get('unit', 'accuracy in %')}, with 95 % intervals by "
-        f"{table.get('clusters', unit)}",
+        "unit": f"{table.get('unit', 'accuracy in %')}{intervals}",
     }
 
 

@@ -172,6 +172,16 @@ def pictures_of_report(report: Path) -> dict[str, dict[str, Any]]:
         return {}
 
 
+def shown_target(facts: Facts) -> dict[str, Any]:
+    """What pages draw as the target of a sample; nothing where the rule of a step has no boxes.
+
+    A click inside a box that the rule does not look at says nothing about the verdict.
+    """
+    step = facts.get("step") or {}
+    is_shown = step.get("has_boxes", True)
+    return {name: facts.get(name) if is_shown else None for name in ("box_frac", "target")}
+
+
 def _shown_files(run_folder: Path) -> tuple[dict[str, ScoredFiles], list[str]]:
     """Return the data sets whose files are of one scoring, and why others are not shown."""
     manifest = read_json(run_folder / MANIFEST_NAME, must_be_whole=False)
@@ -327,6 +337,7 @@ class _ReportData:
             "error": (facts.get("error") or {}).get("class"),
         }
         row = {name: facts.get(name) for name in self._row_fields}
+        row |= shown_target(facts)
         row["check"] = [self._files.number("check", name) for name in checks]
         row["picture"] = picture
         replies = {name: facts.get(name) for name in REPLY_FIELDS}

@@ -160,6 +160,8 @@ def _note_scoring(evaluation: Evaluation, entry: Entry, scored: Scored) -> dict[
     entry.facts["figures"] = {} if scored.no_score else official_figures(scored.analysis)
     if scored.no_score:
         entry.facts["no_score"] = scored.no_score
+    if scored_by := (scored.analysis.get("table") or {}).get("scored_by"):
+        entry.facts["scored_by"] = scored_by
     warned = warnings_in(scored.analysis)
     entry.facts["warnings"] = len(warned)
     if warned:

@@ -14,6 +14,7 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         (that these took, repeated ones, too), tokens, answered (first and last
                         time),
                         figures (the official ones, where it was scored: cells of the analysis),
+                        scored_by (of recorded steps: rule, rows, level and history in words),
                         warnings (how many, where it was scored), warned (in words),
                         published (of a recipe's checkpoint, beside the figures of a whole data set:
                         see `utils.datasets.published.figures_beside`),
@@ -88,9 +89,9 @@ def scoring_of(arguments: Sequence[str], config: Mapping[str, Any]) -> dict[str,
     return {
         "at": now(),
         "command": _command(arguments),
+        "config": config,
         "git": git_state(PROJECT),
         "environment": environment(os.environ),
-        "config": config,
     }
 
 

@@ -148,4 +148,5 @@ ODYSSEY = Rule(
     grounding="all click rows",
     convention="finger",
     source=SOURCE,
+    has_boxes=False,
 )

@@ -79,6 +79,7 @@ POINT = Rule(
     grounding="all click and long_press rows, whatever the type of the answer",
     convention="finger",
     source=SOURCE,
+    has_boxes=False,
 )
 BOX = Rule(
     name="curated_box",

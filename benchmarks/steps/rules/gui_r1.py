@@ -90,5 +90,6 @@ RULE = Rule(
     grounding="all click and long_press rows",
     convention="content",
     source="ritzz-ai/GUI-R1 d43eea2",
+    has_boxes=False,
     official_figures=official_figures,
 )

@@ -58,5 +58,6 @@ RULE = Rule(
     grounding="click rows that were answered with a click",
     convention="finger",
     source="OS-Copilot/OS-Atlas bad0840",
+    has_boxes=False,
     official_figures=official_figures,
 )

@@ -81,4 +81,5 @@ RULE = Rule(
     grounding="click rows that were answered with a click",
     convention="content",
     source="OS-Copilot/OS-Atlas bad0840",
+    has_boxes=False,
 )

@@ -64,4 +64,5 @@ RULE = Rule(
     grounding="",
     convention="content",
     source="OS-Copilot/OS-Genesis e9178a8",
+    has_boxes=False,
 )

@@ -102,10 +102,11 @@ UI_S1 = Rule(
     name="ui_s1",
     judge=judge_without_boxes,
     description=(
-        "Clicks within 0.04, without the boxes that the code as released empties; texts contain "
-        "each other; any swipe is right."
+        "Clicks within 0.04; there are no boxes, because the released code empties them; texts "
+        "contain each other; any swipe is right."
     ),
     grounding="all click rows",
     convention=None,
     source="X-PLUG/MobileAgent 11cea57",
+    has_boxes=False,
 )

@@ -83,6 +83,7 @@ class Rule:
     convention: Convention | None  # of a swipe's direction; None: the direction is not asked for
     source: str  # repository and commit of the authors' code
     official_figures: OfficialFigures | None = None  # where the official denominators differ
+    has_boxes: bool = True  # a click in some box is right
 
 
 def sum_of(rows: Sequence[JudgedStep], name: str) -> float:

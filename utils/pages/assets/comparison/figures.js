@@ -24,6 +24,13 @@ Report.figures = (() => {
               tables(summary.summary),
             )
           : null,
+        summary.by_rule.length
+          ? panel(
+              "The same answers under every rule",
+              "In %. The answers of each run were judged by all rules.",
+              summary.by_rule.map(ruleTable),
+            )
+          : null,
         match ? differs(match) : null,
         summary.boards.length
           ? el(
@@ -365,6 +372,61 @@ Report.figures = (() => {
           ),
         ),
       ),
+    );
+  }
+
+  /** The figures of all runs by every rule, and below the rule's name what it asks for. */
+  function ruleTable({ title, runs, figures: names, rows, notes: said }) {
+    const letters = pairs.match ? [pairs.match.a, pairs.match.b] : [];
+    const letter = (run) => ["A", "B"][letters.indexOf(run)];
+    return el(
+      "section",
+      { class: "by-rule" },
+      el("h3", {}, title),
+      el(
+        "div",
+        { class: "wide", tabIndex: 0, role: "region", "aria-label": `${title} under every rule` },
+        el(
+          "table",
+          { class: "plain" },
+          el(
+            "thead",
+            {},
+            el(
+              "tr",
+              {},
+              el("td"),
+              names.map((name) => el("th", { scope: "colgroup", colspan: runs.length }, name)),
+            ),
+            el(
+              "tr",
+              {},
+              el("th", { scope: "col" }, "rule"),
+              names.map(() =>
+                runs.map((run) => el("th", { scope: "col", title: run }, letter(run) ? mark(letter(run)) : run)),
+              ),
+            ),
+          ),
+          el(
+            "tbody",
+            {},
+            rows.map(({ rule, words, cells }) => [
+              el(
+                "tr",
+                {},
+                el("th", { scope: "row" }, rule),
+                cells.map((values) => values.map((value) => el("td", {}, value))),
+              ),
+              el(
+                "tr",
+                { class: "words-of" },
+                el("td", { colspan: 1 + names.length * runs.length }, el("p", { class: "quiet" }, words)),
+              ),
+            ]),
+          ),
+        ),
+      ),
+      said.map((line) => el("p", { class: "quiet" }, line)),
     );
   }
 

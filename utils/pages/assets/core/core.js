@@ -56,6 +56,34 @@ const Report = (() => {
     );
   }
 
+  const HEAD = { length: 0.05, angle: 0.5 }; // of an arrow: a share of the image's shorter side, radians
+
+  /** The arrow of a swipe; begin and end are fractions of the image. */
+  function arrow([x1, y1], [x2, y2], wh, mark) {
+    const [from, to] = [
+      [x1 * wh[0], y1 * wh[1]],
+      [x2 * wh[0], y2 * wh[1]],
+    ];
+    const way = Math.atan2(to[1] - from[1], to[0] - from[0]);
+    const side = (turn) => {
+      const length = HEAD.length * Math.min(...wh);
+      return [to[0] - length * Math.cos(way + turn), to[1] - length * Math.sin(way + turn)].join(" ");
+    };
+    const path = `M${from.join(" ")}L${to.join(" ")}M${side(HEAD.angle)}L${to.join(" ")}L${side(-HEAD.angle)}`;
+    const unbent = { d: path, "vector-effect": "non-scaling-stroke" };
+    return svg(
+      "svg",
+      {
+        class: `swipe of-${mark.toLowerCase()}`,
+        viewBox: `0 0 ${wh[0]} ${wh[1]}`,
+        preserveAspectRatio: "none",
+        "aria-hidden": "true",
+      },
+      svg("path", { class: "halo", ...unbent }),
+      svg("path", unbent),
+    );
+  }
+
   /** Whether a target is nothing at all: the element is not on the screen. */
   const isAbsent = (target) => Boolean(target) && !target.boxes && !target.polygons;
 
@@ -236,6 +264,7 @@ const Report = (() => {
     take,
     load,
     outline,
+    arrow,
     isAbsent,
     label,
     heading,

@@ -3,7 +3,7 @@
    the picture file; the canvas has the picture's own shape, so they are fractions of it, too. */
 
 Report.stage = (() => {
-  const { byId, el, svg, styled, distance, outline, isAbsent } = Report;
+  const { byId, el, svg, styled, distance, outline, arrow, isAbsent } = Report;
   const MOST = 16,
     STEP = 1.25,
     MARGIN_PX = 8;
@@ -83,7 +83,8 @@ Report.stage = (() => {
 
   /**
    * Shows a picture with its target, if any, and a `note` below it. `wh`: pixels of the file; `box` and the
-   * clicks' `point` are fractions of it. A click has a `name`, and where there are several a `mark`.
+   * clicks' `point` are fractions of it. A click has a `name`, and where there are several a `mark`; a swipe
+   * goes from its `point` `to` another.
    * `target`: boxes and polygons, where it is not one box; `declined`: who said that there is none;
    * `crop`: the part that a model has looked at again.
    *
@@ -130,10 +131,11 @@ Report.stage = (() => {
     const layers = [];
     if (crop) layers.push(styled(el("i", { class: "crop", title: "second look" }), fractions(crop)));
     if (box) {
-      for (const { point, mark } of clicks) layers.push(leash(box, point, wh, mark));
+      for (const { point, to, mark } of clicks) if (!to) layers.push(leash(box, point, wh, mark));
       layers.push(target ? outline(target) : styled(el("i", { class: "target", title: "target" }), fractions(box)));
     }
-    for (const { point, name, mark } of clicks) {
+    for (const { point, to, name, mark } of clicks) {
+      if (to) layers.push(arrow(point, to, wh, mark));
       layers.push(
         styled(
           el("i", { class: `point ${of(mark)}`, title: name, "data-mark": mark }, mark ? el("b", {}, mark) : null),
@@ -154,8 +156,13 @@ Report.stage = (() => {
     return [
       box ? el("span", { class: "key box" }, "target") : null,
       crop ? el("span", { class: "key box dashed" }, "second look") : null,
-      ...clicks.map(({ point, name, mark }) =>
-        el("span", { class: `key dot ${of(mark)}` }, name, isInside(point) ? null : ", outside the image"),
+      ...clicks.map(({ point, to, name, mark }) =>
+        el(
+          "span",
+          { class: `key ${to ? "way" : "dot"} ${of(mark)}` },
+          name,
+          isInside(point) ? null : ", outside the image",
+        ),
       ),
       isAbsent(target) ? quiet("there is no such element") : null,
       declined ? quiet(declined) : null,

@@ -454,8 +454,12 @@ Report.overview = (() => {
   function checks({ checks: all }) {
     if (!all.length) return nothing();
     const odd = all.filter((check) => check.findings.length),
-      clear = all.filter((check) => !check.findings.length);
-    const verdict = odd.length ? `${clear.length} clear, ${odd.length} found something` : "all clear";
+      clear = all.filter((check) => !check.findings.length && !check.is_undecided),
+      undecided = all.filter((check) => !check.findings.length && check.is_undecided);
+    const counts = [`${clear.length} clear`];
+    if (undecided.length) counts.push(`${undecided.length} undecided`);
+    if (odd.length) counts.push(`${odd.length} found something`);
+    const verdict = clear.length === all.length ? "all clear" : counts.join(", ");
     return el(
       "section",
       { class: "checks", "aria-labelledby": "head-checks" },
@@ -464,6 +468,7 @@ Report.overview = (() => {
         "div",
         { class: "clear-checks" },
         clear.map((check) => line(check, "✓", "is-hit")),
+        undecided.map((check) => line(check, "–", "quiet")),
       ),
       odd.map((check) => line(check, "!", "is-failed")),
     );
@@ -516,7 +521,11 @@ Report.overview = (() => {
     );
   }
 
+  const hasWords = (text) => /[a-z]{3,}/i.test(text);
+
   function smallTable(name, { caption, basis, columns, rows }) {
+    const ofWords = columns.map((_, place) => rows.some(({ cells }) => hasWords(cells[place].text)));
+    const kind = (place, text) => (/^[a-z_.]{9,}$/i.test(text) ? "words-in" : ofWords[place] ? "sentence" : null);
     return wide(
       name,
       el(
@@ -532,7 +541,7 @@ Report.overview = (() => {
             "tr",
             {},
             el("td"),
-            columns.map((name) => el("th", { scope: "col" }, name)),
+            columns.map((name, place) => el("th", { scope: "col", class: ofWords[place] ? "sentence" : null }, name)),
           ),
         ),
         el(
@@ -543,10 +552,10 @@ Report.overview = (() => {
               "tr",
               {},
               el("th", { scope: "row" }, name),
-              cells.map(({ text, range, link: filter }) =>
+              cells.map(({ text, range, link: filter }, place) =>
                 el(
                   "td",
-                  { class: /^[a-z_.]{9,}$/i.test(text) ? "words-in" : null },
+                  { class: kind(place, text) },
                   link(filter, text),
                   range ? el("span", { class: "quiet" }, ` [${range}]`) : null,
                 ),
@@ -716,7 +725,11 @@ Report.overview = (() => {
   function provenance(manifest) {
     if (!manifest) return nothing();
     const isPart = ([, value]) => value !== null && typeof value === "object" && leaves(value).length > 1;
-    const entries = Object.entries(manifest);
+    // Of answers that were scored again with another config, that config is what people look for.
+    const isScoredAgain = Boolean(manifest.scoring?.config);
+    const open = isScoredAgain ? "scoring" : "config";
+    const entries = Object.entries(manifest).sort(([a], [b]) => Number(b === open) - Number(a === open));
+    const nameOf = (name) => (isScoredAgain && name === "config" ? "config of the requests" : name);
     return el(
       "details",
       { class: "provenance", id: "provenance" },
@@ -732,11 +745,11 @@ Report.overview = (() => {
         .map(([name, value]) =>
           el(
             "details",
-            { open: name === "config" },
+            { open: name === open },
             el(
               "summary",
               {},
-              el("b", {}, name),
+              el("b", {}, nameOf(name)),
               el("span", { class: "quiet" }, ` ${plural(leaves(value).length, "value")}`),
             ),
             flat(value, name),

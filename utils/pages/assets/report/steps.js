@@ -2,7 +2,7 @@
 /* A recorded step among those of its episode, what was recorded there, and what each rule says. */
 
 Report.steps = (() => {
-  const { byId, el, store } = Report;
+  const { byId, el, styled, arrow, outline, store } = Report;
   const steps = {};
 
   steps.isOne = (facts) => Boolean(facts.step);
@@ -33,7 +33,6 @@ Report.steps = (() => {
   function frame(row, place, count, shown, filter) {
     const verdict = store.value("verdict", row);
     const name = `Step ${place + 1} of ${count}: ${verdict}`;
-    const view = store.picture(row)?.view;
     return el(
       "li",
       {},
@@ -45,11 +44,40 @@ Report.steps = (() => {
           "aria-current": row === shown ? "step" : null,
           onclick: () => location.replace(store.sampleLink(row, filter)),
         },
-        view ? el("img", { src: view, alt: "", loading: "lazy", decoding: "async", draggable: "false" }) : null,
+        screen(row),
         el("span", {}, `${place + 1} ${SIGNS[verdict] ?? "–"}`),
         el("span", { class: "sr" }, name),
       ),
     );
+  }
+
+  /** A small screenshot with both actions; they come with a file of their own. */
+  function screen(row) {
+    const picture = store.picture(row);
+    if (!picture?.view) return null;
+    const host = el(
+      "i",
+      { class: "shot-of-step" },
+      el("img", { src: picture.view, alt: "", loading: "lazy", decoding: "async", draggable: "false" }),
+    );
+    if (!store.isReplaced(row))
+      store.sample(row).then(({ step, file_wh: wh }) => {
+        draw(host, row, step.points, wh ?? picture.wh);
+        const { parentElement: button } = host;
+        button.title += `\nrecorded: ${step.recorded}\nanswer: ${step.answer ?? "none could be read"}`;
+      });
+    return host;
+  }
+
+  function draw(host, row, points, wh) {
+    const target = store.columns.target[row];
+    if (target) host.append(outline(target));
+    for (const { point, to, mark } of points) {
+      const place = { left: `${100 * point[0]}%`, top: `${100 * point[1]}%` };
+      host.append(
+        to ? arrow(point, to, wh, mark) : styled(el("i", { class: `mini-point of-${mark.toLowerCase()}` }), place),
+      );
+    }
   }
 
   /** What was recorded, what was answered, and what each rule makes of it. */
@@ -61,9 +89,9 @@ Report.steps = (() => {
       el(
         "dl",
         { class: "pairs" },
-        el("dt", {}, "Recorded"),
+        el("dt", {}, el("span", { class: "key dot of-r" }, "Recorded")),
         el("dd", {}, el("code", {}, recorded)),
-        el("dt", {}, "Answer"),
+        el("dt", {}, el("span", { class: "key dot of-a" }, "Answer")),
         el("dd", {}, answer === null ? "none could be read" : el("code", {}, answer)),
         rules.map(([name, verdict]) => [el("dt", {}, name), el("dd", {}, mark(verdict))]),
       ),
