@@ -33,7 +33,7 @@ from benchmarks.steps.android_control_forms import (
 from benchmarks.steps.base import HISTORIES, LEVELS, StepBenchmark
 from benchmarks.steps.doubtful import doubts_of_episode
 from benchmarks.steps.episodes import RecordedEpisode, RecordedStep, check_order
-from benchmarks.steps.files import check_columns, read_json_lines
+from benchmarks.steps.files import check_columns, read_json_lines, take_out_images
 from benchmarks.steps.images import StepImages, step_of
 from benchmarks.steps.rules import RULES
 from benchmarks.steps.truth import StepTruth, published_form, truth_of_step
@@ -126,6 +126,9 @@ class AndroidControl(StepBenchmark):
 
     def read_episodes(self) -> Iterator[RecordedEpisode]:
         """Yield the episodes of the rows that the config asks for."""
+        if self._source.path.suffix == ".parquet" and self._source.form == GUI_R1:
+            rows = [row for _, row in self._source.rows]
+            take_out_images(self._source.path, rows, self.image_root)
         images = StepImages(self.image_root)
         if self._source.form == UGROUND:
             yield from self._sampled_steps(images)

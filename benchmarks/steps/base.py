@@ -52,6 +52,7 @@ from utils.geometry.targets import Target
 
 LEVELS = ("high", "low")
 HISTORIES = ("none", "instructions", "actions", "own")
+HEADLINE = "headline"
 ANY_SIZE = (1000, 1000)  # whether a recorded action can be read does not depend on it
 
 
@@ -107,7 +108,7 @@ class StepBenchmark(TableBenchmark):
         self._problems: list[str] = []
 
     def configure(self, settings: Mapping[str, Any]) -> None:
-        """Take level, history, the benchmark's own keys, and the rule of the score."""
+        """Take level, history, the benchmark's own keys, and by which rules to judge."""
         super().configure(settings)
         chosen = settings.get("rule") or self.rules[0]
         if callable(chosen):  # a function of the user's
@@ -116,6 +117,8 @@ class StepBenchmark(TableBenchmark):
             chosen = rule.name
         if chosen in self._rules:
             self._chosen = chosen
+            if settings.get("rules") == HEADLINE:
+                self._rules = {chosen: self._rules[chosen]}
         else:
             self._problems = [
                 f'the rule "{chosen}" is not for its rows; it must be one of '

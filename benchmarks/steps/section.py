@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
 
 from benchmarks.steps.rules import ALL_RULES
 from utils.sections import KeyProblem, OpenSection
@@ -13,10 +15,14 @@ from utils.text import did_you_mean, listed
 class StepSection(OpenSection):
     """A data set of recorded steps; `level`, `history`, `rows` are the benchmark's `options`.
 
-    `rule`: the name of a rule, or the dotted path of a function of the user's.
+    `rule`: the name of a rule, or the dotted path of a function of the user's; `rules`: judge by
+    all rules of the data set, or by that of the score alone.
     """
 
     rule: str | None = None
+    rules: Literal["all", "headline"] = Field(
+        default="all", description='"all" or "headline": that of the score alone'
+    )
     functions: ClassVar[Mapping[str, str]] = {"rule": "rule"}
 
     @classmethod

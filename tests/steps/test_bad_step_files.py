@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 
 import pytest
 
@@ -122,12 +123,7 @@ def test_several_files_that_could_be_meant_are_named(check, data):
 
 
 def test_parquet_without_its_library_says_what_to_do(check, data, monkeypatch):
-    import pandas
-
-    def read_parquet(path):
-        raise ImportError("no pyarrow")
-
-    monkeypatch.setattr(pandas, "read_parquet", read_parquet)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     (data / OFFICIAL).unlink()
     (data / "AndroidControl" / "androidcontrol_high_test.parquet").write_bytes(b"PAR1")
     assert_one(check("AndroidControl"), "reading Parquet needs pyarrow", "as JSON lines")
@@ -137,6 +133,7 @@ def test_parquet_without_its_library_says_what_to_do(check, data, monkeypatch):
     ("settings", "fragments"),
     [
         ({"rule": "os_atlass"}, ('there is no rule "os_atlass"', 'did you mean "os_atlas"')),
+        ({"rules": "one"}, ('must be "all" or "headline"',)),
         ({"rule": "aitz_agentcpm"}, ("is not for its rows", "os_atlas, qwen")),
         ({"rule": "no_such_module.rule"}, ("no_such_module",)),
         ({"history": "replies"}, ("history", "must be one of", '"own"')),

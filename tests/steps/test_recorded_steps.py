@@ -196,3 +196,15 @@ def test_the_report_has_the_steps_of_an_episode_what_each_rule_says_and_what_was
     assert "Published figures of this level" in summary
     assert "rows: os_atlas" in summary
     assert "with 95 % intervals" not in summary  # two episodes are too few for any
+
+
+def test_the_rule_of_the_score_alone_makes_the_same_figures_without_the_others(recorded):
+    recorded.run("--no-report")
+    [scores] = recorded.folder().glob("*_score.json")
+    every_rule = json.loads(scores.read_text())
+    recorded.data["Steps"] |= {"rule": "qwen", "rules": "headline"}
+    run = recorded.run("--no-report", "--mode", "eval")
+    assert run.code == 0 and "under every rule" not in run.output
+    alone = json.loads(scores.read_text())
+    assert alone["by_rule"] == {"qwen": every_rule["by_rule"]["qwen"]}
+    assert alone["SR"] == every_rule["by_rule"]["qwen"]["SR"]
