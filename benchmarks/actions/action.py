@@ -107,3 +107,7 @@ CALLS = {kind: kind for kind in NEEDS} | {
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+quoted = _quoted  # the private name is part of the digest of stored episodes
+"""A text as the default prompt writes it: in double quotes, with a line feed as `\\n`."""

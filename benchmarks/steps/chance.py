@@ -1,8 +1,8 @@
-"""What clicks without knowledge earn under a rule: at random, and always at one point."""
+"""What answers without knowledge earn under a rule: clicks at random, and one answer always."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from benchmarks.steps.action import StepAction
@@ -11,10 +11,6 @@ from benchmarks.steps.truth import StepTruth
 from utils.contracts import WH, Point
 
 DRAWS = 100  # random clicks for each row
-GRID_WH = (20, 40)  # points of the first search for the best constant click
-FINEST_STEP = 0.001  # of the image, with which the search ends
-
-
 CHEAP_DRAWS = 10  # random clicks for each row, at scoring time
 MOST_CLICK_ROWS = 500  # that they are tried on, spread over all
 CHEAP_ANSWERS = {
@@ -31,13 +27,6 @@ class ClickRow(NamedTuple):
 
     truth: StepTruth
     size: WH
-
-
-class ConstantClick(NamedTuple):
-    """The point at which a click that never moves earns most, and what it earns."""
-
-    point: Point
-    accepted: Share
 
 
 def random_clicks(
@@ -61,7 +50,7 @@ def random_clicks(
     sets = 1 if same_points else len(rows)
     points = random.random((sets, draws, 2)).tolist()
     accepted = sum(
-        _is_accepted(judge, row, (x, y))
+        is_accepted(judge, row, (x, y))
         for index, row in enumerate(rows)
         for x, y in points[index % sets]
     )
@@ -80,40 +69,6 @@ def cheap_answers(judge: JudgeFunction, rows: Sequence[ClickRow]) -> dict[str, S
     return shares
 
 
-def best_constant_click(judge: JudgeFunction, rows: Sequence[ClickRow]) -> ConstantClick:
-    """The best point of a coarse grid, moved in ever smaller steps as long as it earns more."""
-    counts: dict[Point, int] = {}
-
-    def count_at(point: Point) -> int:
-        if point not in counts:
-            counts[point] = sum(_is_accepted(judge, row, point) for row in rows)
-        return counts[point]
-
-    columns, lines = GRID_WH
-    grid = [
-        ((column + 0.5) / columns, (line + 0.5) / lines)
-        for column in range(columns)
-        for line in range(lines)
-    ]
-    best = max(grid, key=count_at)
-    step = 0.5 / columns
-    while step >= FINEST_STEP:
-        best, step = _climb(best, step, count_at), step / 2
-    return ConstantClick(best, Share(counts[best], len(rows)))
-
-
-def _climb(point: Point, step: float, count_at: Callable[[Point], int]) -> Point:
-    """The point reached by going to the best neighbour until none is better."""
-    while True:
-        neighbours = [
-            (point[0] + step * dx, point[1] + step * dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1)
-        ]
-        inside = [(x, y) for x, y in neighbours if 0 <= x <= 1 and 0 <= y <= 1]
-        best = max(inside, key=count_at)
-        if count_at(best) <= count_at(point):
-            return point
-        point = best
-
-
-def _is_accepted(judge: JudgeFunction, row: ClickRow, point: Point) -> bool:
+def is_accepted(judge: JudgeFunction, row: ClickRow, point: Point) -> bool:
+    """Whether a rule takes a click at a point of a row for right."""
     return bool(judge(StepAction("click", point=point), row.truth, row.size).success)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.steps.rules.rule import HasVerdict, JudgedStep, Share
+from benchmarks.steps.rules.rule import HasVerdict, Share
 
 
 def figures(rows: Sequence[HasVerdict]) -> dict[str, Share]:
@@ -26,26 +26,6 @@ def figures(rows: Sequence[HasVerdict]) -> dict[str, Share]:
         "Episodes": Share(sum(all(successes) for successes in episodes), len(episodes)),
         "Progress": Share(sum(progress), len(progress)),
     }
-
-
-def figures_by_kind(rows: Sequence[JudgedStep]) -> dict[str, dict[str, Share]]:
-    """The same figures for each kind of recorded action."""
-    by_kind: dict[str, list[JudgedStep]] = {}
-    for row in rows:
-        by_kind.setdefault(row.truth.action.kind, []).append(row)
-    return {kind: figures(part) for kind, part in by_kind.items()}
-
-
-def semi_online_figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
-    """The figures of UI-S1 for episodes whose history is the model's own replies.
-
-    An answer that cannot be read takes all progress from its episode, even late in it.
-    """
-    unread = {row.episode for row in rows if row.action is None}
-    read_rows = [row for row in rows if row.episode not in unread]
-    share = figures(read_rows)
-    count = len({row.episode for row in rows})
-    return {name: Share(share[name].numerator, count) for name in ("Episodes", "Progress")}
 
 
 def _successes_by_episode(rows: Sequence[HasVerdict]) -> list[list[bool]]:

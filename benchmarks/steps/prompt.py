@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks.actions.action import quoted
 from benchmarks.steps.action import StepAction
 from utils.contracts import Line
 
@@ -60,11 +61,11 @@ def in_words(action: StepAction) -> str:
         "click": f"click({point})",
         "long_press": f"long_press({point})",
         "swipe": f'scroll("{action.direction}")' if action.direction else f"drag({_way(action)})",
-        "type": f"type({_quoted(action.text)})",
-        "open_app": f"open_app({_quoted(action.text)})",
+        "type": f"type({quoted(action.text)})",
+        "open_app": f"open_app({quoted(action.text)})",
         "press": f"{action.button}()" if action.button in ("back", "home") else "",
         "wait": "wait(1)",
-        "finish": "done()" if action.status != "failure" else f"fail({_quoted(action.text)})",
+        "finish": "done()" if action.status != "failure" else f"fail({quoted(action.text)})",
     }
     return calls[action.kind] or f'press("{action.button}")'
 
@@ -74,10 +75,6 @@ def _way(action: StepAction) -> str:
     return ", ".join(
         f"{value:.3f}" for point in (action.start, action.end) for value in point or ()
     )
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def earlier_steps(steps: Sequence[Mapping[str, Any]], kind: str) -> list[dict[str, Any]]:

@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks.steps.action import StepAction, content_direction, finger_direction
-from benchmarks.steps.chance import ClickRow, best_constant_click, random_clicks
-from benchmarks.steps.figures import figures, figures_by_kind, semi_online_figures
+from benchmarks.steps.chance import ClickRow, random_clicks
+from benchmarks.steps.figures import figures
 from benchmarks.steps.rules import (
     RULES,
     JudgedStep,
@@ -802,13 +802,7 @@ def test_unread_rows_stay_in_the_denominators_and_episodes_end_at_the_first_miss
         "Progress": (1.25, 3),
     }
     assert figures(rows[::-1])["Progress"] == (1.25, 3)  # steps are put in order
-    assert figures_by_kind(rows)["wait"]["SR"] == (1, 1)
     assert figures([])["SR"].value is None
-
-
-def test_an_unread_answer_takes_all_progress_from_an_episode_of_ui_s1():
-    rows = rows_of("ui_s1", [RIGHT, RIGHT, UNREAD, RIGHT], [RIGHT, MISS], [RIGHT])
-    assert semi_online_figures(rows) == {"Episodes": (1, 3), "Progress": (1.5, 3)}
 
 
 def test_dropped_rows_and_rows_without_a_success_are_in_no_denominator():
@@ -848,10 +842,3 @@ def test_random_clicks_hit_about_the_area_that_a_rule_accepts():
     assert share.denominator == 3000
     assert share.value == pytest.approx(3.14159 * 0.14**2, abs=0.015)
     assert random_clicks(RULES["os_atlas"].judge, rows) == share
-
-
-def test_the_best_constant_click_is_where_most_targets_are():
-    rows = [ClickRow(click_truth(x, 2300), PHONE) for x in (100, 110, 120, 900, 910)]
-    best = best_constant_click(RULES["ui_s1"].judge, rows)
-    assert best.accepted == (3, 5)
-    assert best.point == pytest.approx((0.1, 0.96), abs=0.05)

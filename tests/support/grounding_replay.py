@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.grounding_compare import Comparison, compare
+from tests.support.replay_results import exit_status, show
 from utils.coordinates import Frame, in_frame
 
 HERE = "tests.support.grounding_replay"
@@ -45,7 +46,6 @@ PARTS = {  # files that a data set needs, all of them
     "ScreenSpotV2": ("screenspot_{}_v2.json", ("mobile", "desktop", "web")),
     "UIVision": (UI_VISION_FILE, ("basic", "functional", "spatial")),
 }
-SHOWN = 10  # different cells
 
 
 @dataclass
@@ -468,22 +468,7 @@ def main(arguments: list[str]) -> int:
                 comparison.different.append(f"failed with {type(error).__name__}: {error}")
             show(comparison)
             results.append(comparison)
-    different = sum(len(comparison.different) for comparison in results)
-    equal = sum(comparison.equal for comparison in results)
-    print(f"{len(results)} files replayed: {equal} cells equal, {different} different")
-    return 2 if not results else int(different > 0)
-
-
-def show(comparison: Comparison) -> None:
-    """Print what is equal and what differs."""
-    counts = f"{comparison.equal} cells equal, {len(comparison.different)} different"
-    print(f"{comparison.name}: {counts}", flush=True)
-    for line in comparison.remarks:
-        print(f"  {line}")
-    for line in comparison.different[:SHOWN]:
-        print(f"  DIFFERENT {line}")
-    if len(comparison.different) > SHOWN:
-        print(f"  and {len(comparison.different) - SHOWN} more")
+    return exit_status(results, "files replayed")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from benchmarks.steps.rules import RULES
 from benchmarks.steps.rules.agentnetbench import POINTED, DesktopAction
 from tests.support import step_cases
 from tests.support.mock_server import MockServer, Reply, Request
+from tests.support.replay_results import exit_status, show
 from tests.support.runs import api_model, environment
 from tests.support.step_compare import (
     Case,
@@ -83,7 +84,6 @@ ENTRIES: Mapping[str, Mapping[str, Any]] = {
     "agentnetbench": AGENTNETBENCH,
 }
 """The config's entry for each file of official verdicts."""
-SHOWN = 10  # different cells of a file
 
 
 @dataclass
@@ -366,22 +366,7 @@ def main(arguments: list[str]) -> int:
         for comparison in comparisons_of(options.folder, options.keep or Path(temporary)):
             show(comparison)
             results.append(comparison)
-    different = sum(len(comparison.different) for comparison in results)
-    equal = sum(comparison.equal for comparison in results)
-    print(f"{len(results)} comparisons: {equal} cells equal, {different} different")
-    return 2 if not results else int(different > 0)
-
-
-def show(comparison: Comparison) -> None:
-    """Print what is equal and what differs."""
-    counts = f"{comparison.equal} cells equal, {len(comparison.different)} different"
-    print(f"{comparison.name}: {counts}", flush=True)
-    for line in comparison.remarks:
-        print(f"  {line}")
-    for line in comparison.different[:SHOWN]:
-        print(f"  DIFFERENT {line}")
-    if len(comparison.different) > SHOWN:
-        print(f"  and {len(comparison.different) - SHOWN} more")
+    return exit_status(results, "comparisons")
 
 
 if __name__ == "__main__":
