@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.steps.rules import JudgedStep, StepVerdict, odyssey_official
 from benchmarks.steps.rules.matching import is_contained_folded
 from benchmarks.steps.truth import StepTruth
+from tests.support import strict_os_atlas
 from tests.support.grounding_compare import Comparison
 
 Case = dict[str, Any]
@@ -24,6 +25,11 @@ TABLE_RULES = {  # first words of the names in the cross table that are no rules
 }
 BY_RULE = ("rows", "type", "success")
 MOST_NAMED = 20
+STRICT_READERS: Mapping[str, Callable[[Case], Triple]] = {
+    "os_atlas": strict_os_atlas.android_control,
+    "odyssey_os_atlas": strict_os_atlas.odyssey,
+}
+"""Of rules whose scripts compare the texts of replies."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,12 @@ def _name(
     if why == "crash":
         rows = {row_id: case for row_id, case in cases.items() if why in case["expected"]}
     if not rows:
+        return
+    read = STRICT_READERS.get(rule)
+    if read is not None and why == "by_reply" and all("truth" in case for case in rows.values()):
+        for case in rows.values():
+            comparison.cell(f"{case['id']}, its text", read(case), expected_triple(case[field]))
+        comparison.remarks.append(f"by_reply, compared through a strict reader: {len(rows)}")
         return
     others = [
         case["id"]
