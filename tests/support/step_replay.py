@@ -7,7 +7,8 @@ Reads `official/*.jsonl`, `cross_table.json` and `real/*.json` of a folder, whos
 laid out with blank images and run from a config with a server that gives the recorded answers.
 Verdicts are read from the samples file, totals from the score file. Cases whose verdict hangs on
 how the authors' code reads a reply (`by_reply`) are run, and compared through a strict reader or
-named. The exit status is 0 if all else is equal, 1 if anything is different or fails, 2 if there is nothing to replay.
+named. The exit status is 0 if all else is equal, 1 if anything is different or fails, 2 if there is
+nothing to replay.
 """
 
 from __future__ import annotations
