@@ -3,7 +3,7 @@
 python -m tools.step_chance FILE [--rules os_atlas qwen]
 
 FILE is `android_control_test.jsonl` as MobileAgent publishes it, also with `.gz` behind it. The
-type of the answer is right on its click rows; images are taken for 1080x2400. About a minute a rule.
+type of the answer is right on its click rows; images are taken for 1080x2400. A minute a rule.
 """
 
 from __future__ import annotations

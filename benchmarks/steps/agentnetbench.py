@@ -154,8 +154,8 @@ class AgentNetBench(StepBenchmark):
         is_list = isinstance(parsed, (list, tuple)) and bool(parsed)
         if is_list and all(isinstance(action, DesktopAction) for action in parsed):
             return tuple(map(_with_key_names, parsed))
-        actions = read_actions(parsed, size, stay_on_screen=False)
-        return tuple(one for action in actions or () for one in _desktop_actions(action)) or None
+        actions = _without_ways(read_actions(parsed, size, stay_on_screen=False) or ())
+        return tuple(one for action in actions for one in _desktop_actions(action)) or None
 
     def judge_step(self, line: Line, answer: Any, size: WH) -> JudgedAnswer:
         """Judge a list of actions by every rule."""
@@ -219,6 +219,21 @@ def _with_key_names(action: DesktopAction) -> DesktopAction:
 
 def _in_words(actions: Sequence[DesktopAction]) -> str:
     return "; ".join(map(str, actions))
+
+
+def _without_ways(actions: Sequence[Action]) -> list[Action]:
+    """The actions without a move to where the drag behind it begins: the drag has it already."""
+    following = [*actions[1:], None]
+    return [
+        action
+        for action, after in zip(actions, following, strict=False)
+        if not (
+            action.kind == "move"
+            and after is not None
+            and after.kind == "drag"
+            and after.point == action.point
+        )
+    ]
 
 
 def _desktop_actions(action: Action) -> list[DesktopAction]:
