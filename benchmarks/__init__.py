@@ -10,7 +10,9 @@ from benchmarks.circular import Circular
 from benchmarks.grounding.osworld_g import OSWorldG
 from benchmarks.grounding.screenspot import ScreenSpot, ScreenSpotV2
 from benchmarks.grounding.screenspot_pro import ScreenSpotPro
+from benchmarks.grounding.ui_i2e import UII2E
 from benchmarks.grounding.ui_vision import UIVision
+from benchmarks.grounding.venusbench_gd import VenusBenchGD
 from benchmarks.l1_content_understanding import GUIContentUnderstanding
 from benchmarks.l2_element_grounding import GUIElementGrounding
 from benchmarks.l3_task_automation import GUITaskAutomation
@@ -50,6 +52,8 @@ BENCHMARK = by_name(
         ScreenSpotPro,
         OSWorldG,
         UIVision,
+        VenusBenchGD,
+        UII2E,
         AndroidControl,
         GUIOdyssey,
         AITZ,

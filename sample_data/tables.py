@@ -34,10 +34,29 @@ CHINESE = {
     "The magnifying glass in the header of the file manager": "文件管理器标题栏中的放大镜",
     "The icon 'notes.txt' in the file manager": "文件管理器中的“notes.txt”图标",
     "The 'Downloads' entry in the sidebar": "侧边栏中的“Downloads”条目",
+    "The bell symbol in the top bar": "顶栏中的铃铛",
+    "The power symbol beside Dana Koval": "Dana Koval 旁边的电源符号",
+    "The 'Reorder' button in the row 'Linen apron, grey'": "“Linen apron, grey”一行中的“Reorder”按钮",
+    "The 'Last 30 days' selector": "“Last 30 days”选择器",
+    "The switch in the row of the 07:30 alarm": "07:30 闹钟一行中的开关",
+    "The large plus button at the bottom right": "右下角的大加号按钮",
+    "The 'Bedtime' tab": "“Bedtime”标签页",
+    "The time '09:15'": "时间“09:15”",
+    "See the new notifications": "查看新通知",
+    "End the session on this computer": "结束这台电脑上的会话",
+    "Order new aprons from the supplier": "向供应商订购新围裙",
+    "Have the figures computed for another period": "按另一时间段计算数据",
+    "Look for a program whose name you know": "查找已知名称的程序",
+    "Show the next featured program": "显示下一个推荐程序",
+    "List programs for education": "列出教育类程序",
+    "See details of the program for working in short rounds": "查看用于短时段工作的程序的详情",
+    "The printer symbol in the header bar": "标题栏中的打印机符号",
+    "The entry 'Recycle bin' in the sidebar": "侧边栏中的“Recycle bin”条目",
 }
 ROUND = ("The right-pointing arrow on the Stargazer banner",)
 ABSENT = ("The printer symbol in the header bar", "The entry 'Recycle bin' in the sidebar")
 ROUND_CORNERS = 12
+IMAGE_KEYS = ("img_filename", "image_path", "image")
 
 
 def load_rows() -> list[dict[str, Any]]:
@@ -207,6 +226,72 @@ def ui_vision(rows: Sequence[Row]) -> Iterator[tuple[str, Any]]:
         )
 
 
+def venusbench_gd(rows: Sequence[Row]) -> Iterator[tuple[str, Any]]:
+    """Yield the files of VenusBench-GD, by name."""
+    tasks = {
+        "element_grounding": [("web", "pulseboard", PULSEBOARD, "basic")],
+        "spatial_grounding": [("mobile", "clock", CLOCK, "basic")],
+        "visual_grounding": [("desktop", "software", SOFTWARE, "basic")],
+        "reasoning_grounding": [("web", "pulseboard", PULSEBOARD, "advanced")],
+        "functional_grounding": [("desktop", "software", SOFTWARE, "advanced")],
+    }
+    for task, parts in tasks.items():
+        yield (
+            f"instruction/{task}.json",
+            [
+                _venusbench_row(row, f"{platform}/{application}", task, corners_px(row))
+                for platform, application, picture, grounding_type in parts
+                for row in chosen(rows, picture, grounding_type)[:4]
+            ],
+        )
+    absent = [
+        {**chosen(rows, SOFTWARE)[0], "instruction": instruction, "data_type": "icon"}
+        for instruction in ABSENT
+    ]
+    yield (
+        "instruction/refusal_spatial.json",
+        [
+            _venusbench_row(row, "desktop/software", "refusal_spatial", [-1, -1, -1, -1])
+            for row in absent
+        ],
+    )
+
+
+def _venusbench_row(row: Row, folder: str, task: str, box: list[int]) -> dict[str, Any]:
+    return {
+        "img_filename": f"{folder}/{row['image_path']}",
+        "instruction": row["instruction"],
+        "instruction_zh": CHINESE[row["instruction"]],
+        "category": task,
+        "bbox": box,
+        "label": "button" if row["data_type"] == "icon" else "text",
+        "ui_type": row["data_type"],
+    }
+
+
+def ui_i2e(rows: Sequence[Row]) -> Iterator[tuple[str, Any]]:
+    """Yield the file of UI-I2E-Bench: what names an element is explicit, what it is for implicit."""
+    types = {"basic": "explicit", "advanced": "implicit"}
+    yield (
+        "I2E-bench-annotation.jsonl",
+        [
+            {
+                "image": f"screenshot/{row['image_path']}",
+                "instruction": row["instruction"],
+                "bounding_box": corners_px(row),
+                "annotations": {
+                    "instr_type": instr_type,
+                    "el_type": "icon" if row["data_type"] == "icon" else "button",
+                },
+                "source": platform,
+            }
+            for platform, picture in PLATFORMS.items()
+            for grounding_type, instr_type in types.items()
+            for row in chosen(rows, picture, grounding_type)
+        ],
+    )
+
+
 def tables(rows: Sequence[Row]) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return for each folder the folder of its images and its files."""
     return {
@@ -215,7 +300,16 @@ def tables(rows: Sequence[Row]) -> dict[str, tuple[str, dict[str, Any]]]:
         "ScreenSpot-Pro": ("images", dict(screenspot_pro(rows))),
         "OSWorld-G": ("images", dict(osworld_g(rows))),
         "ui-vision": ("images", dict(ui_vision(rows))),
+        "VenusBench-GD": ("images", dict(venusbench_gd(rows))),
+        "I2E-Bench": ("", dict(ui_i2e(rows))),
     }
+
+
+def as_text(name: str, content: Any) -> str:
+    """The content of a file as its name asks for it: JSON, or a row a line."""
+    if name.endswith(".jsonl"):
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in content)
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def files_of(rows: Sequence[Row]) -> dict[Path, bytes | Path]:
@@ -224,10 +318,9 @@ def files_of(rows: Sequence[Row]) -> dict[Path, bytes | Path]:
     files: dict[Path, bytes | Path] = {}
     for folder, (images, contents) in tables(rows).items():
         for name, content in contents.items():
-            text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-            files[HERE / folder / name] = text.encode()
+            files[HERE / folder / name] = as_text(name, content).encode()
             for row in content if isinstance(content, list) else ():
-                image = row.get("img_filename") or row["image_path"]
+                image = next(row[key] for key in IMAGE_KEYS if key in row)
                 source = folders[Path(image).name]
                 picture = HERE / "MMBench-GUI" / "offline_images" / source / Path(image).name
                 files[HERE / folder / images / image] = picture

@@ -117,7 +117,7 @@ def test_an_unknown_name_is_named_before_anything_is_fetched(tmp_path, capsys):
 def test_the_list_names_sizes_and_licences(capsys):
     assert download.main(["--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 11
+    assert len(lines) == 13
     assert any("ScreenSpotV2" in line and "1.3 GB, Apache-2.0" in line for line in lines)
 
 

@@ -17,7 +17,7 @@ from utils.protocol import SAMPLE_MD5
 SAMPLE_DIR = Path(__file__).resolve().parents[2] / "sample_data"
 DATA_DIR = SAMPLE_DIR / "MMBench-GUI"
 PICTURES_DIR = DATA_DIR / "offline_images"
-SIZE_LIMIT_BYTES = 8_000_000
+SIZE_LIMIT_BYTES = 12_000_000
 
 render = render_module()
 sample_page = sys.modules["sample_page"]  # what render.py imports from its own folder

@@ -18,12 +18,15 @@ FILES = {
     "ScreenSpotPro": ("ScreenSpot-Pro", "annotations/terminal_linux.json"),
     "OSWorldG": ("OSWorld-G", "OSWorld-G.json"),
     "UIVision": ("ui-vision", UI_VISION),
+    "VenusBenchGD": ("VenusBench-GD", "instruction/element_grounding.json"),
+    "UII2E": ("I2E-Bench", "I2E-bench-annotation.jsonl"),
 }
-BOX = dict.fromkeys(FILES, "bbox") | {"OSWorldG": "box_coordinates"}
+BOX = dict.fromkeys(FILES, "bbox") | {"OSWorldG": "box_coordinates", "UII2E": "bounding_box"}
 TEXT = dict.fromkeys(FILES, "instruction") | {"UIVision": "prompt_to_evaluate"}
 IMAGE = dict.fromkeys(FILES, "img_filename") | {
     "OSWorldG": "image_path",
     "UIVision": "image_path",
+    "UII2E": "image",
 }
 CHOICE = {  # a value of few, by table
     "ScreenSpot": "data_type",
@@ -53,12 +56,21 @@ def file_of(table):
 def change_rows(table, change, *, times=1):
     """Change the first row that has a box, or make so many of such rows and change all."""
     path = file_of(table)
-    rows = [row for row in json.loads(path.read_text()) if row.get("box_type", "bbox") == "bbox"]
+    rows = [row for row in rows_in(path) if row.get("box_type", "bbox") == "bbox"]
     if times > 1:
         rows = [dict(rows[0]) for _ in range(times)]
     for row in rows[:times]:
         change(row)
-    path.write_text(json.dumps(rows))
+    lines = [json.dumps(row) for row in rows]
+    path.write_text("\n".join(lines) if path.suffix == ".jsonl" else json.dumps(rows))
+
+
+def rows_in(path):
+    """The rows of a file of JSON, or of JSON lines."""
+    text = path.read_text()
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines()]
+    return json.loads(text)
 
 
 def problems_of(table, capsys, **settings):
@@ -125,11 +137,27 @@ def test_a_row_without_a_box_is_named(table, capsys):
     assert_one(problems_of(table, capsys), "the box must be four numbers, not None")
 
 
+@pytest.mark.parametrize("table", ["UII2E"], indirect=True)
+def test_an_unknown_type_of_instruction_is_named(table, capsys):
+    change_rows(table, lambda row: row["annotations"].update(instr_type="vague"))
+    lines = problems_of(table, capsys)
+    assert_one(lines, "unknown instr_type 'vague'", "known are")
+
+
+@pytest.mark.parametrize("table", ["UII2E"], indirect=True)
+def test_a_line_that_is_no_json_is_named_by_its_number(table, capsys):
+    path = file_of(table)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:2], "{", *lines[2:]]))
+    assert_one(problems_of(table, capsys), str(path), "cannot be read: line 3: ")
+
+
 def test_a_row_without_an_instruction_is_named(table, capsys):
     change_rows(table, lambda row: row.pop(TEXT[table[0]]))
     assert_one(problems_of(table, capsys), "the instruction is missing")
 
 
+@pytest.mark.parametrize("table", CHOICE, indirect=True)
 def test_an_unknown_category_is_named_with_the_known_ones(table, capsys):
     column = CHOICE[table[0]]
     change_rows(table, lambda row: row.update({column: "Gadget"}))

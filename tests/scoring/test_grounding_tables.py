@@ -18,7 +18,15 @@ from utils.store.strict_json import to_json
 
 SAMPLE_DATA = PROJECT / "sample_data"
 OFFICIAL = PROJECT.parent / "shared" / "grounding" / "official"
-TABLES = ("ScreenSpot", "ScreenSpotV2", "ScreenSpotPro", "OSWorldG", "UIVision")
+TABLES = (
+    "ScreenSpot",
+    "ScreenSpotV2",
+    "ScreenSpotPro",
+    "OSWorldG",
+    "UIVision",
+    "VenusBenchGD",
+    "UII2E",
+)
 WH = (1000, 500)
 
 
@@ -301,7 +309,7 @@ def test_the_table_with_intervals_has_the_figures_of_the_score_file(name, monkey
     table = sections["table"]
     assert table["rows"][-1]["cells"][-1]["value"] == pytest.approx(scores["accuracy"], abs=1e-5)
     for column, cell in zip(table["columns"], table["rows"][-1]["cells"], strict=True):
-        if name in ("ScreenSpotPro", "OSWorldG", "ScreenSpotV2") and column != "Overall":
+        if name not in ("ScreenSpot", "UIVision") and column != "Overall":
             block = scores[data.benchmark.layout.columns][column]
             assert cell["value"] == pytest.approx(block["accuracy"], abs=1e-5)
 
@@ -405,6 +413,128 @@ def test_chinese_instructions_of_screenspot_pro(monkeypatch):
     assert not {*texts} & {*others}
 
 
+# -- VenusBench-GD: refusals, languages, names of files ---------------------------------------------
+
+
+def venusbench_rows(tmp_path, refusals, **files):
+    """A data root whose file of refusals has these boxes, and the others one row each."""
+    row = {"img_filename": "web/shop/a.png", "instruction": "there", "instruction_zh": "那里"}
+    for task in ("element", "spatial", "visual", "reasoning", "functional"):
+        name = files.get(task, f"{task}_grounding.json")
+        write(tmp_path, "VenusBench-GD/instruction", name, [{**row, "bbox": [0, 0, 10, 10]}])
+    rows = [
+        {**row, "instruction": f"not {number}", "bbox": box} for number, box in enumerate(refusals)
+    ]
+    name = files.get("refusal", "refusal_spatial.json")
+    write(tmp_path, "VenusBench-GD/instruction", name, rows)
+    blank(tmp_path, "VenusBench-GD/images/web/shop/a.png")
+
+
+@pytest.mark.parametrize(
+    ("rule", "box", "answer", "verdict"),
+    [
+        ("box", [-1, -1, -1, -1], (-1, -1), Verdict.HIT),
+        ("box", [-1, -1, -1, -1], (-0.001, -0.001), Verdict.HIT),
+        ("box", [-1, -1, -1, -1], (0, 0), Verdict.MISS),
+        ("box", [-1, -1, -1, -1], (-1, 5), Verdict.MISS),
+        ("box", [-1, -1, -1, -1], None, Verdict.UNPARSED),
+        ("box", [0, 0, 0, 0], (0, 0), Verdict.MISS),
+        ("box", None, (-1, -1), Verdict.HIT),
+        ("box", [5, 5, 20, 20], (10, 10), Verdict.HIT),
+        ("box", [5, 5, 20, 20], (-1, -1), Verdict.MISS),
+        ("file", [5, 5, 20, 20], (-1, -1), Verdict.HIT),
+        ("file", [5, 5, 20, 20], (10, 10), Verdict.MISS),
+    ],
+)
+def test_a_refusal_of_venusbench_is_right_by_the_rule_that_is_named(
+    rule, box, answer, verdict, tmp_path, monkeypatch
+):
+    venusbench_rows(tmp_path, [box])
+    data = loaded("VenusBenchGD", monkeypatch, tmp_path, refusals=rule)
+    [refusal] = [sample for sample in data.samples if sample.line["task"] == "refusal"]
+    assert judged(data.benchmark, refusal.line, answer).verdict is verdict
+
+
+def test_boxes_in_the_file_of_refusals_are_named_with_the_other_rule(tmp_path, monkeypatch):
+    venusbench_rows(tmp_path, [[5, 5, 20, 20], [-1, -1, -1, -1]])
+    monkeypatch.setenv("LMUData", str(tmp_path))
+    notes, _ = load_samples(data_set("VenusBenchGD"))
+    assert any("1 of 2 rows in the file of refusals have a box" in note for note in notes)
+    notes, _ = load_samples(data_set("VenusBenchGD", refusals="file"))
+    assert not any("file of refusals" in note for note in notes)
+
+
+def test_a_row_without_a_box_elsewhere_asks_for_no_refusal(tmp_path, monkeypatch):
+    venusbench_rows(tmp_path, [[-1, -1, -1, -1]])
+    row = {"img_filename": "web/shop/a.png", "instruction": "lost"}
+    rows = [{**row, "bbox": None}, {**row, "instruction": "here", "bbox": [1, 1, 5, 5]}]
+    write(tmp_path, "VenusBench-GD/instruction", "element_grounding.json", rows)
+    data = loaded("VenusBenchGD", monkeypatch, tmp_path)
+    assert ["the box must be four numbers, not None" in bad for bad in data.bad] == [True]
+
+
+def test_files_of_venusbench_are_found_under_both_of_their_names(tmp_path, monkeypatch):
+    names = {"reasoning": "reason_grounding.json", "refusal": "refusal_grounding.json"}
+    venusbench_rows(tmp_path, [[-1, -1, -1, -1]], **names)
+    data = loaded("VenusBenchGD", monkeypatch, tmp_path)
+    tasks = [sample.line["task"] for sample in data.samples]
+    assert tasks == ["element", "spatial", "visual", "reasoning", "functional", "refusal"]
+    places = {(s.line["platform"], s.line["application"]) for s in data.samples}
+    assert places == {("web", "shop")}
+
+
+def test_both_languages_of_venusbench_ask_for_the_same_elements(monkeypatch):
+    by_language = {}
+    for language in ("en", "cn"):
+        data = loaded("VenusBenchGD", monkeypatch, language=language)
+        by_language[language] = {
+            sample.line["element_id"]: (sample.line["instruction"], sample.line["target"])
+            for sample in data.samples
+        }
+    english, chinese = by_language["en"], by_language["cn"]
+    assert [*english] == [*chinese]
+    assert all(english[row][1] == chinese[row][1] for row in english)
+    assert all(english[row][0].isascii() and not chinese[row][0].isascii() for row in english)
+
+
+# -- UI-I2E-Bench -----------------------------------------------------------------------------------
+
+
+def test_the_figures_of_ui_i2e_are_those_of_its_rule_on_300_rows(tmp_path):
+    rows, answers = [], {}
+    hits = {"explicit": 0, "implicit": 0}
+    counts = {"explicit": 0, "implicit": 0}
+    for number in range(300):
+        kind = "implicit" if number % 5 in (1, 3, 4) else "explicit"
+        x, y = 10 + number, 10 + number % 150
+        box = [x, y, x + 20, y + 12]
+        row = {"image": "screenshot/a.png", "instruction": f"element {number}"}
+        row |= {"bounding_box": box, "annotations": {"instr_type": kind, "el_type": "icon"}}
+        rows.append({**row, "source": ("web", "desktop", "mobile")[number % 3]})
+        outcomes = {
+            0: ([x, y], True),  # a corner belongs to the closed box
+            1: ([x + 20, y + 12], True),
+            2: ([x + 21, y], False),
+            3: ([x + 5, y - 1], False),
+            4: ([x + 5, y + 5], True),
+            5: (None, False),
+            6: ([0, 0], False),
+        }
+        answer, is_right = outcomes[number % 7]
+        answers[f"a.png\nelement {number}"] = "?" if answer is None else json.dumps(answer)
+        counts[kind] += 1
+        hits[kind] += is_right
+    files = {"I2E-bench-annotation.jsonl": rows}
+    replay = Replay("own", "UII2E", files, answers, PARSE_PLAIN, sizes={"screenshot/a.png": WH})
+    score, lines, _ = run(replay, tmp_path, parser=PARSE_PLAIN)
+    assert len(lines) == 300
+    assert score["accuracy"] == pytest.approx(100 * sum(hits.values()) / 300)
+    for kind in counts:
+        block = score["instr_type"][kind]
+        assert (block["num_correct"], block["num_total"]) == (hits[kind], counts[kind])
+    assert score["counts"]["unparsed"] == sum(number % 7 == 5 for number in range(300))
+
+
 def test_a_score_file_says_what_its_table_says(tmp_path):
     rows = [
         {**ROW, **BOX, "id": str(number), "instruction": f"element {number}"} for number in range(6)
@@ -446,7 +576,7 @@ def test_recorded_answers_come_to_what_the_official_scorers_made_of_them(tmp_pat
         assert comparison.different == []
         assert comparison.equal > 100
         names.append(replay.dataset)
-    assert sorted(names) == ["OSWorldG", "ScreenSpotPro", "UIVision"]
+    assert sorted(names) == ["OSWorldG", "ScreenSpotPro", "UIVision", "VenusBenchGD"]
 
 
 @pytest.mark.parametrize(

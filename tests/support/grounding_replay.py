@@ -4,8 +4,8 @@
 
 Reads the files of a folder, by what is in them: `{"files": ..., "replies": ...}` with the rows as
 their authors publish them and the replies of a model, whose counts stand in `expected.json`; rows
-and answers beside what the official scorer made of them (ScreenSpot-Pro in `<name>_input.json` and
-`<name>_official.json`, UI-Vision, OSWorld-G). Each is laid out with blank images, run by
+and answers beside what the official scorer made of them (ScreenSpot-Pro and VenusBench-GD in
+`<name>_input.json` and `<name>_official.json`, UI-Vision, OSWorld-G). Each is laid out with blank images, run by
 `evaluate.run` with a model that gives the recorded answers, and its score and samples files are
 compared. Where real replies are compared, the coordinate audit must name their frame if the parser
 is left at the default. The exit status is 0 if all is equal, 1 if anything is different or fails,
@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.grounding.venusbench_gd import FILES as TASK_FILES
 from tests.support.grounding_compare import Comparison, compare
 from tests.support.replay_results import exit_status, show
 from utils.coordinates import Frame, in_frame
@@ -34,7 +35,7 @@ HERE = "tests.support.grounding_replay"
 PARSE_REAL = "models.recipes.mai_ui.parse_point"
 PARSE_PLAIN = f"{HERE}.parse_plain"
 PARSE_FRACTIONS = f"{HERE}.parse_plain_fractions"
-IMAGE_KEYS = ("img_filename", "image_path")
+IMAGE_KEYS = ("img_filename", "image_path", "image")
 TEXT_KEYS = ("instruction", "prompt_to_evaluate")
 SIZE_KEYS = ("img_size", "image_size")
 NO_ANSWER = "I cannot tell."
@@ -146,10 +147,10 @@ def replays(folder: Path) -> Iterator[Replay]:
             yield of_osworld(name, content)
         elif any("annotations" in part for part in content.values() if isinstance(part, dict)):
             yield of_ui_vision(name, content)
-        elif "venus" in name:
-            print(f"{name}: no data set of the program; left out")
         elif "annotations" in content:
-            yield of_screenspot_pro(name, content, contents.get(name.replace("input", "official")))
+            official = contents.get(name.replace("input", "official"))
+            of_scorer = of_venusbench_gd if "venus" in name else of_screenspot_pro
+            yield of_scorer(name, content, official)
         elif not name.endswith("official"):
             print(f"{name}: not one of these data sets; left out")
     for name in sorted({*expected} - {*contents}):
@@ -322,6 +323,36 @@ def of_screenspot_pro(name: str, content: Any, official: Any) -> Replay:
     )
 
 
+def of_venusbench_gd(name: str, content: Any, official: Any) -> Replay:
+    """Rows by application, dealt to the six files, and what the official scorer made of them."""
+    answers = Answers()
+    by_id = content["answers_as_fractions"]
+    paths = [f"instruction/{names[0]}" for names in TASK_FILES.values()]
+    files: dict[str, Any] = {path: [] for path in paths}
+    for number, rows in enumerate(content["annotations"].values()):
+        files[paths[number % len(paths)]] += [
+            answers.give(row, plain_reply(by_id.get(row["id"]))) for row in rows
+        ]
+    return Replay(
+        name,
+        "VenusBenchGD",
+        files,
+        answers.replies,
+        PARSE_FRACTIONS,
+        sizes=answers.sizes,
+        expected=_with_ids(official or {}),
+    )
+
+
+def _with_ids(official: Mapping[str, Any]) -> dict[str, Any]:
+    """Name the verdicts by the id of their row, which this scorer gives as the prompt."""
+    details = [
+        {**item, "id": item.get("id", item["prompt_to_evaluate"])}
+        for item in official.get("details", ())
+    ]
+    return {**official, "details": details}
+
+
 # -- laying out and running -----------------------------------------------------------------------
 
 
@@ -339,11 +370,12 @@ def lay_out(replay: Replay, root: Path) -> None:
     for file, rows in with_fillers(replay).items():
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(rows), encoding="utf-8")
+        is_lines = path.suffix == ".jsonl"
+        path.write_text("\n".join(map(json.dumps, rows)) if is_lines else json.dumps(rows))
         for row in rows if isinstance(rows, list) else ():
             image = value_of(row, IMAGE_KEYS)
             size = value_of(row, SIZE_KEYS) or replay.sizes.get(image) or (1000, 1000)
-            lay_blank(images / image, tuple(size), blanks)
+            lay_blank(images / image.removeprefix(f"{images.name}/"), tuple(size), blanks)
 
 
 def with_fillers(replay: Replay) -> dict[str, Any]:

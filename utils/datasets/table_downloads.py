@@ -91,6 +91,19 @@ TABLES = {
             licence="MIT",
         ),
         TableFiles(
+            "VenusBenchGD",
+            "VenusBench-GD",
+            "inclusionAI/VenusBench-GD",
+            ("instruction/*.json", "images/**"),
+            licence="MIT",
+        ),
+        TableFiles(
+            "UII2E",
+            "I2E-Bench",
+            "vaundys/I2E-Bench",
+            ("*.jsonl", "screenshot/**"),
+        ),
+        TableFiles(
             "AndroidControl",
             "AndroidControl",
             "demisama/UGround-Offline-Evaluation",
