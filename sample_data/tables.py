@@ -36,7 +36,7 @@ CHINESE = {
     "The 'Downloads' entry in the sidebar": "侧边栏中的“Downloads”条目",
     "The bell symbol in the top bar": "顶栏中的铃铛",
     "The power symbol beside Dana Koval": "Dana Koval 旁边的电源符号",
-    "The 'Reorder' button in the row 'Linen apron, grey'": "“Linen apron, grey”一行中的“Reorder”按钮",
+    "The 'Reorder' button in the row 'Linen apron, grey'": "“Linen apron, grey”一行的“Reorder”",
     "The 'Last 30 days' selector": "“Last 30 days”选择器",
     "The switch in the row of the 07:30 alarm": "07:30 闹钟一行中的开关",
     "The large plus button at the bottom right": "右下角的大加号按钮",
@@ -270,7 +270,7 @@ def _venusbench_row(row: Row, folder: str, task: str, box: list[int]) -> dict[st
 
 
 def ui_i2e(rows: Sequence[Row]) -> Iterator[tuple[str, Any]]:
-    """Yield the file of UI-I2E-Bench: what names an element is explicit, what it is for implicit."""
+    """Yield the file of UI-I2E-Bench: a name is explicit, a purpose implicit."""
     types = {"basic": "explicit", "advanced": "implicit"}
     yield (
         "I2E-bench-annotation.jsonl",

@@ -57,7 +57,7 @@ SAMPLE_TABLES_MD5 = {
     "ui-vision": "e8be082830094b4e1549a6c949e2b540",
     "OSWorld-G": "31dc6ce05fb95f99185d3affde6bfa64",
     "OSWorld-G, instructions refined": "1696cf01e67ae23f90d972cf58f31078",
-    "VenusBench-GD": "5a845d4c15ce348eb3266da41f88a243",
+    "VenusBench-GD": "b99b4d4b00cb8ded5fe9f3b4852e1bfa",
     "I2E-Bench": "932d8cf311d28250c7b47e6eac656126",
     "AndroidControl": "61a2609f0cf0d182a792d7a626dd48a6",
     "GUIOdyssey": "8d2d304da6be8deef20ca3b22c560a2e",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from benchmarks.grounding import GroundingBenchmark, Layout, box_target
 from benchmarks.grounding.rows import check_convention

@@ -31,7 +31,7 @@ REFUSAL = "refusal"
 BASIC = ("element", "spatial", "visual")
 TEXTS = {"en": ("instruction",), "cn": ("instruction_zh", "instruction_cn")}
 NO_BOX = [-1, -1, -1, -1]
-NO_BOXES = (None, [], NO_BOX, [0, 0, 0, 0])
+NO_BOXES: tuple[Any, ...] = (None, [], NO_BOX, [0, 0, 0, 0])
 """How a row of refusals says that there is nothing to click; (0, 0) is no way to refuse."""
 UNKNOWN = "none"  # a label that a row does not have; a grouping of which no row has one is left out
 
@@ -118,10 +118,10 @@ class VenusBenchGD(GroundingBenchmark):
         refusals = [sample for sample in samples if sample.line["task"] == REFUSAL]
         boxes = sum(bool(sample.line["has_box"]) for sample in refusals)
         if boxes and self.settings["refusals"] == "box":
+            rows = counted(len(refusals), "row")
             notes.append(
-                f"{boxes} of {counted(len(refusals), 'row')} in the file of refusals have a box: as in "
-                "the authors' scorer, a click in it is right. With \"refusals\": \"file\" only a "
-                "refusal is"
+                f"{boxes} of {rows} in the file of refusals have a box: as in the authors' "
+                'scorer, a click in it is right. With "refusals": "file" only a refusal is'
             )
         return notes
 

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from utils.comparing.runs import ComparedRun, ScoredSet
-from utils.datasets.published import PROTOCOLS, Published
+from utils.datasets.published import PROTOCOLS, REMARKS, Published, sources_of
 from utils.protocol import AVERAGE, GROUNDING_TYPES, PLATFORM_ORDER, official_order, title_of
 from utils.store.run_facts import compares_with_published
 
 OVERALL = "Overall"  # the last column of a score table
 PUBLISHED_MARK, PARTIAL_MARK = "†", "‡"
 OTHER_MARK = "¶"  # published, of another protocol
+REMARK_MARK = "§"  # published, and there is something to know
 MEANS = (AVERAGE, "accuracy")  # last rows of score tables
 NOT_COMPARABLE = "not comparable"
 BY_RULE = "by every rule"
@@ -27,7 +28,7 @@ class Row(NamedTuple):
 
     name: str
     cells: Mapping[str, Mapping[str, Any]]  # by column; each as in an analysis: value, low, high
-    mark: str  # "", "‡", "† published", or that, the protocol and "not comparable"
+    mark: str  # "", "‡", "† published", or that, a remark, the protocol and "not comparable"
     is_published: bool = False
 
     def score(self, column: str) -> float | None:
@@ -77,9 +78,7 @@ def boards_of(runs: Sequence[ComparedRun], published: Published | None = None) -
     boards: list[Board] = []
     levels = {name: scored.level for run in runs for name, scored in run.sets.items()}
     for dataset, level in sorted(levels.items(), key=lambda item: item[1]):
-        rows = (published or {}).get(dataset, {})
-        protocols = (published or {}).get(PROTOCOLS, {}).get(dataset, {})
-        boards += _boards_of_set(dataset, level, runs, rows, protocols)
+        boards += _boards_of_set(dataset, level, runs, published or {})
     return boards
 
 
@@ -87,8 +86,7 @@ def _boards_of_set(
     dataset: str,
     level: str,
     runs: Sequence[ComparedRun],
-    published: Mapping[str, Mapping[str, Mapping[str, float]]],
-    protocols: Mapping[str, str],
+    published: Published,
 ) -> list[Board]:
     """Return the boards of one data set.
 
@@ -96,15 +94,16 @@ def _boards_of_set(
         dataset: that they are of.
         level: of the data set.
         runs: those that were scored on it have a row each.
-        published: percent by row, model and column.
-        protocols: of published models that were evaluated otherwise, in words.
+        published: results of others, of all data sets; empty: none.
     """
+    rows_of_others = published.get(dataset, {})
+    protocols, remarks = (published.get(key, {}).get(dataset, {}) for key in (PROTOCOLS, REMARKS))
     scored_runs = [run for run in runs if dataset in run.sets]
     are_whole = all(_is_whole(run, dataset) for run in scored_runs)
     tables = [
         {"": run.sets[dataset].figures, **_cells_by_row(run.sets[dataset])} for run in scored_runs
     ]
-    published_rows = {"": _published_figures(published), **published}
+    published_rows = {"": _published_figures(rows_of_others), **rows_of_others}
     splits = _in_order(split for table in (*tables, published_rows) for split in table)
     table_columns = [
         column for run in scored_runs for column in run.sets[dataset].table.get("columns", ())
@@ -122,6 +121,8 @@ def _boards_of_set(
         for model, figures in published_rows.get(split, {}).items():
             cells = {column: {"value": percent} for column, percent in figures.items()}
             mark = f"{PUBLISHED_MARK} published"
+            if model in remarks:
+                mark = f"{REMARK_MARK} published, {remarks[model]}"
             if model in protocols:
                 mark = f"{OTHER_MARK} published, {protocols[model]}, {NOT_COMPARABLE}"
             elif not are_whole:
@@ -183,14 +184,25 @@ def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) ->
     """Return notes on published scores: their source, and runs that they do not compare with."""
     if published is None:
         return []
-    notes = [f"{PUBLISHED_MARK} published figure, from: {published['source']}"]
-    for dataset in dict.fromkeys(name for run in runs for name in run.sets):
+    datasets = list(dict.fromkeys(name for run in runs for name in run.sets))
+    notes: list[str] = []
+    for dataset in datasets:
+        models = {name for cells in published.get(dataset, {}).values() for name in cells}
+        notes += [
+            f"{PUBLISHED_MARK} {dataset}: published figures, from: {source}"
+            for source in sources_of(published, dataset, sorted(models))
+        ]
+    for dataset in datasets:
         others = [run.label for run in runs if dataset in run.sets and not _is_whole(run, dataset)]
         if others:
             notes.append(
                 f"{PUBLISHED_MARK} {dataset}: NOT COMPARABLE with {', '.join(others)}: not known "
                 "to be the whole published data set, each sample asked once (see manifest.json)"
             )
+        remarks = published.get(REMARKS, {}).get(dataset, {})
+        for remark in dict.fromkeys(remarks.values()):
+            models = ", ".join(name for name, text in remarks.items() if text == remark)
+            notes.append(f"{REMARK_MARK} {dataset}: {remark}: {models}")
         protocols = published.get(PROTOCOLS, {}).get(dataset, {})
         for protocol in dict.fromkeys(protocols.values()):
             models = ", ".join(name for name, text in protocols.items() if text == protocol)

@@ -10,6 +10,7 @@ from utils.comparing.boards import (
     OTHER_MARK,
     PARTIAL_MARK,
     PUBLISHED_MARK,
+    REMARK_MARK,
     Board,
     Row,
 )
@@ -30,6 +31,7 @@ LATEX_SIGNS = {
     PARTIAL_MARK: r"$^\ddagger$",
     PUBLISHED_MARK: r"$^\dagger$",
     OTHER_MARK: r"\P{}",
+    REMARK_MARK: r"\S{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 

@@ -52,6 +52,7 @@ class RecipeRecord(Protocol):
     """What a config needs of a recipe's record."""
 
     family: str
+    hub_ids: Sequence[str]
     verified: str
     note: str
     figures: Sequence[Figure]

@@ -3,34 +3,105 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from utils.protocol import AVERAGE
+from utils.protocol import AVERAGE, L2_NAME
 from utils.text import format_number, format_percent
 
 Published = Mapping[str, Any]
-"""Data set → row of its table → model → column → percent; and "source"."""
+"""Data set → row of its table → model → column → percent; and "source" by data set."""
 
 PROTOCOLS = "protocols"
 """Key of `Published`: data set → model → how it was evaluated, where that is not the usual way."""
+REMARKS = "remarks"
+"""Key of `Published`: data set → model → what to know of its figures, which are compared."""
+SOURCES = "sources"
+"""Key of `Published`: data set → model of a newer paper → its source."""
+NEWER = "published_2026.json"
+"""Rows of newer papers: each has data set, model, source, cells, and where it differs `average`,
+`run_by`, `refined`, `zoom`, `protocol` (why it is not compared) and `remark`."""
+TABLE_FILES = {
+    "GUIElementGrounding": L2_NAME,
+    "ScreenSpotV2": "ScreenSpot-v2",
+    "ScreenSpotPro": "ScreenSpot-Pro",
+    "OSWorldG": "OSWorld-G",
+    "UIVision": "ui-vision",
+    "VenusBenchGD": "VenusBench-GD",
+    "UII2E": "I2E-Bench",
+}
+"""The names that a manifest gives to the annotations of a data set."""
 Average = Literal["micro", "mean", "without refusals", ""]
 """Over all rows; the mean of a table's halves or splits; over what is there; "": not known."""
 IS_DOUBTED = "is_doubted"  # of a row: one's own score is not to be compared
 HALF_WIDTH = 1.959964  # of a 95 % interval, in standard errors
 
 
+@cache
 def read_published() -> Published:
-    """Return the published results of other models, as `published_results.json` has them."""
-    folder = Path(__file__).parent
-    levels, tables = (
-        json.loads((folder / f"published_{name}.json").read_text("utf-8"))
-        for name in ("results", "tables")
-    )
-    return {**tables, **levels, "source": f"{levels['source']}; {tables['source']}"}
+    """Return the published results of other models, as the files beside this module have them."""
+    levels, tables = (_read(f"published_{name}.json") for name in ("results", "tables"))
+    published: dict[str, Any] = {
+        REMARKS: {},
+        SOURCES: {},
+        **tables,
+        **levels,
+        "source": {
+            dataset: content["source"]
+            for content in (tables, levels)
+            for dataset, rows in content.items()
+            if isinstance(rows, dict)
+        },
+    }
+    newer = _read(NEWER)
+    for row in newer["rows"]:
+        source = newer["sources"][row["source"]]
+        facts = {
+            PROTOCOLS: row.get("protocol") or ("refined instructions" if "refined" in row else ""),
+            REMARKS: row.get("remark"),
+            SOURCES: f"{source['full']} ({source['date']})",
+        }
+        dataset, name = row["dataset"], _row_name(row)
+        for table_row, cells in row["cells"].items():
+            published.setdefault(dataset, {}).setdefault(table_row, {})[name] = cells
+        for key, text in facts.items():
+            if text:
+                published[key].setdefault(dataset, {})[name] = text
+    return published
+
+
+def _read(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((Path(__file__).parent / name).read_text("utf-8"))
+    return content
+
+
+def _row_name(row: Mapping[str, Any]) -> str:
+    """The name of a row: its model, who has run it, and which instructions and looks it had."""
+    facts = [
+        f"{row['run_by']}'s run" if "run_by" in row else "",
+        "refined" if row.get("refined") else "",
+        "Zoom In" if row.get("zoom") else "",
+    ]
+    text = ", ".join(filter(None, facts))
+    return f"{row['model']} ({text})" if text else str(row["model"])
+
+
+def sources_of(published: Published, dataset: str, models: Iterable[str]) -> list[str]:
+    """The sources of some rows of a table: each newer one with its models, that of others last."""
+    newer_sources = published[SOURCES].get(dataset, {})
+    models_by_source: dict[str, list[str]] = {}
+    is_older_shown = False
+    for model in models:
+        if model in newer_sources:
+            models_by_source.setdefault(newer_sources[model], []).append(model)
+        else:
+            is_older_shown = True
+    texts = [f"{source}: {', '.join(names)}" for source, names in models_by_source.items()]
+    return [*texts, published["source"][dataset]] if is_older_shown else texts
 
 
 # -- figures of one checkpoint --------------------------------------------------------------------
@@ -68,6 +139,51 @@ class Source:
             Figure(model, table, value, self.name, self.average, self.note, self.protocol)
             for table, value in values.items()
         )
+
+
+def newer_figures(hub_ids: Iterable[str]) -> tuple[Figure, ...]:
+    """The figures of a family in newer papers.
+
+    Args:
+        hub_ids: of its checkpoints. A row is of the family where it names one of them, or one
+            without its ending: "Qwen3-VL-8B" of "Qwen3-VL-8B-Instruct".
+    """
+    names = [_last_part(hub_id).casefold() for hub_id in hub_ids]
+    newer = _read(NEWER)
+    figures: list[Figure] = []
+    for row in newer["rows"]:
+        model = row["model"].casefold()
+        if not any(name == model or name.startswith(f"{model}-") for name in names):
+            continue
+        cells = row["cells"]
+        table = TABLE_FILES[row["dataset"]]
+        if row.get("refined"):
+            table += ", instructions refined"
+        run_by = f"{row['run_by']}'s run" if "run_by" in row else ""
+        protocol = "" if row.get("zoom") else row.get("protocol", "")
+        figures.append(
+            Figure(
+                row["model"],
+                table,
+                cells.get("average", cells.get("accuracy"))["Overall"],
+                newer["sources"][row["source"]]["name"],
+                row.get("average", ""),
+                "; ".join(filter(None, (run_by, protocol, row.get("remark", "")))),
+                "zoom" if row.get("zoom") else "single",
+            )
+        )
+    return tuple(figures)
+
+
+def with_newer(figures: Sequence[Figure], hub_ids: Iterable[str]) -> tuple[Figure, ...]:
+    """The figures of a recipe and those of its family in newer papers that it does not have."""
+    known = {_what_of(figure) for figure in figures}
+    newer = [figure for figure in newer_figures(hub_ids) if _what_of(figure) not in known]
+    return (*figures, *newer)
+
+
+def _what_of(figure: Figure) -> tuple[str, str, float, str]:
+    return figure.model.casefold(), figure.table, figure.value, figure.protocol
 
 
 def checkpoint_names(entry: Mapping[str, Any]) -> list[str]:
@@ -202,8 +318,12 @@ def lines_of(section: Mapping[str, Any]) -> list[str]:
     """Return the figures beside one's own as lines of text."""
     checkpoint = section["checkpoint"] or "the model"
     if not section["rows"]:
-        names = ", ".join(dict.fromkeys(row["model"] for row in section["family"]))
-        return [f"published figures of this family are of {names}; none names {checkpoint}"]
+        lines = [f"published for the family, as context; no figure names {checkpoint}:"]
+        width = max(len(row["model"]) for row in section["family"])
+        for row in section["family"]:
+            facts = filter(None, (row["source"], row["average"], row["note"]))
+            lines.append(f"  {row['text']:>6}  {row['model']:{width}}  {', '.join(facts)}")
+        return lines
     replies = "" if section["protocol"] == "single" else f", {section['protocol']}"
     lines = [f"published for {checkpoint}{replies}:"]
     if section.get("doubt"):

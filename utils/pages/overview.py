@@ -14,7 +14,13 @@ from utils.analysis.repeats import SECTION as REPEATS
 from utils.config.schema import token_limit_key
 from utils.contracts import Facts, repeat_of
 from utils.coordinates import format_size
-from utils.datasets.published import PROTOCOLS, distance_of, read_published
+from utils.datasets.published import (
+    PROTOCOLS,
+    REMARKS,
+    distance_of,
+    read_published,
+    sources_of,
+)
 from utils.findings import capitalised
 from utils.pages.checks import group_tag
 from utils.protocol import (
@@ -438,10 +444,16 @@ def _published(dataset: str, figures: Sequence[Json], *, is_comparable: bool) ->
     published = read_published()
     rows = published.get(dataset, {})
     others = published[PROTOCOLS].get(dataset, {})  # rows of another protocol
+    remarks = published[REMARKS].get(dataset, {})
     published_figures: dict[str, list[Json]] = {}
     for figure in figures:
         scores = [
-            {"model": model, "value": cells["Overall"], "text": format_percent(cells["Overall"])}
+            {
+                "model": model,
+                "value": cells["Overall"],
+                "text": format_percent(cells["Overall"]),
+                "remark": remarks.get(model, ""),
+            }
             for model, cells in rows.get(figure["name"], {}).items()
             if "Overall" in cells and model not in others
         ]
@@ -450,8 +462,9 @@ def _published(dataset: str, figures: Sequence[Json], *, is_comparable: bool) ->
             published_figures[figure["name"]] = best_first
     if not published_figures:
         return None
-    source = published["source"]
-    return {"figures": published_figures, "source": source, "is_comparable": is_comparable}
+    models = [score["model"] for scores in published_figures.values() for score in scores]
+    sources = sources_of(published, dataset, dict.fromkeys(models))
+    return {"figures": published_figures, "sources": sources, "is_comparable": is_comparable}
 
 
 def published_of_checkpoint(section: Mapping[str, Any] | None) -> Json | None:

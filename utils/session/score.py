@@ -9,7 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from utils.datasets.published import checkpoint_names, figures_beside, lines_of
+from utils.datasets.published import (
+    checkpoint_names,
+    figures_beside,
+    lines_of,
+    with_newer,
+)
 from utils.engine.ranks import runs as ranks
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.findings import doubt_about, warnings_in
@@ -195,7 +200,7 @@ def _published(evaluation: Evaluation, entry: Entry, scored: Scored) -> dict[str
     if recipe is None or scored.no_score or not is_whole(entry.facts, is_partial=False):
         return None
     section = figures_beside(
-        recipe.recipe.figures,
+        with_newer(recipe.recipe.figures, recipe.recipe.hub_ids),
         checkpoint_names(evaluation.shown_entry),
         entry.facts["annotations"]["file"],
         scored.analysis,

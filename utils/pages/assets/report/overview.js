@@ -409,18 +409,24 @@ Report.overview = (() => {
           el(
             "tbody",
             {},
-            listed.map(({ model, text, isMine }) =>
+            listed.map(({ model, text, isMine, remark }) =>
               el(
                 "tr",
                 { class: isMine ? "mine" : null },
-                el("th", { scope: "row" }, model, isMine ? null : " †"),
+                el(
+                  "th",
+                  { scope: "row" },
+                  model,
+                  isMine ? null : remark ? " §" : " †",
+                  remark ? el("span", { class: "quiet remark" }, ` ${remark}`) : null,
+                ),
                 el("td", {}, text),
               ),
             ),
           ),
         );
       }),
-      el("p", { class: "quiet" }, `† published, from: ${found.source}`),
+      found.sources.map((source) => el("p", { class: "quiet" }, `† published, from: ${source}`)),
     );
     const host = el(
       "div",
