@@ -60,7 +60,11 @@ class GUIContentUnderstanding(Benchmark):
     config_section = ChoiceSection
     default_parse = staticmethod(parser_answers_into_option)
     parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {PARSE_OPTION: parse_option}
-    audits = ("utils.analysis.parse_audit.parse_audit", "utils.analysis.letter_bias.letter_bias")
+    audits = (
+        "utils.analysis.parse_audit.parse_audit",
+        "utils.analysis.image_tokens.image_tokens",
+        "utils.analysis.letter_bias.letter_bias",
+    )
 
     def rows(self, mode: str) -> Iterator[Line]:
         """Yield a row for each question.

@@ -91,6 +91,7 @@ class PointBenchmark(Benchmark):
     audits = (
         "utils.analysis.coordinate_audit.coordinate_audit",
         "utils.analysis.constant_answer.constant_answer",
+        "utils.analysis.image_tokens.image_tokens",
         "utils.analysis.anatomy.anatomy",
     )
 

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -319,9 +320,27 @@ def test_a_ping_warns_of_a_server_that_shrinks_images(staged, prompt_tokens):
     result = stage.evaluate({"m": entry}, "--check", "--ping", data=POINTS)
     assert result.code == 0, result.output
     warning = (
-        "the server counts 7 prompt tokens, the image of 812x588 alone has 609 of 28x28 pixels"
+        "it counts 7 prompt tokens where the image of 812x588 alone has 609, so details are lost"
     )
     assert (warning in result.output) is (prompt_tokens == 7)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "image"), [("gta1", "812x588 alone has 609"), ("qwen3_vl", "800x600 alone has 475")]
+)
+def test_a_run_says_that_the_server_has_shrunk_the_images(recipe, image, staged):
+    stage = staged(
+        pictures=[("os_web", (800, 600))],
+        answer=lambda _: Reply(body=chat_body("(0, 0)", 400)),
+    )
+    result = stage.evaluate({"m": {"recipe": recipe, "model_path": URL}}, data=POINTS)
+    text = f"it counts 400 prompt tokens where the image of {image}"
+    assert f"image tokens: 2 of 2 images were shrunk by the server; {text}" in result.output
+    folder = stage.folder()
+    [analysis] = map(json.loads, map(Path.read_text, folder.glob(f"*_{L2}_analysis.json")))
+    assert analysis["image_tokens"]["rows"][0]["count"] == 2
+    report = (folder / "report" / "data" / "summary_0.js").read_text()
+    assert "Image tokens" in report and text in report
 
 
 def test_all_recipes_are_listed(capsys):

@@ -629,7 +629,10 @@ def test_an_episode_that_failed_in_one_run_has_truth_and_screen_of_the_other(ben
 def test_published_rows_stand_below_those_of_a_run_and_are_never_comparable(bench):
     stage = bench(tasks=["environment/one"])
     assert stage.run().code == 0
-    published = {"source": "a paper", L3: {"SR 50": {"Model P": {"os_web": 12.5, "Overall": 10.0}}}}
+    published = {
+        "source": {L3: "a paper"},
+        L3: {"SR 50": {"Model P": {"os_web": 12.5, "Overall": 10.0}}},
+    }
     runs = read_runs([stage.folder()])
     official, *boards = boards_of(runs, published)
     [by_platform] = [board for board in boards if board.split == "SR 50"]

@@ -15,6 +15,7 @@ from utils.findings import Finding
 
 if TYPE_CHECKING:
     from utils.analysis.intervals import Floats, Interval, Ints, Labels, Mask
+    from utils.geometry.resizing import ResizeStep
 
 FIELDS = (
     "key",
@@ -30,6 +31,7 @@ FIELDS = (
     "text",
     "finish_reason",
     "latency_s",
+    "prompt_tokens",
     "file_wh",
     "sent_wh",
     "grid_wh",
@@ -88,6 +90,7 @@ class AuditSettings:
     model: str = ""
     parser_setting: str = "parse_function"  # the key path of the config that reads these replies
     scored_kinds: tuple[str, ...] = ()  # kinds of samples whose hits count; (): all
+    image_rule: ResizeStep | None = None  # how the model's processor resizes; None: not known
 
 
 class SampleColumns:
@@ -99,7 +102,12 @@ class SampleColumns:
 
     def add(self, facts: Facts) -> None:
         """Add a sample; of equal texts and sizes, of which there are many, one is kept."""
-        facts = {**facts, NUMBER: len(self._columns[NUMBER])}
+        usage = facts.get("usage") or {}
+        facts = {
+            **facts,
+            NUMBER: len(self._columns[NUMBER]),
+            "prompt_tokens": usage.get("prompt_tokens"),
+        }
         for field, column in self._columns.items():
             value = facts.get(field)
             if type(value) is str:

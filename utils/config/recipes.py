@@ -48,11 +48,20 @@ _OF_IMAGES = (
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
+class PixelLimits(Protocol):
+    """The areas in pixels within which a processor resizes an image, to multiples of a factor."""
+
+    factor: int
+    min_pixels: int
+    max_pixels: int
+
+
 class RecipeRecord(Protocol):
     """What a config needs of a recipe's record."""
 
     family: str
     hub_ids: Sequence[str]
+    limits: PixelLimits | None
     verified: str
     note: str
     figures: Sequence[Figure]

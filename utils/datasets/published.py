@@ -92,7 +92,7 @@ def _row_name(row: Mapping[str, Any]) -> str:
 
 def sources_of(published: Published, dataset: str, models: Iterable[str]) -> list[str]:
     """The sources of some rows of a table: each newer one with its models, that of others last."""
-    newer_sources = published[SOURCES].get(dataset, {})
+    newer_sources = published.get(SOURCES, {}).get(dataset, {})
     models_by_source: dict[str, list[str]] = {}
     is_older_shown = False
     for model in models:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FILTERS = ("bicubic", "lanczos")
+TOKEN_SIDES = (28, 32)  # in pixels, of what Qwen-VL style processors make one token of
 TILE = 28  # side in pixels of what Claude's API counts
 LARGEST_AREA = 16384 * QWEN_FACTOR**2  # of the Qwen-VL library, where nothing else is said
 SMALLEST_AREA = 4 * QWEN_FACTOR**2

@@ -23,6 +23,7 @@ CLEAR = {  # what is said of a section that found nothing
     "parse_audit": "letters are read as they were meant",
     "letter_bias": "no letter is favoured",
     "constant_answer": "points differ from sample to sample",
+    "image_tokens": "prompts have at least the tokens of their images",
     "constant_ending": "episodes end in different ways",
 }
 CIRCULAR = "circular"  # its rows are no table of a check; the overview shows them

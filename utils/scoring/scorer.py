@@ -31,6 +31,7 @@ from utils.errors import StopRun
 from utils.findings import Finding, warning
 from utils.functions.calling import FAILURES_IN_A_ROW, READING
 from utils.functions.follow_up import parse_of_user, parse_of_zoom, reply_text
+from utils.geometry.resizing import ResizeStep
 from utils.geometry.zooming import SecondLook, Zoom
 from utils.protocol import WORLD_FAILURE
 from utils.store.records import error_text, sizes_of, user_error_fields
@@ -67,6 +68,7 @@ class Scorer:
     parser_setting: str = "parse_function"  # the key path of what reads this model's replies
     # By dotted path: what may read replies that `parse` cannot.
     other_parsers: Mapping[str, ParseFunction] = field(default_factory=dict)
+    image_rule: ResizeStep | None = None  # how the model's processor resizes; None: not known
     zoom: Zoom | None = None  # how samples of two stages were looked at, if no record says it
     is_other_parser: bool = False  # `parse` is not what read the first points of these looks
     # "samples", "answered", "unparsed", "failed", ...

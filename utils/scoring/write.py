@@ -279,7 +279,11 @@ def _analysis(
     benchmark = task.data.benchmark
     analysis: dict[str, Any] = {"head": head}
     settings = AuditSettings(
-        task.name, task.folder.model, scorer.parser_setting, benchmark.scored_kinds
+        task.name,
+        task.folder.model,
+        scorer.parser_setting,
+        benchmark.scored_kinds,
+        scorer.image_rule,
     )
     sections = {
         **benchmark.sections(columns, os.environ),

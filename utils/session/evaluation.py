@@ -20,8 +20,10 @@ from utils.contracts import (
     ParseFunction,
     Record,
 )
+from utils.coordinates import PIXEL_LIMITS
 from utils.functions.prompting import Prompting
 from utils.functions.signatures import parse_caller, takes_settings
+from utils.geometry.resizing import TOKEN_SIDES, ResizeStep, steps_of
 from utils.geometry.zooming import Zoom
 from utils.judging.judge import Judge
 from utils.protocol import FOLLOW_UP, SINGLE, ZOOM
@@ -108,6 +110,20 @@ class Evaluation:
         return Zoom.of(settings.model_dump())
 
     @property
+    def image_rule(self) -> ResizeStep | None:
+        """How the processor of the model's family resizes an image; None: that is not known."""
+        limits = self.recipe.recipe.limits if self.recipe is not None else None
+        if limits is not None:
+            of_config = {key: self.entry.kwargs.get(key) for key in PIXEL_LIMITS}
+            return ResizeStep(
+                factor=limits.factor,
+                min_pixels=of_config["min_pixels"] or limits.min_pixels,
+                max_pixels=of_config["max_pixels"] or limits.max_pixels,
+            )
+        steps = steps_of(self.entry.kwargs)
+        return steps[-1] if steps and steps[-1].factor in TOKEN_SIDES else None
+
+    @property
     def protocol(self) -> str:
         """How often a sample is asked: "single", "zoom" or "follow-up"."""
         if "follow_up" in self.functions:
@@ -145,6 +161,7 @@ class Evaluation:
             functions=self.dotted,
             token_limit=token_limit_key(self.shown_entry),
             parser_setting=self.parser_setting,
+            image_rule=self.image_rule,
             other_parsers=self._other_parsers(dotted) if zoom is None else {},
             zoom=zoom,
             is_other_parser=is_other_parser,

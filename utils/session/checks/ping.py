@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from utils.analysis.image_tokens import FIX, shrunk_text, tokens_of
 from utils.contracts import (
     CallError,
     Generation,
@@ -23,7 +24,7 @@ from utils.engine.jobs import Job
 from utils.engine.retry_policy import is_away
 from utils.errors import UserError
 from utils.findings import Finding, Severity, warning
-from utils.geometry.resizing import steps_of
+from utils.geometry.resizing import ResizeStep
 from utils.scoring.samples import facts_of
 from utils.scoring.scorer import ScoredSample, Scorer
 from utils.session.checks.requests import CheckResult, first_request, shortened
@@ -71,7 +72,7 @@ def ping(evaluation: Evaluation, job: Job) -> CheckResult:
                 setting=scorer.token_limit,
             )
         )
-    findings += _shrunk_findings(record, generation.usage, scorer.kwargs, topic)
+    findings += _shrunk_findings(record, generation.usage, scorer.image_rule, topic)
     if job.episodes is not None:  # an episode is judged by what became of its world
         read = job.episodes.read_reply(sample, prompt, generation)
         if read.actions:
@@ -89,32 +90,20 @@ def ping(evaluation: Evaluation, job: Job) -> CheckResult:
 
 
 def _shrunk_findings(
-    record: Record, usage: Mapping[str, Any], kwargs: Mapping[str, Any], topic: str
+    record: Record, usage: Mapping[str, Any], rule: ResizeStep | None, topic: str
 ) -> list[Finding]:
-    """Warn where a server counts fewer tokens than the image has that was made for its grid."""
-    steps = steps_of(kwargs)
+    """Warn where a server counts fewer tokens than the image has by the rule of the family."""
     sent_wh = record["sizes"].get("sent")
     tokens = usage.get("prompt_tokens")
-    factor = steps[-1].factor if steps else None
-    if factor is None or sent_wh is None or not isinstance(tokens, int):
+    if rule is None or sent_wh is None or not isinstance(tokens, int):
         return []
-    expected = sent_wh[0] // factor * (sent_wh[1] // factor)
-    if tokens >= expected:
+    if tokens >= tokens_of(rule, sent_wh):
         return []
     summary = (
-        f"the server counts {tokens} prompt tokens, the image of {format_size(sent_wh)} alone has "
-        f"{expected} of {factor}x{factor} pixels: the server shrinks it, so that details are lost "
+        f"the server shrinks the image: {shrunk_text(rule, sent_wh, tokens)}, so details are lost "
         "and replies in pixels are off"
     )
-    return [
-        warning(
-            "ping.shrunk",
-            summary,
-            fix="raise the server's limits (vLLM: --mm-processor-kwargs), or lower "
-            "kwargs.max_pixels",
-            topic=topic,
-        )
-    ]
+    return [warning("ping.shrunk", summary, fix=FIX, topic=topic)]
 
 
 def _failed_ping(topic: str, code: str, summary: str, fix: str = "") -> Finding:

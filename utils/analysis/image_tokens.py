@@ -1,0 +1,89 @@
+"""Does a server give a model the whole image, or did it shrink it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from utils.analysis.columns import AuditSettings, Row, SampleColumns, Section, percent
+from utils.contracts import WH
+from utils.coordinates import format_size
+from utils.findings import Finding, warning
+from utils.geometry.resizing import ResizeStep
+
+TITLE = "Image tokens: prompts with fewer tokens than their image has"
+ROW = "fewer tokens than the image has"
+FIX = (
+    "raise the server's limits (vLLM: --mm-processor-kwargs), or lower kwargs.max_pixels so that "
+    "the config says what the model sees"
+)
+
+
+def image_tokens(columns: SampleColumns, settings: AuditSettings) -> Section | None:
+    """Return the section: how often a server counted too few tokens; None: it cannot be told.
+
+    The image as it was sent, resized by the rule of the model's processor, has a token for each
+    square of the rule's factor. A prompt with fewer tokens has another image in it.
+    """
+    rule = settings.image_rule
+    if rule is None or rule.factor is None:
+        return None
+    samples = columns.where(_are_told(columns))
+    if not len(samples):
+        return None
+    expected_counts = [tokens_of(rule, tuple(wh)) for wh in samples["sent_wh"]]
+    is_shrunk = [
+        count < expected
+        for count, expected in zip(samples["prompt_tokens"], expected_counts, strict=True)
+    ]
+    shrunk_count = sum(is_shrunk)
+    row: Row = {"name": ROW, "count": shrunk_count, "share": percent(shrunk_count / len(samples))}
+    findings: list[Finding] = []
+    if shrunk_count:
+        worst = max(
+            range(len(samples)),
+            key=lambda number: expected_counts[number] - samples["prompt_tokens"][number],
+        )
+        example = shrunk_text(rule, samples["sent_wh"][worst], samples["prompt_tokens"][worst])
+        finding = warning(
+            "image_tokens",
+            f"{shrunk_count:,} of {len(samples):,} images were shrunk by the server; {example}, so "
+            "details are lost and replies in pixels are off",
+            fix=FIX,
+            topic="image tokens",
+            row=ROW,
+        )
+        findings.append(finding)
+    return {
+        "title": TITLE,
+        "rows": [row],
+        "notes": [
+            f"Of {len(samples):,} prompts whose tokens the server has counted; an image has a "
+            f"token for {rule.factor}x{rule.factor} pixels."
+        ],
+        "findings": findings,
+        "at": {ROW: samples.spans(is_shrunk)},
+    }
+
+
+def _are_told(columns: SampleColumns) -> list[bool]:
+    """Which samples were one request, of which size and tokens are known."""
+    facts = zip(columns["prompt_tokens"], columns["sent_wh"], columns["zoom"], strict=True)
+    return [type(tokens) is int and wh is not None and zoom is None for tokens, wh, zoom in facts]
+
+
+def tokens_of(rule: ResizeStep, sent_wh: WH) -> int:
+    """How many tokens an image of this size has after the resizing of a processor."""
+    assert rule.factor is not None
+    try:
+        width, height = rule.resized_wh(sent_wh)
+    except ValueError:  # so long an image is none of the rule
+        return 0
+    return width // rule.factor * (height // rule.factor)
+
+
+def shrunk_text(rule: ResizeStep, sent_wh: Sequence[int], prompt_tokens: int) -> str:
+    """The tokens of a prompt beside those that its image alone has, in words."""
+    return (
+        f"it counts {prompt_tokens:,} prompt tokens where the image of {format_size(sent_wh)} "
+        f"alone has {tokens_of(rule, (sent_wh[0], sent_wh[1])):,}"
+    )
