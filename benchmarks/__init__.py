@@ -24,6 +24,7 @@ from benchmarks.steps.gui_odyssey import GUIOdyssey
 from utils.analysis.audits import audits_of
 from utils.contracts import DataSet, ParseFunction
 from utils.errors import UserError
+from utils.subsets import mode_with
 
 
 def by_name(classes: Iterable[type[Benchmark]]) -> dict[str, type[Benchmark]]:
@@ -79,10 +80,12 @@ def build_data_set(
     benchmark_class: type[Benchmark] = kind if isinstance(kind, type) else BENCHMARK[kind]
     benchmark = benchmark_class.make(name, settings)
     benchmark.configure(settings)
+    only = settings.get("only") or {}
+    benchmark.only = only
     rotations = Circular(has_own_parser)
     return DataSet(
         benchmark,
-        mode=settings["mode"],
+        mode=mode_with(settings["mode"], only),
         parse=parse or benchmark.default_parse,
         circular=rotations if settings.get("circular") else None,
         repeats=settings.get("repeats", 1),

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from utils import PROJECT, contracts
@@ -29,6 +30,7 @@ from utils.functions.calling import READING, as_user_error, private_copy
 from utils.functions.fingerprints import digest
 from utils.geometry.images import data_root, image_root, read_header
 from utils.protocol import PLATFORMS
+from utils.subsets import Only, base_mode, is_chosen, is_subset, only_problems
 from utils.text import counted, is_blank, printable
 
 
@@ -51,6 +53,13 @@ class Benchmark(contracts.Benchmark):
 
     text_key: ClassVar[str]  # the column that, with the image, tells one sample from another
     system_prompt: ClassVar[str]
+    subset_columns: ClassVar[Mapping[str, str]] = {
+        "platform": "platform",
+        "application": "app_name",
+    }
+    """Columns of a row by the grouping that `only` of a config chooses rows by."""
+
+    only: Only = MappingProxyType({})
 
     def __init__(self, annotation_dir: Path, image_root: Path) -> None:
         self.image_root = image_root
@@ -82,14 +91,20 @@ class Benchmark(contracts.Benchmark):
         """
         numbers: Counter[str] = Counter()
         rows: list[tuple[str, Line]] = []
-        for row in self.rows(mode):
+        labels: dict[str, set[str]] = {}
+        for row in self.rows(base_mode(mode)):
+            if self.only:
+                for grouping, labels_of_row in self.subset_labels(row).items():
+                    labels.setdefault(grouping, set()).update(labels_of_row)
             key = digest([self.name, *self.identity_of(row)])[:16]
             numbers[key] += 1  # of all rows: the second of equal ones gets "-2" in any mode
             if self.in_mode(row, mode):
                 rows.append((key if numbers[key] == 1 else f"{key}-{numbers[key]}", row))
+        if problems := only_problems(self.only, labels):
+            raise UserError([f"data.{self.name}.{problem}" for problem in problems])
         columns = dict.fromkeys(column for _, row in rows for column in row)
         measured = [
-            self._measured(key, {column: row.get(column) for column in columns}, mode)
+            self._measured(key, {column: row.get(column) for column in columns}, base_mode(mode))
             for key, row in rows
         ]
         samples = [sample for sample in measured if isinstance(sample, Sample)]
@@ -130,8 +145,18 @@ class Benchmark(contracts.Benchmark):
         """Yield the rows of its annotation files, numbered as the mode has it."""
 
     def in_mode(self, row: Line, mode: str) -> bool:
-        """Whether a row belongs to `mode`."""
-        return mode in ("all", row.get(self.mode_column))
+        """Whether a row belongs to `mode`, and to its subset where it is one."""
+        if base_mode(mode) not in ("all", row.get(self.mode_column)):
+            return False
+        return not is_subset(mode) or is_chosen(self.only, self.subset_labels(row))
+
+    def subset_labels(self, row: Line) -> dict[str, list[str]]:
+        """The labels of a row in each grouping by which a config may choose rows."""
+        columns = dict(self.subset_columns)
+        if self.mode_column:
+            columns.setdefault(self.mode_column, self.mode_column)
+        values = {grouping: row.get(column) for grouping, column in columns.items()}
+        return {name: [] if value is None else [str(value)] for name, value in values.items()}
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
         """Say what makes a row unusable, if anything does; each benchmark adds what it needs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from benchmarks.base import BadSample, doubts, platform_path, read_annotations
 from benchmarks.figures import grounding_sections
@@ -36,6 +36,7 @@ class GUIElementGrounding(PointBenchmark):
     level = "L2"
     modes = ("all", *GROUNDING_TYPES)
     mode_column, text_key = "grounding_type", "instruction"
+    subset_columns: ClassVar = {**PointBenchmark.subset_columns, "data_type": "data_type"}
     scored_kinds = ELEMENT_KINDS
     result_columns = (
         "img_path",

@@ -35,6 +35,7 @@ ORDER = (
         "utils.tool_calls",
         "utils.pyautogui_code",
         "utils.sampling",
+        "utils.subsets",
         "utils.sections",
     ),
     (
@@ -65,7 +66,7 @@ BELOW = (
     "misc thinking reply_numbers coordinates geometry functions "
 )
 SEEN_BY = {
-    "benchmarks": BELOW + "analysis",
+    "benchmarks": BELOW + "analysis subsets",
     "models": BELOW + "import_utils config datasets.published",
 }
 DOWNLOAD = {

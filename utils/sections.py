@@ -21,12 +21,19 @@ class ConfigSection(BaseModel):
 
 
 class DataSection(ConfigSection):
-    """The keys of every data set; `repeats`: how often each question is asked."""
+    """The keys of every data set.
+
+    `repeats`: how often each question is asked; `only`: the rows that have one of the labels in
+    each grouping named.
+    """
 
     mode: str = "all"
     parse_function: str | None = None
     repeats: Annotated[int, Field(ge=1, le=100)] = Field(
         1, description="a whole number from 1 to 100: how often each question is asked"
+    )
+    only: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(
+        {}, description='an object of labels by grouping: {"application": ["word", "excel"]}'
     )
     audits: list[Annotated[str, Field(min_length=1)]] = Field(
         [], description='a list of dotted paths: ["my_module.my_audit"]'

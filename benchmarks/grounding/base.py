@@ -56,6 +56,7 @@ from utils.geometry.targets import (
     target_problem,
 )
 from utils.misc import parser_response_into_coordinates
+from utils.subsets import mode_with
 
 # parity: L2's texts are those of the protocol, to the byte.
 SYSTEM_PROMPT = (
@@ -159,7 +160,7 @@ class GroundingBenchmark(PointBenchmark, TableBenchmark):
     def configure(self, settings: Mapping[str, Any]) -> None:
         """Take the benchmark's own keys and `declined`, words that say "not there"."""
         super().configure(settings)
-        self._mode = settings.get("mode") or "all"
+        self._mode = mode_with(settings.get("mode") or "all", settings.get("only") or {})
         self._declining = [word.casefold() for word in settings.get("declined") or ()]
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
@@ -221,6 +222,18 @@ class GroundingBenchmark(PointBenchmark, TableBenchmark):
         return prompt + (REFUSAL_PROMPT if self.with_refusals else "")
 
     # -- judging ----
+
+    def subset_labels(self, row: Line) -> dict[str, list[str]]:
+        """The labels of a row in each grouping of the layout, and those that all tables have."""
+        labels = super().subset_labels(row)
+        try:
+            own_labels = call_user_function("labels_of", self.labels_of, row)
+        except UserFunctionError:  # such a row is named among the bad ones
+            own_labels = {}
+        for grouping in self.layout.groupings:
+            value = own_labels.get(grouping, ())
+            labels[grouping] = [value] if isinstance(value, str) else [*value]
+        return {**labels, "kind": [str(row["kind"])] if row.get("kind") else []}
 
     def accept(self, parsed: Any) -> Answer:
         """Return two numbers, `DECLINED` (also for two negative numbers), or None."""

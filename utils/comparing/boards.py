@@ -187,10 +187,10 @@ def notes_of(runs: Sequence[ComparedRun], published: Published | None = None) ->
     datasets = list(dict.fromkeys(name for run in runs for name in run.sets))
     notes: list[str] = []
     for dataset in datasets:
-        models = {name for cells in published.get(dataset, {}).values() for name in cells}
+        rows_of_others = {name for cells in published.get(dataset, {}).values() for name in cells}
         notes += [
             f"{PUBLISHED_MARK} {dataset}: published figures, from: {source}"
-            for source in sources_of(published, dataset, sorted(models))
+            for source in sources_of(published, dataset, sorted(rows_of_others))
         ]
     for dataset in datasets:
         others = [run.label for run in runs if dataset in run.sets and not _is_whole(run, dataset)]

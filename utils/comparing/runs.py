@@ -17,6 +17,7 @@ from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_sco
 from utils.store.find import find_run, scored_runs
 from utils.store.folder import COMPARISONS, INDEX
 from utils.store.run_facts import REPORT_FOLDER, why_stopped
+from utils.subsets import EVERYTHING, is_subset, shown_mode
 from utils.text import counted, printable
 
 ANSWERS = "answers"  # of a sample that stands for several
@@ -38,6 +39,7 @@ class ScoredSet:
     doubts: Sequence[str]  # what audits say against the score, in a clause each
     has_score: bool = True  # False: too many samples have no answer, so no figure is shown
     repeats: int = 1  # answers to each question
+    mode: str = EVERYTHING
 
     @property
     def wordings(self) -> list[str]:
@@ -50,7 +52,8 @@ class ScoredSet:
         noun = noun_of(self.level)
         notes: list[str] = []
         if self.is_partial:
-            notes.append(f"partial (‡), {counted(len(self.samples), noun)}")
+            only = f", {shown_mode(self.mode)} only" if is_subset(self.mode) else ""
+            notes.append(f"partial (‡), {counted(len(self.samples), noun)}{only}")
         if self.repeats > 1:
             notes.append(
                 f"{self.repeats} answers to each question: differences go by the mean of a "
@@ -246,6 +249,7 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
         doubts=doubts,
         has_score=not no_score,
         repeats=max((len(answers_to(facts)) for facts in samples.values()), default=1),
+        mode=(analysis.get("head") or {}).get("mode") or EVERYTHING,
     )
 
 

@@ -75,6 +75,9 @@ class Options:
         "each checkpoint folder that fits is a model, with the settings of the config's entry",
         "PATTERN",
     )
+    only: tuple[str, ...] = _option(
+        (), "only the rows with these labels: platform=os_web", "GROUPING=LABEL", **SEVERAL
+    )
     work_dir: Path = _option(
         Path("outputs"), "where results go (default: EVAL_WORK_DIR, else ./outputs)", "DIR", Path
     )
@@ -296,8 +299,16 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
     work_dir = values.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or "outputs"
     lists = {key: tuple(dict.fromkeys(values.get(key, ()))) for key in ("data", "model")}
     changes = tuple(values.get("set", ()))
+    only = tuple(values.get("only", ()))
     options = Options(
-        **{**values, **lists, **more, "set": changes, "work_dir": expand_home(work_dir)}
+        **{
+            **values,
+            **lists,
+            **more,
+            "set": changes,
+            "only": only,
+            "work_dir": expand_home(work_dir),
+        }
     )
     for is_wrong, why in (
         (

@@ -28,6 +28,7 @@ from utils.functions.signatures import FunctionRef, Kind
 from utils.geometry.images import is_url
 from utils.import_utils import path_problem, resolve
 from utils.sections import DataSection, OpenSection
+from utils.subsets import only_of
 from utils.text import did_you_mean, listed, nearest
 
 JUDGE_LIMITS = ("max_requests", "audit_samples")
@@ -67,6 +68,8 @@ class ConfigSource:
     seeds_text: str | None = None  # of `--seeds-from`
     checkpoints: str | None = None  # pattern of `--model-glob`
     selected_models: tuple[str, ...] = ()  # of `--model`
+    only: Sequence[str] = ()  # of `--only`
+    data: Sequence[str] = ()  # the data sets that `--only` is about; none named: all
 
     def read(self, benchmarks: Benchmarks) -> PlainConfig:
         """Return the plain object of the config.
@@ -87,6 +90,7 @@ class ConfigSource:
         return [
             *problems,
             *_announce_seeds(config, self.seeds_text, benchmarks),
+            *_choose_rows(config, self.only, self.data),
         ]
 
 
@@ -393,6 +397,7 @@ class _Reader:
             if owners := self._owners_of(key):
                 del entry[key]
                 problems.append(((key,), f"only for {', '.join(owners)}; leave it out"))
+        problems += self._with_rows(entry, known)
         entry, wrong = kind_of_section.completed(entry)
         problems += wrong
         judge = entry.pop("judge", None) if "judge" in kind_of_section.model_fields else None
@@ -420,6 +425,19 @@ class _Reader:
             init_keywords=_object(entry, "environment_args"),
         )
         return None if problems else typed, problems
+
+    def _with_rows(self, entry: dict[str, Any], known: type[Benchmark] | None) -> list[KeyProblem]:
+        """Have one label of `only` stand for a list; return what is wrong."""
+        only = entry.get("only")
+        if only and known is not None and hasattr(known, "open_world"):
+            del entry["only"]
+            return [(("only",), "not for tasks that are acted out; leave it out")]
+        if isinstance(only, dict):
+            entry["only"] = {
+                grouping: [labels] if isinstance(labels, str) else labels
+                for grouping, labels in only.items()
+            }
+        return []
 
     def _kind_problems(self, name: str, kind: str) -> list[KeyProblem]:
         """Problems of the benchmark that a data set names."""
@@ -556,6 +574,21 @@ def _announce_seeds(config: Any, text: str | None, benchmarks: Benchmarks) -> li
         entry.pop("seeds", None)
         entry["seeds_from"] = text
     return [] if entries else ["--seeds-from: the config has no data set with seeds"]
+
+
+def _choose_rows(config: Any, typed: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Have the data sets of a run take the rows with some labels alone (`--only`)."""
+    if not typed:
+        return []
+    try:
+        only = only_of(typed)
+    except UserError as error:
+        return [*error.problems]
+    data = _object(config, "data") if isinstance(config, dict) else {}
+    for name, entry in data.items():
+        if isinstance(entry, dict) and (not names or name in names):
+            entry["only"] = only
+    return []
 
 
 def _choice_problems(

@@ -15,6 +15,7 @@ from utils.config.options import Options
 from utils.contracts import ImageChange
 from utils.protocol import FEWEST_PICTURES, PLATFORM_LABELS, noun_of, official_text, unit_of
 from utils.scoring.write import Scored
+from utils.subsets import shown_mode
 from utils.text import (
     counted,
     cut,
@@ -301,8 +302,8 @@ def _what_was_scored(analysis: Mapping[str, Any]) -> str:
     """The addition to the model in a title: how often it was asked, the mode, the protocol."""
     head, repeats = analysis["head"], analysis.get("repeats")
     note = f" ({_repeats_text(repeats, head['level'])})" if repeats else ""
-    if head["mode"] != "all":
-        note += f" · {head['mode']} only"
+    if mode := shown_mode(head["mode"]):
+        note += f" · {mode} only"
     if head["partial"]:
         note += " (partial)"
     if "protocol" in head:

@@ -238,6 +238,8 @@ def read(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> Conf
         seeds_text=options.seeds_from,
         checkpoints=options.model_glob,
         selected_models=options.model,
+        only=options.only,
+        data=options.data,
     )
     return read_config(source, benchmarks.BENCHMARK, models.argument_problems)
 

@@ -27,6 +27,7 @@ from utils.contracts import Record
 from utils.errors import StopRun, UserError
 from utils.locks import file_lock
 from utils.store.strict_json import to_json
+from utils.subsets import covers
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -42,7 +43,6 @@ _OK = b'"status":"ok"'
 _ANY = (b"",)  # beginnings of lines: whatever they begin with
 _OF_RUNS = (b'{"kind":"run",', b'{"kind":"end",')
 OF_A_SAMPLE = ("answer", "episode")  # kinds of records
-EVERYTHING = "all"  # the mode that no other one reaches beyond
 LOCK_WAIT_S = 1800.0  # how long a scoring of somebody else's may take
 
 
@@ -281,7 +281,7 @@ class LoggedRun:
 
     def covers(self, mode: str) -> bool:
         """Whether it covers all of a mode of its data set."""
-        return self.begin.get("mode") in (mode, EVERYTHING, None)
+        return covers(self.begin.get("mode"), mode)
 
     def has_enough(self, limit: int | None) -> bool:
         """Whether it covers as many samples as a limit lets through; None: all of its mode."""

@@ -17,6 +17,7 @@ from utils.protocol import (
     SAMPLE_TABLES_MD5,
     is_weighted,
 )
+from utils.subsets import is_subset, shown_mode
 from utils.text import as_json_text, counted, cut, format_number, local_time
 
 REPORT_FOLDER = "report"
@@ -202,6 +203,9 @@ def _data(entries: Mapping[str, Any]) -> str:
             kinds.add(data_kind(entry))
     limit = max((entry.get("limit") or 0 for entry in entries.values()), default=0)
     limited = f", {limit} samples of each level" if limit else ""
+    modes = [str(entry.get("mode")) for entry in entries.values()]
+    subsets = list(dict.fromkeys(shown_mode(mode) for mode in modes if is_subset(mode)))
+    tables += [f"{subset} only" for subset in subsets]
     texts = {
         SAMPLE: "sample data of the program: drawn screens, not a benchmark result",
         PUBLISHED: f"MMBench-GUI as published{limited}",

@@ -27,8 +27,9 @@ from utils.contracts import (
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, note
 from utils.store.index import TOKENS, LogIndex, StoredAnswer, newest_by_key
-from utils.store.log import EVERYTHING, LoggedRun, doubled_problem, record_at
+from utils.store.log import LoggedRun, doubled_problem, record_at
 from utils.store.records import joined
+from utils.subsets import EVERYTHING, covers, is_subset
 from utils.text import counted
 
 COVERAGE = "coverage"  # the section of the analysis
@@ -131,19 +132,21 @@ class LogView:
 
     def has(self, mode: str) -> bool:
         """Whether the run covers all of a mode of its data set."""
-        return self.mode in (mode, EVERYTHING, None)
+        return covers(self.mode, mode)
 
     def is_part(self, mode: str, limit: int | None) -> bool:
         """Whether scores of a mode are those of a part only, and may not replace full ones.
 
-        That is so for a limit, a run that was stopped or covers less than the mode, one whose
-        record is lost, and for one mode of a log that a run over all modes has been finished in.
+        That is so for a limit, for rows of some labels, for a run that was stopped or covers less
+        than the mode, one whose record is lost, and for one mode of a log that a run over all modes
+        has been finished in.
         """
         of_all_modes = [
             run for run in self._runs if run.begin.get("mode") == EVERYTHING and run.end
         ]
         is_narrower = mode != EVERYTHING and any(run.limit is None for run in of_all_modes)
         is_limited = limit is not None or self.limit is not None
+        is_limited |= is_subset(mode) or is_subset(self.mode)
         is_whole = self.run and not self.missing and self.has(mode)
         return is_limited or is_narrower or not is_whole
 
