@@ -49,6 +49,55 @@ def recipe_lines(names: Sequence[str]) -> list[str]:
     return shown(names) if names else table()
 
 
+def recipes_for(names: Sequence[str]) -> list[str]:
+    """The recipes whose family a checkpoint is of, by its names: a hub id's last part.
+
+    Names that a recipe has to the letter count before those that begin or end otherwise:
+    "MAI-UI-8B-AWQ", "Qwen3-VL-8B".
+    """
+    from models.recipes import all_recipes
+
+    folded = [name.casefold() for name in names]
+    hub_names = {
+        recipe: [hub_id.rpartition("/")[2].casefold() for hub_id in record.hub_ids]
+        for recipe, record in all_recipes().items()
+    }
+    exact = [recipe for recipe, known in hub_names.items() if {*known} & {*folded}]
+    return exact or [
+        recipe
+        for recipe, known in hub_names.items()
+        if any(
+            name.startswith(f"{hub_name}-") or hub_name.startswith(f"{name}-")
+            for name in folded
+            for hub_name in known
+        )
+    ]
+
+
+def names_in_checkpoint(model_path: str) -> list[str]:
+    """The name that a checkpoint's config.json gives it, by its last part; [] without one."""
+    from models.wrappers.local.checkpoint import read_config
+
+    name = read_config(model_path).get("_name_or_path")
+    return [name.rstrip("/").rpartition("/")[2]] if isinstance(name, str) and name else []
+
+
+def served_models(model_path: str) -> list[str]:
+    """The names of the models that an endpoint offers; [] where it does not say.
+
+    Raises:
+        UserError: the endpoint is wrong.
+    """
+    from models.wrappers.api.connection import Connection
+    from utils.config.endpoint import parse_endpoint
+
+    connection = Connection(parse_endpoint(model_path), 1, uses_proxies=True)
+    try:
+        return connection.list_models({})
+    finally:
+        connection.close()
+
+
 def build_model(
     name: str,
     entry: ModelEntry,

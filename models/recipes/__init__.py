@@ -9,11 +9,13 @@ from importlib import import_module
 from models.recipes.base import Agent, PromptForm, Recipe, as_path, as_prompt
 from utils.config.recipes import recipe_names, unknown_recipe
 from utils.coordinates import format_size
+from utils.datasets.published import with_newer
 from utils.errors import UserError
 from utils.protocol import L2_NAME
 from utils.text import format_percent
 
 EXAMPLE_WH = (1920, 1080)
+_TYPED = "python evaluate.py --recipe NAME --endpoint http://127.0.0.1:8000/v1 --data L2"
 _USE = '"my-model": {"recipe": "NAME", "model_path": "http://127.0.0.1:8000/v1?model=..."}'
 
 
@@ -28,7 +30,7 @@ def table() -> list[str]:
     for name, recipe in all_recipes().items():
         lines += _head(name, recipe)
     more = "All about one of them: python evaluate.py --recipes NAME"
-    return [*lines, "", f"In a config: {_USE}", more]
+    return [*lines, "", f"In a config: {_USE}", f"Without one: {_TYPED}", more]
 
 
 def shown(names: Sequence[str]) -> list[str]:
@@ -50,7 +52,7 @@ def shown(names: Sequence[str]) -> list[str]:
             lines += [f"    prompt    {variant}, of an image of {format_size(EXAMPLE_WH)}:"]
             lines += [f"      {line}" for line in _prompt_lines(form)]
         lines.append("")
-    return [*lines, f"In a config: {_USE}"]
+    return [*lines, f"In a config: {_USE}", f"Without one: {_TYPED}"]
 
 
 def _head(name: str, recipe: Recipe) -> list[str]:
@@ -120,15 +122,14 @@ def _facts_of_agent(agent: Agent) -> Iterator[str]:
 
 def _figures(recipe: Recipe) -> Iterator[str]:
     """Yield the published figures, each with its source."""
-    if not recipe.figures:
+    figures = with_newer(recipe.figures, recipe.hub_ids)
+    if not figures:
         return
     yield "    published figures, in percent:"
     tables = {L2_NAME: "MMBench-GUI L2"}
-    names = [
-        f"{figure.model}, {tables.get(figure.table, figure.table)}" for figure in recipe.figures
-    ]
+    names = [f"{figure.model}, {tables.get(figure.table, figure.table)}" for figure in figures]
     width = max(map(len, names))
-    for name, figure in zip(names, recipe.figures, strict=True):
+    for name, figure in zip(names, figures, strict=True):
         facts = [figure.source, figure.average or "average not stated", figure.note]
         facts.append("" if figure.protocol == "single" else figure.protocol)
         yield f"      {name:{width}}  {format_percent(figure.value):>6}  " + ", ".join(

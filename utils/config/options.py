@@ -28,6 +28,8 @@ examples:
       checks config, functions, data and images, shows a prompt, counts the requests; sends none
   python evaluate.py --config configs/config_api_gpt.json --limit 20 --api-nproc 16
       20 samples of each data set; score files end in _partial
+  python evaluate.py --recipe qwen3_vl --endpoint http://127.0.0.1:8000/v1 --data L2
+      without a config file; --print-config shows the one that it stands for
 
 Interrupted or crashed? The same command queries only what is missing.
 exit codes: 0 all done; 1 a sample, model or data set failed; 2 nothing was run; 130 interrupted
@@ -67,7 +69,19 @@ def _option(
 class Options:
     """Each field is an option: `outage_s` is `--outage`; `report`, which is on, `--no-report`."""
 
-    config: Path = _option(Path(), "the run, as JSON with comments (required)", "FILE", Path)
+    config: Path = _option(
+        Path(), "the run, as JSON with comments (or --endpoint, --checkpoint)", "FILE", Path
+    )
+    endpoint: str | None = _option(None, "a run without a config: a server's address", "URL")
+    name: str | None = _option(None, "of the model on that server", "NAME")
+    checkpoint: str | None = _option(
+        None, "a run without a config: a folder, or org/name on the hub", "PATH"
+    )
+    vllm: bool = _option(False, "with --checkpoint: vLLM serves it")
+    recipe: str | None = _option(None, "its family (default: the one that fits its name)", "NAME")
+    print_config: bool = _option(
+        False, "print the config that such a command stands for, then stop"
+    )
     data: tuple[str, ...] = _option((), "only these data sets of the config", "NAME", **SEVERAL)
     model: tuple[str, ...] = _option((), "only these models of the config", "NAME", **SEVERAL)
     model_glob: str | None = _option(
@@ -131,6 +145,11 @@ class Options:
     from_python: bool = field(default=False, compare=False)  # a caller gets problems as an error
 
     @property
+    def is_typed(self) -> bool:
+        """Whether the command line stands for a config."""
+        return self.endpoint is not None or self.checkpoint is not None
+
+    @property
     def config_text(self) -> bytes:
         """The content of the config file."""
         return self.config.read_bytes() if self.content is None else self.content.encode()
@@ -171,8 +190,10 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
     """
     try:
         values = _typed_values(arguments)
-        if "config" not in values and not values.get("runs"):
-            raise UserError(f"{PROGRAM}: --config FILE is missing")
+        if not values.keys() & {"config", "endpoint", "checkpoint", "runs"}:
+            raise UserError(
+                f"{PROGRAM}: --config FILE is missing (or --endpoint URL, --checkpoint PATH)"
+            )
         return _checked(PROGRAM, values, arguments=tuple(arguments))
     except UserError as error:
         raise UsageError(f"{error}; see --help. Nothing was run.") from None
@@ -198,6 +219,8 @@ def options_of(config: str | Path | Mapping[str, Any], keywords: Mapping[str, An
     for name, value in keywords.items():
         if name in ("check", "ping", "parity", "compare", "runs", "recipes", "version"):
             raise UserError(f"{CALL}: {name} produces no results; use the command line")
+        if name in ("endpoint", "name", "checkpoint", "vllm", "recipe", "print_config"):
+            raise UserError(f"{CALL}: {name} belongs into the config, which may be a dict")
         if name not in known or not known[name].metadata:
             options = [name for name, option in known.items() if option.metadata]
             raise UserError(f"{CALL}: unknown option {name}{did_you_mean(name, options)}")
@@ -310,7 +333,8 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
             "work_dir": expand_home(work_dir),
         }
     )
-    for is_wrong, why in (
+    problems = [
+        *_typed_problems(options),
         (
             options.check and options.mode == "eval",
             "--check is about queries; --mode eval makes none",
@@ -330,10 +354,35 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
             options.retry_judge and (options.check or options.mode != "all"),
             "--retry-judge does not go with --check or --mode: they ask no judge",
         ),
-    ):
+    ]
+    for is_wrong, why in problems:
         if is_wrong:
             raise UserError(f"{program}: {why}")
     return options
+
+
+def _typed_problems(options: Options) -> list[tuple[bool, str]]:
+    """What does not go together in a run without a config file, and why."""
+    has_file = options.config != Path() and not options.is_typed
+    return [
+        (
+            options.config != Path() and options.is_typed,
+            "--config does not go with --endpoint or --checkpoint, which stand for one",
+        ),
+        (
+            options.endpoint is not None and options.checkpoint is not None,
+            "--endpoint and --checkpoint cannot be combined",
+        ),
+        (options.name is not None and options.endpoint is None, "--name needs --endpoint"),
+        (options.vllm and options.checkpoint is None, "--vllm needs --checkpoint"),
+        (
+            options.is_typed and not options.data,
+            "--data NAME is missing: what the model is asked, as in --data L2 ScreenSpotPro",
+        ),
+        (options.is_typed and options.parity is not None, "--parity needs --config"),
+        (has_file and options.recipe is not None, "--recipe: a config names its recipe itself"),
+        (has_file and options.print_config, "--print-config is for runs without --config"),
+    ]
 
 
 def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]]) -> tuple[str, ...]:

@@ -206,7 +206,7 @@ def judge_of(entry: DataSection | None) -> JudgeEntry | None:
 
 
 def _without_secrets(entry: BaseModel) -> dict[str, Any]:
-    """Return an entry as JSON; judge, repeats and audits are left out where there are none."""
+    """Return an entry as JSON; judge, repeats, labels, audits are left out where there are none."""
     dump = entry.model_dump(
         mode="json", exclude={"secrets": True, "judge": {"model": {"secrets": True}}}
     )
@@ -214,6 +214,8 @@ def _without_secrets(entry: BaseModel) -> dict[str, Any]:
         del dump["judge"]
     if dump.get("repeats") == 1:
         del dump["repeats"]
+    if dump.get("only") == {}:
+        del dump["only"]
     if dump.get("audits") == []:
         del dump["audits"]
     return dump

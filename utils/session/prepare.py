@@ -75,6 +75,15 @@ class ModelRoom(Protocol):
     def recipe_lines(self, names: Sequence[str]) -> list[str]:
         """What `--recipes` prints."""
 
+    def served_models(self, model_path: str) -> list[str]:
+        """The names of the models that an endpoint offers; none where it does not say."""
+
+    def recipes_for(self, names: Sequence[str]) -> list[str]:
+        """The recipes whose family a checkpoint of these names is of."""
+
+    def names_in_checkpoint(self, model_path: str) -> list[str]:
+        """The names that a checkpoint's own config gives it."""
+
 
 def prepare(
     options: Options, benchmarks: BenchmarkRoom, models: ModelRoom, rank: Rank | None = None

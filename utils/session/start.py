@@ -54,7 +54,7 @@ def run_command(arguments: Sequence[str], benchmarks: BenchmarkRoom, models: Mod
             if options.check or options.mode == "eval":
                 return DONE
             speak_of_errors_only(rank)
-        plans = plans_of(options, benchmarks, models, rank)
+        plans = _plans(options, benchmarks, models, rank)
     except HelpShown:
         return DONE
     except UsageError as error:
@@ -96,6 +96,23 @@ def _show_recipes(names: Sequence[str], models: ModelRoom) -> int:
     return DONE
 
 
+def _plans(
+    options: Options, benchmarks: BenchmarkRoom, models: ModelRoom, rank: Rank | None
+) -> list[Plan]:
+    """The plans of a run; none where the config that the command stands for was only printed."""
+    if options.is_typed:
+        from utils.session.typed import config_to_print, with_typed_config  # of such runs alone
+
+        levels = [(benchmark.level, name) for name, benchmark in benchmarks.BENCHMARK.items()]
+        options, notes = with_typed_config(options, levels, models)
+        for note in notes:  # what is printed is to be a config and nothing else
+            print(note, file=sys.stderr if options.print_config else sys.stdout)
+        if options.print_config:
+            print(config_to_print(options.config_text.decode()))
+            return []
+    return plans_of(options, benchmarks, models, rank)
+
+
 def _begin(options: Options) -> Rank | None:
     """Set up what this process prints and how it is interrupted; return its rank, if it has one."""
     if options.quiet:
@@ -135,6 +152,8 @@ def _compare(arguments: Sequence[str]) -> int:
 
 
 def _run(options: Options, plans: Sequence[Plan], rank: Rank | None) -> int:
+    if not plans:
+        return DONE
     try:
         if options.check:
             from utils.session.checks.command import check  # a run has no use for it

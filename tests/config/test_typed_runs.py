@@ -1,0 +1,171 @@
+"""Runs without a config file: `--endpoint`, `--checkpoint`, and the config that they stand for."""
+
+import json
+
+import pytest
+
+import evaluate
+import models
+from models.recipes import all_recipes
+from tests.support.mock_server import Reply
+from tests.support.stage import L1, L2
+
+SERVED = "Qwen/Qwen3-VL-8B-Instruct"
+
+
+@pytest.fixture
+def served(staged):
+    """A stage whose server offers some models."""
+
+    def make(*names):
+        stage = staged(answer=lambda _: Reply('{"point_2d": [200, 150]}'))
+        stage.server.models = list(names)
+        return stage
+
+    return make
+
+
+def typed(stage, *arguments):
+    """A run of this stage that names no config."""
+    before = len(stage.server.requests)
+    result = evaluate_typed(stage, *arguments)
+    return result, stage.server.requests[before:]
+
+
+def evaluate_typed(stage, *arguments):
+    from tests.support.runs import evaluate as run
+
+    options = ("--work-dir", stage.work_dir, *arguments)
+    return run(*options, cwd=stage.home, env=stage._env(None))
+
+
+def printed_config(stage, *arguments):
+    result = evaluate_typed(stage, *arguments, "--print-config")
+    assert result.code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def bodies(requests):
+    return sorted(json.dumps(request.body, sort_keys=True) for request in requests)
+
+
+def test_a_typed_run_sends_what_the_config_sends_that_it_stands_for(served):
+    stage = served(SERVED)
+    arguments = ("--endpoint", stage.server.url, "--data", "L2")
+    config = printed_config(stage, *arguments)
+    assert config == {
+        "model": {
+            "Qwen3-VL-8B-Instruct": {
+                "recipe": "qwen3_vl",
+                "model_path": f"{stage.server.url}?model={SERVED}",
+            }
+        },
+        "data": {L2: {}},
+    }
+    result, requests = typed(stage, *arguments)
+    assert result.code == 0, result.output
+    assert f"model: {SERVED}, the only one that the server offers" in result.stdout
+    assert "recipe: qwen3_vl, as the model is called Qwen3-VL-8B-Instruct" in result.stdout
+    path = stage.config(json.dumps(config))
+    again = stage.run("--config", path, "--work-dir", stage.home / "other")
+    assert bodies(again.requests) == bodies(requests)
+    assert len(requests) == 6
+    reused = stage.run("--config", path, "--work-dir", stage.work_dir)
+    assert reused.requests == []
+
+
+def test_levels_limits_and_labels_go_with_it(served):
+    stage = served(SERVED)
+    arguments = ("--endpoint", stage.server.url, "--data", "L1", "L2", "--limit", "2")
+    result, requests = typed(stage, *arguments, "--recipe", "qwen3_vl")
+    assert result.code == 0, result.output
+    assert len(requests) == 4
+    assert [*printed_config(stage, *arguments)["data"]] == [L1, L2]
+
+
+def test_no_key_is_printed(served):
+    stage = served(SERVED)
+    url = f"{stage.server.url}?api_key=sk-test-1234567890"
+    result = evaluate_typed(stage, "--endpoint", url, "--data", "L2", "--print-config")
+    assert "sk-test-1234567890" not in result.output
+    assert "api_key=${API_KEY}&model=" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("offered", "arguments", "problem"),
+    [
+        ([], (), "it does not say what it offers; name the model with --name"),
+        (["a", "b"], (), 'it offers "a", "b"; name the model with --name'),
+        (["my-model"], (), "my-model: the name fits no recipe; name one with --recipe"),
+        ([], ("--name", "x", "--recipe", "qwen3_v"), 'there is no recipe "qwen3_v"'),
+    ],
+)
+def test_what_cannot_be_found_out_is_asked_for(offered, arguments, problem, served):
+    stage = served(*offered)
+    result, requests = typed(stage, "--endpoint", stage.server.url, "--data", "L2", *arguments)
+    assert (result.code, requests) == (2, [])
+    assert problem in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--endpoint", "http://h/v1"), "--data NAME is missing"),
+        (("--config", "c", "--endpoint", "http://h/v1", "--data", "L2"), "--config does not go"),
+        (("--endpoint", "http://h/v1", "--checkpoint", "x", "--data", "L2"), "cannot be combined"),
+        (("--config", "c", "--vllm"), "--vllm needs --checkpoint"),
+        (("--config", "c", "--name", "x"), "--name needs --endpoint"),
+        (("--config", "c", "--recipe", "x"), "a config names its recipe itself"),
+        (("--config", "c", "--print-config"), "is for runs without --config"),
+        ((), "--config FILE is missing (or --endpoint URL, --checkpoint PATH)"),
+    ],
+)
+def test_options_that_do_not_go_together_are_named(arguments, problem, capsys):
+    assert evaluate.main([*arguments]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_name_stands_in_one_place(served):
+    stage = served()
+    url = f"{stage.server.url}?model=a"
+    result, _ = typed(stage, "--endpoint", url, "--name", "b", "--data", "L2")
+    assert "--endpoint names a model, and so does --name" in result.stderr
+
+
+@pytest.mark.parametrize(("options", "kind"), [((), "transformers"), (("--vllm",), "vllm")])
+def test_a_checkpoint_is_known_by_its_folder_or_its_config(options, kind, served, tmp_path):
+    stage = served()
+    folder = tmp_path / "weights"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"_name_or_path": "Tongyi-MAI/MAI-UI-8B"}))
+    config = printed_config(stage, "--checkpoint", str(folder), *options, "--data", "L2")
+    entry = {"recipe": "mai_ui", "imp_type": kind, "model_path": str(folder)}
+    assert config["model"] == {"weights": entry}
+    named = printed_config(stage, "--checkpoint", "ByteDance-Seed/UI-TARS-1.5-7B", "--data", "L2")
+    assert named["model"]["UI-TARS-1.5-7B"]["recipe"] == "ui_tars_1_5"
+
+
+@pytest.mark.parametrize(
+    ("name", "recipes"),
+    [
+        ("MAI-UI-8B", ["mai_ui"]),
+        ("mai-ui-8b", ["mai_ui"]),
+        ("MAI-UI-8B-AWQ", ["mai_ui"]),
+        ("Qwen3-VL-8B", ["qwen3_vl"]),
+        ("llava", []),
+    ],
+)
+def test_a_family_is_known_by_the_name_of_its_checkpoints(name, recipes):
+    assert models.recipes_for([name]) == recipes
+
+
+def test_every_hub_id_leads_to_its_recipe():
+    for name, recipe in all_recipes().items():
+        for hub_id in recipe.hub_ids:
+            assert name in models.recipes_for([hub_id.rpartition("/")[2]]), hub_id
+
+
+@pytest.mark.parametrize("name", ["endpoint", "checkpoint", "recipe", "vllm", "print_config"])
+def test_from_python_a_config_says_all_of_it(name):
+    with pytest.raises(Exception, match=f"{name} belongs into the config"):
+        evaluate.run({"model": {}, "data": {}}, **{name: "x"})
