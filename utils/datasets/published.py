@@ -37,6 +37,7 @@ TABLE_FILES = {
 """The names that a manifest gives to the annotations of a data set."""
 Average = Literal["micro", "mean", "without refusals", ""]
 """Over all rows; the mean of a table's halves or splits; over what is there; "": not known."""
+RULE_NOT_STATED = "rule of the average not stated"  # a remark; a figure's `average` says it
 IS_DOUBTED = "is_doubted"  # of a row: one's own score is not to be compared
 HALF_WIDTH = 1.959964  # of a 95 % interval, in standard errors
 
@@ -161,6 +162,7 @@ def newer_figures(hub_ids: Iterable[str]) -> tuple[Figure, ...]:
             table += ", instructions refined"
         run_by = f"{row['run_by']}'s run" if "run_by" in row else ""
         protocol = "" if row.get("zoom") else row.get("protocol", "")
+        remarks = [text for text in row.get("remark", "").split("; ") if text != RULE_NOT_STATED]
         figures.append(
             Figure(
                 row["model"],
@@ -168,7 +170,7 @@ def newer_figures(hub_ids: Iterable[str]) -> tuple[Figure, ...]:
                 cells.get("average", cells.get("accuracy"))["Overall"],
                 newer["sources"][row["source"]]["name"],
                 row.get("average", ""),
-                "; ".join(filter(None, (run_by, protocol, row.get("remark", "")))),
+                "; ".join(filter(None, (run_by, protocol, *remarks))),
                 "zoom" if row.get("zoom") else "single",
             )
         )
