@@ -95,7 +95,8 @@ class Benchmark(contracts.Benchmark):
         for row in self.rows(base_mode(mode)):
             if self.only:
                 for grouping, labels_of_row in self.subset_labels(row).items():
-                    labels.setdefault(grouping, set()).update(labels_of_row)
+                    if labels_of_row:
+                        labels.setdefault(grouping, set()).update(labels_of_row)
             key = digest([self.name, *self.identity_of(row)])[:16]
             numbers[key] += 1  # of all rows: the second of equal ones gets "-2" in any mode
             if self.in_mode(row, mode):

@@ -33,6 +33,7 @@ KNOWN = {
         510: "without the 54 refusals",
         470: "boxes alone",
     },
+    "VenusBenchGD": {6166: "micro over all rows"},
     "UIVision": {5479: "micro over all rows", 1772: "basic or functional", 1935: "spatial"},
 }
 """Row counts that papers use, by data set."""

@@ -23,8 +23,8 @@ CUSTOM = {"model_path": "models.ocr_baseline.OCRBaseline", "imp_type": "custom"}
 DATA = {L2: {"mode": "all"}}
 NO_OBJECT = 'the file must hold an object { "model": ..., "data": ... }, not'
 KEYS = (
-    'unknown key; known are "mode", "parse_function", "repeats", "audits", "match_mode", "circular", '
-    '"judge"'
+    'unknown key; known are "mode", "parse_function", "repeats", "only", "audits", "match_mode", '
+    '"circular", "judge"'
 )
 JUDGE = {"model_path": "http://127.0.0.1/v1?model=j"}
 PLATFORM_LIST = (

@@ -161,6 +161,8 @@ def test_a_run_on_the_whole_table_shows_the_published_figures(staged, options, i
     assert section["rows"][1]["note"] == "of 563 of the 564 rows"
     report = (stage.folder() / "report" / "data" / "summary_0.js").read_text()
     assert "of 563 of the 564 rows" in report
+    assert "vocaela/kv-ground @ 04cf530, README (2026-03-16): KV-Ground-8B" in report
+    assert '"remark":"asked with a prompt for refusals"' in report
 
 
 def test_a_run_that_an_audit_doubts_is_not_compared_and_says_why(staged):

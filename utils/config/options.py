@@ -28,7 +28,7 @@ examples:
       checks config, functions, data and images, shows a prompt, counts the requests; sends none
   python evaluate.py --config configs/config_api_gpt.json --limit 20 --api-nproc 16
       20 samples of each data set; score files end in _partial
-  python evaluate.py --recipe qwen3_vl --endpoint http://127.0.0.1:8000/v1 --data L2
+  python evaluate.py --recipe qwen3_vl --endpoint http://127.0.0.1:8000/v1 --data NAME
       without a config file; --print-config shows the one that it stands for
 
 Interrupted or crashed? The same command queries only what is missing.
@@ -377,7 +377,7 @@ def _typed_problems(options: Options) -> list[tuple[bool, str]]:
         (options.vllm and options.checkpoint is None, "--vllm needs --checkpoint"),
         (
             options.is_typed and not options.data,
-            "--data NAME is missing: what the model is asked, as in --data L2 ScreenSpotPro",
+            "--data NAME is missing: what the model is asked (--help, README.md)",
         ),
         (options.is_typed and options.parity is not None, "--parity needs --config"),
         (has_file and options.recipe is not None, "--recipe: a config names its recipe itself"),
