@@ -94,8 +94,12 @@ def build_data_set(
     )
 
 
-def load_samples(data: DataSet) -> tuple[list[str], list[str]]:
+def load_samples(data: DataSet, *, needs_images: bool = True) -> tuple[list[str], list[str]]:
     """Load the samples of a data set.
+
+    Args:
+        data: the data set.
+        needs_images: each image is opened and must be there.
 
     Returns:
         What a user should know about them, and the problems that stand in the way of a run.
@@ -104,6 +108,6 @@ def load_samples(data: DataSet) -> tuple[list[str], list[str]]:
     assert isinstance(benchmark, Benchmark)
     problems = [f"{benchmark.name}: {problem}" for problem in benchmark.problems()]
     try:
-        return fill(data, benchmark), problems
+        return fill(data, benchmark, needs_images=needs_images), problems
     except UserError as error:
         return [], [*problems, *error.problems]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -32,6 +32,10 @@ from utils.geometry.images import data_root, image_root, read_header
 from utils.protocol import PLATFORMS
 from utils.subsets import Only, base_mode, is_chosen, is_subset, only_problems
 from utils.text import counted, is_blank, printable
+
+
+SIZES_NAME = "image_sizes.json"
+UNKNOWN_WH = (0, 0)  # for checks of a row whose image is not there
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,14 @@ class Benchmark(contracts.Benchmark):
         """Return the name and the content of what its samples are read from."""
         return self.annotation_file.name, self.annotation_file.read_bytes()
 
-    def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
+    def load(self, mode: str, *, needs_images: bool = True) -> tuple[list[Sample], list[BadSample]]:
         """Return the samples of `mode` in file order, and the bad ones.
+
+        Args:
+            mode: the part of the data set.
+            needs_images: each image is opened; else its size is what the annotation says, or
+                `image_sizes.json` beside it, or that of the image if it is there; None where none
+                of them does.
 
         Raises:
             UserError: the file is broken.
@@ -104,8 +114,11 @@ class Benchmark(contracts.Benchmark):
         if problems := only_problems(self.only, labels):
             raise UserError([f"data.{self.name}.{problem}" for problem in problems])
         columns = dict.fromkeys(column for _, row in rows for column in row)
+        size_of = self._size_of_image if needs_images else self._known_size()
         measured = [
-            self._measured(key, {column: row.get(column) for column in columns}, base_mode(mode))
+            self._measured(
+                key, {column: row.get(column) for column in columns}, base_mode(mode), size_of
+            )
             for key, row in rows
         ]
         samples = [sample for sample in measured if isinstance(sample, Sample)]
@@ -115,7 +128,36 @@ class Benchmark(contracts.Benchmark):
         """The identity of a row, which tells it from others."""
         return [row.get("image_path"), row.get(self.text_key)]
 
-    def _measured(self, key: str, row: Line, mode: str) -> Sample | BadSample:
+    def _size_of_image(self, row: Line) -> WH:
+        """The width and height of the image of a row, which is opened."""
+        return read_header(self._image(row["image_path"])).wh
+
+    def _known_size(self) -> Callable[[Line], WH | None]:
+        """A function that gives the size of a row's image without needing the image."""
+        try:
+            sizes = read_json(self.sizes_file)
+        except (OSError, ValueError, RecursionError):
+            sizes = {}
+
+        def size_of(row: Line) -> WH | None:
+            for size in (row.get("image_size"), sizes.get(row["image_path"])):
+                if is_size(size):
+                    return size[0], size[1]
+            try:
+                return self._size_of_image(row)
+            except (OSError, ValueError):
+                return None
+
+        return size_of
+
+    @property
+    def sizes_file(self) -> Path:
+        """Where sizes of images may stand, by name: `{"a.png": [1920, 1080]}`."""
+        return self.annotation_file.parent / SIZES_NAME
+
+    def _measured(
+        self, key: str, row: Line, mode: str, size_of: Callable[[Line], WH | None]
+    ) -> Sample | BadSample:
         """Return the sample with the size of its image, or what is wrong with it."""
         position = f"{self.annotation_file.name}, {self.position_of(row, mode)}"
         if not isinstance(row.get("image_path"), (str, type(None))):
@@ -126,13 +168,13 @@ class Benchmark(contracts.Benchmark):
         if Path(row["image_path"]).is_absolute() or ".." in Path(row["image_path"]).parts:
             return BadSample(position, picture, "image_path points outside the image folder")
         try:
-            file_wh = read_header(image).wh
+            file_wh = size_of(row)
         except FileNotFoundError:
             missing = f"image missing: {printable(str(image))}"
             return BadSample(position, picture, missing, is_picture=True, is_missing=True)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             return BadSample(position, picture, f"image unreadable: {error}", is_picture=True)
-        problem = self.problem_of(row, file_wh)
+        problem = self.problem_of(row, file_wh or UNKNOWN_WH)
         return (
             BadSample(position, picture, problem) if problem else Sample(key, row, image, file_wh)
         )
@@ -252,13 +294,22 @@ def text_problem(row: Line, column: str) -> str | None:
     return f"the {column} is blank" if is_blank(text) else None
 
 
-def fill(data: DataSet, benchmark: Benchmark) -> list[str]:
+def is_size(size: Any) -> bool:
+    """Whether a value is a width and a height."""
+    return (
+        isinstance(size, (list, tuple))
+        and len(size) == 2
+        and all(type(side) in (int, float) for side in size)
+    )
+
+
+def fill(data: DataSet, benchmark: Benchmark, *, needs_images: bool = True) -> list[str]:
     """Load the samples of a data set; return what a user should know, one line each.
 
     Raises:
         UserError: the annotation file is broken, or not one of its samples can be used.
     """
-    data.samples, bad = benchmark.load(data.mode)
+    data.samples, bad = benchmark.load(data.mode, needs_images=needs_images)
     data.bad = [str(sample) for sample in bad]
     data.bad_grouped = [f"{benchmark.name}: {line}" for line in grouped(bad)]
     where_images_are = elsewhere(benchmark.image_root, bad)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from benchmarks.base import BadSample, doubts, platform_path, read_annotations
+from benchmarks.base import UNKNOWN_WH, BadSample, doubts, platform_path, read_annotations
 from benchmarks.figures import grounding_sections
 from benchmarks.grounding.base import SYSTEM_PROMPT, USER_PROMPT, PointBenchmark, finite_or_none
 from benchmarks.grounding.rows import check_l2_boxes
@@ -68,6 +68,8 @@ class GUIElementGrounding(PointBenchmark):
             return problem
         if not isinstance(row.get("bbox"), list):
             return f"the box is missing or not a list: {row.get('bbox')!r}"
+        if file_wh == UNKNOWN_WH:
+            return "there is no image_size, and its image is not there"
         if not isinstance(row.get("data_type"), (str, type(None))):
             return f"data_type: {row['data_type']!r} is not a string"
         try:

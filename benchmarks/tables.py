@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.base import Benchmark, read_annotations, text_problem
+from benchmarks.base import (
+    SIZES_NAME,
+    UNKNOWN_WH,
+    Benchmark,
+    is_size,
+    read_annotations,
+    text_problem,
+)
 from utils.contracts import WH, Line, UserFunctionError
 from utils.errors import UserError
 from utils.functions.calling import call_user_function
@@ -50,6 +57,11 @@ class TableBenchmark(Benchmark):
             option: settings.get(option) or known_values[0]
             for option, known_values in self.options.items()
         }
+
+    @property
+    def sizes_file(self) -> Path:
+        """Where sizes of images may stand: in the folder of the data set."""
+        return self.root / SIZES_NAME
 
     # -- rows ----
 
@@ -120,7 +132,7 @@ class TableBenchmark(Benchmark):
         size = row.get("image_size")
         if size is not None and not is_size(size):
             return f"image_size must be [width, height], not {size!r:.60}"
-        if size is not None and tuple(size) != file_wh:
+        if size is not None and file_wh != UNKNOWN_WH and tuple(size) != file_wh:
             return (
                 f"the row names an image of {size[0]}x{size[1]} pixels, the file has "
                 f"{file_wh[0]}x{file_wh[1]}"
@@ -130,12 +142,3 @@ class TableBenchmark(Benchmark):
     def identity_of(self, row: Line) -> list[Any]:
         """Return image and text, and the part of the table that the row belongs to."""
         return [row.get("image_path"), row.get(self.text_key), row.get(self.mode_column)]
-
-
-def is_size(size: Any) -> bool:
-    """Whether a value is a width and a height."""
-    return (
-        isinstance(size, (list, tuple))
-        and len(size) == 2
-        and all(type(side) in (int, float) for side in size)
-    )

@@ -56,6 +56,7 @@ class Status(StrEnum):
     OK = "ok"
     REFUSED = "refused"  # the server will not answer this one; wrong in the score
     FAILED = "failed"  # no answer after all tries; wrong, counted apart, asked again
+    MISSING = "missing"  # an import has no row for this sample; wrong, counted apart
 
 
 class ImageChange(StrEnum):

@@ -82,6 +82,8 @@ ELEMENT_KINDS = ("icon", "text")
 
 SINGLE = "single"  # each sample is asked once, and not again after a reply
 ZOOM, FOLLOW_UP = "zoom", "follow-up"  # a second look at a crop; what a user's function asks
+IMPORTED = "imported"  # protocol of answers made elsewhere, and what marks them in all files
+MADE_ELSEWHERE = "answers made elsewhere"  # the mark as people read it
 OVERALL, AVERAGE = "overall", "average"
 OFFICIAL = (*DIFFICULTIES, OVERALL, *GROUNDING_TYPES, AVERAGE)
 """Names and order: of difficulties and overall; of grounding types and their average."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.grounding.figures import Layout
-from benchmarks.tables import is_size
+from benchmarks.base import is_size
 from utils.errors import UserError
 from utils.geometry.targets import Target, are_numbers
 from utils.text import listed

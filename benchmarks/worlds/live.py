@@ -197,7 +197,7 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
         code = code_digest(play, also=READING)
         return digest([code, self.build_prompt(line), rules, settings.max_tokens_per_episode])
 
-    def load(self, mode: str) -> tuple[list[Sample], list[BadSample]]:
+    def load(self, mode: str, *, needs_images: bool = True) -> tuple[list[Sample], list[BadSample]]:
         """Return the tasks that the config asks for; none of them is bad.
 
         Raises:

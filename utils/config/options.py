@@ -7,19 +7,31 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from utils.coordinates import Frame
 from utils.errors import UserError
 from utils.geometry.images import expand_home
 from utils.text import did_you_mean, listed
 
 PROGRAM = "evaluate.py"
 CALL = "run()"  # how messages name a call from Python, and a config that it holds
+NOT_FROM_PYTHON = (
+    *("check", "ping", "parity", "compare", "runs", "recipes", "version"),
+    *("import_path", "as_name", "import_order", "duplicates", "anyway"),
+)
+OF_IMPORTS = ("as_name", "format", "frame", "import_order", "duplicates", "anyway")
+"""Fields of options that are about `--import`."""
+NOT_OF_IMPORTS = (
+    *("fresh", "limit", "parity", "ping", "retry_judge", "retry_refused", "ignore"),
+    *("endpoint", "checkpoint", "model_glob"),
+)
+FLAGS = {"report": "--no-report", "import_path": "--import", "as_name": "--as"}
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 
 EXAMPLES = """\
@@ -78,7 +90,11 @@ class Options:
         None, "a run without a config: a folder, or org/name on the hub", "PATH"
     )
     vllm: bool = _option(False, "with --checkpoint: vLLM serves it")
-    recipe: str | None = _option(None, "its family (default: the one that fits its name)", "NAME")
+    recipe: str | None = _option(
+        None,
+        "its family (default: the one that fits its name); with --import: what reads its replies",
+        "NAME",
+    )
     print_config: bool = _option(
         False, "print the config that such a command stands for, then stop"
     )
@@ -139,6 +155,30 @@ class Options:
     small_images: bool = _option(False, "the report holds small copies of the images")
     verbose: bool = _option(False, "tracebacks of user functions, reasons by sample")
     quiet: bool = _option(False, "print only warnings and problems")
+    import_path: Path | None = _option(
+        None,
+        "instead of a run: read answers that were made elsewhere and score them (docs/exchange.md)",
+        "FILE",
+        Path,
+    )
+    as_name: str = _option("", "with --import: the name of the model they are of", "NAME")
+    format: str = _option(
+        "", "with --import: their format, or the dotted path of a function", "NAME"
+    )
+    frame: str = _option(
+        "",
+        "with --import: what the numbers of replies, or of plain points, count",
+        choices=tuple(Frame),
+    )
+    import_order: Path | None = _option(
+        None, "with --import: ids of the samples in the order of the rows", "FILE", Path
+    )
+    duplicates: str = _option(
+        "",
+        "with --import: which of two different answers to a sample counts",
+        choices=("first", "last"),
+    )
+    anyway: bool = _option(False, "with --import: score although many rows ask otherwise")
     runs: bool = _option(False, "instead of a run: list all runs of the work-dir anew, then stop")
     arguments: tuple[str, ...] = ()  # as they were typed
     content: str | None = None  # JSON that stands for the config file
@@ -190,7 +230,7 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
     """
     try:
         values = _typed_values(arguments)
-        if not values.keys() & {"config", "endpoint", "checkpoint", "runs"}:
+        if not values.keys() & {"config", "endpoint", "checkpoint", "runs", "import_path"}:
             raise UserError(
                 f"{PROGRAM}: --config FILE is missing (or --endpoint URL, --checkpoint PATH)"
             )
@@ -217,7 +257,7 @@ def options_of(config: str | Path | Mapping[str, Any], keywords: Mapping[str, An
     typed = [f"--config={config}"]
     known = {option.name.removesuffix("_s"): option for option in fields(Options)}
     for name, value in keywords.items():
-        if name in ("check", "ping", "parity", "compare", "runs", "recipes", "version"):
+        if name in NOT_FROM_PYTHON:
             raise UserError(f"{CALL}: {name} produces no results; use the command line")
         if name in ("endpoint", "name", "checkpoint", "vllm", "recipe", "print_config"):
             raise UserError(f"{CALL}: {name} belongs into the config, which may be a dict")
@@ -267,7 +307,7 @@ def _as_json(config: Mapping[str, Any]) -> str:
 
 
 def _flag(name: str) -> str:
-    return "--no-report" if name == "report" else f"--{name.replace('_', '-')}"
+    return FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
 def _typed_values(typed: Sequence[str]) -> dict[str, Any]:
@@ -354,6 +394,7 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
             options.retry_judge and (options.check or options.mode != "all"),
             "--retry-judge does not go with --check or --mode: they ask no judge",
         ),
+        *_wrong_with_import(options),
     ]
     for is_wrong, why in problems:
         if is_wrong:
@@ -380,9 +421,27 @@ def _typed_problems(options: Options) -> list[tuple[bool, str]]:
             "--data NAME is missing: what the model is asked (--help, README.md)",
         ),
         (options.is_typed and options.parity is not None, "--parity needs --config"),
-        (has_file and options.recipe is not None, "--recipe: a config names its recipe itself"),
+        (
+            has_file and options.recipe is not None and options.import_path is None,
+            "--recipe: a config names its recipe itself",
+        ),
         (has_file and options.print_config, "--print-config is for runs without --config"),
     ]
+
+
+def _wrong_with_import(options: Options) -> Iterator[tuple[bool, str]]:
+    """Yield what does not go with `--import`, and what goes with it alone; and whether it is so."""
+    is_import = options.import_path is not None
+    defaults = {option.name: option.default for option in fields(Options)}
+    for name in OF_IMPORTS:
+        is_set = getattr(options, name) != defaults[name]
+        yield is_set and not is_import, f"{_flag(name)} goes with --import alone"
+    for name in NOT_OF_IMPORTS:
+        is_set = getattr(options, name) != defaults[name]
+        yield is_set and is_import, f"{_flag(name)} does not go with --import, which asks no model"
+    yield is_import and options.mode == "infer", "--mode infer does not go with --import"
+    has_both = bool(options.recipe) and bool(options.config.name)
+    yield has_both, "--recipe goes with --import without --config: there the model's entry names it"
 
 
 def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]]) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ LOCK_WAIT_S = 60.0
 ASSETS = Path(__file__).parent / "assets"
 LONGEST_REASON = 60  # characters of why a data set was stopped
 LEAD_CLASS = 'class="lead"'  # first column of a data set, on a phone the only one
-_RUN_FOLDER = re.compile(r"T\d{8}_G\w+", re.ASCII)
+_RUN_FOLDER = re.compile(r"[TI]\d{8}_G\w+", re.ASCII)  # I: answers made elsewhere
 _LOG = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
 
 
@@ -135,7 +135,7 @@ def _run_folders(work_dir: Path) -> Iterator[Path]:
     for model in work_dir.iterdir():
         if model.is_symlink() and model.resolve().is_relative_to(home):
             continue  # a second name
-        for folder in model.glob("T*"):
+        for folder in model.glob("[TI]*"):
             if _RUN_FOLDER.fullmatch(folder.name) and not folder.is_symlink():
                 yield folder
 

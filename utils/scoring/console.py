@@ -13,7 +13,15 @@ from typing import Any, TextIO
 
 from utils.config.options import Options
 from utils.contracts import ImageChange
-from utils.protocol import FEWEST_PICTURES, PLATFORM_LABELS, noun_of, official_text, unit_of
+from utils.protocol import (
+    FEWEST_PICTURES,
+    IMPORTED,
+    MADE_ELSEWHERE,
+    PLATFORM_LABELS,
+    noun_of,
+    official_text,
+    unit_of,
+)
 from utils.scoring.write import Scored
 from utils.subsets import shown_mode
 from utils.text import (
@@ -39,6 +47,7 @@ SUMMARY = {  # what is counted, and what is said of it
     "declined": "declined: the reply says that there is no such element",
     "refused": "refused by the server: wrong in the score, queried again with --retry-refused",
     "failed": "failed: wrong in the score, {fate}",
+    "missing": "missing: the import has no row for them, wrong in the score",
     "spoilt": "failed in the postprocess function: wrong in the score; fixing it takes no new "
     "requests",
     "cut_off": "cut off at the token limit ({limit})",
@@ -306,8 +315,10 @@ def _what_was_scored(analysis: Mapping[str, Any]) -> str:
         note += f" · {mode} only"
     if head["partial"]:
         note += " (partial)"
-    if "protocol" in head:
+    if "protocol" in head and head["protocol"] != IMPORTED:
         note += f" · {head['protocol']}"
+    if IMPORTED in head:
+        note += f" · {MADE_ELSEWHERE}"
     return note
 
 
@@ -323,6 +334,8 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     counts, total = scored.scorer.counts, scored.scorer.counts["samples"]
     how = "without --mode eval" if options.mode == "eval" else "by the same command"
     fate = "left as they are (--ignore)" if options.ignore else f"queried again {how}"
+    if IMPORTED in scored.analysis:
+        fate = "as the imported file has it"
     lines = [f"{counts['answered']} of {total} answered"]
     for name, text in SUMMARY.items():
         if count := counts[name]:

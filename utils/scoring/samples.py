@@ -11,8 +11,9 @@ index, image                 which sample; image is relative to the image root, 
 platform, app, split, kind   groups: split is the difficulty or grounding type, kind the
                              type of element ("icon", "text")
 text                         the question or instruction
-status, verdict, hit         "ok" | "refused" | "failed"; "hit" | "miss" | "unparsed", None without
-                             an answer; 1 or 0, as the score counts it
+status, verdict, hit         "ok" | "refused" | "failed" | "missing" (an import has no row for it);
+                             "hit" | "miss" | "unparsed", None without an answer; 1 or 0, as the
+                             score counts it
 prediction, raw, reasoning   the reply as it was parsed (or what is shown for a failed request), the
                              reply as it came where that differs, the thinking that came with it
 image_digest                 of the image's content as the model was asked about it (logs of earlier
@@ -40,6 +41,7 @@ zoom                         of a second look: first_reply, first_point_frac, cr
 other tables: target         boxes and polygons in fractions, where it is not one box
 groups                       the labels of each grouping
 details                      what the benchmark itself needs for its figures, as JSON
+origin                       of an answer made elsewhere: see `utils.store.records`
 wording, element_id          rows of one element asked for in several ways
 """
 
@@ -87,6 +89,7 @@ def facts_of(record: Record, scored: ScoredSample, *, has_repeats: bool = False)
     for name in (
         "image_digest",
         "reasoning",
+        "origin",
         "finish_reason",
         "usage",
         "latency_s",

@@ -41,6 +41,9 @@ COST = ("requests", "usage", "latency_s", "wall_s")  # of an episode, in its rec
 NEARLY_ALL = 0.8  # of the replies
 MOST_TRIED = 100  # unparsed replies on which other parse functions are tried
 FEWEST_UNPARSED, MUCH = 10, 0.05  # so many replies, and this share, are worth another function
+MISSING_TEXT = "The imported file has no row for this sample."
+WITHOUT_ANSWER = ("failed", "refused", "missing", "spoilt")  # counts
+POINT = "point"  # of a record: that an imported file has
 FAILED_TEXT = "Failed to obtain answer via API."  # parity: what the spreadsheet shows
 
 
@@ -95,6 +98,8 @@ class Scorer:
         extra = meta_of_record(record, sizes, self.kwargs)
         parse = self.parse
         look = None
+        if reply is not None and POINT in record:
+            parse = parse_of_import(self.parse, record)
         if reply is not None and "stages" in record:
             look = self._second_look(record["stages"])
             parse = self._parse_of(record["stages"], look)
@@ -233,6 +238,8 @@ class Scorer:
                 counts["spoilt"] += 1
             elif record["status"] == Status.REFUSED:
                 counts["refused"] += 1
+            elif record["status"] == Status.MISSING:
+                counts["missing"] += 1
             else:
                 counts["failed"] += 1
             is_of_world = (record.get("error") or {}).get("class") == WORLD_FAILURE
@@ -246,6 +253,7 @@ class Scorer:
         counts["cut_off"] += is_cut
         counts["spent"] += is_cut and not record.get("raw")
         is_empty = record["kind"] == "answer" and not is_cut and not record.get("raw")
+        is_empty = is_empty and POINT not in record
         counts["empty"] += is_empty
         counts["empty_with_reasoning"] += is_empty and bool(record.get("reasoning"))
         sent = record["sizes"].get("sent")
@@ -341,7 +349,9 @@ class Scorer:
     @property
     def has_failures(self) -> bool:
         """Whether a sample failed in whatever way."""
-        return any(self.counts[kind] for kind in ("failed", "refused", "spoilt", "parse_errors"))
+        return any(self.counts[kind] for kind in WITHOUT_ANSWER) or bool(
+            self.counts["parse_errors"]
+        )
 
 
 def meta_of_record(record: Record, sizes: Sizes, kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -358,6 +368,17 @@ def meta_of_record(record: Record, sizes: Sizes, kwargs: Mapping[str, Any]) -> d
         extra["cost"] = {name: record[name] for name in COST if name in record}
         extra["failure"] = (record.get("error") or {}).get("class")
     return extra
+
+
+def parse_of_import(parse: ParseFunction, record: Record) -> ParseFunction:
+    """What reads a reply that was made elsewhere: the point beside it counts where nothing else."""
+    point = tuple(record[POINT])
+
+    def read(response: str, meta: Mapping[str, Any]) -> Any:
+        parsed = None if record["raw"] is None else parse(response, meta)
+        return point if parsed is None else parsed
+
+    return read
 
 
 def keeps_failing(stage: str, functions: Mapping[str, str], then: str, failure: str) -> StopRun:
@@ -381,6 +402,9 @@ def reply_of(
     """
     if record["status"] != Status.OK:
         return None, None
+    if record.get("raw") is None and POINT in record:
+        x, y = record[POINT]
+        return f"({x:g}, {y:g})", None
     if record["kind"] == "episode":
         return record["returned"], None
     if record.get("reply") is not None:
@@ -395,4 +419,6 @@ def shown_reply(record: Record, error: UserFunctionError | None) -> str:
     """The text in sheets for want of a reply: the raw one where postprocessing failed."""
     if (returned := record.get("returned")) is not None:  # by a whole episode
         return str(returned["shown"]) if "shown" in returned else json.dumps(returned)
+    if record["status"] == Status.MISSING:
+        return MISSING_TEXT
     return str(record["raw"]) if error is not None else FAILED_TEXT

@@ -22,10 +22,11 @@ from utils.analysis.repeats import repeats_section, table_with_means
 from utils.contracts import DataSet, Facts, Record, repeat_of
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in
-from utils.protocol import SINGLE, why_no_score
+from utils.protocol import IMPORTED, SINGLE, why_no_score
+from utils.scoring.imported import ImportAudit
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, are_all_answered, write_rotations
 from utils.scoring.samples import REPEAT, Clean, SamplesFile, result_files
-from utils.scoring.scorer import ScoredSample, Scorer, reply_of, shown_reply
+from utils.scoring.scorer import WITHOUT_ANSWER, ScoredSample, Scorer, reply_of, shown_reply
 from utils.scoring.sheets import Together, open_sheet, write_json
 from utils.store.derived import SAMPLES_FORMAT, SAMPLES_SUFFIX
 from utils.store.folder import RunFolder
@@ -102,7 +103,7 @@ class Scored:
         return why_no_score(
             self.analysis["head"]["level"],
             counts["samples"],
-            without_answer=sum(counts[kind] for kind in ("failed", "refused", "spoilt")),
+            without_answer=sum(counts[kind] for kind in WITHOUT_ANSWER),
             environment_failures=counts["environment_failures"],
         )
 
@@ -154,15 +155,18 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     circular = data.rotations if view.is_circular and data.circular is None else data.circular
     scorer = task.scorer()
     rotation_scorer: Scorer | None = None
+    imported = ImportAudit(view.run[IMPORTED], scorer) if IMPORTED in view.run else None
     with Together() as together:
         samples_file = SamplesFile(samples, head, task.clean, together)
         with result_files(
             samples_file, sheets, benchmark, view.columns, has_repeats=view.repeats > 1
         ) as add:
             columns, questions = _judged(
-                task, records, scorer, add, keeps_facts=circular is not None
+                task, records, scorer, add, keeps_facts=circular is not None, imported=imported
             )
         analysis = _analysis(task, columns, head, scorer, view.repeats)
+        if imported is not None:
+            analysis[IMPORTED] = finite(as_json(imported.section()))
         is_whole = records.is_all(data.repeats) and not scorer.has_failures
         if task.second_reader is not None:
             analysis[SECOND_READING] = _second_reading(task, columns, questions)
@@ -199,8 +203,9 @@ def _judged(
     add: Callable[[Record, ScoredSample], Facts],
     *,
     keeps_facts: bool,
+    imported: ImportAudit | None = None,
 ) -> tuple[SampleColumns, list[Facts]]:
-    """Judge samples and add them to the files of results.
+    """Judge samples and add them to the files of results; `imported` looks at each.
 
     Returns:
         The columns of all samples, and their facts if rotations or a second reader need them.
@@ -209,6 +214,8 @@ def _judged(
     all_facts: list[Facts] = []
     for record in records:
         scored = scorer.judge(record)
+        if imported is not None:
+            imported.add(record, scored)
         if task.second_reader is not None:
             scored = task.second_reader.beside(record, scored)
         facts = add(record, scored)
@@ -231,7 +238,11 @@ def _head(task: ScoringTask, view: LogView, *, is_partial: bool) -> dict[str, An
         "sealed": True,
     }
     protocol = view.run.get("protocol", SINGLE)
-    return head if protocol == SINGLE else {**head, "protocol": protocol}
+    if protocol != SINGLE:
+        head["protocol"] = protocol
+    if IMPORTED in view.run:
+        head[IMPORTED] = {name: view.run[IMPORTED].get(name) for name in ("path", "format")}
+    return head
 
 
 def _second_reading(

@@ -52,7 +52,9 @@ class BenchmarkRoom(Protocol):
     ) -> DataSet:
         """A data set without its samples."""
 
-    def load_samples(self, data: DataSet, /) -> tuple[list[str], list[str]]:
+    def load_samples(
+        self, data: DataSet, /, *, needs_images: bool = True
+    ) -> tuple[list[str], list[str]]:
         """Load samples; return what a user should know about them, and the problems."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from utils.config.options import Options
 from utils.engine.ranks import runs as ranks
 from utils.engine.ranks.group import SHARED_TYPES, Group, Rank, joined
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
@@ -126,7 +127,8 @@ def evaluate_model(
             outcomes = rescore(evaluations, stack)
         else:
             outcomes = _query_and_score(plan, evaluations, group, stack)
-        _finish_folders(plan, evaluations, outcomes)
+        is_only = len(plan.models) == 1
+        finish_folders(plan.options, evaluations, outcomes, is_only_model=is_only)
     return outcomes
 
 
@@ -167,11 +169,14 @@ def _score(evaluation: Evaluation, folder: RunFolder, stop: StopRun | None) -> R
     return score(evaluation, folder)
 
 
-def _finish_folders(
-    plan: Plan, evaluations: Sequence[Evaluation], outcomes: Sequence[Result]
+def finish_folders(
+    options: Options,
+    evaluations: Sequence[Evaluation],
+    outcomes: Sequence[Result],
+    *,
+    is_only_model: bool,
 ) -> None:
     """Write manifests and reports, and say where everything is."""
-    options = plan.options
     folders = [outcome.folder for outcome in outcomes if outcome.folder is not None]
     for folder in dict.fromkeys(folders):
         outcomes_here = [outcome for outcome in outcomes if outcome.folder == folder]
@@ -185,7 +190,7 @@ def _finish_folders(
                     f"  {folder.path.parent} and compare.py use {fuller.name}, the newest run "
                     "with all samples; name this folder to compare it"
                 )
-        if len(plan.models) == 1:
+        if is_only_model:
             _show_index(options.work_dir)
         if options.report and (scored or any(outcome.problems for outcome in outcomes_here)):
             report_after_run(

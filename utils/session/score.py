@@ -39,12 +39,19 @@ LogsByAge = Sequence[tuple[Path, Sequence[LoggedRun]]]
 """The logs of one model and data set with their runs, the one with the newest run first."""
 
 
-def rescore(evaluations: Sequence[Evaluation], stack: ExitStack) -> list[Result]:
-    """Score what is in the logs (`--mode eval`); `stack` gets the locks on the files."""
-    logs = [
-        logs_by_age(evaluation.options.work_dir, evaluation.name, evaluation.dataset)
-        for evaluation in evaluations
-    ]
+def rescore(
+    evaluations: Sequence[Evaluation], stack: ExitStack, imported: Path | None = None
+) -> list[Result]:
+    """Score what is in the logs (`--mode eval`).
+
+    Answers made elsewhere count only where a model has no run, or where their folder is named.
+
+    Args:
+        evaluations: of one model.
+        stack: gets the locks on the files.
+        imported: the folder of the import that is scored; None: the newest run.
+    """
+    logs = [_logs_of(evaluation, imported) for evaluation in evaluations]
     folders = {logs_of_set[0][0].parent for logs_of_set in logs if logs_of_set}
     for folder in sorted(folders):  # in one order for all processes, or two wait for each other
         stack.enter_context(RunFolder(evaluations[0].name, folder).scoring())
@@ -52,6 +59,16 @@ def rescore(evaluations: Sequence[Evaluation], stack: ExitStack) -> list[Result]
         _rescore_data_set(evaluation, logs_of_set)
         for evaluation, logs_of_set in zip(evaluations, logs, strict=True)
     ]
+
+
+def _logs_of(evaluation: Evaluation, imported: Path | None) -> LogsByAge:
+    """The logs of which the first is scored."""
+    work_dir, name, dataset = evaluation.options.work_dir, evaluation.name, evaluation.dataset
+    logs = [] if imported else logs_by_age(work_dir, name, dataset)
+    if logs:
+        return logs
+    logs = logs_by_age(work_dir, name, dataset, imported=True)
+    return [(log, runs) for log, runs in logs if imported in (None, log.parent.resolve())]
 
 
 def _rescore_data_set(evaluation: Evaluation, logs: LogsByAge) -> Result:

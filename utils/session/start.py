@@ -19,6 +19,7 @@ from utils.engine.ranks.group import Rank, rank_of
 from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
 from utils.pages.all_runs import listed_runs, write_index
+from utils.session.importing import run_import
 from utils.session.parity import plans_of, run_and_compare
 from utils.session.plan import Plan
 from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
@@ -50,6 +51,8 @@ def run_command(arguments: Sequence[str], benchmarks: BenchmarkRoom, models: Mod
         if options.runs:
             return _list_runs(options.work_dir)
         rank = _begin(options)
+        if options.import_path is not None:
+            return run_import(options, benchmarks, models)
         if rank is not None and not rank.leads:
             if options.check or options.mode == "eval":
                 return DONE

@@ -1,7 +1,12 @@
-"""Find the runs of a model: the newest, the newest that is complete, the order of all."""
+"""Find the runs of a model: the newest, the newest that is complete, the order of all.
+
+Answers made elsewhere lie in folders of their own, `I<date>_G<commit>`. They count only where a
+model has no run, or where their folder is named.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +14,14 @@ from typing import Any
 from utils.errors import UserError
 from utils.store.derived import SAMPLES_SUFFIX, samples_files_in
 from utils.store.log import runs_of
+
+
+IMPORTED = re.compile(r"I\d{8}_G\w+", re.ASCII)  # names of folders of answers made elsewhere
+
+
+def is_import(folder: Path) -> bool:
+    """Whether a run folder holds answers made elsewhere, by its name."""
+    return IMPORTED.fullmatch(folder.name) is not None
 
 
 def find_run(path: Path) -> Path:
@@ -43,13 +56,17 @@ def find_run(path: Path) -> Path:
 
 
 def scored_runs(model_folder: Path) -> list[Path]:
-    """Return the folders of a model's runs that were scored, the newest first."""
-    runs = [
+    """Return the folders of a model's runs that were scored, the newest first.
+
+    Of a model without a run those of its imports.
+    """
+    scored = [
         folder
         for folder in _folders(model_folder)  # a model's own folder has links alone
         if not all(file.is_symlink() for file in samples_files_in(folder))
     ]
-    return sorted(runs, key=newest_start, reverse=True)
+    runs = [folder for folder in scored if not is_import(folder)]
+    return sorted(runs or scored, key=newest_start, reverse=True)
 
 
 def doubtful_order(folders: Sequence[Path]) -> str | None:
@@ -98,7 +115,8 @@ def fuller_run(run: Path, stems: Collection[str]) -> Path | None:
     def is_full(folder: Path) -> bool:
         return all((folder / f"{stem}{SAMPLES_SUFFIX}").exists() for stem in stems)
 
-    others = () if is_full(run) else filter(is_full, _folders(run.parent))
+    alike = [folder for folder in _folders(run.parent) if is_import(folder) == is_import(run)]
+    others = () if is_full(run) else filter(is_full, alike)
     return max(others, key=newest_start, default=None)
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from utils.errors import UserError
-from utils.store.find import fuller_run
+from utils.store.find import fuller_run, is_import
 from utils.store.log import (
     LoggedRun,
     doubled_problem,
@@ -119,6 +119,36 @@ class RunFolder:
         apart = " and ".join(differences(runs_by_folder[first], new_runs))
         return run_folder, f"{first.name} holds a run with {apart}"
 
+    @classmethod
+    def of_import(
+        cls, work_dir: Path, model: str, commit: str, new_runs: Mapping[str, LoggedRun]
+    ) -> RunFolder:
+        """Return the folder for answers made elsewhere: that of an equal import, else a new one.
+
+        Raises:
+            UserError: the folder belongs to another model, whose name was mapped to it before.
+        """
+        home = work_dir / safe_name(model)
+        first = home / f"I{datetime.datetime.now().astimezone():%Y%m%d}_G{commit[:8]}"
+        for log, runs in logs_by_age(work_dir, model, imported=True):
+            for run in runs[-1:]:
+                problem = foreign_owner(model, run, home)
+                if problem is not None:
+                    raise UserError(problem)
+                new = new_runs.get(run.begin.get("dataset", ""))
+                if new is not None and new.request_hashes == run.request_hashes:
+                    return cls(model, log.parent)._checked(new_runs)
+        numbers = itertools.count(2)
+        folder = first
+        while folder.exists():
+            folder = first.with_name(f"{first.name}_{next(numbers)}")
+        return cls(model, folder)
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether it holds answers made elsewhere."""
+        return is_import(self.path)
+
     def _checked(self, datasets: Iterable[str]) -> RunFolder:
         """Return itself; raise a UserError where a log in it was put together from two."""
         logs = [self.log(dataset) for dataset in datasets]
@@ -154,8 +184,9 @@ class RunFolder:
 
     def drop_partial(self, dataset: str, full_names: Iterable[str]) -> None:
         """Remove the `_partial` twins of full files and the links to them."""
+        folders = (self.path,) if self.is_imported else (self.path, self.path.parent)
         for name in full_names:
-            for folder in (self.path, self.path.parent):
+            for folder in folders:
                 twin = folder / f"{Path(name).stem}_partial{Path(name).suffix}"
                 twin.unlink(missing_ok=True)
 
@@ -167,8 +198,11 @@ class RunFolder:
         """Link in the model's folder to files and folders of this run, where links are allowed.
 
         Those to a run that has more of these data sets stay. What was queried whole and not
-        scored yet is no part, though it has no results: its caller names none.
+        scored yet is no part, though it has no results: its caller names none. Nothing leads to
+        answers made elsewhere: they are no run of the model.
         """
+        if self.is_imported:
+            return
         for file in () if self.fuller(datasets) else files:
             link = self.path.parent / file.name
             if not file.exists():  # a link to one that is gone goes too
@@ -239,17 +273,28 @@ def differences(runs: Mapping[str, LoggedRun], new_runs: Mapping[str, LoggedRun]
     return list(texts)
 
 
-def all_logs(work_dir: Path, model: str, dataset: str = "") -> list[Path]:
-    """Return the logs of all runs of a model and its ranks, of all data sets unless named."""
+def all_logs(
+    work_dir: Path, model: str, dataset: str = "", *, imported: bool = False
+) -> list[Path]:
+    """Return the logs of all runs of a model and its ranks, of all data sets unless named.
+
+    Args:
+        imported: those of answers made elsewhere instead, which are never answers to a request.
+    """
     stem = re.escape(safe_name(model))
-    name = re.compile(rf"T\d{{8}}_G\w+/{stem}_{dataset or '[A-Za-z0-9]+'}(\.rank\d+-\w+)?\.jsonl")
-    logs = (work_dir / safe_name(model)).glob("T*/*.jsonl")
+    letter = "I" if imported else "T"
+    folder = rf"{letter}\d{{8}}_G\w+"
+    name = re.compile(rf"{folder}/{stem}_{dataset or '[A-Za-z0-9]+'}(\.rank\d+-\w+)?\.jsonl")
+    logs = (work_dir / safe_name(model)).glob(f"{letter}*/*.jsonl")
     return sorted(log for log in logs if name.fullmatch(f"{log.parent.name}/{log.name}"))
 
 
 def logs_by_age(
-    work_dir: Path, model: str, dataset: str = ""
+    work_dir: Path, model: str, dataset: str = "", *, imported: bool = False
 ) -> list[tuple[Path, Sequence[LoggedRun]]]:
-    """Return the logs of a model with their runs, the one with the newest run first."""
-    logs = [(log, runs_of(log)) for log in all_logs(work_dir, model, dataset)]
+    """Return the logs of a model with their runs, the one with the newest run first.
+
+    Args as of `all_logs`.
+    """
+    logs = [(log, runs_of(log)) for log in all_logs(work_dir, model, dataset, imported=imported)]
     return sorted(logs, key=lambda log: [run.seq for run in log[1][-1:]], reverse=True)

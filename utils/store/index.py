@@ -57,7 +57,7 @@ class StoredAnswer(NamedTuple):
             record["fingerprint"],
             record["parts"],
             Status(record["status"]),
-            record["asked_at"],
+            record.get("asked_at", ""),  # of answers made elsewhere it is not known
             tokens=tuple(usage.get(kind) or 0 for kind in TOKENS),
             ran_with=re.sub(r"cuda:\d+", "cuda", ran_with),
             has_more=bool(record.get(MORE)),

@@ -3,6 +3,8 @@
 It comes from the logs alone. Its fields:
 
 format, model, config   the resolved config of the asking, without secrets
+imported                of answers made elsewhere, in place of what a run has asked: path, sha256,
+                        format, source, licence, made_by, read_at, frame, rows
 asking                  of the newest run that asked: started_at, ended_at, wall_s, cpu_s, command,
                         config_file {name, sha256}, git {commit, dirty}, versions, hardware,
                         environment
@@ -16,6 +18,7 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         figures (the official ones, where it was scored: cells of the analysis),
                         scored_by (of recorded steps: rule, rows, level and history in words),
                         warnings (how many, where it was scored), warned (in words),
+                        imported (counts of an import's findings, by name),
                         published (of a recipe's checkpoint, beside the figures of a whole data set:
                         see `utils.datasets.published.figures_beside`),
                         runs_with (answers of local models by device, dtype, attention),
@@ -43,7 +46,7 @@ from typing import Any, NamedTuple
 from utils import PROJECT
 from utils.config.secret_filter import with_texts
 from utils.contracts import Record
-from utils.protocol import SINGLE
+from utils.protocol import IMPORTED, SINGLE
 from utils.store.provenance import environment, git_state
 from utils.store.records import now
 from utils.store.seals import CHECKSUMS
@@ -76,6 +79,8 @@ def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
         **view.totals,
         **{name: view.run[name] for name in ("annotations", "pictures") if name in view.run},
     }
+    if IMPORTED in view.run:
+        facts[IMPORTED] = view.run[IMPORTED]["counts"]
     protocol = view.run.get("protocol", SINGLE)
     if protocol != SINGLE:
         facts["protocol"] = protocol
@@ -155,6 +160,10 @@ def _sections_of_run(
     }
     config = run.get("config") or {}
     sections = {"format": FORMAT, "model": update.model, "config": config, "asking": inference}
+    if IMPORTED in run:
+        sections[IMPORTED] = {
+            name: value for name, value in run[IMPORTED].items() if name != "counts"
+        }
     scoring = dict(update.scoring or before.get("scoring") or {})
     if scoring.get("config") == config:
         del scoring["config"]

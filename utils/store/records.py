@@ -11,6 +11,8 @@ run      opens a run: started_at, model, dataset, mode, limit, circular (whether
          one line each); asking (what its requests depend on, as short hashes: settings, prompt,
          annotations, pictures; see `utils.store.provenance`); code_version (how code was hashed for
          them; not in older logs);
+         imported (of answers made elsewhere: path, sha256, format, rows,
+         counts of findings, read_at, ...);
          annotations, pictures (checksums); config (resolved, without secrets), config_file,
          arguments, git, versions, hardware, environment
 answer   one request of one sample, a rotation or step of which has the key `<sample>~<number>`;
@@ -35,6 +37,13 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
                                             part (left, top, right, bottom in pixels of the file)
                                             and the size in which it was sent; not in older logs
            runs_with                        device, dtype and attention of a local model
+           origin                           of an answer made elsewhere, in place of prompt, asked_at,
+                                            latency_s and attempts: line, file (where there are
+                                            several), verdict (of the file), box_px, image_wh (where
+                                            the table says otherwise). Its fingerprint is
+                                            "import:<sha256>:<line>", which no request has
+           point                            likewise the point that the file has: pixels of the
+                                            image, or fractions of it if both numbers are 0..1
 episode  a sample of many turns is over: key, trial, fingerprint (of task and settings), parts,
          status, error; turns (how many answers it took), returned (what is judged); line, sizes,
          asked_at; what the try that counts has cost (in newer logs): requests (repeated ones, too),
@@ -178,6 +187,33 @@ def episode_record(sample: Sample, fingerprint: str, **outcome: Any) -> Record:
         "line": sample.line,
         "sizes": {"file": sample.file_wh and list(sample.file_wh)},
         **outcome,
+    }
+
+
+def imported_answer(
+    sample: Sample, key: str, fingerprint: str, status: Status, **fields: Any
+) -> Record:
+    """Return the record of an answer made elsewhere.
+
+    Args:
+        sample: that it answers.
+        key: of the sample, or of a repeat.
+        fingerprint: of file and line; no request has one like it.
+        status: whether there is an answer.
+        fields: raw, reply, point, origin, error, usage, finish_reason, sizes.
+    """
+    return {
+        "kind": "answer",
+        "key": key,
+        "trial": 0,
+        "fingerprint": fingerprint,
+        "parts": {},
+        "status": status,
+        "raw": None,
+        "reply": None,
+        "line": sample.line,
+        "sizes": {"file": sample.file_wh and list(sample.file_wh)},
+        **fields,
     }
 
 

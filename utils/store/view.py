@@ -187,7 +187,7 @@ def _totals(newest: Iterable[StoredAnswer], covered: Set[str]) -> dict[str, Any]
     of_covered = [
         answer for answer in newest if answer.key in covered or question_of(answer.key) in covered
     ]
-    times = [answer.asked_at for answer in of_covered]
+    times = [answer.asked_at for answer in of_covered if answer.asked_at]
     answers = [answer for answer in of_covered if not answer.is_episode]
     totals: dict[str, Any] = {
         "statuses": dict(Counter(answer.status for answer in answers)),

@@ -1,0 +1,87 @@
+"""The program's own bundle: an archive, or its folder, with answers, manifest and scores.
+
+`manifest.json` names a file of answers for each data set; their rows are plain ones.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from utils.errors import UserError
+from utils.exchange.answers import Answer
+from utils.exchange.files import MOST_ROW_BYTES, Row, RowFile, check_archive
+from utils.exchange.formats import plain
+
+NAME = "bundle"
+TITLE = "a bundle of this program"
+NEEDS = ("manifest.json", "<data set>_answers.jsonl")
+HAS_PARTS = False
+MANIFEST, ENDING = "manifest.json", "_answers.jsonl"
+FORM = "mmbench-gui-bundle"
+VERDICTS = {"hit": True, "miss": False, "unparsed": False}
+NOT_ANSWERED = ("failed", "refused", "missing")  # a status
+
+
+def recognise(first_rows: Sequence[Row]) -> bool:
+    """Whether rows are the answers of a bundle."""
+    return all(row.keys() >= {"reply", "verdict", "status"} for row in first_rows)
+
+
+def recognise_archive(names: Sequence[str]) -> bool:
+    """Whether the parts of an archive are those of a bundle."""
+    return MANIFEST in names and any(name.endswith(ENDING) for name in names)
+
+
+def answer_files(file: RowFile) -> dict[str, str]:
+    """The files of answers in an archive, by data set.
+
+    Raises:
+        UserError: the manifest is broken.
+    """
+    check_archive(file.path, file.name)
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            manifest = json.loads(archive.read(MANIFEST))
+        return {str(name): str(entry["answers"]) for name, entry in manifest["data"].items()}
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(f"{file.name}: {MANIFEST} is broken: {error!r}") from None
+
+
+def rows(file: RowFile) -> Iterator[Answer]:
+    """Yield an answer for each row of a file of answers; of those without one nothing."""
+    for line, row in file.rows():
+        yield from _answers(line, row)
+
+
+def archived_rows(file: RowFile, part: str) -> Iterator[Answer]:
+    """Yield the answers in one file of an archive."""
+    with zipfile.ZipFile(file.path) as archive:
+        if part not in archive.namelist():
+            raise UserError(f"{file.name}: has no {part}, which its {MANIFEST} names")
+        with io.TextIOWrapper(archive.open(part), "utf-8") as lines:
+            number = 0
+            while line := lines.readline(MOST_ROW_BYTES):
+                number += 1
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    file.torn.append(number)
+                    continue
+                if isinstance(row, dict):
+                    yield from _answers(number, row)
+
+
+def _answers(line: int, row: Row) -> Iterator[Answer]:
+    status: Any = row.get("status")
+    if status == "missing":
+        return
+    is_answered = status not in NOT_ANSWERED
+    known: Mapping[str, Any] = {
+        "correct": VERDICTS.get(str(row.get("verdict"))),
+        "error": row.get("error") or ("" if is_answered else status),
+    }
+    yield plain.answer_of(line, {**row, **known})

@@ -1,0 +1,50 @@
+"""A format of one's own: a function, named by its dotted path, that yields plain rows.
+
+def rows(path):
+    for line in open(path):
+        task, picture, text = line.rstrip().split("|")
+        yield {"image": picture, "instruction": task, "reply": text}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from utils.contracts import UserFunctionError
+from utils.errors import UserError
+from utils.exchange.answers import Answer
+from utils.exchange.files import MOST_ROWS, refuse_unusual
+from utils.exchange.formats import plain
+from utils.functions.calling import call_user_function
+
+COLUMNS = "id (or image and instruction) and reply (or x and y)"
+
+
+def rows_of(dotted: str, function: Callable[..., Any], path: Path) -> Iterator[Answer]:
+    """Yield the answers of a function of the user's.
+
+    Raises:
+        UserError: it raised, or yields what is no row.
+    """
+    refuse_unusual(path)
+    try:
+        rows = iter(call_user_function("format", function, path))
+        for number in range(1, MOST_ROWS + 1):
+            row = call_user_function("format", next, rows, None)
+            if row is None:
+                return
+            if not isinstance(row, Mapping) or not plain.recognise([dict(row)]):
+                columns = [*row] if isinstance(row, Mapping) else row
+                raise UserError(
+                    f"--format {dotted}: row {number} of {path} is {columns!r:.200}; expected a "
+                    f"dict with {COLUMNS}"
+                )
+            yield plain.answer_of(number, dict(row))
+    except UserFunctionError as failure:
+        raise UserError(f"--format {dotted}: {failure.summary}, in {path}") from None
+    except TypeError:
+        raise UserError(
+            f"--format {dotted}: yields no rows; expected dicts with {COLUMNS}"
+        ) from None

@@ -1,0 +1,249 @@
+"""Gathers the answers to a table from the rows of files, and counts what it meets on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from utils.contracts import Sample
+from utils.exchange.answers import Answer
+from utils.exchange.matching import Matcher, Step, in_pixels, is_same_box
+from utils.text import counted, listed
+
+MOST_NAMED = 5  # rows that a message names
+MOST_ASKED_OTHERWISE = 0.01  # of the matched rows
+FIRST, LAST = "first", "last"
+
+
+@dataclass(frozen=True, slots=True)
+class Twice:
+    """Two rows with different answers to one sample."""
+
+    sample: Sample
+    first: Answer
+    second: Answer
+
+
+@dataclass
+class Gathered:
+    """The answers to the samples of a table.
+
+    Attributes:
+        answers: by the key of the sample and the number of the repeat.
+        kept: what of its row the log keeps besides, by the same keys.
+        counts: of all findings, by name.
+        steps: how many rows were matched in which way.
+    """
+
+    matcher: Matcher
+    answers: dict[tuple[str, int], Answer] = field(default_factory=dict)
+    kept: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    steps: Counter[Step] = field(default_factory=Counter)
+    unknown: list[Answer] = field(default_factory=list)  # the first few
+    ambiguous: list[Answer] = field(default_factory=list)
+    asked_otherwise: list[tuple[Answer, Sample]] = field(default_factory=list)
+    other_boxes: list[Answer] = field(default_factory=list)
+    other_sizes: list[Answer] = field(default_factory=list)
+    twice: list[Twice] = field(default_factory=list)
+    damaged: dict[str, list[Answer]] = field(default_factory=dict)
+    without_frame: int = 0  # points of which nobody has said what they count
+
+    @property
+    def repeats(self) -> int:
+        """How many answers a question has at most."""
+        return max((number for _, number in self.answers), default=1)
+
+    def add_all(self, answers: Iterable[Answer], *, keep: str = FIRST) -> None:
+        """Add rows in the order of their files; `keep`: which of two different answers counts."""
+        for answer in answers:
+            self._add(answer, keep)
+
+    def _add(self, answer: Answer, keep: str) -> None:
+        self.counts["rows"] += 1
+        match = self.matcher.find(answer)
+        if match is None:
+            is_ambiguous = self.matcher.may_be_several(answer)
+            self.counts["ambiguous" if is_ambiguous else "unknown"] += 1
+            named = self.ambiguous if is_ambiguous else self.unknown
+            if len(named) < MOST_NAMED:
+                named.append(answer)
+            return
+        keys = [(sample.key, answer.repeat) for sample in match.samples]
+        free = [key for key in keys if key not in self.answers]
+        if not free:
+            self._add_again(answer, keys, keep)
+            return
+        key = free[0]
+        sample = self.matcher.by_key[key[0]].sample
+        self.steps[match.step] += 1
+        if match.is_asked_otherwise:
+            self.counts["asked otherwise"] += 1
+            if len(self.asked_otherwise) < MOST_NAMED:
+                self.asked_otherwise.append((answer, sample))
+        self._put(key, answer)
+
+    def _add_again(self, answer: Answer, keys: Sequence[tuple[str, int]], keep: str) -> None:
+        """Add another row for samples that all have one."""
+        for key in keys:
+            if _is_same_answer(self.answers[key], answer):
+                self.counts["repeated"] += 1
+                if self.answers[key].verdict is None and answer.verdict is not None:
+                    self._put(key, replace(self.answers[key], verdict=answer.verdict))
+                return
+        key = keys[-1]
+        earlier = self.answers[key]
+        if answer.error and answer.is_empty:
+            self.counts["failed beside an answer"] += 1
+        elif earlier.error and earlier.is_empty:
+            self.counts["failed beside an answer"] += 1
+            self._put(key, answer)
+        else:
+            self.counts["answered otherwise"] += 1
+            if len(self.twice) < MOST_NAMED:
+                sample = self.matcher.by_key[key[0]].sample
+                self.twice.append(Twice(sample, earlier, answer))
+            if keep == LAST:
+                self._put(key, answer)
+
+    def _put(self, key: tuple[str, int], answer: Answer) -> None:
+        self.answers[key] = answer
+        self.kept[key] = self._differences(key[0], answer)
+
+    def _differences(self, key: str, answer: Answer) -> dict[str, Any]:
+        """What a row says of the target and the image that the table says otherwise."""
+        known = self.matcher.by_key[key]
+        kept: dict[str, Any] = {}
+        if answer.image_wh and known.image_wh and answer.image_wh != known.image_wh:
+            kept["image_wh"] = list(answer.image_wh)
+        if answer.box is not None and known.box_px is not None:
+            box_px = in_pixels(answer.box, known.image_wh or answer.image_wh)
+            if box_px is not None and not is_same_box(box_px, known.box_px):
+                kept["box_px"] = list(box_px)
+        return kept
+
+    def finish(self) -> None:
+        """Count what is known once all rows were added."""
+        keys = {key for key, _ in self.answers}
+        self.counts["samples"] = len(self.matcher.by_key)
+        self.counts["matched"] = len(self.answers)
+        self.counts["missing"] = len(self.matcher.by_key.keys() - keys)
+        for key, answer in self.answers.items():
+            self.counts["no answer"] += answer.is_empty
+            self.counts["error"] += bool(answer.error) and answer.is_empty
+            for name, named in (("image_wh", self.other_sizes), ("box_px", self.other_boxes)):
+                if name in self.kept[key]:
+                    self.counts[f"other {name}"] += 1
+                    if len(named) < MOST_NAMED:
+                        named.append(answer)
+            if answer.damage:
+                self.damaged.setdefault(answer.damage, []).append(answer)
+            self.without_frame += answer.point is not None and answer.frame is None
+
+    # -- words ----
+
+    def lines(self) -> list[str]:
+        """What was matched how, and every finding that has a count, one a line."""
+        counts = self.counts
+        ways = [f"{count:,} by {step}" for step, count in sorted(self.steps.items())]
+        matched = f"{counts['matched']:,} of {counts['samples']:,} samples matched"
+        lines = [f"{counted(counts['rows'], 'row')}, {matched}{_in_brackets(ways)}"]
+        if counts["unknown"]:
+            lines.append(
+                f"unknown: {counts['unknown']:,} rows match no sample and are left out:"
+                f"{_named(self.unknown, counts['unknown'])}"
+            )
+        if counts["ambiguous"]:
+            lines.append(
+                f"ambiguous: {counts['ambiguous']:,} rows fit several samples and are left out; "
+                "--import-order FILE says which they are (a file with the ids of the samples in "
+                f"the order of the rows):{_named(self.ambiguous, counts['ambiguous'])}"
+            )
+        if counts["repeated"]:
+            lines.append(
+                f"repeated: {counts['repeated']:,} rows stand there again with the same reply; "
+                "each counts once"
+            )
+        if counts["failed beside an answer"]:
+            lines.append(
+                f"failed beside an answer: {counts['failed beside an answer']:,} rows with an "
+                "error have another row with an answer, which counts"
+            )
+        if counts["answered otherwise"]:
+            lines.append(
+                f"answered otherwise: {counts['answered otherwise']:,} rows have another reply "
+                "than an earlier row for the same sample"
+            )
+        if counts["missing"]:
+            lines.append(
+                f"missing: {counts['missing']:,} of {counts['samples']:,} samples have no row in "
+                "this import; they count as wrong"
+            )
+        return lines + self._lines_on_content()
+
+    def _lines_on_content(self) -> list[str]:
+        counts, lines = self.counts, []
+        if counts["asked otherwise"]:
+            lines.append(
+                f"other instruction: {counts['asked otherwise']:,} rows have another instruction "
+                f"than their sample:{self._examples_of_wording()}"
+            )
+        if counts["other box_px"]:
+            lines.append(
+                f"other box: {counts['other box_px']:,} rows have another box than their sample "
+                f"(more than 1 px); the table's counts:"
+                f"{_named(self.other_boxes, counts['other box_px'])}"
+            )
+        if counts["other image_wh"]:
+            lines.append(
+                f"other image size: {counts['other image_wh']:,} rows name another size than the "
+                "table; its size counts, unless the images were sent in that size (--frame "
+                f"pixels_sent):{_named(self.other_sizes, counts['other image_wh'])}"
+            )
+        if counts["error"]:
+            lines.append(f"failed: {counts['error']:,} rows have an error and no answer")
+        if empty := counts["no answer"] - counts["error"]:
+            lines.append(f"empty: {empty:,} rows have neither a reply nor a point")
+        for damage, answers in self.damaged.items():
+            lines.append(
+                f"damaged by the spreadsheet: {len(answers):,} replies {damage}:"
+                f"{_named(answers[:MOST_NAMED], len(answers))}"
+            )
+        return lines
+
+    def _examples_of_wording(self) -> str:
+        texts = [
+            f"\n    {answer.text()}; the sample asks: {_question(sample)!r:.80}"
+            for answer, sample in self.asked_otherwise
+        ]
+        return "".join(texts)
+
+
+def _question(sample: Sample) -> str:
+    line = sample.line
+    return str(line.get("instruction") or line.get("question") or "")
+
+
+def _is_same_answer(one: Answer, other: Answer) -> bool:
+    return one.reply == other.reply and one.point == other.point
+
+
+def _named(answers: Sequence[Answer], count: int) -> str:
+    more = f"\n    and {count - len(answers):,} more" if count > len(answers) else ""
+    return "".join(f"\n    {answer.text()}" for answer in answers) + more
+
+
+def _in_brackets(texts: Sequence[str]) -> str:
+    return f" ({', '.join(texts)})" if texts else ""
+
+
+def torn_lines(torn: Mapping[str, Sequence[int]]) -> list[str]:
+    """Lines of files that are no rows, in words."""
+    return [
+        f"torn: {counted(len(numbers), 'line')} of {name} without a whole JSON object "
+        f"({'line' if len(numbers) == 1 else 'lines'} {listed([*map(str, numbers)], 10)}), skipped"
+        for name, numbers in torn.items()
+        if numbers
+    ]

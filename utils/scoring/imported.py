@@ -1,0 +1,271 @@
+"""What is checked of answers made elsewhere while they are scored: points, replies, verdicts.
+
+A file's own points and verdicts are compared with ours, and where they differ, the likely reason is
+counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from utils.contracts import ParseFunction, Point, Record, Sizes, Status, Verdict
+from utils.coordinates import frac_to_px, point_as_fractions
+from utils.findings import FINDINGS, Finding, note, warning
+from utils.protocol import IMPORTED
+from utils.scoring.scorer import POINT, ScoredSample, Scorer, meta_of_record, reply_of
+from utils.store.records import sizes_of
+from utils.text import counted, format_share
+
+NEAR_PX = 1.0  # rounding moves a point by so much at most
+MOST_EXAMPLES = 5
+MOST_TRIED = 200  # replies on which other parse functions are tried
+TITLE = "Answers made elsewhere"
+REASONS = {
+    "border": "the point lies within 1 px of the border, where rounding decides",
+    "box": "the file has another box",
+    "polygon": "the target is a polygon",
+    "refusal": "there is nothing to click, or the reply says so",
+    "reader": "the reply is read as another point than the file has",
+    "unexplained": "no reason shows",
+}
+
+
+class ImportAudit:
+    """Looks at each sample of an import once it was judged.
+
+    Args:
+        facts: of the import, as the record of its run has them.
+        scorer: that judges the samples.
+    """
+
+    def __init__(self, facts: Mapping[str, Any], scorer: Scorer) -> None:
+        self._facts, self._scorer = facts, scorer
+        self.counts: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
+        self._examples: list[dict[str, Any]] = []
+        self._agreeing: Counter[str] = Counter()  # points of the file, by parse function
+        self._tried = 0
+
+    def add(self, record: Record, scored: ScoredSample) -> None:
+        """Count what a sample shows."""
+        counts, verdict = self.counts, scored.judgement.verdict
+        counts["samples"] += 1
+        counts["right"] += verdict == Verdict.HIT
+        counts["missing"] += record["status"] == Status.MISSING
+        counts["answered"] += record["status"] == Status.OK
+        is_there = record["status"] != Status.MISSING
+        counts["nothing read"] += is_there and verdict not in (Verdict.HIT, Verdict.MISS)
+        origin = record.get("origin") or {}
+        sizes = sizes_of(record)
+        stored = tuple(record[POINT]) if POINT in record else None
+        if stored is not None:
+            self._add_point(record, scored, sizes, stored)
+        if "verdict" in origin:
+            counts["verdicts of the file"] += 1
+            counts["right by the file"] += bool(origin["verdict"])
+            if origin["verdict"] != (verdict == Verdict.HIT):
+                self._add_difference(record, scored, sizes, stored)
+
+    def _add_point(self, record: Record, scored: ScoredSample, sizes: Sizes, stored: Point) -> None:
+        """Compare the point of the file with what its reply is read as."""
+        counts, file_wh = self.counts, sizes.file_wh
+        counts["points of the file"] += 1
+        judged = self._scorer.benchmark.judge(
+            record["line"], sizes, "", lambda reply, meta: stored, {}
+        )
+        counts["right by the points of the file"] += judged.verdict == Verdict.HIT
+        point_px = None if file_wh is None else _in_px(stored, file_wh)
+        is_whole = point_px is not None and all(number.is_integer() for number in point_px)
+        counts["whole pixels"] += is_whole
+        if record["raw"] is None:
+            counts["points only"] += 1
+            counts["whole pixels near a border"] += is_whole and _is_near_border(scored, sizes)
+            return
+        reply, _ = reply_of(record, self._scorer.postprocess)
+        read = self._read(record, sizes, reply or "", self._scorer.parse)
+        if read is None:
+            counts["unread beside a point"] += 1
+            return
+        counts["read beside a point"] += 1
+        is_other = file_wh is not None and not _is_same(read, stored, file_wh)
+        counts["read as another point"] += is_other
+        if self._tried < MOST_TRIED:
+            self._tried += 1
+            for dotted, parse in self._scorer.other_parsers.items():
+                other = self._read(record, sizes, reply or "", parse)
+                if other is not None and file_wh is not None:
+                    self._agreeing[dotted] += _is_same(other, stored, file_wh)
+
+    def _read(self, record: Record, sizes: Sizes, reply: str, parse: ParseFunction) -> Point | None:
+        """The point that a parse function reads; None: none."""
+        extra = meta_of_record(record, sizes, self._scorer.kwargs)
+        parsed, _ = self._scorer.benchmark.read(record["line"], sizes, reply, parse, extra)
+        return parsed if isinstance(parsed, tuple) else None
+
+    def _add_difference(
+        self, record: Record, scored: ScoredSample, sizes: Sizes, stored: Point | None
+    ) -> None:
+        facts = scored.judgement.facts
+        reason = "unexplained"
+        point_frac = facts.get("point_frac")
+        if facts.get("declined") or ("box_frac" in facts and facts["box_frac"] is None):
+            reason = "refusal"
+        elif (facts.get("target") or {}).get("polygons"):
+            reason = "polygon"
+        elif "box_px" in record["origin"]:
+            reason = "box"
+        elif _is_near_border(scored, sizes):
+            reason = "border"
+        elif stored is not None and (
+            point_frac is None
+            or (sizes.file_wh and not _is_same(tuple(point_frac), stored, sizes.file_wh))
+        ):
+            reason = "reader"
+        self._reasons[reason] += 1
+        if len(self._examples) < MOST_EXAMPLES:
+            self._examples.append(
+                {
+                    "name": f"row {record['origin'].get('line')}",
+                    "sample": str(record["line"].get("id", record["line"].get("index"))),
+                    "of the file": "right" if record["origin"]["verdict"] else "wrong",
+                    "here": str(scored.judgement.verdict),
+                    "reason": REASONS[reason],
+                }
+            )
+
+    def section(self) -> dict[str, Any]:
+        """Return the section of the analysis."""
+        rows = [{"name": name, "rows": count} for name, count in self._all_counts().items()]
+        reasons = [
+            {"name": REASONS[reason], "verdicts": count}
+            for reason, count in self._reasons.most_common()
+        ]
+        return {
+            "title": TITLE,
+            "rows": rows,
+            "reasons": reasons,
+            "examples": self._examples,
+            "notes": [f"Imported from {self._facts.get('path')}, format {self._facts['format']}."],
+            "counts": self._all_counts(),
+            FINDINGS: self._findings(),
+        }
+
+    def _all_counts(self) -> dict[str, int]:
+        """What was counted when the file was read, and what judging has shown."""
+        counts = {**self._facts["counts"], **self.counts}
+        counts["verdicts that differ"] = sum(self._reasons.values())
+        return {name: int(count) for name, count in counts.items()}
+
+    def _findings(self) -> list[Finding]:
+        found = [
+            self._about_origin(),
+            self._about_missing(),
+            self._about_points(),
+            self._about_replies(),
+            self._about_verdicts(),
+        ]
+        return [finding for finding in found if finding is not None]
+
+    def _about_origin(self) -> Finding:
+        return note(
+            f"{IMPORTED}.origin",
+            "these answers were made elsewhere and imported",
+            detail="nothing is known of prompt, images and settings but what the file says",
+        )
+
+    def _about_missing(self) -> Finding | None:
+        counts = self.counts
+        if not counts["missing"]:
+            return None
+        answered = counts["samples"] - counts["missing"]
+        return warning(
+            f"{IMPORTED}.missing",
+            f"{counts['missing']:,} of {counts['samples']:,} samples have no answer in the import",
+            detail=f"right are {format_share(counts['right'], counts['samples'])} % of all, "
+            f"{format_share(counts['right'], answered) if answered else '0'} % of those with a row",
+        )
+
+    def _about_points(self) -> Finding | None:
+        counts = self.counts
+        if not counts["points only"]:
+            return None
+        near = counts["whole pixels near a border"]
+        rounding = f"; whole pixels: ± {near} verdicts" if counts["whole pixels"] else ""
+        return note(
+            f"{IMPORTED}.points_only",
+            f"{counted(counts['points only'], 'answer')} are points only{rounding}",
+            detail="frame audit, letters, truncation and reading again are impossible for them",
+        )
+
+    def _about_replies(self) -> Finding | None:
+        counts = self.counts
+        if counts["unread beside a point"]:
+            return warning(
+                f"{IMPORTED}.unread",
+                f"{counted(counts['unread beside a point'], 'reply', 'replies')} cannot be read, "
+                "so the points beside them are scored",
+                detail="these replies are not what was scored",
+                setting=self._scorer.parser_setting,
+            )
+        if not counts["read as another point"]:
+            return None
+        return warning(
+            f"{IMPORTED}.reader",
+            f"{counts['read as another point']:,} of {counts['read beside a point']:,} replies are "
+            "read as another point than the file has beside them (more than 1 px)",
+            detail="the reader is not the one that made the file",
+            fix=self._better_reader(),
+            setting=self._scorer.parser_setting,
+        )
+
+    def _better_reader(self) -> str:
+        agreeing = self._agreeing.most_common(1)
+        if not agreeing or 2 * agreeing[0][1] < self._tried:
+            return ""
+        dotted, count = agreeing[0]
+        return (
+            f'{self._scorer.parser_setting}: "{dotted}" gives their points in {count} of the first '
+            f"{self._tried}"
+        )
+
+    def _about_verdicts(self) -> Finding | None:
+        differ = sum(self._reasons.values())
+        if not differ:
+            return None
+        reasons = "; ".join(
+            f"{count} because {REASONS[reason]}"
+            if reason != "unexplained"
+            else f"{count} unexplained"
+            for reason, count in self._reasons.most_common()
+        )
+        return note(
+            f"{IMPORTED}.verdicts",
+            f"{differ:,} of {self.counts['verdicts of the file']:,} verdicts differ from those of "
+            f"the file, by which {self.counts['right by the file']:,} are right",
+            detail=reasons,
+        )
+
+
+def _in_px(point: Point, file_wh: tuple[int, int]) -> Sequence[float]:
+    return frac_to_px(point_as_fractions(point, file_wh), file_wh) if max(point) <= 1 else point
+
+
+def _is_same(point: Point, other: Point, file_wh: tuple[int, int]) -> bool:
+    """Whether two points differ by rounding at most."""
+    pairs = zip(_in_px(point, file_wh), _in_px(other, file_wh), strict=True)
+    return all(abs(a - b) <= NEAR_PX for a, b in pairs)
+
+
+def _is_near_border(scored: ScoredSample, sizes: Sizes) -> bool:
+    """Whether a point lies so near the border of its box that rounding decides."""
+    facts = scored.judgement.facts
+    point, box = facts.get("point_frac"), facts.get("box_frac")
+    if not point or not box or sizes.file_wh is None:
+        return False
+    x, y = frac_to_px((point[0], point[1]), sizes.file_wh)
+    x1, y1 = frac_to_px((box[0], box[1]), sizes.file_wh)
+    x2, y2 = frac_to_px((box[2], box[3]), sizes.file_wh)
+    is_beside = x1 - NEAR_PX <= x <= x2 + NEAR_PX and y1 - NEAR_PX <= y <= y2 + NEAR_PX
+    return is_beside and min(abs(x - x1), abs(x - x2), abs(y - y1), abs(y - y2)) <= NEAR_PX

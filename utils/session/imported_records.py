@@ -1,0 +1,182 @@
+"""Records of answers made elsewhere, as the log of an import has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from utils.contracts import WH, Point, Record, Sample, Status, repeat_key
+from utils.coordinates import Frame, in_frame, point_as_fractions, px_to_frac
+from utils.exchange.answers import Answer, WorldEpisode
+from utils.exchange.gathering import Gathered
+from utils.exchange.worlds import WorldResults
+from utils.functions.fingerprints import digest
+from utils.scoring.scorer import POINT
+from utils.session.evaluation import Evaluation
+from utils.store.records import imported_answer
+from utils.text import counted
+
+FINGERPRINT = "import:{checksum}:{line}"  # that no request has
+CHECKSUM_LENGTH = 16
+MISSING_LINE = "-"
+
+
+def keys_of(samples: Sequence[Sample]) -> list[str]:
+    """The keys of samples."""
+    return [sample.key for sample in samples]
+
+
+def points_problem(evaluation: Evaluation, gathered: Gathered, frame: str) -> list[str]:
+    """What stands in the way of the points of a file: an unknown frame, or size of an image."""
+    problems: list[str] = []
+    dataset = evaluation.dataset
+    if gathered.without_frame and not frame:
+        problems.append(
+            f"{dataset}: {counted(gathered.without_frame, 'row')} have x and y, and nothing says "
+            "what they count: --frame fractions, --frame pixels, --frame per_mille, ..."
+        )
+    without_size = [
+        sample
+        for sample in evaluation.data.samples
+        if sample.file_wh is None and size_of(sample, _answer_to(gathered, sample)) is None
+    ]
+    if without_size and evaluation.benchmark.recipe_form == "grounding":
+        example = without_size[0].line.get("image_path")
+        problems.append(
+            f"{dataset}: the size of {counted(len(without_size), 'image')} is not known, such as "
+            f"{example}: neither the table nor the import has it. Put the images there, or a file "
+            'image_sizes.json into the folder of the data set: {"name of the image": [width, '
+            "height], ...}"
+        )
+    return problems
+
+
+def _answer_to(gathered: Gathered, sample: Sample) -> Answer | None:
+    return gathered.answers.get((sample.key, 1))
+
+
+def size_of(sample: Sample, answer: Answer | None) -> WH | None:
+    """The size of a sample's image: the table's, else the file's; None where nobody knows it."""
+    if sample.file_wh is not None:
+        return sample.file_wh
+    return answer.image_wh if answer is not None else None
+
+
+def answer_records(
+    evaluation: Evaluation,
+    samples: Mapping[str, Sample],
+    answers: Mapping[tuple[str, int], Answer],
+    kept: Mapping[tuple[str, int], Mapping[str, Any]],
+    checksum: str,
+    repeats: int,
+) -> Iterator[Record]:
+    """Yield a record for each sample and repeat, also for those that no row answers.
+
+    Args:
+        evaluation: of the data set.
+        samples: by key, in file order.
+        answers: by key and number of the repeat.
+        kept: what of each answer's row stands in its record besides, by the same keys.
+        checksum: of the imported files.
+        repeats: how many answers each question is to have.
+    """
+    frame = Frame(evaluation.options.frame) if evaluation.options.frame else None
+    for key, sample in samples.items():
+        for number in range(1, repeats + 1):
+            answer = answers.get((key, number))
+            known = replace(sample, file_wh=size_of(sample, answer))
+            origin = dict(kept.get((key, number), {}))
+            yield _record(known, repeat_key(key, number), answer, origin, frame, checksum)
+
+
+def _record(
+    sample: Sample,
+    key: str,
+    answer: Answer | None,
+    origin: dict[str, Any],
+    frame: Frame | None,
+    checksum: str,
+) -> Record:
+    line = MISSING_LINE if answer is None else f"{answer.file}:{answer.line}".removeprefix(":")
+    fingerprint = FINGERPRINT.format(checksum=checksum[:CHECKSUM_LENGTH], line=line)
+    if answer is None:
+        return imported_answer(sample, key, fingerprint, Status.MISSING, origin={})
+    place: dict[str, Any] = {"line": answer.line}
+    if answer.file:
+        place["file"] = answer.file
+    if answer.verdict is not None:
+        place["verdict"] = answer.verdict
+    fields: dict[str, Any] = {"origin": {**place, **origin}}
+    if answer.usage:
+        fields["usage"] = dict(answer.usage)
+    if answer.finish_reason:
+        fields["finish_reason"] = answer.finish_reason
+    if answer.error and answer.is_empty:
+        fields["error"] = {"class": "import", "message": answer.error}
+        return imported_answer(sample, key, fingerprint, Status.FAILED, **fields)
+    point = None if answer.point is None else _stored_point(answer, sample, frame)
+    if point is not None:
+        fields[POINT] = list(point)
+    if answer.reply is not None:
+        fields["raw"] = answer.reply
+    elif point is None:
+        fields["raw"] = ""
+    return imported_answer(sample, key, fingerprint, Status.OK, **fields)
+
+
+def _stored_point(answer: Answer, sample: Sample, frame: Frame | None) -> Point:
+    """A point as records have it: pixels of the image, or fractions if both numbers are 0..1."""
+    assert answer.point is not None
+    if min(answer.point) < 0:  # nothing to click
+        return answer.point
+    own_frame = answer.frame or frame or Frame.PIXELS
+    file_wh = sample.file_wh
+    if file_wh is None:
+        return answer.point
+    if own_frame is Frame.PIXELS and frame is Frame.PIXELS_SENT and answer.image_wh:
+        return px_to_frac(answer.point, answer.image_wh)
+    if own_frame is Frame.PIXELS:
+        return px_to_frac(answer.point, file_wh) if max(answer.point) <= 1 else answer.point
+    meta = {"image_size": file_wh, "sent_size": answer.image_wh}
+    point = in_frame(own_frame, answer.point, meta)
+    return point if max(point) <= 1 else answer_px(point, file_wh)
+
+
+def answer_px(point: Point, file_wh: WH) -> Point:
+    """A point beyond the image in pixels of it."""
+    x, y = point_as_fractions(point, file_wh)
+    return x * file_wh[0], y * file_wh[1]
+
+
+def episode_records(
+    evaluation: Evaluation, results: WorldResults, checksum: str, counts: Mapping[str, int]
+) -> tuple[list[Sample], Iterator[Record]]:
+    """The samples that the episodes of a live world are, and a record for each."""
+    samples: list[Sample] = []
+    episodes: list[WorldEpisode] = []
+    for number, episode in enumerate(results.episodes):
+        key = digest([evaluation.dataset, episode.domain, episode.task, episode.number])[:16]
+        line = {
+            "index": number,
+            "task": episode.task,
+            "domain": episode.domain,
+            "instruction": episode.instruction,
+            "steps": episode.steps,
+            "error": episode.error,
+            "image_path": None,
+        }
+        samples.append(Sample(key, line, None, None))
+        episodes.append(episode)
+    pairs = zip(samples, episodes, strict=True)
+    return samples, (_episode_record(sample, episode, checksum) for sample, episode in pairs)
+
+
+def _episode_record(sample: Sample, episode: WorldEpisode, checksum: str) -> Record:
+    fingerprint = FINGERPRINT.format(checksum=checksum[:CHECKSUM_LENGTH], line=episode.file)
+    fields: dict[str, Any] = {"origin": {"file": episode.file}}
+    if episode.score is None:
+        message = episode.error or "the episode has no result"
+        fields["error"] = {"class": "unfinished", "message": message}
+        return imported_answer(sample, sample.key, fingerprint, Status.FAILED, **fields)
+    return imported_answer(sample, sample.key, fingerprint, Status.OK, raw=episode.score, **fields)
