@@ -33,7 +33,6 @@ from utils.protocol import PLATFORMS
 from utils.subsets import Only, base_mode, is_chosen, is_subset, only_problems
 from utils.text import counted, is_blank, printable
 
-
 SIZES_NAME = "image_sizes.json"
 UNKNOWN_WH = (0, 0)  # for checks of a row whose image is not there
 
@@ -141,7 +140,7 @@ class Benchmark(contracts.Benchmark):
 
         def size_of(row: Line) -> WH | None:
             for size in (row.get("image_size"), sizes.get(row["image_path"])):
-                if is_size(size):
+                if size is not None and is_size(size):
                     return size[0], size[1]
             try:
                 return self._size_of_image(row)

@@ -1,4 +1,4 @@
-"""Episodes of live worlds that were played and scored elsewhere: OSWorld, AndroidWorld, MobileWorld.
+"""Episodes that were played and scored elsewhere: OSWorld, AndroidWorld, MobileWorld.
 
 An episode comes with its score from 0 to 1; no check can be run again. Figures: the mean score and
 the share of episodes with a full score, over all episodes, and beside them the figure that the
@@ -138,7 +138,7 @@ class ImportedEpisodes(TableBenchmark):
         groups: dict[str, Sequence[int]] = {
             domain: [i for i in everything if columns["split"][i] == domain] for domain in domains
         }
-        groups = {**groups, "Overall": everything}
+        groups["Overall"] = everything
 
         def row(name: str, values: Sequence[float], only: Sequence[int]) -> Row:
             chosen = set(only)
@@ -152,21 +152,22 @@ class ImportedEpisodes(TableBenchmark):
 
         successes = [float(score >= SUCCESS) for score in scores]
         own = [index for index in everything if endings[index] not in left_out]
+        rows = [
+            row("mean score", scores, everything),
+            row("success", successes, everything),
+            row(f"as {title} counts", scores, own),
+        ]
         table = {
             "title": self.title,
             "columns": [*groups],
-            "rows": [
-                row("mean score", scores, everything),
-                row("success", successes, everything),
-                row(f"as {title} counts", scores, own),
-            ],
+            "rows": rows,
             "official": ["mean score", "success"],
             "unit": "in %, as scored elsewhere",
             "clusters": "task",
             "column_field": "split",
             "row_field": None,
         }
-        overall = table["rows"][0]["cells"][-1]
+        overall = rows[0]["cells"][-1]
         return {
             "table": table,
             "averages": {"overall": overall},

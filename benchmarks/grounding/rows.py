@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.grounding.figures import Layout
 from benchmarks.base import is_size
+from benchmarks.grounding.figures import Layout
 from utils.errors import UserError
 from utils.geometry.targets import Target, are_numbers
 from utils.text import listed

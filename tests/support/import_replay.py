@@ -57,7 +57,7 @@ COUNTS = {  # of the file expected.json: names in the section of the analysis
 }
 LAST = "right, the last of repeated rows"
 NOT_COMPARED = {"table", "note", "rows in the file"}
-BETTER_READER = re.compile(r"coordinates\.parse_(\w+)\" gives their points")
+BETTER_READER = re.compile(r'coordinates\.parse_(\w+)", which gives their points')
 OWN_THINKING = "grounding_think"  # in replies of MAI-UI, which answers per mille
 
 
@@ -153,7 +153,10 @@ def world_differences(expected: Mapping[str, Any], result: Result) -> tuple[list
         found["must not be unpickled"] = {
             name: calls
             for name, calls in refused.items()
-            if all(f"{name}: is refused" in result.text and call.replace(" ", ".") in result.text for call in calls)
+            if all(
+                f"{name}: is refused" in result.text and call.replace(" ", ".") in result.text
+                for call in calls
+            )
         }
         ends = Counter(str(facts["verdict"]) for facts in result.samples)
         kinds = {"success": ends["hit"], "failure": ends["miss"]}
@@ -185,7 +188,9 @@ def _is_equal(value: Any, expected: Any) -> bool:
     return bool(value == expected)
 
 
-def replay(folder: Path, name: str, expected: Mapping[str, Any], work: Path) -> tuple[list[str], list[str]]:
+def replay(
+    folder: Path, name: str, expected: Mapping[str, Any], work: Path
+) -> tuple[list[str], list[str]]:
     """Import a file of a folder; return what is equal and what differs."""
     path = folder / name
     if "table" not in expected:
@@ -222,7 +227,9 @@ def replay(folder: Path, name: str, expected: Mapping[str, Any], work: Path) -> 
 
 def _order(folder: Path, work: Path) -> Path:
     """A file with the ids of the rows in the order of the mirror, here that of another sample."""
-    details = json.loads((folder / "samples/sspro_json/MAI-UI-8B.json").read_text("utf-8"))["details"]
+    details = json.loads((folder / "samples/sspro_json/MAI-UI-8B.json").read_text("utf-8"))[
+        "details"
+    ]
     work.mkdir(parents=True, exist_ok=True)
     path = work / "order.txt"
     path.write_text("\n".join(row["id"] for row in details), "utf-8")
@@ -240,7 +247,7 @@ def data_root_of(folder: Path, name: str, work: Path) -> Iterator[None]:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(gzip.decompress(rows.read_bytes()))
     before = {name: os.environ.get(name) for name in ("LMUData", "IMAGE_ROOT_DIR")}
-    os.environ["LMUData"] = str(root)
+    os.environ["LMUData"] = str(root)  # noqa: SIM112 - its own name
     os.environ.pop("IMAGE_ROOT_DIR", None)
     try:
         yield

@@ -144,7 +144,7 @@ def _opened(path: Path, name: str) -> Iterator[io.BufferedReader]:
     with path.open("rb") as packed:
         is_packed = packed.read(2) == GZIP
         packed.seek(0)
-        file: IO[bytes] = gzip.GzipFile(fileobj=packed) if is_packed else packed
+        file: Any = gzip.GzipFile(fileobj=packed) if is_packed else packed
         yield io.BufferedReader(_Limited(file, name), CHUNK_BYTES)
 
 

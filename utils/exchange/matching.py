@@ -76,11 +76,12 @@ def box_px_of(line: Mapping[str, Any], image_wh: WH | None) -> Bounds | None:
     target = line.get("target")
     box = line.get("bbox")
     if isinstance(target, Mapping):
-        boxes = target.get("boxes") or ()
+        boxes: Any = target.get("boxes") or ()
         box = boxes[0] if len(boxes) == 1 and not target.get("polygons") else None
-    if not isinstance(box, (list, tuple)) or len(box) != 4:
+    corners = [*box] if isinstance(box, (list, tuple)) else []
+    if len(corners) != 4:
         return None
-    x1, y1, x2, y2 = box
+    x1, y1, x2, y2 = corners
     return in_pixels((x1, y1, x2, y2), image_wh)
 
 

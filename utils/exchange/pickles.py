@@ -82,7 +82,7 @@ def read_pickle(path: Path, name: str = "") -> Any:
         with path.open("rb") as packed:
             is_packed = packed.read(2) == GZIP
             packed.seek(0)
-            file: IO[bytes] = gzip.GzipFile(fileobj=packed) if is_packed else packed
+            file: Any = gzip.GzipFile(fileobj=packed) if is_packed else packed
             return _Walk(name).value_of(_Limited(file, name))
     except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError) as error:
         raise UserError(f"{name}: is a broken pickle ({error})") from None

@@ -109,8 +109,9 @@ class ImportAudit:
     ) -> None:
         facts = scored.judgement.facts
         reason = "unexplained"
-        point_frac = facts.get("point_frac")
-        if facts.get("declined") or ("box_frac" in facts and facts["box_frac"] is None):
+        if self._is_other_point(facts, sizes, stored):
+            reason = "reader"
+        elif facts.get("declined") or ("box_frac" in facts and facts["box_frac"] is None):
             reason = "refusal"
         elif (facts.get("target") or {}).get("polygons"):
             reason = "polygon"
@@ -118,11 +119,6 @@ class ImportAudit:
             reason = "box"
         elif _is_near_border(scored, sizes):
             reason = "border"
-        elif stored is not None and (
-            point_frac is None
-            or (sizes.file_wh and not _is_same(tuple(point_frac), stored, sizes.file_wh))
-        ):
-            reason = "reader"
         self._reasons[reason] += 1
         if len(self._examples) < MOST_EXAMPLES:
             self._examples.append(
@@ -134,6 +130,14 @@ class ImportAudit:
                     "reason": REASONS[reason],
                 }
             )
+
+    @staticmethod
+    def _is_other_point(facts: Mapping[str, Any], sizes: Sizes, stored: Point | None) -> bool:
+        """Whether another point was read than the file has."""
+        if stored is None or sizes.file_wh is None or facts.get("declined"):
+            return False
+        point_frac = facts.get("point_frac")
+        return not point_frac or not _is_same(tuple(point_frac), stored, sizes.file_wh)
 
     def section(self) -> dict[str, Any]:
         """Return the section of the analysis."""
@@ -163,7 +167,8 @@ class ImportAudit:
             self._about_origin(),
             self._about_missing(),
             self._about_points(),
-            self._about_replies(),
+            self._about_unread(),
+            self._about_reader(),
             self._about_verdicts(),
         ]
         return [finding for finding in found if finding is not None]
@@ -199,16 +204,20 @@ class ImportAudit:
             detail="frame audit, letters, truncation and reading again are impossible for them",
         )
 
-    def _about_replies(self) -> Finding | None:
+    def _about_unread(self) -> Finding | None:
+        count = self.counts["unread beside a point"]
+        if not count:
+            return None
+        return warning(
+            f"{IMPORTED}.unread",
+            f"{counted(count, 'reply', 'replies')} cannot be read, so the points beside them are "
+            "scored",
+            detail="these replies are not what was scored",
+            setting=self._scorer.parser_setting,
+        )
+
+    def _about_reader(self) -> Finding | None:
         counts = self.counts
-        if counts["unread beside a point"]:
-            return warning(
-                f"{IMPORTED}.unread",
-                f"{counted(counts['unread beside a point'], 'reply', 'replies')} cannot be read, "
-                "so the points beside them are scored",
-                detail="these replies are not what was scored",
-                setting=self._scorer.parser_setting,
-            )
         if not counts["read as another point"]:
             return None
         return warning(
@@ -226,8 +235,8 @@ class ImportAudit:
             return ""
         dotted, count = agreeing[0]
         return (
-            f'{self._scorer.parser_setting}: "{dotted}" gives their points in {count} of the first '
-            f"{self._tried}"
+            f'set {self._scorer.parser_setting}: "{dotted}", which gives their points in {count} '
+            f"of the first {self._tried} (as --frame or --recipe do)"
         )
 
     def _about_verdicts(self) -> Finding | None:

@@ -150,7 +150,7 @@ def answer_px(point: Point, file_wh: WH) -> Point:
 
 
 def episode_records(
-    evaluation: Evaluation, results: WorldResults, checksum: str, counts: Mapping[str, int]
+    evaluation: Evaluation, results: WorldResults, checksum: str
 ) -> tuple[list[Sample], Iterator[Record]]:
     """The samples that the episodes of a live world are, and a record for each."""
     samples: list[Sample] = []

@@ -12,12 +12,11 @@ from utils.errors import UserError
 from utils.exchange.answers import Answer
 from utils.exchange.matching import Matcher
 from utils.exchange.sources import Source
+from utils.protocol import ACTING
 from utils.session.prepare import BenchmarkRoom
 from utils.text import counted, did_you_mean, listed
 
 ENOUGH = 0.5  # of the first rows must be those of a table
-LEVELS_WITH_ANSWERS = ("grounding", "steps")  # forms of benchmarks besides L1's
-QUESTIONS = "L1"
 NAMES_OF_FILES = ("results", "predictions", "predictions_judge", "samples")
 
 
@@ -68,7 +67,7 @@ def tables_here(requested: Sequence[str], benchmarks: BenchmarkRoom) -> dict[str
     """
     tables: dict[str, Table] = {}
     for name, kind in benchmarks.BENCHMARK.items():
-        if kind.recipe_form not in LEVELS_WITH_ANSWERS and kind.level != QUESTIONS:
+        if kind.level in ACTING:
             continue
         for dataset, entry in _variants(
             name, kind.options if kind.recipe_form == "grounding" else {}

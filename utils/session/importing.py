@@ -251,8 +251,8 @@ def _gather_episodes(one: ImportedSet, order: Sequence[str]) -> None:
     assert results is not None
     scored = sum(episode.score is not None for episode in results.episodes)
     one.lines.append(
-        f"{counted(len(results.episodes), 'episode')}, {scored} of them with a score; {results.world.title}'s own "
-        f"figure: {results.world.own_figure}"
+        f"{counted(len(results.episodes), 'episode')}, {scored} of them with a score; the own "
+        f"figure of {results.world.title}: {results.world.own_figure}"
     )
     one.lines += [f"refused: {reason}" for reason in results.refused]
     played = {episode.task for episode in results.episodes}
@@ -373,7 +373,7 @@ def _described(
     data = evaluation.data
     checksum = _checksum(one, imported)
     if one.results is not None:
-        samples, records = episode_records(evaluation, one.results, checksum, one.counts)
+        samples, records = episode_records(evaluation, one.results, checksum)
         annotations: dict[str, Any] = {"file": f"{one.results.world.title} results"}
         repeats = 1
     else:

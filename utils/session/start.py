@@ -19,7 +19,6 @@ from utils.engine.ranks.group import Rank, rank_of
 from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
 from utils.pages.all_runs import listed_runs, write_index
-from utils.session.importing import run_import
 from utils.session.parity import plans_of, run_and_compare
 from utils.session.plan import Plan
 from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
@@ -48,11 +47,10 @@ def run_command(arguments: Sequence[str], benchmarks: BenchmarkRoom, models: Mod
             return code
         load_dotenv_files()
         options = parse_arguments(arguments)
-        if options.runs:
-            return _list_runs(options.work_dir)
+        code = _ask_nothing(options, benchmarks, models)
+        if code is not None:
+            return code
         rank = _begin(options)
-        if options.import_path is not None:
-            return run_import(options, benchmarks, models)
         if rank is not None and not rank.leads:
             if options.check or options.mode == "eval":
                 return DONE
@@ -84,6 +82,22 @@ def _run_nothing(arguments: Sequence[str], models: ModelRoom) -> int | None:
         print(version_text())
         return DONE
     return None
+
+
+def _ask_nothing(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> int | None:
+    """List runs or import answers and return the exit code; None: it is something else.
+
+    Raises:
+        UserError: that cannot be done.
+    """
+    if options.runs:
+        return _list_runs(options.work_dir)
+    if options.import_path is None:
+        return None
+    from utils.session.importing import run_import  # a run has no use for it
+
+    _begin(options)
+    return run_import(options, benchmarks, models)
 
 
 def _show_recipes(names: Sequence[str], models: ModelRoom) -> int:

@@ -15,7 +15,6 @@ from utils.errors import UserError
 from utils.store.derived import SAMPLES_SUFFIX, samples_files_in
 from utils.store.log import runs_of
 
-
 IMPORTED = re.compile(r"I\d{8}_G\w+", re.ASCII)  # names of folders of answers made elsewhere
 
 

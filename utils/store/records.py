@@ -37,10 +37,11 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
                                             part (left, top, right, bottom in pixels of the file)
                                             and the size in which it was sent; not in older logs
            runs_with                        device, dtype and attention of a local model
-           origin                           of an answer made elsewhere, in place of prompt, asked_at,
-                                            latency_s and attempts: line, file (where there are
-                                            several), verdict (of the file), box_px, image_wh (where
-                                            the table says otherwise). Its fingerprint is
+           origin                           of an answer made elsewhere, in place of prompt,
+                                            asked_at, latency_s and attempts: line, file (where
+                                            there are several), verdict (of the file), box_px,
+                                            image_wh (where the table says otherwise). Its
+                                            fingerprint is
                                             "import:<sha256>:<line>", which no request has
            point                            likewise the point that the file has: pixels of the
                                             image, or fractions of it if both numbers are 0..1

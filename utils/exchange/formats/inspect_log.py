@@ -93,7 +93,7 @@ def _archived(file: RowFile) -> Iterator[NumberedRow]:
 def _by_package(file: RowFile) -> Iterator[NumberedRow]:
     """Yield the samples of an `.eval` as the package inspect_ai reads them."""
     try:
-        from inspect_ai.log import read_eval_log_samples
+        from inspect_ai.log import read_eval_log_samples  # type: ignore[import-not-found]
     except ImportError:
         folder = Path(file.name).parent
         raise UserError(

@@ -138,9 +138,9 @@ def user_texts(messages: Any) -> Iterator[str]:
 def token_usage(usage: Any) -> dict[str, int]:
     """Token counts under the names that records have."""
     names = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
-    counts = usage.items() if isinstance(usage, Mapping) else ()
-    return {
-        names.get(name, name): count
-        for name, count in counts
-        if names.get(name, name) in names.values() and isinstance(count, int)
-    }
+    counts: dict[str, int] = {}
+    for name, count in usage.items() if isinstance(usage, Mapping) else ():
+        known_name = names.get(str(name), str(name))
+        if known_name in names.values() and isinstance(count, int):
+            counts[known_name] = count
+    return counts
