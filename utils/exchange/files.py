@@ -26,7 +26,7 @@ MOST_BYTES = 4 << 30  # of a file, unpacked
 MOST_ROW_BYTES = 16 << 20  # of a row: the longest replies are far below
 MOST_SHEET_BYTES = 64 << 20  # of the parts of a spreadsheet, unpacked
 MOST_COLUMNS = 200
-MOST_ROWS = 1_000_000
+MOST_ROWS = 300_000
 CHUNK_BYTES = 1 << 16
 FIRST_ROWS = 20  # by which a format is recognised
 LISTS = ("details", "samples", "steps")  # keys of the rows in a file that is one object
@@ -365,6 +365,8 @@ def _sheet_rows(file: RowFile) -> Iterator[NumberedRow]:
         rows = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
         names = [str(cell) for cell in next(rows, ())]
         for number, cells in enumerate(rows, 2):
+            if number > MOST_ROWS:
+                raise UserError(f"{file.name}: has more than {MOST_ROWS:,} rows")
             if any(cell is not None for cell in cells):
                 yield number, _row_of(names, cells)
         workbook.close()

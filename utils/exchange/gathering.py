@@ -9,7 +9,7 @@ from typing import Any
 
 from utils.contracts import Sample
 from utils.exchange.answers import Answer
-from utils.exchange.matching import Matcher, Step, in_pixels, is_same_box
+from utils.exchange.matching import MatchedBy, Matcher, in_pixels, is_same_box
 from utils.text import counted, listed
 
 MOST_NAMED = 5  # rows that a message names
@@ -41,7 +41,7 @@ class Gathered:
     answers: dict[tuple[str, int], Answer] = field(default_factory=dict)
     kept: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
-    steps: Counter[Step] = field(default_factory=Counter)
+    steps: Counter[MatchedBy] = field(default_factory=Counter)
     unknown: list[Answer] = field(default_factory=list)  # the first few
     ambiguous: list[Answer] = field(default_factory=list)
     asked_otherwise: list[tuple[Answer, Sample]] = field(default_factory=list)

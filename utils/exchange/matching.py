@@ -19,7 +19,7 @@ BOX_TOLERANCE_PX = 1.0
 TEXTS = ("instruction", "question", "step_instruction")  # columns of a line
 
 
-class Step(StrEnum):
+class MatchedBy(StrEnum):
     """How the sample of a row was found."""
 
     ORDER = "place in the order that was given"
@@ -35,7 +35,7 @@ class Match:
     """The samples that a row may be to, equal to each other; and how they were found."""
 
     samples: Sequence[Sample]
-    step: Step
+    step: MatchedBy
     is_asked_otherwise: bool = False  # the row has another instruction
 
 
@@ -145,7 +145,7 @@ class Matcher:
             return None
         known = self._by_id.get(self._order[answer.place], [])
         known = [each for each in known if _says_the_same(text, each.text)] or known[:1]
-        return _match(known, Step.ORDER, answer)
+        return _match(known, MatchedBy.ORDER, answer)
 
     def _by_ids(self, answer: Answer, image: str, text: str) -> Match | None:
         for name in answer.ids:
@@ -156,7 +156,7 @@ class Matcher:
             if not same and not image:  # the id may be a number of the file's own
                 same = [known for known in candidates if self._has_box(known, answer)]
             if candidates := same or (candidates if image else []):
-                return _match(candidates[:1], Step.ID, answer)
+                return _match(candidates[:1], MatchedBy.ID, answer)
         return None
 
     def _by_names(self, answer: Answer, image: str, text: str) -> Match | None:
@@ -170,21 +170,23 @@ class Matcher:
             candidates = [known for known in candidates if len(known.text) == longest]
             if not candidates and (not text or len(on_image) == 1):
                 with_box = [known for known in on_image if self._has_box(known, answer)]
-                return _match(with_box or _only(on_image, answer, text), Step.IMAGE_BOX, answer)
+                return _match(
+                    with_box or _only(on_image, answer, text), MatchedBy.IMAGE_BOX, answer
+                )
         options = answer.options
         if options:
             candidates = [k for k in candidates if k.sample.line.get("options") == options]
         with_box = [known for known in candidates if self._has_box(known, answer)]
-        return _match(with_box or candidates, Step.IMAGE, answer)
+        return _match(with_box or candidates, MatchedBy.IMAGE, answer)
 
     def _by_question(self, answer: Answer, image: str, text: str) -> Match | None:
         if image:
             return None
         candidates = self._by_text.get(text, []) if text else self._in_prompt(answer.prompt)
         if answer.box is None:
-            return _match(candidates, Step.QUESTION, answer) if len(candidates) == 1 else None
+            return _match(candidates, MatchedBy.QUESTION, answer) if len(candidates) == 1 else None
         with_box = [known for known in candidates if self._has_box(known, answer)]
-        return _match(with_box, Step.QUESTION_BOX, answer)
+        return _match(with_box, MatchedBy.QUESTION_BOX, answer)
 
     def _in_prompt(self, prompt: str | None) -> list[Known]:
         """The samples whose instruction is a line of a prompt, or what follows a colon in one."""
@@ -220,7 +222,7 @@ def _only(on_image: Sequence[Known], answer: Answer, text: str) -> Sequence[Know
     return on_image if is_alone else ()
 
 
-def _match(candidates: Sequence[Known], step: Step, answer: Answer) -> Match | None:
+def _match(candidates: Sequence[Known], step: MatchedBy, answer: Answer) -> Match | None:
     if not candidates:
         return None
     is_asked_otherwise = not _says_the_same(folded(answer.instruction), candidates[0].text)

@@ -26,7 +26,7 @@ MOST_ORDER = 1_000_000  # ids in a file of `--import-order`
 
 
 @dataclass
-class Source:
+class AnswerFile:
     """A file of answers, opened.
 
     Attributes:
@@ -66,7 +66,7 @@ class Import:
     """
 
     path: Path
-    sources: list[Source] = field(default_factory=list)
+    sources: list[AnswerFile] = field(default_factory=list)
     world: str = ""
     skipped: list[str] = field(default_factory=list)
 
@@ -87,7 +87,7 @@ def open_import(path: Path, format_name: str, function: Callable[..., Any] | Non
     refuse_unusual(path)
     if function is not None:
         read = lambda: rows_of(format_name, function, path)  # noqa: E731
-        return Import(path, [Source(path, "", format_name, read)])
+        return Import(path, [AnswerFile(path, "", format_name, read)])
     if path.is_file():
         return Import(path, _sources_of_file(path, "", format_name))
     world = format_name if format_name in WORLDS else "" if format_name else world_of(path)
@@ -124,7 +124,7 @@ def _import_of_folder(folder: Path, format_name: str) -> Import:
     return imported
 
 
-def _sources_of_file(path: Path, name: str, format_name: str) -> list[Source]:
+def _sources_of_file(path: Path, name: str, format_name: str) -> list[AnswerFile]:
     file = row_file(path, str(path))
     found = format_of(file)
     if format_name and format_name != found.NAME:
@@ -146,11 +146,11 @@ def _sources_of_file(path: Path, name: str, format_name: str) -> list[Source]:
 
 def _source(
     path: Path, name: str, found: Format, file: RowFile, dataset: str = "", part: str = ""
-) -> Source:
+) -> AnswerFile:
     def read() -> Iterator[Answer]:
         return bundle.archived_rows(file, part) if part else found.rows(file)
 
-    return Source(path, name, found.NAME, read, found.HAS_PARTS, file, dataset)
+    return AnswerFile(path, name, found.NAME, read, found.HAS_PARTS, file, dataset)
 
 
 def checksum_of(paths: Sequence[Path]) -> str:

@@ -31,7 +31,7 @@ REASON_LINE = re.compile(r"^\s*reason\s*:\s*(.*)", re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class World:
+class KnownWorld:
     """A world whose results are known."""
 
     name: str  # as `--format` has it
@@ -42,17 +42,17 @@ class World:
 WORLDS = {
     world.name: world
     for world in (
-        World(
+        KnownWorld(
             "osworld",
             "OSWorld",
             "an unreadable result.txt counts 0, an episode without one not at all",
         ),
-        World(
+        KnownWorld(
             "android_world",
             "AndroidWorld",
             "an episode that an exception has ended is left out",
         ),
-        World("mobile_world", "MobileWorld", "an episode without a score is left out"),
+        KnownWorld("mobile_world", "MobileWorld", "an episode without a score is left out"),
     )
 }
 
@@ -65,7 +65,7 @@ class WorldResults:
         refused: files that were not read, each with the reason.
     """
 
-    world: World
+    world: KnownWorld
     episodes: list[WorldEpisode] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 

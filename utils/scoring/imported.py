@@ -18,6 +18,7 @@ from utils.scoring.scorer import POINT, ScoredSample, Scorer, meta_of_record, re
 from utils.store.records import sizes_of
 from utils.text import counted, format_share
 
+NOISE = 1e-9  # of a fraction
 NEAR_PX = 1.0  # rounding moves a point by so much at most
 MOST_EXAMPLES = 5
 MOST_TRIED = 200  # replies on which other parse functions are tried
@@ -72,31 +73,36 @@ class ImportAudit:
         """Compare the point of the file with what its reply is read as."""
         counts, file_wh = self.counts, sizes.file_wh
         counts["points of the file"] += 1
-        judged = self._scorer.benchmark.judge(
-            record["line"], sizes, "", lambda reply, meta: stored, {}
-        )
-        counts["right by the points of the file"] += judged.verdict == Verdict.HIT
+        facts, verdict = scored.judgement.facts, scored.judgement.verdict
+        is_other = self._is_other_point(facts, sizes, stored)
+        if not scored.is_stored_point and (is_other or not _is_equal(facts, stored, file_wh)):
+            judge = self._scorer.benchmark.judge
+            verdict = judge(record["line"], sizes, "", lambda reply, meta: stored, {}).verdict
+        counts["right by the points of the file"] += verdict == Verdict.HIT
         point_px = None if file_wh is None else _in_px(stored, file_wh)
-        is_whole = point_px is not None and all(number.is_integer() for number in point_px)
+        is_whole = point_px is not None and all(float(number).is_integer() for number in point_px)
         counts["whole pixels"] += is_whole
         if record["raw"] is None:
             counts["points only"] += 1
             counts["whole pixels near a border"] += is_whole and _is_near_border(scored, sizes)
-            return
-        reply, _ = reply_of(record, self._scorer.postprocess)
-        read = self._read(record, sizes, reply or "", self._scorer.parse)
-        if read is None:
+        elif scored.is_stored_point:
             counts["unread beside a point"] += 1
+        else:
+            counts["read beside a point"] += 1
+            counts["read as another point"] += is_other
+            if is_other:
+                self._try_others(record, sizes, stored)
+
+    def _try_others(self, record: Record, sizes: Sizes, stored: Point) -> None:
+        """See which parse functions read the point of the file, on the first replies."""
+        file_wh = sizes.file_wh
+        if self._tried >= MOST_TRIED or file_wh is None:
             return
-        counts["read beside a point"] += 1
-        is_other = file_wh is not None and not _is_same(read, stored, file_wh)
-        counts["read as another point"] += is_other
-        if self._tried < MOST_TRIED:
-            self._tried += 1
-            for dotted, parse in self._scorer.other_parsers.items():
-                other = self._read(record, sizes, reply or "", parse)
-                if other is not None and file_wh is not None:
-                    self._agreeing[dotted] += _is_same(other, stored, file_wh)
+        self._tried += 1
+        reply, _ = reply_of(record, self._scorer.postprocess)
+        for dotted, parse in self._scorer.other_parsers.items():
+            other = self._read(record, sizes, reply or "", parse)
+            self._agreeing[dotted] += other is not None and _is_same(other, stored, file_wh)
 
     def _read(self, record: Record, sizes: Sizes, reply: str, parse: ParseFunction) -> Point | None:
         """The point that a parse function reads; None: none."""
@@ -259,6 +265,15 @@ class ImportAudit:
 
 def _in_px(point: Point, file_wh: tuple[int, int]) -> Sequence[float]:
     return frac_to_px(point_as_fractions(point, file_wh), file_wh) if max(point) <= 1 else point
+
+
+def _is_equal(facts: Mapping[str, Any], stored: Point, file_wh: tuple[int, int] | None) -> bool:
+    """Whether the point that was read is that of the file, but for the noise of numbers."""
+    point_frac = facts.get("point_frac")
+    if not point_frac or file_wh is None:
+        return False
+    pairs = zip(point_frac, point_as_fractions(stored, file_wh), strict=True)
+    return all(abs(a - b) < NOISE for a, b in pairs)
 
 
 def _is_same(point: Point, other: Point, file_wh: tuple[int, int]) -> bool:

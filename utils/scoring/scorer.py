@@ -55,6 +55,7 @@ class ScoredSample:
     prediction: str
     judgement: Judgement
     error: UserFunctionError | None = None  # of the postprocess or parse function
+    is_stored_point: bool = False  # what was judged is the point of an imported file
 
 
 @dataclass
@@ -98,8 +99,9 @@ class Scorer:
         extra = meta_of_record(record, sizes, self.kwargs)
         parse = self.parse
         look = None
-        if reply is not None and POINT in record:
-            parse = parse_of_import(self.parse, record)
+        stored = StoredPoint(self.parse, record) if POINT in record else None
+        if stored is not None:
+            parse = stored.read
         if reply is not None and "stages" in record:
             look = self._second_look(record["stages"])
             parse = self._parse_of(record["stages"], look)
@@ -121,7 +123,8 @@ class Scorer:
         prediction = reply if isinstance(reply, str) else shown_reply(record, error)
         if judged.verdict == Verdict.UNPARSED and prediction not in self.unparsed[:MOST_EXAMPLES]:
             self.unparsed = [*self.unparsed, prediction][:MOST_EXAMPLES]
-        return ScoredSample(record["line"], prediction, judged, error)
+        is_stored = stored is not None and stored.is_taken
+        return ScoredSample(record["line"], prediction, judged, error, is_stored)
 
     def _try_others(self, record: Record, sizes: Sizes, reply: str, extra: Line) -> None:
         """Try the other parse functions on a reply that could not be read, on the first ones."""
@@ -370,15 +373,19 @@ def meta_of_record(record: Record, sizes: Sizes, kwargs: Mapping[str, Any]) -> d
     return extra
 
 
-def parse_of_import(parse: ParseFunction, record: Record) -> ParseFunction:
-    """What reads a reply that was made elsewhere: the point beside it counts where nothing else."""
-    point = tuple(record[POINT])
+class StoredPoint:
+    """Reads an imported reply; the point beside it in the file counts where nothing can be read."""
 
-    def read(response: str, meta: Mapping[str, Any]) -> Any:
-        parsed = None if record["raw"] is None else parse(response, meta)
-        return point if parsed is None else parsed
+    def __init__(self, parse: ParseFunction, record: Record) -> None:
+        self._parse = None if record.get("raw") is None else parse
+        self._point = tuple(record[POINT])
+        self.is_taken = False  # whether it was the point that counted
 
-    return read
+    def read(self, response: str, meta: Mapping[str, Any]) -> Any:
+        """The result of the parse function, or the point."""
+        parsed = None if self._parse is None else self._parse(response, meta)
+        self.is_taken = parsed is None
+        return self._point if parsed is None else parsed
 
 
 def keeps_failing(stage: str, functions: Mapping[str, str], then: str, failure: str) -> StopRun:

@@ -11,12 +11,12 @@ from utils.contracts import DataSet, Sample
 from utils.errors import UserError
 from utils.exchange.answers import Answer
 from utils.exchange.matching import Matcher
-from utils.exchange.sources import Source
+from utils.exchange.sources import AnswerFile
 from utils.protocol import ACTING
 from utils.session.prepare import BenchmarkRoom
 from utils.text import counted, did_you_mean, listed
 
-ENOUGH = 0.5  # of the first rows must be those of a table
+ENOUGH = 0.3  # of the first rows must be those of a table
 NAMES_OF_FILES = ("results", "predictions", "predictions_judge", "samples")
 
 
@@ -100,7 +100,7 @@ def _variants(name: str, options: Mapping[str, Sequence[str]]) -> list[tuple[str
     return variants
 
 
-def table_of(source: Source, tables: Mapping[str, Table], benchmarks: BenchmarkRoom) -> str:
+def table_of(source: AnswerFile, tables: Mapping[str, Table], benchmarks: BenchmarkRoom) -> str:
     """The table whose samples a file has answers to.
 
     Raises:
@@ -147,7 +147,9 @@ def _load(table: Table, benchmarks: BenchmarkRoom) -> bool:
     return not problems and bool(table.data.samples)
 
 
-def _no_table(source: Source, counts: Mapping[str, int], missing: Sequence[str], rows: int) -> str:
+def _no_table(
+    source: AnswerFile, counts: Mapping[str, int], missing: Sequence[str], rows: int
+) -> str:
     best = sorted(((count, name) for name, count in counts.items() if count), reverse=True)[:3]
     found = ", ".join(f"{name} {count}" for count, name in best) or "none"
     text = f"{source.path}: of its first {counted(rows, 'row')} too few are of a table (of {found})"

@@ -19,7 +19,7 @@ from utils.contracts import Record
 from utils.coordinates import Frame, parse_function_name
 from utils.errors import DONE, SOME_FAILED, UserError, problem_report
 from utils.exchange.gathering import MOST_ASKED_OTHERWISE, Gathered, torn_lines
-from utils.exchange.sources import Import, Source, checksum_of, open_import, read_order
+from utils.exchange.sources import AnswerFile, Import, checksum_of, open_import, read_order
 from utils.exchange.worlds import WORLDS, WorldResults, read_world
 from utils.functions.fingerprints import CODE_VERSION, digest
 from utils.functions.prompting import short_digest
@@ -56,7 +56,7 @@ class ImportedSet:
     """
 
     evaluation: Evaluation
-    sources: Sequence[Source] = ()
+    sources: Sequence[AnswerFile] = ()
     gathered: Gathered | None = None
     results: WorldResults | None = None
     counts: dict[str, int] = field(default_factory=dict)
@@ -129,9 +129,9 @@ def _sets(
 
 def _assigned(
     imported: Import, tables: Mapping[str, Table], benchmarks: BenchmarkRoom
-) -> dict[str, list[Source]]:
+) -> dict[str, list[AnswerFile]]:
     """The sources by data set; each file has answers to one."""
-    sources_by_table: dict[str, list[Source]] = {}
+    sources_by_table: dict[str, list[AnswerFile]] = {}
     problems: list[str] = []
     for source in imported.sources:
         if source.dataset in tables:
