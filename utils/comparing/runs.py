@@ -12,14 +12,22 @@ from utils.analysis.paired import MOST
 from utils.contracts import Facts, question_of
 from utils.errors import UserError
 from utils.findings import warnings_in
-from utils.protocol import is_environment_failure, noun_of, official_figures, why_no_score
+from utils.protocol import (
+    IMPORTED,
+    MADE_ELSEWHERE,
+    is_environment_failure,
+    noun_of,
+    official_figures,
+    why_no_score,
+)
 from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
-from utils.store.find import find_run, scored_runs
+from utils.store.find import find_run, is_import, scored_runs
 from utils.store.folder import COMPARISONS, INDEX
 from utils.store.run_facts import REPORT_FOLDER, why_stopped
 from utils.subsets import EVERYTHING, is_subset, shown_mode
 from utils.text import counted, printable
 
+LOGS = "[TI]*/*.jsonl"  # below the folder of a model: of runs and of imports
 ANSWERS = "answers"  # of a sample that stands for several
 PARITY = "parity"  # folder of a work-dir, of what --parity has found
 
@@ -100,7 +108,9 @@ class ComparedRun:
         for name, scored in self.sets.items():
             notes += [f"{self.label}, {name}: {note}" for note in scored.notes()]
             protocol = self.entry(name).get("protocol")
-            if protocol:
+            if protocol == IMPORTED:
+                notes.append(f"{self.label}, {name}: {MADE_ELSEWHERE}, scored here")
+            elif protocol:
                 notes.append(f"{self.label}, {name}: {protocol}, more than one request a sample")
         for name, text in why_stopped(self.manifest, self.sets).items():
             notes.append(f"{self.label}, {name}: {text}")
@@ -136,15 +146,15 @@ def _is_written_by_program(path: Path) -> bool:
     if path.name == INDEX:
         return path.is_file()
     has_our_name = path.name in (COMPARISONS, PARITY) and path.is_dir()
-    return has_our_name and not any(path.glob("T*/*.jsonl"))
+    return has_our_name and not any(path.glob(LOGS))
 
 
 def _models_in(work_dir: Path) -> list[Path]:
     """Return the folders of models in a work-dir; none where the path is of a model or a run."""
-    is_of_model = any(work_dir.glob("*.jsonl")) or any(work_dir.glob("T*/*.jsonl"))
+    is_of_model = any(work_dir.glob("*.jsonl")) or any(work_dir.glob(LOGS))
     if is_of_model or not work_dir.is_dir():
         return []
-    return sorted(folder for folder in work_dir.iterdir() if any(folder.glob("T*/*.jsonl")))
+    return sorted(folder for folder in work_dir.iterdir() if any(folder.glob(LOGS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +324,12 @@ def _labels(runs: Sequence[RequestedRun], models: Sequence[str]) -> list[str]:
             label = f"{model} ({folder}, {number})"
             number += 1
         labels.append(label)
-    return list(map(printable, labels))
+    return [printable(label + _mark(run)) for label, run in zip(labels, runs, strict=True)]
+
+
+def _mark(run: _RequestedRun) -> str:
+    """What stands behind the name of answers made elsewhere, wherever it is shown."""
+    return f" ({IMPORTED})" if is_import(run.folder.resolve()) else ""
 
 
 def _folder_text(folder: Path) -> str:

@@ -24,9 +24,17 @@ from urllib.parse import quote
 
 from utils.errors import StopRun, one_line_reason
 from utils.locks import file_lock
-from utils.protocol import AVERAGE, OVERALL, noun_of, official_order
+from utils.protocol import (
+    AVERAGE,
+    IMPORTED,
+    MADE_ELSEWHERE,
+    OVERALL,
+    noun_of,
+    official_order,
+)
 from utils.scoring.sheets import write_text
 from utils.store.derived import MANIFEST_NAME, no_score_text, read_json
+from utils.store.find import is_import
 from utils.store.folder import COMPARISONS, INDEX
 from utils.store.log import is_locked
 from utils.store.run_facts import (
@@ -71,6 +79,7 @@ class ListedRun:
     unscored: Collection[str]  # data sets whose logs are newer than the scores
     has_report: bool
     stamp: str  # of its scoring; "" of older versions
+    origin: str = ""  # "answers made elsewhere" of an import
     comparisons: list[ListedComparison] = field(default_factory=list)
 
     def figures(self, dataset: str) -> Mapping[str, Mapping[str, Any]]:
@@ -179,6 +188,7 @@ def _listed(folder: Path) -> ListedRun | None:
         unscored=[name for log, name in dataset_of_log.items() if log_times[log] > scored_at],
         has_report=_has_report(folder, manifest),
         stamp=stamp_of(manifest),
+        origin=MADE_ELSEWHERE if IMPORTED in manifest or is_import(folder) else "",
     )
 
 
@@ -343,6 +353,8 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[s
     folder = _text(run.folder.partition("/")[2])
     kinds = {data_kind(entry) for entry in run.datasets.values()}
     note = " · sample data" if SAMPLE in kinds else ""
+    if run.origin:
+        note += f' · <span class="odd">{_text(run.origin)}</span>'
     warning_count = sum(
         (entry.get("warnings") or 0) + bool(rows_note(entry)) for entry in run.datasets.values()
     )

@@ -49,18 +49,20 @@ from utils.text import (
 
 Json = dict[str, Any]
 NO_ANSWER = "no answer"
-OUTCOMES = ("hit", "miss", "unparsed", NO_ANSWER, "refused", "failed")
+OUTCOMES = ("hit", "miss", "unparsed", NO_ANSWER, "refused", "failed", "missing")
 FIELDS_OF_GROUPS = ("platform", "kind", "split", "app")
 ROWS_BY_FEASIBILITY = ("SR feasible", "recall infeasible", "false fail")
 GROUP_TITLES = {"kind": "Type of element", "split": "Category", "app": "Application"}
 PROBLEMS = {
     "failed": "requests failed",
+    "missing": "samples have no row in the import",
     "refused": "requests were refused by the server",
     NO_ANSWER: "replies have no text to read",
     "unparsed": "replies are unparsed",
 }
 PROBLEMS_OF_EPISODES = {
     "failed": "episodes failed",
+    "missing": "episodes have no row in the import",
     "refused": "episodes were refused by the server",
     NO_ANSWER: "episodes have no result",
     "unparsed": "episodes ended because no action could be read",
@@ -125,7 +127,7 @@ class Tally:
         self.outcomes[outcome] += 1
         self.counts.update(["samples", *tags])
         self.counts["requests"] += attempts
-        if outcome in (NO_ANSWER, "refused", "failed"):
+        if outcome in (NO_ANSWER, "refused", "failed", "missing"):
             self.counts[WITHOUT_ANSWER] += 1
         self.counts[ENVIRONMENT_FAILURES] += is_environment_failure(facts)
         if outcome not in ("hit", "miss"):
@@ -214,7 +216,7 @@ class Tally:
     def link(self, outcome: str) -> Json:
         """Return the filter of the samples with an outcome."""
         link = {"dataset": self.dataset}
-        if outcome in ("failed", "refused"):
+        if outcome in ("failed", "refused", "missing"):
             link["status"] = outcome
         else:
             link["verdict"] = outcome

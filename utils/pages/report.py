@@ -35,9 +35,10 @@ from utils.pages.overview import (
 )
 from utils.pages.pictures import CACHE_FOLDER, Pictures
 from utils.pages.privacy import path_hider, without_absolute_paths
-from utils.protocol import title_of, unit_of
+from utils.protocol import IMPORTED, MADE_ELSEWHERE, title_of, unit_of
 from utils.scoring.samples import REPEAT
 from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, scored_files
+from utils.store.find import is_import
 from utils.store.folder import RunFolder
 from utils.store.provenance import pictures_digest
 from utils.store.run_facts import (
@@ -228,6 +229,10 @@ class _ReportData:
         self._levels: dict[str, str] = {}
         self._tallies: list[Tally] = []
 
+    @property
+    def _is_imported(self) -> bool:
+        return IMPORTED in self._manifest or is_import(self._run_folder)
+
     def summary(self) -> dict[str, Any]:
         """Write all samples; return what the report says of the run."""
         model = None
@@ -251,7 +256,7 @@ class _ReportData:
             for name, reason in why_stopped(self._manifest, self._levels).items()
         ]
         return {
-            "run": self._run_folder.name,
+            "run": self._run_folder.name + (f" · {MADE_ELSEWHERE}" if self._is_imported else ""),
             "folder": self._run_folder.absolute().parent.name,
             "model": model,
             "datasets": datasets,

@@ -151,7 +151,8 @@ def _list_runs(work_dir: Path) -> int:
         print(f"{counted(dead, 'link')} into deleted runs removed")
     runs = listed_runs(work_dir)
     for run in runs:
-        print(f"{run.state:<8} {work_dir / run.folder}")
+        origin = f"  ({run.origin})" if run.origin else ""
+        print(f"{run.state:<8} {work_dir / run.folder}{origin}")
     print(f"{counted(len(runs), 'run')}: {write_index(work_dir).absolute().as_uri()}")
     folder = work_dir / "MODEL" / "T20260101_Gab12cd34"
     print(

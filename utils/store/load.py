@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from utils.contracts import Facts, question_of, repeat_of
 from utils.errors import UserError
 from utils.geometry.images import expand_home
+from utils.protocol import IMPORTED, MADE_ELSEWHERE
 from utils.store.derived import (
     MANIFEST_NAME,
     ScoredFiles,
@@ -27,7 +28,7 @@ from utils.store.derived import (
     read_json,
     whole_scorings,
 )
-from utils.store.find import find_run
+from utils.store.find import find_run, is_import
 from utils.store.records import error_text
 from utils.text import format_interval, format_percent
 
@@ -143,8 +144,15 @@ class RunResults:
         return f"{table}<p><code>{folder}</code></p>"
 
     @property
+    def imported(self) -> Mapping[str, Any] | None:
+        """What is known of answers made elsewhere: path, sha256, format, ...; None: a run."""
+        origin: Mapping[str, Any] | None = self.manifest.get(IMPORTED)
+        return {} if origin is None and is_import(self.folder) else origin
+
+    @property
     def _title(self) -> str:
-        return f"{self.model}{' (partial)' if self.partial else ''}"
+        origin = "" if self.imported is None else f" ({MADE_ELSEWHERE})"
+        return f"{self.model}{' (partial)' if self.partial else ''}{origin}"
 
     @cached_property
     def samples(self) -> pd.DataFrame:

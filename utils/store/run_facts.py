@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 from utils.geometry.images import is_url
 from utils.protocol import (
     ACTING,
+    IMPORTED,
+    MADE_ELSEWHERE,
     OTHER_INSTRUCTIONS,
     PUBLISHED_MD5,
     PUBLISHED_ROWS,
@@ -53,16 +55,18 @@ def run_facts(
         parameters.append("questions weighted by options")
     is_acting = 0 < totals["samples"] == totals.get("episodes")
     samples = "Episodes" if is_acting else "Samples"
-    texts = dict([_model(entry, entries)])
+    imported = manifest.get(IMPORTED)
+    texts = dict([_model(entry, entries)] if not imported else [_origin(imported)])
     texts["Parameters"] = " · ".join(cut(text, LONGEST_PARAMETER) for text in parameters)
     texts["Data"] = _data(entries)
     texts["Date"] = local_time(asking.get("started_at") or "")
     texts[samples] = _samples(entries, levels, totals)
-    texts["Tokens"] = _tokens(entries)
-    texts["Duration"] = _duration(asking, entries)
-    texts["Requests"] = _requests(entries, totals)
+    if not imported:  # which no request was made for
+        texts["Tokens"] = _tokens(entries)
+        texts["Duration"] = _duration(asking, entries)
+        texts["Requests"] = _requests(entries, totals)
     links: dict[str, dict[str, Any]] = {samples: {}}
-    if totals[REPEATED]:
+    if totals[REPEATED] and not imported:
         links["Requests"] = {"check": REPEATED}
     whole_texts = {"Parameters": " · ".join(parameters)}
     return [
@@ -156,6 +160,12 @@ def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, s
     if kind == "vllm":
         parts.append("vLLM")
     return "Checkpoint", " · ".join(parts + sorted(devices))
+
+
+def _origin(imported: Mapping[str, Any]) -> tuple[str, str]:
+    """Where answers come from that were made elsewhere."""
+    name = PurePosixPath(str(imported.get("path") or "").replace("\\", "/")).name
+    return "Origin", f"{MADE_ELSEWHERE} · {name} · {imported.get('format')}"
 
 
 def _parameters(

@@ -138,7 +138,7 @@ Report.samples = (() => {
     byId("rows").setAttribute("aria-activedescendant", `row-${samples.active}`);
   }
 
-  const SIGNS = { hit: "✓", miss: "✗", unparsed: "?", refused: "⊘", failed: "!" };
+  const SIGNS = { hit: "✓", miss: "✗", unparsed: "?", refused: "⊘", failed: "!", missing: "∅" };
 
   function line(place) {
     const row = samples.rows[place];
@@ -329,7 +329,7 @@ Report.samples = (() => {
     const verdict = pairs.columns.verdicts[row][side],
       text = details.replies[side],
       error = details.errors[side];
-    const isAnswer = verdict !== "failed" && verdict !== "refused";
+    const isAnswer = !["failed", "refused", "missing"].includes(verdict);
     return el(
       "section",
       { class: "side", "aria-label": `Reply of ${letter}` },

@@ -108,6 +108,7 @@ const Report = (() => {
     "no answer": ["–", "no answer"],
     refused: ["⊘", "refused"],
     failed: ["!", "failed"],
+    missing: ["∅", "missing"],
   };
   const OF_EPISODES = { hit: "succeeded", miss: "without success" };
   const told = (verdict, isEpisode) =>
