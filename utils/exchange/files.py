@@ -313,6 +313,8 @@ class _JsonReader:
                 problem = "it ends too early"
             except json.JSONDecodeError as error:
                 problem = error.msg
+            except RecursionError:
+                raise self._broken("it is nested too deeply") from None
             if len(self._text) - self._at > MOST_ROW_BYTES:
                 limit = f"a value of it is longer than {MOST_ROW_BYTES >> 20} MiB"
                 raise self._broken(f"{limit}, or is no JSON ({problem})")
@@ -363,7 +365,7 @@ def _sheet_rows(file: RowFile) -> Iterator[NumberedRow]:
         sheet = workbook.worksheets[0]
         sheet.reset_dimensions()
         rows = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
-        names = [str(cell) for cell in next(rows, ())]
+        names = list(next(rows, ()))
         for number, cells in enumerate(rows, 2):
             if number > MOST_ROWS:
                 raise UserError(f"{file.name}: has more than {MOST_ROWS:,} rows")
@@ -374,8 +376,9 @@ def _sheet_rows(file: RowFile) -> Iterator[NumberedRow]:
         raise UserError(f"{file.name}: is no spreadsheet that can be read: {error}") from None
 
 
-def _row_of(names: Sequence[str], cells: Sequence[Any]) -> Row:
-    return dict(zip(names, cells, strict=False))
+def _row_of(names: Sequence[Any], cells: Sequence[Any]) -> Row:
+    pairs = zip(names, cells, strict=False)
+    return {str(name): cell for name, cell in pairs if name is not None}
 
 
 def check_archive(path: Path, name: str) -> None:

@@ -221,6 +221,8 @@ def _built(name: Any, arguments: Any) -> Any:
         return []
     if name.name == "scalar":
         return _scalar(arguments)
+    if name.name == "encode":  # bytes, in old protocols
+        return str(arguments[0]).encode("latin1")
     return Built(name, arguments)
 
 

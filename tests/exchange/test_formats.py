@@ -1,0 +1,186 @@
+"""Files of answers in the forms that other programs write, and a form of one's own."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.exchange.answers_here import (
+    RIGHT,
+    WRONG,
+    counts_of,
+    import_folder,
+    imported,
+    plain_rows,
+    rows_of,
+    write_lines,
+)
+from tests.support import import_replay
+from utils import PROJECT
+from utils.exchange.sources import open_import
+
+EXCHANGE = PROJECT.parent / "shared" / "exchange"
+
+SSPRO = {
+    "img_path": "a/b.png",
+    "prompt_to_evaluate": "t",
+    "pred": [1.5, 2],
+    "correctness": "correct",
+    "raw_response": ["[1, 2]"],
+    "bbox": [1, 2, 3, 4],
+}
+ROWS = {
+    "sspro_json": {"details": [SSPRO], "metrics": {}},
+    "uivision_json": {"details": [{**SSPRO, "image_path": "a/b.png", "img_path": None}]},
+    "mai_ui": {"img_filename": "b.png", "instruction": "t", "raw_response": "r", "pred": None},
+    "clawgui": {"id": "x_1", "question": "t", "image": "b.png", "maiui_infer": "r"},
+    "gui_agent_harness": {"sample_id": "x", "instruction": "t", "prediction_px": [1, 2]},
+    "vlmevalkit": {
+        "index": "1",
+        "image_path": "b.png",
+        "question": "t",
+        "bbox": "[1, 2, 3, 4]",
+        "prediction": "r",
+    },
+    "mmbench_gui": {
+        "index": 0,
+        "image_path": "b.png",
+        "instruction": "t",
+        "grounding_type": "basic",
+        "prediction": "r",
+    },
+    "lmms_eval": {"doc_id": 0, "target": "t", "filtered_resps": ["r"]},
+    "evalscope": {"index": 0, "messages": [], "model_output": {"choices": []}},
+    "agentnetbench": {"step_num": 0, "raw_response": "r", "parsed_action": ""},
+    "plain": {"id": 0, "reply": "r"},
+}
+del ROWS["uivision_json"]["details"][0]["img_path"]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_format_is_told_by_the_keys_of_its_rows(name, tmp_path):
+    file = tmp_path / "answers"  # its name says nothing
+    file.write_text(json.dumps(ROWS[name]), "utf-8")
+    assert [source.format_name for source in open_import(file, "").sources] == [name]
+
+
+def test_a_file_in_no_known_format_is_told_what_each_format_needs(tmp_path, root):
+    file = write_lines(tmp_path / "a.jsonl", [{"question_id": 1, "text": "x"}])
+    result = imported(tmp_path, root, file)
+    assert result.code == 2
+    assert "is in no known format. Its first row has" in result.stderr
+    assert "  mai_ui: img_filename, instruction, raw_response, pred" in result.stderr
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_windows_line_ends_a_byte_order_mark_and_gzip_change_nothing(packed, tmp_path, root):
+    text = "\ufeff" + "\r\n".join(map(json.dumps, plain_rows(root))) + "\r\n"
+    file = tmp_path / "answers.jsonl.gz"
+    content = text.encode()
+    file.write_bytes(gzip.compress(content) if packed else content)
+    assert imported(tmp_path, root, file).code == 0
+    assert counts_of(import_folder(tmp_path))["right"] == 6
+
+
+def test_a_csv_of_points_wants_their_frame(tmp_path, root):
+    lines = [f"{row['index']},0.2,0.15" for row in rows_of(root)]
+    file = tmp_path / "points.csv"
+    file.write_text("\n".join(["id,x,y", *lines]), "utf-8")
+    data = ("--data", "GUIElementGrounding")
+    refused = imported(tmp_path, root, file, *data)
+    assert refused.code == 2
+    assert "nothing says what they count: --frame fractions" in refused.stderr
+    assert imported(tmp_path, root, file, *data, "--frame", "fractions").code == 0
+    counts = counts_of(import_folder(tmp_path))
+    assert (counts["right"], counts["points only"]) == (6, 6)
+
+
+def test_a_format_of_ones_own_is_a_function_that_yields_rows(tmp_path, root):
+    (tmp_path / "my_format.py").write_text(
+        "def rows(path):\n"
+        "    for line in open(path):\n"
+        "        image, task, text = line.rstrip().split('|')\n"
+        "        yield {'image': image, 'instruction': task, 'reply': text}\n"
+    )
+    lines = [f"{row['image']}|{row['instruction']}|{row['reply']}" for row in plain_rows(root)]
+    file = tmp_path / "answers.txt"
+    file.write_text("\n".join(lines), "utf-8")
+    assert imported(tmp_path, root, file, "--format", "my_format.rows").code == 0
+    assert counts_of(import_folder(tmp_path))["right"] == 6
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("    yield {'picture': 'a'}\n", "expected a dict with id"),
+        ("    raise KeyError('x')\n    yield\n", "raised KeyError"),
+        ("    return 5\n", "yields no rows"),
+    ],
+)
+def test_a_wrong_function_is_named_without_a_traceback(code, problem, tmp_path, root):
+    (tmp_path / "my_format.py").write_text(f"def rows(path):\n{code}")
+    file = write_lines(tmp_path / "answers.txt", ["x"])
+    result = imported(tmp_path, root, file, "--format", "my_format.rows")
+    assert result.code == 2
+    assert problem in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_a_reply_is_read_again_and_a_point_counts_where_nothing_can_be_read(tmp_path, root):
+    rows = plain_rows(root)
+    wh = {row["index"]: row["image_size"] for row in rows_of(root)}
+    for row in rows:
+        width, height = wh[row["id"]]
+        row["point_px"] = [0.2 * width, 0.15 * height]
+    rows[0]["reply"] = WRONG  # another point than the file has
+    rows[1]["reply"] = "I see it."
+    assert imported(tmp_path, root, write_lines(tmp_path / "a.jsonl", rows)).code == 0
+    counts = counts_of(import_folder(tmp_path))
+    assert counts["right"] == 5
+    assert counts["right by the points of the file"] == 6
+    assert (counts["read as another point"], counts["unread beside a point"]) == (1, 1)
+
+
+def test_points_of_another_reader_name_the_reader_that_gives_them(tmp_path, root):
+    rows = plain_rows(root, reply="(200, 150)")
+    for row, of_table in zip(rows, rows_of(root), strict=True):
+        width, height = of_table["image_size"]
+        row["point_px"] = [0.2 * width, 0.15 * height]
+    result = imported(tmp_path, root, write_lines(tmp_path / "a.jsonl", rows))
+    assert 'parse_per_mille", which gives their points in 6 of the first 6' in result.stdout
+
+
+def test_answers_of_epochs_are_repeats(tmp_path, root):
+    samples = [
+        {
+            "id": row["id"],
+            "epoch": epoch,
+            "input": row["instruction"],
+            "output": {"choices": [{"message": {"content": RIGHT if epoch == 1 else WRONG}}]},
+            "metadata": {"image_path": row["image"], "instruction": row["instruction"]},
+        }
+        for row in plain_rows(root)
+        for epoch in (1, 2)
+    ]
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps({"version": 2, "samples": samples}), "utf-8")
+    assert imported(tmp_path, root, file).code == 0
+    (score,) = import_folder(tmp_path).glob("*_score.json")
+    assert json.loads(score.read_text("utf-8"))["repeats"]["answers"] == 2
+
+
+FAST = ("mai_ui/MMBench", "faulty/sspro", "evalscope", "vlmevalkit", "osworld/", "android_world")
+
+
+@pytest.mark.skipif(not EXCHANGE.is_dir(), reason="no samples of other programs beside it")
+def test_the_samples_of_other_programs_come_to_what_was_counted_elsewhere(capsys, whole):
+    for only in [""] if whole else FAST[:2]:
+        code = import_replay.main([str(EXCHANGE), *(["--only", only] if only else [])])
+        assert code == 0, capsys.readouterr().out
+
+
+def test_a_replay_without_counts_says_so(tmp_path, capsys):
+    assert import_replay.main([str(tmp_path)]) == 2
+    assert "there is no such file" in capsys.readouterr().out
+    assert Path(tmp_path).is_dir()
