@@ -105,7 +105,7 @@ def packed(path, value, protocol=4):
 @pytest.mark.parametrize("protocol", [0, 2, 4, 5])
 def test_a_pickle_that_would_call_something_is_refused_by_its_name(protocol, tmp_path, capsys):
     file = packed(tmp_path / "Harmful_0.pkl.gz", [{"aux_data": Harmful()}], protocol)
-    with pytest.raises(UserError, match="would call .*print when it is unpickled"):
+    with pytest.raises(UserError, match=r"would call .*print when it is unpickled"):
         read_pickle(file)
     assert "unpickled without" not in capsys.readouterr().out
 
