@@ -157,7 +157,7 @@ class ImportAudit:
             "rows": rows,
             "reasons": reasons,
             "examples": self._examples,
-            "notes": [f"Imported from {self._facts.get('path')}, format {self._facts['format']}."],
+            "notes": [f"Imported from {self._facts.get('file')}, format {self._facts['format']}."],
             "counts": self._all_counts(),
             FINDINGS: self._findings(),
         }

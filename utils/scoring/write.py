@@ -241,7 +241,7 @@ def _head(task: ScoringTask, view: LogView, *, is_partial: bool) -> dict[str, An
     if protocol != SINGLE:
         head["protocol"] = protocol
     if IMPORTED in view.run:
-        head[IMPORTED] = {name: view.run[IMPORTED].get(name) for name in ("path", "format")}
+        head[IMPORTED] = {name: view.run[IMPORTED].get(name) for name in ("file", "format")}
     return head
 
 

@@ -406,10 +406,11 @@ def _described(
         },
         "code_version": CODE_VERSION,
         IMPORTED: {
-            "path": str(imported.path),
+            "file": imported.path.absolute().name,
             "sha256": checksum,
             "format": imported.world or one.sources[0].format_name,
             "files": [source.name for source in one.sources if source.name],
+            "rows": one.counts["rows"],
             "frame": options.frame or None,
             "read_at": now(),
             "counts": one.counts,

@@ -145,7 +145,7 @@ class RunResults:
 
     @property
     def imported(self) -> Mapping[str, Any] | None:
-        """What is known of answers made elsewhere: path, sha256, format, ...; None: a run."""
+        """What is known of answers made elsewhere: file, sha256, format, ...; None: a run."""
         origin: Mapping[str, Any] | None = self.manifest.get(IMPORTED)
         return {} if origin is None and is_import(self.folder) else origin
 

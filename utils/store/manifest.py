@@ -3,8 +3,8 @@
 It comes from the logs alone. Its fields:
 
 format, model, config   the resolved config of the asking, without secrets
-imported                of answers made elsewhere, in place of what a run has asked: path, sha256,
-                        format, source, licence, made_by, read_at, frame, rows
+imported                of answers made elsewhere, in place of what a run has asked: file, files,
+                        sha256, format, rows, frame, read_at
 asking                  of the newest run that asked: started_at, ended_at, wall_s, cpu_s, command,
                         config_file {name, sha256}, git {commit, dirty}, versions, hardware,
                         environment

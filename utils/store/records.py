@@ -11,7 +11,7 @@ run      opens a run: started_at, model, dataset, mode, limit, circular (whether
          one line each); asking (what its requests depend on, as short hashes: settings, prompt,
          annotations, pictures; see `utils.store.provenance`); code_version (how code was hashed for
          them; not in older logs);
-         imported (of answers made elsewhere: path, sha256, format, rows,
+         imported (of answers made elsewhere: file, sha256, format, rows,
          counts of findings, read_at, ...);
          annotations, pictures (checksums); config (resolved, without secrets), config_file,
          arguments, git, versions, hardware, environment

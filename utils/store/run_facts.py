@@ -164,8 +164,7 @@ def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, s
 
 def _origin(imported: Mapping[str, Any]) -> tuple[str, str]:
     """Where answers come from that were made elsewhere."""
-    name = PurePosixPath(str(imported.get("path") or "").replace("\\", "/")).name
-    return "Origin", f"{MADE_ELSEWHERE} · {name} · {imported.get('format')}"
+    return "Origin", f"{MADE_ELSEWHERE} · {imported.get('file')} · {imported.get('format')}"
 
 
 def _parameters(
