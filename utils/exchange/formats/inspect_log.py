@@ -93,7 +93,7 @@ def _archived(file: RowFile) -> Iterator[NumberedRow]:
 def _by_package(file: RowFile) -> Iterator[NumberedRow]:
     """Yield the samples of an `.eval` as the package inspect_ai reads them."""
     try:
-        from inspect_ai.log import read_eval_log_samples  # type: ignore[import-not-found]
+        from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]
     except ImportError:
         folder = Path(file.name).parent
         raise UserError(
@@ -101,8 +101,8 @@ def _by_package(file: RowFile) -> Iterator[NumberedRow]:
             f"inspect_ai) or Python 3.14. Or convert it where it was made: inspect log convert "
             f"{Path(file.name).name} --to json --output-dir {folder}"
         ) from None
-    samples = read_eval_log_samples(str(file.path), all_samples_required=False)
-    for number, sample in enumerate(samples, 1):
+    log = read_eval_log(str(file.path), resolve_attachments=False)
+    for number, sample in enumerate(log.samples or (), 1):
         yield number, sample.model_dump(mode="json")
 
 
