@@ -136,6 +136,8 @@ class Prepared:
     image_sizes: Sequence[Sizes] = ()  # of the prompt's images in order, as far as known by then
     prompt: Sequence[Message] = ()  # for people: messages in order, images without value
     image_changes: Sequence[ImageChange] = ()  # of any of its images, each once
+    # Fingerprints that the same request has in earlier runs, where it went to another server.
+    earlier_fingerprints: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,6 +478,49 @@ def question_of(key: str) -> str:
     return sample.rpartition(REPEAT_MARK)[0]
 
 
+class Server(Protocol):
+    """What requests are sent to: one of the servers of a model, or a model itself."""
+
+    name: str
+
+    def generate(self, prepared: Prepared) -> Generation:
+        """Ask once; CallError: no answer this time."""
+
+
+class Servers(Protocol):
+    """The servers of a model that has several. They come and go while it is queried."""
+
+    def start(self) -> None:
+        """Look at all of them, once; StopRun: they are not servers of one model."""
+
+    def subscribe(self, changed: Callable[[Sequence[Server], bool], None]) -> None:
+        """Have a function told which ones may be asked, now and whenever that changes.
+
+        It also gets whether others may come.
+        """
+
+    def is_gone(self, server: Server) -> bool:
+        """Look at a server after a request to it has failed; it gets no others meanwhile."""
+
+    def exclude(self, server: Server, reason: str) -> None:
+        """Send nothing more to a server: it will never answer."""
+
+    def note_moved(self, server: Server) -> None:
+        """Count a request that goes elsewhere because its server failed."""
+
+    def shown(self) -> str:
+        """Say how many serve: `7 of 8 servers`."""
+
+    def why_none(self) -> str:
+        """Say of each server why it may not be asked."""
+
+    def served(self) -> Mapping[str, str | int]:
+        """What is served: facts of the model that all servers have in common."""
+
+    def table(self) -> list[dict[str, Any]]:
+        """What each server has done, and when it was there."""
+
+
 class ModelWrapper(Protocol):
     """What the engine needs of a model. No state may change between calls that alters a request.
 
@@ -486,6 +531,7 @@ class ModelWrapper(Protocol):
     one_by_one: bool = False  # a sample is over before the next one begins
     # Functions and classes of the user's that decide about answers; fingerprints hold their code.
     deciding_code: Sequence[Callable[..., Any]] = ()
+    servers: Servers | None = None  # None: there is one, the model itself
 
     def in_flight(self, requested: int | None) -> int | None:
         """The number of `generate` calls that run at once; None: all that a server takes."""
@@ -519,6 +565,14 @@ class ModelWrapper(Protocol):
 
     def announce(self, dataset: str, sample_count: int, index: int) -> None:
         """Tell which sample of a data set comes next; only where they come `one_by_one`."""
+        return
+
+    def know_runs(self, entries: Iterable[Mapping[str, Any]]) -> None:
+        """Have answers of earlier runs count that were asked of other servers of this model.
+
+        Args:
+            entries: the model's entry in the config of each earlier run.
+        """
         return
 
     def wire_size(self, prepared: Prepared) -> int:

@@ -148,7 +148,7 @@ class Crowd:
             thread.start()
 
     def _go(self):
-        with self.gate.slot():
+        with self.gate.slot() as self.place:
             self._entered.release()
             self._leave.acquire(timeout=SOON_S)
 
@@ -178,10 +178,10 @@ def test_an_answer_of_a_full_house_lets_one_more_in_and_the_place_of_one_too_man
     crowd = Crowd(None, FIRST_LIMIT + 5)
     crowd.enter(FIRST_LIMIT)
     for number in (1, 2):
-        crowd.gate.answered()
+        crowd.gate.answered(crowd.place)
         assert crowd.gate.limit == FIRST_LIMIT + number
         crowd.enter(1)
-    crowd.gate.too_many()
+    crowd.gate.too_many(crowd.place)
     crowd.leave()
     crowd.enter(0)
     assert crowd.gate.limit == FIRST_LIMIT + 1
@@ -195,7 +195,7 @@ def test_a_pause_lets_nobody_pass_and_then_one_ahead_of_the_others():
         crowd.enter(entered)
     crowd.leave()  # without an answer they go one at a time
     crowd.enter(1)
-    crowd.gate.answered()
+    crowd.gate.answered(crowd.place)
     crowd.enter(2)  # never more in flight than the limit
     for count in (1, 2, 2):
         crowd.leave(count)

@@ -163,6 +163,7 @@ class Server:
     """
 
     name = "m"
+    servers = None
 
     def __init__(self, failures):
         self.failures, self.asker = failures, None

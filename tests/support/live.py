@@ -109,6 +109,8 @@ def unread(*_: Any) -> ReadReply:
 class Model:
     """Says what `answer` says to a text; `asked` holds the texts."""
 
+    servers = None
+
     def __init__(self, answer: Callable[[str], str] = lambda text: "click") -> None:
         self.name, self._answer = "m", answer
         self.asked: list[str] = []

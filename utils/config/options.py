@@ -120,7 +120,9 @@ class Options:
     mode: str = _option(
         "all", "infer: query only; eval: score what is there", choices=("all", "infer", "eval")
     )
-    api_nproc: int | None = _option(4, "requests in flight (default 4), or auto", "N", _nproc)
+    api_nproc: int | None = _option(
+        4, "requests in flight, at each server (default 4), or auto", "N", _nproc
+    )
     worlds: int | None = _option(None, "episodes in parallel (by cores)", "N", _positive)
     seeds_from: str | None = _option(
         None, "of tasks: the four seeds that follow from a text, in place of the config's", "TEXT"
@@ -137,6 +139,9 @@ class Options:
     reuse: bool = _option(False, "use stored answers that still fit (the default)")
     ignore: bool = _option(False, "do not query failed samples again")
     retry_refused: bool = _option(False, "query again what the server refused; answers are kept")
+    retry_server: tuple[str, ...] = _option(
+        (), "query again what this server (host or host:port) has answered", "HOST", **SEVERAL
+    )
     retry_judge: bool = _option(
         False, "ask the judge again about all replies; the model's answers are kept"
     )
@@ -360,7 +365,9 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
         UserError: two of them do not go together.
     """
     work_dir = values.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or "outputs"
-    lists = {key: tuple(dict.fromkeys(values.get(key, ()))) for key in ("data", "model")}
+    lists = {
+        key: tuple(dict.fromkeys(values.get(key, ()))) for key in ("data", "model", "retry_server")
+    }
     changes = tuple(values.get("set", ()))
     only = tuple(values.get("only", ()))
     options = Options(

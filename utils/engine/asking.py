@@ -10,9 +10,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from utils.config.options import Options
-from utils.contracts import Abandoned, CallError, Generation, ModelWrapper, Prepared, Status
-from utils.engine.gate import Gate
-from utils.engine.retry_policy import AWAY_STATUS, FATAL_CODES, History, NextAction, decide, is_away
+from utils.contracts import (
+    Abandoned,
+    CallError,
+    Generation,
+    ModelWrapper,
+    Prepared,
+    Server,
+    Servers,
+    Status,
+)
+from utils.engine.gate import Gate, NoServerLeft, Place
+from utils.engine.retry_policy import (
+    AWAY_STATUS,
+    DEATHS_TO_FAIL,
+    DEATHS_TO_SET_ASIDE,
+    FATAL_CODES,
+    FREE_FAULTS,
+    Fault,
+    History,
+    NextAction,
+    decide,
+    fault_of,
+    is_away,
+)
 from utils.errors import StopRun
 
 ADVICE = {
@@ -46,6 +67,7 @@ class RequestResult:
     generation: Generation | None = None  # the answer
     error: CallError | None = None  # it was refused, or every attempt failed
     latency_s: float = 0.0  # of the attempt that succeeded
+    server: str = ""  # that has answered or failed last, where there are several
 
 
 @dataclass(slots=True)
@@ -58,6 +80,21 @@ class _Attempts:
     last_s: float = 0.0  # how long the last one took
     was_empty: bool = False  # a reply was whole and had no text
     answered_meanwhile: bool = False  # the server answered others beside a 502 or 503
+    place: Place | None = None  # of the last one
+    avoided: Server | None = None  # it has failed last
+    deaths: int = 0  # servers that died while they had this request
+    faults: int = 0  # failures of servers that live on
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is asked when all others are over: it may be what servers die of."""
+        return self.deaths >= DEATHS_TO_SET_ASIDE
+
+    @property
+    def server(self) -> str:
+        """The server of the last attempt; "" where there is but one."""
+        server = self.place.server if self.place is not None else None
+        return server.name if server is not None else ""
 
 
 class Asker:
@@ -77,6 +114,8 @@ class Asker:
         self._model = model
         self._options = options
         self._gate = gate
+        gate.patience_s = options.wait_for_server_s
+        self._servers = model.servers
         self._stopping = stopping
         self._clean = clean
         self._lock = threading.Lock()
@@ -95,66 +134,124 @@ class Asker:
             UserFunctionError, UserError: the request cannot be made.
         """
         attempts = _Attempts()
+        if self._servers is not None:
+            self._servers.start()
         while True:
             result = self._attempt(prepared, attempts)
             if not isinstance(result, CallError):
                 return result
+            if self._servers is not None and self._goes_elsewhere(result, attempts, self._servers):
+                continue
             history = self._history(result, attempts)
             decision = decide(result, history, self._options, jitter=random.random())
             if decision.action is NextAction.STOP:
                 raise StopRun(self._stop_text(result, history), summary=str(result))
             if decision.action is NextAction.EMPTY:
                 return RequestResult(
-                    Status.OK, attempts.count, result.empty_answer, latency_s=attempts.last_s
+                    Status.OK,
+                    attempts.count,
+                    result.empty_answer,
+                    latency_s=attempts.last_s,
+                    server=attempts.server,
                 )
             if decision.action in (NextAction.REFUSED, NextAction.FAILED):
-                return RequestResult(Status(decision.action.value), attempts.count, error=result)
+                status = Status(decision.action.value)
+                return RequestResult(status, attempts.count, error=result, server=attempts.server)
             attempts.was_empty = attempts.was_empty or result.empty_answer is not None
             if decision.counts:
                 attempts.failures += 1
             if result.status_code == 429:
                 attempts.rate_limited_s += decision.wait_s
             self._report_silence(history, decision.wait_s)
-            if decision.action is NextAction.PAUSE:
-                self._gate.pause(decision.wait_s)
+            if decision.action is NextAction.PAUSE or self._is_busy(result):
+                self._gate.pause(decision.wait_s, attempts.place)
             elif self._stopping.wait(decision.wait_s):
                 return None
 
-    def _attempt(self, prepared: Prepared, attempts: _Attempts) -> RequestResult | CallError | None:
-        """Send the request once; None if the run stopped meanwhile."""
-        with self._gate.slot():
-            if self._stopping.is_set():
-                return None
-            attempts.count += 1
-            answers_before = self._answers
-            sent_s = time.monotonic()
-            self._began_s = min(self._began_s, sent_s)
-            try:
-                generation = self._model.generate(prepared)
-            except Abandoned:
-                return None
-            except CallError as error:
-                attempts.last_s = time.monotonic() - sent_s
-                if error.status_code == 429 or error.kind == "timeout":
-                    self._gate.too_many()
-                if error.status_code in AWAY_STATUS and self._answers > answers_before:
-                    attempts.answered_meanwhile = True  # no other failure can be about one sample
-                if error.empty_answer is not None:
-                    self._note_answer()
-                return presentable(error, self._clean)
-            latency_s = time.monotonic() - sent_s
-            self._note_answer()
-        return RequestResult(Status.OK, attempts.count, generation, latency_s=latency_s)
+    def _is_busy(self, error: CallError) -> bool:
+        """Whether a server wants to be left alone for a while, and others need not be."""
+        return self._servers is not None and fault_of(error) is Fault.BUSY
 
-    def _note_answer(self) -> None:
+    def _goes_elsewhere(self, error: CallError, attempts: _Attempts, servers: Servers) -> bool:
+        """Whether a failed request is the fault of its server, so that another one gets it.
+
+        A sample during which several servers have died may be the cause: it is asked when all
+        others are over. Failures of servers that live on are free a few times, then they count.
+        """
+        place, fault = attempts.place, fault_of(error)
+        server = place.server if place is not None else None
+        if server is None or fault in (Fault.SAMPLE, Fault.BUSY):
+            return False
+        attempts.avoided = server
+        if fault is Fault.NEVER:
+            servers.exclude(server, str(error))
+        elif not servers.is_gone(server):
+            attempts.faults += 1
+            attempts.answered_meanwhile = True  # so that it uses up a retry
+            if attempts.faults > FREE_FAULTS:
+                return False
+        elif not is_away(error) or error.status_code is not None:
+            attempts.deaths += 1
+            if attempts.deaths >= DEATHS_TO_FAIL:
+                return False
+            if attempts.deaths == DEATHS_TO_SET_ASIDE:
+                self._gate.set_aside()
+        servers.note_moved(server)
+        return True
+
+    def _attempt(self, prepared: Prepared, attempts: _Attempts) -> RequestResult | CallError | None:
+        """Send the request once; None if the run stopped meanwhile.
+
+        Raises:
+            StopRun: there is no server left to send it to.
+        """
+        try:
+            with self._gate.slot(attempts.avoided, is_last=attempts.is_last) as place:
+                if self._stopping.is_set():
+                    return None
+                attempts.place = place
+                return self._send(prepared, attempts, place)
+        except NoServerLeft:
+            raise StopRun(self._no_server_text()) from None
+
+    def _send(
+        self, prepared: Prepared, attempts: _Attempts, place: Place
+    ) -> RequestResult | CallError | None:
+        """Send the request from within its slot; None if the run stopped meanwhile."""
+        attempts.count += 1
+        answers_before = self._answers
+        sent_s = time.monotonic()
+        self._began_s = min(self._began_s, sent_s)
+        try:
+            generation = (place.server or self._model).generate(prepared)
+        except Abandoned:
+            return None
+        except CallError as error:
+            attempts.last_s = time.monotonic() - sent_s
+            if error.status_code == 429 or error.kind == "timeout":
+                self._gate.too_many(place)
+            if error.status_code in AWAY_STATUS and self._answers > answers_before:
+                attempts.answered_meanwhile = True  # no other failure can be about one sample
+            if error.empty_answer is not None:
+                self._note_answer(place)
+            return presentable(error, self._clean)
+        latency_s = time.monotonic() - sent_s
+        self._note_answer(place)
+        return RequestResult(
+            Status.OK, attempts.count, generation, latency_s=latency_s, server=attempts.server
+        )
+
+    def _note_answer(self, place: Place) -> None:
         """Note that the server answers."""
         with self._lock:
+            if not self._answers:
+                self._gate.patience_s = self._options.outage_s
             self._answers += 1
             if self._silent_since_s is not None:
                 self._report_answer()
             self._away_since_s = math.inf
             self._limited_since_s = math.inf
-        self._gate.answered()
+        self._gate.answered(place)
 
     def _history(self, error: CallError, attempts: _Attempts) -> History:
         now_s = time.monotonic()
@@ -174,6 +271,7 @@ class Asker:
                 away_s=max(0.0, now_s - self._away_since_s),
                 limited_s=max(0.0, now_s - self._limited_since_s),
                 run_s=now_s - self._began_s,
+                deaths=attempts.deaths,
             )
 
     def _report_silence(self, history: History, wait_s: float) -> None:
@@ -192,6 +290,17 @@ class Asker:
         silent_s = time.monotonic() - self._silent_since_s
         self._silent_since_s = None
         print(f"{self._model.name}: the server answers again after {silent_s:.0f} s", flush=True)
+
+    def _no_server_text(self) -> str:
+        assert self._servers is not None
+        text = f'model "{self._model.name}": no server is left: {self._servers.why_none()}. '
+        if not self._answers:
+            text += "--wait-for-server S waits for servers that are still loading."
+        else:
+            text += "For how long one is waited for, --outage says."
+        if self._answers or self.has_stored:
+            text += KEPT.format(self._options.to_go_on)
+        return text
 
     def _stop_text(self, error: CallError, history: History) -> str:
         text = f'model "{self._model.name}": {error}. {_advice(error, history)}'

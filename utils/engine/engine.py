@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from utils.config.environment import is_set
@@ -28,6 +29,7 @@ from utils.contracts import (
     Prompt,
     Record,
     Sample,
+    Server,
     Status,
     UserFunctionError,
     WorldError,
@@ -96,16 +98,19 @@ class Engine:
         self._model = model
         self._options = options
         self._progress = progress
-        limit = Limit.of(model.in_flight(options.api_nproc))
-        self._most_workers = limit.largest
+        self._limit = Limit.of(model.in_flight(options.api_nproc))  # of each server
+        self._most_workers = 0
         self._started_workers = 0
         self._inbox: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._over: queue.SimpleQueue[None] = queue.SimpleQueue()  # one for each finished task
         self._stopping = threading.Event()
-        self._gate = Gate(limit, self._stopping)
+        self._gate = Gate(self._limit, self._stopping)
+        self._gate.on_aside = partial(self._start_workers, 1)
+        self._gate.is_rest_aside = self._is_rest_aside
         self._asker = Asker(model, options, self._gate, self._stopping, clean)
         self._pools: Sequence[Worlds] = ()  # of worlds, a data set's each
         self._under_way = 0  # tasks that were handed out and are not known to be over
+        self._has_handed_out_all = False
         self._lock = threading.Lock()  # of the logs, the watcher and all counts
         self._has_left = False  # `run` is over, and the logs may be closed
         self._stops: list[BaseException] = []  # why the run cannot go on; the first one counts
@@ -123,8 +128,9 @@ class Engine:
         """
         self._asker.has_stored = any(job.answers.has_any for job in jobs)
         self._pools = [job.episodes.worlds for job in jobs if job.episodes is not None]
-        # A worker that acts in a world queries nothing meanwhile.
-        self._most_workers += sum(pool.places for pool in self._pools)
+        self._count_workers(1)
+        if self._model.servers is not None:
+            self._model.servers.subscribe(self._take_servers)
         with two_step_interrupt(self._stop) as interrupted:
             try:
                 self._start_workers(min(self._most_workers, self._gate.limit + SPARE_WORKERS))
@@ -158,11 +164,13 @@ class Engine:
             if self._under_way == 0:
                 return
             self._wait_for_one()
+            if self._gate.aside:  # this may have been the last of the others
+                self._gate.wake()
             with self._lock:
                 self._watcher.judge_first_answers()
             if self._stops:
                 raise self._stops[0]
-            may_start = self._started_workers < self._most_workers
+            may_start = self._started_workers < self._most_workers + self._gate.aside
             if may_start and self._gate.waiting < SPARE_WORKERS:
                 self._start_workers(1)
 
@@ -173,9 +181,24 @@ class Engine:
 
     def _start_workers(self, count: int) -> None:
         """Start workers as they are needed: each that waits at the gate costs others time."""
-        self._started_workers += count
+        with self._lock:
+            self._started_workers += count
         for _ in range(count):
             threading.Thread(target=self._work, daemon=True).start()
+
+    def _take_servers(self, servers: Sequence[Server], may_come: bool) -> None:
+        """Ask these servers from now on."""
+        self._gate.set_servers(servers, may_come=may_come)
+        self._count_workers(len(servers))
+
+    def _count_workers(self, servers: int) -> None:
+        """Set how many workers have something to do; one that acts in a world queries nothing."""
+        acting = sum(pool.places for pool in self._pools)
+        self._most_workers = max(self._most_workers, servers * self._limit.largest + acting)
+
+    def _is_rest_aside(self) -> bool:
+        """Whether all that is left to do waits for the end."""
+        return self._has_handed_out_all and self._under_way <= self._gate.aside
 
     def _wait_for_rest(self) -> None:
         """Let answers that were on their way when the run stopped be logged: they are paid for."""
@@ -215,6 +238,7 @@ class Engine:
                     prompt = self._first_prompt(job, sample)
                     if prompt is not None:
                         yield _Task(job, sample, prompt)
+        self._has_handed_out_all = True
 
     def _first_prompt(self, job: Job, sample: Sample) -> Prompt | None:
         """Return the first prompt of a sample; None where the prompt function fails."""
@@ -461,10 +485,14 @@ class Engine:
             )
             if job.episodes is None:
                 stored = job.answers.look_up(
-                    key, prepared.fingerprint, prepared.parts, self._options
+                    key,
+                    prepared.fingerprint,
+                    prepared.parts,
+                    self._options,
+                    prepared.earlier_fingerprints,
                 )
                 if isinstance(stored, StoredAnswer):
-                    return _reused(task, stored, prompt)
+                    return _reused(task, stored, prompt, prepared)
                 reason = stored
             record = records.new_record(task.sample, key, prompt, prepared, Status.OK)
             result = self._asker.ask(prepared)
@@ -475,6 +503,8 @@ class Engine:
         if result is None:
             return _Outcome(task)
         record |= {"attempts": result.attempts, "status": result.status}
+        if result.server:
+            record["server"] = result.server
         generation = result.generation
         if generation is None:
             assert result.error is not None
@@ -497,19 +527,26 @@ def _ending(turns: int, *, returned: Any = None, **fields: Any) -> dict[str, Any
     return {"turns": turns, "returned": returned, "status": Status.OK, **fields}
 
 
-def _reused(task: _Task, stored: StoredAnswer, prompt: Prompt | None = None) -> _Outcome:
+def _reused(
+    task: _Task,
+    stored: StoredAnswer,
+    prompt: Prompt | None = None,
+    prepared: Prepared | None = None,
+) -> _Outcome:
     """Return the outcome of a stored record, with annotation and crop of today."""
     record = stored.read()
     had_more = record.get(MORE) is not None and task.job.follow_up is None
     if had_more:  # of a run that asked again
         del record[MORE]
     file_wh = task.sample.file_wh
-    current = {
+    current: dict[str, Any] = {
         "line": task.sample.line,
         "sizes": {**record["sizes"], "file": file_wh and list(file_wh)},
     }
     if prompt is not None and prompt.crop is not None:
         current["crop"] = dict(prompt.crop)
+    if prepared is not None and prepared.fingerprint != stored.fingerprint:  # another server's
+        current |= {"fingerprint": prepared.fingerprint, "parts": dict(prepared.parts)}
     # Each log is whole by itself, so that it can be copied and scored without the others. A record
     # is as good as its copy; an older answer to the same request is not.
     in_own_log = task.job.answers.in_own_log(record["key"], task.job.run.request_hashes)

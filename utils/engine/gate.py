@@ -3,7 +3,7 @@
 The controller climbs by one with every answer, so it doubles in a round of answers. Each request
 that the server refuses as one too many (429), or does not answer in time, takes one off; after that
 it climbs slowly, by one in several rounds, until a long quiet. Frozen state in, frozen state out;
-the gate adds the waiting.
+the gate adds the waiting. Where a model has several servers, each has a controller of its own.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+
+from utils.contracts import Server
 
 FIRST_LIMIT = 16
 MOST_IN_FLIGHT = 256  # of `auto`; a fixed number may be higher
@@ -73,71 +75,202 @@ def after_too_many(limit: Limit) -> Limit:
     return replace(limit, in_flight=max(1.0, limit.in_flight - 1), quiet_steps=0.0)
 
 
-class Gate:
-    """Lets as many workers through as the controller allows, and none while the run is paused.
+class NoServerLeft(Exception):
+    """No server may be asked, and none has come in time."""
 
-    When `stopping` is set, whoever waits is let go.
+
+@dataclass(slots=True)
+class Place:
+    """What the gate knows of one server: how many requests may be with it, and how many are."""
+
+    server: Server | None  # None: the gate is that of a model which is its own server
+    control: Limit
+    limit: int  # requests that may be in flight now
+    in_flight: int = 0
+    paused_until_s: float = 0.0
+    probing: bool = False  # after a pause one request goes ahead of the others
+    is_open: bool = True  # False: nothing new is sent there
+    last_used: int = 0  # when a request went there last, counted in requests
+
+    def use(self) -> tuple[float, int]:
+        """How much of it is used; of equal ones the one that is idle longest comes first."""
+        return self.in_flight / self.limit, self.last_used
+
+
+class Gate:
+    """Lets as many workers through as the controllers of all servers allow.
+
+    A request gets the server that is used least in proportion to its limit. When `stopping` is set,
+    whoever waits is let go.
+
+    Attributes:
+        waiting: workers that want a place.
+        limit: requests that may be in flight now, with all servers together.
+        aside: requests that were told to wait until all others are over, see `slot`.
+        on_aside: called for each of them.
+        patience_s: how long workers wait while there is no server at all.
+        is_rest_aside: whether nothing is left to do but what is set aside.
     """
 
     def __init__(
         self, limit: Limit, stopping: threading.Event, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._limit = limit
+        self._first_limit = limit
         self._stopping = stopping
         self._clock = clock
         self._in_flight = 0
-        self.waiting = 0  # workers
-        self._paused_until_s = 0.0
-        self._probing = False  # after an outage one request goes ahead of the others
+        self._entered = 0
+        self._choosy = 0  # workers that want no place but a certain one, or none before the end
+        self.waiting = 0
+        self.aside = 0
+        self.patience_s = math.inf
+        self.on_aside: Callable[[], object] = lambda: None
+        self.is_rest_aside: Callable[[], bool] = lambda: True
         self._changed = threading.Condition()
-        self.limit = limit.whole  # requests that may be in flight now
+        self._places = [Place(None, limit, limit.whole)]
+        self._may_come = True
+        self._empty_since_s = math.inf
+        self.limit = limit.whole
+
+    def set_servers(self, servers: Sequence[Server], *, may_come: bool) -> None:
+        """Set the servers that may be asked from now on.
+
+        Args:
+            servers: what was learnt about the limit of one that was known before stays.
+            may_come: others may join later; if not, nobody waits for one.
+        """
+        with self._changed:
+            known = {id(place.server): place for place in self._places}
+            for place in self._places:
+                place.is_open = False
+            for server in servers:
+                if id(server) not in known:
+                    limit = self._first_limit
+                    known[id(server)] = Place(server, limit, limit.whole)
+                known[id(server)].is_open = True
+            self._places = [place for place in known.values() if place.server is not None]
+            self._may_come = may_come
+            self._empty_since_s = math.inf if servers else min(self._empty_since_s, self._clock())
+            self._sum_limits()
+            self._changed.notify_all()
+
+    def _sum_limits(self) -> None:
+        self.limit = sum(place.limit for place in self._places if place.is_open)
 
     @contextmanager
-    def slot(self) -> Iterator[None]:
-        """Wait for a free slot, and give it back at the end."""
+    def slot(self, avoided: Server | None = None, *, is_last: bool = False) -> Iterator[Place]:
+        """Wait for a place at a server, and give it back at the end.
+
+        Args:
+            avoided: the server that is taken only where there is no other.
+            is_last: wait until nothing but such requests is left, and then be the only one.
+
+        Raises:
+            NoServerLeft: there has been no server for `patience_s`.
+        """
         with self._changed:
-            self.waiting += 1
-            while not self._stopping.is_set():
-                left_s = self._paused_until_s - self._clock()
-                limit = 1 if self._probing else self.limit
-                if left_s <= 0 and self._in_flight < limit:
-                    break
-                self._changed.wait(min(max(left_s, 0.01), 1.0) if left_s > 0 else 1.0)
-            self.waiting -= 1
+            place = self._wait_for_place(avoided, is_last=is_last)
+            place.in_flight += 1
             self._in_flight += 1
+            self._entered += 1
+            place.last_used = self._entered
         try:
-            yield
+            yield place
         finally:
             with self._changed:
+                place.in_flight -= 1
                 self._in_flight -= 1
-                self._changed.notify()
+                self._changed.notify(1 + self._choosy)
 
-    def answered(self) -> None:
+    def _wait_for_place(self, avoided: Server | None, *, is_last: bool) -> Place:
+        """Wait for a place; one that is nobody's where the run stops meanwhile."""
+        is_choosy = is_last or avoided is not None
+        self.waiting += not is_last
+        self._choosy += is_choosy
+        try:
+            while not self._stopping.is_set():
+                now_s = self._clock()
+                place, wait_s = self._best_place(avoided, now_s)
+                if place is not None and (not is_last or self._may_be_last()):
+                    return place
+                if self._empty_since_s < math.inf:
+                    self._lose_patience(now_s)
+                self._changed.wait(max(wait_s, 0.01))
+        finally:
+            self.waiting -= not is_last
+            self._choosy -= is_choosy
+        return Place(None, self._first_limit, 0)
+
+    def _best_place(self, avoided: Server | None, now_s: float) -> tuple[Place | None, float]:
+        """The open place with room that is used least, and when to look again if there is none."""
+        best: Place | None = None
+        wait_s = 1.0
+        spare: Place | None = None  # at the server that is avoided
+        has_others = False
+        for place in self._places:
+            if not place.is_open:
+                continue
+            is_avoided = avoided is not None and place.server is avoided
+            has_others = has_others or not is_avoided
+            if (1 if place.probing else place.limit) <= place.in_flight:
+                continue
+            if place.paused_until_s > now_s:
+                wait_s = min(wait_s, place.paused_until_s - now_s)
+            elif is_avoided:
+                spare = place
+            elif best is None or place.use() < best.use():
+                best = place
+        return (best if has_others else spare), wait_s
+
+    def _may_be_last(self) -> bool:
+        return self._in_flight == 0 and self.is_rest_aside()
+
+    def _lose_patience(self, now_s: float) -> None:
+        """Raise where there has been no server for too long, or none can come."""
+        if not self._may_come or now_s - self._empty_since_s >= self.patience_s:
+            raise NoServerLeft
+
+    def answered(self, place: Place) -> None:
         """Note from inside the slot that the server answered: whatever was wrong is over."""
         with self._changed:
-            before = self.limit
-            if not self._limit.fixed:
-                self._limit = after_answer(self._limit, was_full=self._in_flight >= before)
-                self.limit = self._limit.whole
-            if self._probing:
-                self._probing = False
+            before = place.limit
+            if not place.control.fixed:
+                was_full = place.in_flight >= before
+                place.control = after_answer(place.control, was_full=was_full)
+                place.limit = place.control.whole
+                self.limit += place.limit - before
+            if place.probing:
+                place.probing = False
                 self._changed.notify_all()
             else:  # not all: hundreds of threads that find no slot cost more than requests
-                self._changed.notify(max(0, self.limit - before))
+                self._changed.notify(max(0, place.limit - before))
 
-    def too_many(self) -> None:
+    def too_many(self, place: Place) -> None:
         """Note that a request was one too many; from inside its slot, or the next moves up."""
         with self._changed:
-            self._limit = after_too_many(self._limit)
-            self.limit = self._limit.whole
+            place.control = after_too_many(place.control)
+            place.limit = place.control.whole
+            self._sum_limits()
 
-    def pause(self, seconds: float) -> None:
-        """Let nobody pass for a while; then one goes ahead of the others."""
+    def pause(self, seconds: float, place: Place | None = None) -> None:
+        """Let nobody pass to a server for a while; then one goes ahead of the others.
+
+        Args:
+            place: of the server; None: of all.
+        """
         with self._changed:
-            self._paused_until_s = max(self._paused_until_s, self._clock() + seconds)
-            self._probing = True
+            for paused in self._places if place is None else [place]:
+                paused.paused_until_s = max(paused.paused_until_s, self._clock() + seconds)
+                paused.probing = True
+
+    def set_aside(self) -> None:
+        """Note a request that waits until all others are over; somebody else gets its worker."""
+        with self._changed:
+            self.aside += 1
+        self.on_aside()
 
     def wake(self) -> None:
         """Let everyone look at `stopping` again."""
         with self._changed:
             self._changed.notify_all()
+

@@ -32,6 +32,35 @@ AWAY_STATUS = frozenset({502, 503})
 AWAY_KINDS = frozenset({"dns", "refused_connection", "unreachable"})
 
 
+# Of several servers: no request to this one will ever be answered.
+EXCLUDED_STATUS = frozenset({401, 404})
+LOST_KINDS = frozenset({"connection", "timeout"})  # in the middle of a request
+FREE_FAULTS = 2  # of servers that live on, while a sample was with them; more use up retries
+DEATHS_TO_SET_ASIDE = 2  # of servers, while one sample was with them
+DEATHS_TO_FAIL = 3
+
+
+class Fault(StrEnum):
+    """Whose fault a failed request is, where a model has several servers."""
+
+    SAMPLE = "sample"  # no server will do better
+    SERVER = "server"  # another one may do better
+    BUSY = "busy"  # the server wants fewer requests
+    NEVER = "never"  # the server will not answer any request
+
+
+def fault_of(error: CallError) -> Fault:
+    """Whose fault a failed request is."""
+    status = error.status_code
+    if status == 429:
+        return Fault.SAMPLE if is_about_account(error) else Fault.BUSY
+    if status in EXCLUDED_STATUS or error.kind in MISPLACED_KINDS:
+        return Fault.NEVER
+    if (status or 0) >= 500 or error.kind in LOST_KINDS | AWAY_KINDS:
+        return Fault.SERVER
+    return Fault.SAMPLE
+
+
 class NextAction(StrEnum):
     """What to do after an attempt that gave no answer."""
 
@@ -55,6 +84,7 @@ class History:
     away_s: float = 0.0  # how long ago the server was first found away; 0: this is the first time
     limited_s: float = 0.0  # how long ago it first said 429, if it has answered nothing since
     run_s: float = 0.0  # how long ago the run sent its first request
+    deaths: int = 0  # servers that died while they had this sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +102,8 @@ def decide(error: CallError, history: History, options: Options, jitter: float =
     Args:
         jitter: 0..1, shortens the wait by up to half, so that clients do not return in step.
     """
+    if history.deaths >= DEATHS_TO_FAIL:
+        return Decision(NextAction.FAILED)
     status = error.status_code
     is_limited_too_long = status == 429 and history.limited_s > options.outage_s
     if is_about_account(error) or is_limited_too_long:

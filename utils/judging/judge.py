@@ -75,10 +75,15 @@ class _JudgeAnswers(AnswerIndex):
     """What a judge has answered; an answer that cannot be used has failed, and is asked again."""
 
     def look_up(
-        self, key: str, fingerprint: str, parts: Mapping[str, str], options: Options
+        self,
+        key: str,
+        fingerprint: str,
+        parts: Mapping[str, str],
+        options: Options,
+        earlier_fingerprints: Sequence[str] = (),
     ) -> StoredAnswer | str:
         """Return the record of this request if it stands and can be used, or why it is asked."""
-        answer = super().look_up(key, fingerprint, parts, options)
+        answer = super().look_up(key, fingerprint, parts, options, earlier_fingerprints)
         if isinstance(answer, StoredAnswer) and answer.status is Status.OK and not options.ignore:
             record = answer.read()
             try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from operator import attrgetter
 from pathlib import Path
@@ -40,6 +40,7 @@ class StoredAnswer(NamedTuple):
     ran_with: str
     has_more: bool  # another stage follows
     requests: int  # that it took; 0 of an episode, whose turns have them
+    server: str  # that was asked, where there were several
 
     @classmethod
     def of(cls, record: Record, path: Path, offset: int) -> StoredAnswer:
@@ -62,16 +63,24 @@ class StoredAnswer(NamedTuple):
             ran_with=re.sub(r"cuda:\d+", "cuda", ran_with),
             has_more=bool(record.get(MORE)),
             requests=0 if is_episode else record.get("attempts", 1),
+            server=record.get("server", ""),
         )
 
     def stands(self, options: Options) -> bool:
         """Whether it is reused; what failed is asked again, what was refused on demand."""
+        if self.is_to_retry(options):
+            return False
         match self.status:
             case Status.FAILED:
                 return options.ignore
             case Status.REFUSED:
                 return not options.retry_refused
         return True
+
+    def is_to_retry(self, options: Options) -> bool:
+        """Whether it is of a server (`n3:8001`) that is to be asked again, by host or with port."""
+        host = self.server.rpartition(":")[0]
+        return bool(self.server) and not {self.server, host}.isdisjoint(options.retry_server)
 
     def read(self) -> Record:
         """The record itself, as it may be written into another run."""
@@ -133,6 +142,7 @@ class Reason(StrEnum):
     NOT_COMPARABLE = "code that cannot be compared"
     FAILED_BEFORE = "failed last time"
     REFUSED_BEFORE = "refused last time"
+    SERVER = "--retry-server"
 
 
 class AnswerIndex:
@@ -183,7 +193,12 @@ class AnswerIndex:
         return answer.seq, answer.path == self._own_log
 
     def look_up(
-        self, key: str, fingerprint: str, parts: Mapping[str, str], options: Options
+        self,
+        key: str,
+        fingerprint: str,
+        parts: Mapping[str, str],
+        options: Options,
+        earlier_fingerprints: Sequence[str] = (),
     ) -> StoredAnswer | str:
         """The newest record of this request if it stands, or why the model is queried.
 
@@ -192,6 +207,7 @@ class AnswerIndex:
         Args:
             fingerprint: "" if nothing tells which stored answer would be one to this request.
             parts: of the request, by aspect; they tell what sets the nearest earlier one apart.
+            earlier_fingerprints: that it has as well, in answers of other servers.
         """
         if options.fresh:
             return Reason.FRESH
@@ -199,9 +215,15 @@ class AnswerIndex:
         if of_key and not fingerprint:
             return Reason.NOT_COMPARABLE
         answer = of_key.get(fingerprint)
+        for earlier in earlier_fingerprints:
+            other = of_key.get(earlier)
+            if other is not None and (answer is None or self._is_better(other, answer)):
+                answer = other
         if answer is not None:
             if answer.stands(options):
                 return answer
+            if answer.is_to_retry(options):
+                return Reason.SERVER
             is_refused = answer.status == Status.REFUSED
             return Reason.REFUSED_BEFORE if is_refused else Reason.FAILED_BEFORE
         if not of_key:
@@ -216,6 +238,11 @@ class AnswerIndex:
         ]
         changed = min(changes, key=len)  # of equally near ones the newest
         return " and ".join(changed or ["request"]) + " changed"
+
+    def _is_better(self, answer: StoredAnswer, other: StoredAnswer) -> bool:
+        """Whether an answer counts before one of another server: it is there, or it is newer."""
+        is_ok, is_other_ok = answer.status is Status.OK, other.status is Status.OK
+        return (is_ok, self._age(answer)) > (is_other_ok, self._age(other))
 
     def in_own_log(self, key: str, request_hashes: Mapping[str, str]) -> StoredAnswer | None:
         """The record that a view of our own log comes upon for a sample.

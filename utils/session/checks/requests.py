@@ -77,7 +77,9 @@ class _FirstRequests:
         if episodes is None:
             before = self._before(sample)
             request = self._request(sample, before)
-            answer = self._stored(sample, request.fingerprint, request.parts)
+            answer = self._stored(
+                sample, request.fingerprint, request.parts, request.earlier_fingerprints
+            )
             if self._job.chains is not None:
                 reply = answer.read().get("raw") if isinstance(answer, StoredAnswer) else None
                 before.append((sample.line, reply))
@@ -111,9 +113,15 @@ class _FirstRequests:
         return request
 
     def _stored(
-        self, sample: Sample, fingerprint: str, parts: Mapping[str, str]
+        self,
+        sample: Sample,
+        fingerprint: str,
+        parts: Mapping[str, str],
+        earlier_fingerprints: Sequence[str] = (),
     ) -> StoredAnswer | str:
-        return self._job.answers.look_up(sample.key, fingerprint, parts, self._options)
+        return self._job.answers.look_up(
+            sample.key, fingerprint, parts, self._options, earlier_fingerprints
+        )
 
 
 def check_requests(
