@@ -481,7 +481,9 @@ def question_of(key: str) -> str:
 class Server(Protocol):
     """What requests are sent to: one of the servers of a model, or a model itself."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The host with its port; the name of a model."""
 
     def generate(self, prepared: Prepared) -> Generation:
         """Ask once; CallError: no answer this time."""
@@ -513,6 +515,9 @@ class Servers(Protocol):
 
     def why_none(self) -> str:
         """Say of each server why it may not be asked."""
+
+    def expect(self, served: Mapping[str, Any]) -> None:
+        """Set what stored answers are from: servers that serve something else are an error."""
 
     def served(self) -> Mapping[str, str | int]:
         """What is served: facts of the model that all servers have in common."""

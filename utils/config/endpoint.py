@@ -45,6 +45,11 @@ class Endpoint:
         """The host name in lower case."""
         return (urlsplit(self.base_url).hostname or "").rstrip(".")
 
+    @property
+    def place(self) -> str:
+        """The host with its port, in lower case: `n3:8001`."""
+        return urlsplit(self.base_url).netloc.rpartition("@")[2].lower()
+
 
 def lacks_scheme(model_path: object) -> bool:
     """Whether it is an endpoint but for its http://: it has a port, or the query of one."""

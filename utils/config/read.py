@@ -132,6 +132,32 @@ def _is_list_of_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+def _address_problems(addresses: Sequence[Any], is_set: Sequence[bool]) -> Iterator[KeyProblem]:
+    """Yield what is wrong with several addresses of one model; those that are not set are left."""
+    seen: dict[str, int] = {}
+    names: list[str] = []
+    for index, address in enumerate(addresses):
+        path: KeyPath = ("model_path", index)
+        if not is_set[index]:
+            continue
+        if not isinstance(address, str):
+            yield path, f"must be an address, not {brief(address)}"
+            continue
+        try:
+            endpoint = parse_endpoint(address)
+        except UserError as error:
+            yield path, str(error)
+            continue
+        first = seen.setdefault(endpoint.base_url.rstrip("/"), index)
+        if first != index:
+            yield path, f"is the same address as item {first + 1}"
+        if endpoint.problem is None and endpoint.model not in names:
+            names.append(endpoint.model)
+    if len(names) > 1:
+        what = f"names several models, {listed(names)}; servers of one model serve one name"
+        yield ("model_path",), what
+
+
 @dataclass
 class _Reader:
     """Goes through the plain object once; everything it finds ends in the reading."""
@@ -249,6 +275,9 @@ class _Reader:
     # ---- models ----
 
     def _model(self, name: str, raw: Mapping[str, Any]) -> Read:
+        raw, of_list = self._with_servers(("model", name), raw)
+        if of_list:
+            return None, of_list
         imp_type = self._imp_type(name, raw)
         recipe_problems: list[KeyProblem] = []
         if imp_type is not None and raw.get("recipe") is not None:
@@ -272,6 +301,31 @@ class _Reader:
             is_local = imp_type in CHECKPOINTS
             entry = entry.model_copy(update={"generate_cfg": {}}) if is_local else None
         return entry, problems + arguments
+
+    def _with_servers(
+        self, entry_path: KeyPath, raw: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], list[KeyProblem]]:
+        """An entry whose `model_path` is the first of several addresses, if it is a list of them.
+
+        All of them are under `servers` then, which otherwise names a file or folder with them.
+        """
+        addresses = raw.get("model_path")
+        if isinstance(raw.get("servers"), list):
+            what = "names a file or folder; a list of addresses belongs into model_path"
+            return raw, [(("servers",), what)]
+        if not isinstance(addresses, list):
+            return raw, []
+        if not addresses:
+            return raw, [(("model_path",), "is an empty list; expected addresses of servers")]
+        if raw.get("servers") is not None:
+            what = "does not go with a list in model_path; leave one of them out"
+            return raw, [(("servers",), what)]
+        is_set = [
+            key_path(*entry_path, "model_path", index) not in self.unset
+            for index in range(len(addresses))
+        ]
+        problems = list(_address_problems(addresses, is_set))
+        return {**raw, "model_path": addresses[0], "servers": addresses}, problems
 
     def _data_set_problems(self, raw: Mapping[str, Any]) -> list[KeyProblem]:
         """Problems of the data sets for which a model has functions of its own."""
@@ -493,6 +547,10 @@ class _Reader:
         """Return the entry of the model that reads replies, with its limits."""
         path_in_file = ("data", name, "judge")
         settings = {key: value for key, value in raw.items() if key not in JUDGE_LIMITS}
+        listing, of_list = self._with_servers(path_in_file, settings)
+        if of_list:
+            return None, of_list
+        settings = dict(listing)
         kind, path = settings.get("imp_type"), settings.get("model_path")
         is_api = is_url(path) or kind in (None, "api")
         imp_type = "openai" if is_api else kind if kind in schema.KINDS else None

@@ -107,6 +107,10 @@ class Api(_Model):
     api: Literal["chat", "responses"] | None = Field(  # None: "chat"
         None, description='"chat" (/chat/completions) or "responses" (/responses)'
     )
+    servers: str | list[str] | None = Field(  # a list: that of model_path
+        None, repr=False, description="a file or folder with the addresses of servers"
+    )
+    servers_may_differ: bool = False
 
 
 class Local(_Model):
@@ -212,6 +216,9 @@ def _without_secrets(entry: BaseModel) -> dict[str, Any]:
     )
     if dump.get("judge", ...) is None:
         del dump["judge"]
+    for key in ("servers", "servers_may_differ"):
+        if not dump.get(key, True):
+            del dump[key]
     if dump.get("repeats") == 1:
         del dump["repeats"]
     if dump.get("only") == {}:

@@ -20,13 +20,14 @@ from utils.contracts import (
     Servers,
     Status,
 )
-from utils.engine.gate import Gate, NoServerLeft, Place
+from utils.engine.gate import Gate, Place
 from utils.engine.retry_policy import (
     AWAY_STATUS,
     DEATHS_TO_FAIL,
     DEATHS_TO_SET_ASIDE,
     FATAL_CODES,
     FREE_FAULTS,
+    Decision,
     Fault,
     History,
     NextAction,
@@ -84,11 +85,7 @@ class _Attempts:
     avoided: Server | None = None  # it has failed last
     deaths: int = 0  # servers that died while they had this request
     faults: int = 0  # failures of servers that live on
-
-    @property
-    def is_last(self) -> bool:
-        """Whether it is asked when all others are over: it may be what servers die of."""
-        return self.deaths >= DEATHS_TO_SET_ASIDE
+    is_last: bool = False  # it is asked when all others are over: servers may die of it
 
     @property
     def server(self) -> str:
@@ -115,6 +112,7 @@ class Asker:
         self._options = options
         self._gate = gate
         gate.patience_s = options.wait_for_server_s
+        gate.why_none = self._no_server_text
         self._servers = model.servers
         self._stopping = stopping
         self._clean = clean
@@ -142,10 +140,7 @@ class Asker:
                 return result
             if self._servers is not None and self._goes_elsewhere(result, attempts, self._servers):
                 continue
-            history = self._history(result, attempts)
-            decision = decide(result, history, self._options, jitter=random.random())
-            if decision.action is NextAction.STOP:
-                raise StopRun(self._stop_text(result, history), summary=str(result))
+            decision, history = self._decision(result, attempts)
             if decision.action is NextAction.EMPTY:
                 return RequestResult(
                     Status.OK,
@@ -157,16 +152,28 @@ class Asker:
             if decision.action in (NextAction.REFUSED, NextAction.FAILED):
                 status = Status(decision.action.value)
                 return RequestResult(status, attempts.count, error=result, server=attempts.server)
-            attempts.was_empty = attempts.was_empty or result.empty_answer is not None
-            if decision.counts:
-                attempts.failures += 1
-            if result.status_code == 429:
-                attempts.rate_limited_s += decision.wait_s
             self._report_silence(history, decision.wait_s)
             if decision.action is NextAction.PAUSE or self._is_busy(result):
                 self._gate.pause(decision.wait_s, attempts.place)
             elif self._stopping.wait(decision.wait_s):
                 return None
+
+    def _decision(self, error: CallError, attempts: _Attempts) -> tuple[Decision, History]:
+        """What follows from a failed attempt, which counts from now on.
+
+        Raises:
+            StopRun: nothing can work any more.
+        """
+        history = self._history(error, attempts)
+        decision = decide(error, history, self._options, jitter=random.random())
+        if decision.action is NextAction.STOP:
+            raise StopRun(self._stop_text(error, history), summary=str(error))
+        attempts.was_empty = attempts.was_empty or error.empty_answer is not None
+        if decision.counts:
+            attempts.failures += 1
+        if error.status_code == 429:
+            attempts.rate_limited_s += decision.wait_s
+        return decision, history
 
     def _is_busy(self, error: CallError) -> bool:
         """Whether a server wants to be left alone for a while, and others need not be."""
@@ -195,6 +202,7 @@ class Asker:
             if attempts.deaths >= DEATHS_TO_FAIL:
                 return False
             if attempts.deaths == DEATHS_TO_SET_ASIDE:
+                attempts.is_last = True
                 self._gate.set_aside()
         servers.note_moved(server)
         return True
@@ -205,40 +213,35 @@ class Asker:
         Raises:
             StopRun: there is no server left to send it to.
         """
-        try:
-            with self._gate.slot(attempts.avoided, is_last=attempts.is_last) as place:
-                if self._stopping.is_set():
-                    return None
-                attempts.place = place
-                return self._send(prepared, attempts, place)
-        except NoServerLeft:
-            raise StopRun(self._no_server_text()) from None
-
-    def _send(
-        self, prepared: Prepared, attempts: _Attempts, place: Place
-    ) -> RequestResult | CallError | None:
-        """Send the request from within its slot; None if the run stopped meanwhile."""
-        attempts.count += 1
-        answers_before = self._answers
-        sent_s = time.monotonic()
-        self._began_s = min(self._began_s, sent_s)
-        try:
-            generation = (place.server or self._model).generate(prepared)
-        except Abandoned:
-            return None
-        except CallError as error:
-            attempts.last_s = time.monotonic() - sent_s
-            if error.status_code == 429 or error.kind == "timeout":
-                self._gate.too_many(place)
-            if error.status_code in AWAY_STATUS and self._answers > answers_before:
-                attempts.answered_meanwhile = True  # no other failure can be about one sample
-            if error.empty_answer is not None:
-                self._note_answer(place)
-            return presentable(error, self._clean)
-        latency_s = time.monotonic() - sent_s
-        self._note_answer(place)
+        with self._gate.slot(attempts.avoided, is_last=attempts.is_last) as place:
+            if self._stopping.is_set():
+                return None
+            attempts.place = place
+            attempts.count += 1
+            answers_before = self._answers
+            sent_s = time.monotonic()
+            self._began_s = min(self._began_s, sent_s)
+            try:
+                generation = (place.server or self._model).generate(prepared)
+            except Abandoned:
+                return None
+            except CallError as error:
+                attempts.last_s = time.monotonic() - sent_s
+                if error.status_code == 429 or error.kind == "timeout":
+                    self._gate.too_many(place)
+                if error.status_code in AWAY_STATUS and self._answers > answers_before:
+                    attempts.answered_meanwhile = True  # no other failure can be about one sample
+                if error.empty_answer is not None:
+                    self._note_answer(place)
+                return presentable(error, self._clean)
+            latency_s = time.monotonic() - sent_s
+            self._note_answer(place)
         return RequestResult(
-            Status.OK, attempts.count, generation, latency_s=latency_s, server=attempts.server
+            Status.OK,
+            attempts.count,
+            generation,
+            latency_s=latency_s,
+            server=place.server.name if place.server is not None else "",
         )
 
     def _note_answer(self, place: Place) -> None:

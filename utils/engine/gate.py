@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from utils.contracts import Server
+from utils.errors import StopRun
 
 FIRST_LIMIT = 16
 MOST_IN_FLIGHT = 256  # of `auto`; a fixed number may be higher
@@ -75,10 +76,6 @@ def after_too_many(limit: Limit) -> Limit:
     return replace(limit, in_flight=max(1.0, limit.in_flight - 1), quiet_steps=0.0)
 
 
-class NoServerLeft(Exception):
-    """No server may be asked, and none has come in time."""
-
-
 @dataclass(slots=True)
 class Place:
     """What the gate knows of one server: how many requests may be with it, and how many are."""
@@ -109,6 +106,7 @@ class Gate:
         aside: requests that were told to wait until all others are over, see `slot`.
         on_aside: called for each of them.
         patience_s: how long workers wait while there is no server at all.
+        why_none: says why there is no server.
         is_rest_aside: whether nothing is left to do but what is set aside.
     """
 
@@ -124,6 +122,7 @@ class Gate:
         self.waiting = 0
         self.aside = 0
         self.patience_s = math.inf
+        self.why_none: Callable[[], str] = lambda: "no server is left"
         self.on_aside: Callable[[], object] = lambda: None
         self.is_rest_aside: Callable[[], bool] = lambda: True
         self._changed = threading.Condition()
@@ -166,7 +165,7 @@ class Gate:
             is_last: wait until nothing but such requests is left, and then be the only one.
 
         Raises:
-            NoServerLeft: there has been no server for `patience_s`.
+            StopRun: there has been no server for `patience_s`.
         """
         with self._changed:
             place = self._wait_for_place(avoided, is_last=is_last)
@@ -228,7 +227,7 @@ class Gate:
     def _lose_patience(self, now_s: float) -> None:
         """Raise where there has been no server for too long, or none can come."""
         if not self._may_come or now_s - self._empty_since_s >= self.patience_s:
-            raise NoServerLeft
+            raise StopRun(self.why_none())
 
     def answered(self, place: Place) -> None:
         """Note from inside the slot that the server answered: whatever was wrong is over."""
@@ -273,4 +272,3 @@ class Gate:
         """Let everyone look at `stopping` again."""
         with self._changed:
             self._changed.notify_all()
-

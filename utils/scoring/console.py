@@ -363,6 +363,39 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     return lines + _error_lines(scored.scorer.errors, options)
 
 
+def server_lines(servers: Sequence[Mapping[str, Any]], wall_s: float) -> list[str]:
+    """What each of several servers has done, and all of them together.
+
+    Args:
+        servers: the rows of the record at a run's end.
+        wall_s: how long the run took.
+    """
+    asked = [row for row in servers if row["answers"] or row["moved"] or row["reason"]]
+    answers = sum(row["answers"] for row in servers)
+    if not answers:
+        return [f"{row['server']} {row['state']}: {row['reason']}" for row in asked]
+    busy = [row for row in servers if row["answers"]]
+    rates = [row["answers"] / max(row["serving_s"], 0.1) for row in busy]
+    head = (
+        f"{counted(len(busy), 'server')}, {counted(answers, 'answer')} in {wall_s:.1f} s "
+        f"({answers / max(wall_s, 0.1):.1f}/s"
+    )
+    if len(busy) > 1:
+        head += f"; {min(rates):.1f} to {max(rates):.1f} each"
+    return [f"{head})", *map(_server_line, asked)]
+
+
+def _server_line(row: Mapping[str, Any]) -> str:
+    parts = [f"{row['answers']} answered"]
+    if row["answers"]:
+        parts.append(f"median {row['latency_median_s']} s, 95 % under {row['latency_p95_s']} s")
+    if row["moved"]:
+        parts.append(f"{counted(row['moved'], 'request')} went elsewhere")
+    if row["reason"]:
+        parts.append(f"{row['state']}: {row['reason']}")
+    return f"  {row['server']}: {'; '.join(parts)}"
+
+
 def image_notes(counts: Mapping[ImageChange, int]) -> list[str]:
     """Say of how many samples the image is sent otherwise than the file has it."""
     texts = {

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 
+from utils.config.options import Options
+from utils.contracts import ModelWrapper, Record, Servers
 from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
@@ -40,10 +42,7 @@ def infer(
             job.before_sample = partial(model.announce, job.dataset, len(job.samples))
     for note in model.notes_before():
         print(note)
-    # A sample that was never asked needs the model, whatever has changed about the others since.
-    has_all = all(job.answers.knows(sample.key) for job in jobs for sample in job.samples)
-    if options.fresh or not has_all:
-        model.warm_up()
+    _warm_up(model, jobs, options)
     has_repeats = any(job.run.repeats > 1 for job in jobs)
     bar = console.ConsoleProgress(
         sum(len(job.samples) for job in jobs),
@@ -66,13 +65,39 @@ def infer(
     cpu_s = time.process_time() - began_cpu_s + others_cpu_s
     for job in jobs:
         if job.stopped is None:
-            job.log.append(end_record(wall_s, cpu_s, queried=job.reasons, reused=job.reused))
+            job.log.append(_end_of(job, model.servers, wall_s, cpu_s))
         job.log.sync()  # a network disk that is full says so here
         print(console.queried_line(job.dataset, job.reasons, job.reused))
+    if model.servers is not None:
+        print("\n".join(console.server_lines(model.servers.table(), wall_s)))
     for note in model.notes_after():
         print(note)
     print(f"took {wall_s:.1f} s ({cpu_s:.1f} s of CPU)")
     return wall_s, cpu_s
+
+
+def _warm_up(model: ModelWrapper, jobs: Sequence[Job], options: Options) -> None:
+    """Load the model if it will be asked; note what several servers serve."""
+    servers = model.servers
+    if servers is not None and not options.fresh:
+        for job in jobs:
+            servers.expect(job.answers.served_to(job.run))
+    # A sample that was never asked needs the model, whatever has changed about the others since.
+    has_all = all(job.answers.knows(sample.key) for job in jobs for sample in job.samples)
+    if has_all and not options.fresh:
+        return
+    model.warm_up()
+    served = servers.served() if servers is not None else {}
+    for job in jobs if served else ():
+        job.log.append({"kind": "served", "served": served})
+
+
+def _end_of(job: Job, servers: Servers | None, wall_s: float, cpu_s: float) -> Record:
+    """The record that closes a run's inference."""
+    record = end_record(wall_s, cpu_s, queried=job.reasons, reused=job.reused)
+    if servers is not None:
+        record |= {"served": servers.served(), "servers": servers.table()}
+    return record
 
 
 def follow(plan: Plan, group: Group) -> int:

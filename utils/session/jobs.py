@@ -33,7 +33,8 @@ from utils.session.evaluation import Evaluation
 from utils.session.settings import episode_fingerprint, pixel_limits, settings_digest
 from utils.store.folder import RunFolder, all_logs, choosing, logs_by_age
 from utils.store.index import AnswerIndex
-from utils.store.log import LoggedRun, RunLog
+from utils.store.log import LoggedRun, RunLog, runs_of
+from utils.store.logged_config import entry_of_run
 from utils.store.provenance import depends_on, git_state, made_with
 from utils.store.records import run_record, sizes_of
 
@@ -144,6 +145,8 @@ def make_job(
         run=run,
         functions=evaluation.dotted,
     )
+    runs = [logged for log in logs if log.exists() for logged in runs_of(log)]
+    evaluation.model.know_runs([entry_of_run(logged.begin, evaluation.name) for logged in runs])
     if isinstance(evaluation.benchmark, ActingBenchmark):
         shots = shots or folder.path / SCREENSHOTS
         job.episodes = _episodes_of(evaluation, evaluation.benchmark, shots)

@@ -98,11 +98,13 @@ class LogIndex:
         newest: the highest number of a run, 0 without any; the record of that run may be lost.
         answers: in the order of the file.
         columns: of the lines of each run's records, by its number, in order of first appearance.
+        served: what the servers of each run served, by its number, where there were several.
         notes: of damaged lines.
     """
 
     def __init__(self, path: Path) -> None:
         self.newest = 0
+        self.served: dict[int, Record] = {}
         self.answers: list[StoredAnswer] = []
         self.columns: dict[int, dict[str, None]] = {}
         begins: dict[int, Record] = {}
@@ -115,6 +117,8 @@ class LogIndex:
                 begins[seq] = record
             elif record["kind"] == "end":
                 ends[seq] = record
+            elif record["kind"] == "served":
+                self.served[seq] = record["served"]
             elif record["kind"] in OF_A_SAMPLE:
                 self.answers.append(StoredAnswer.of(record, path, offset))
                 self.columns.setdefault(seq, {}).update(dict.fromkeys(record["line"]))
@@ -160,6 +164,8 @@ class AnswerIndex:
         self.newest = 0  # the highest `seq` of a run
         self.notes: list[str] = []  # of damaged lines
         self.has_any = False  # whether there is an answer of any sample
+        # By the hash of a run's settings: its number, and what servers served to it.
+        self._served: dict[str, tuple[int, Record]] = {}
         self._own_log = own_log
         self._by_key: dict[str, dict[str, StoredAnswer]] = {}  # then by fingerprint
         # By what runs in our own log request: the answers that a view of one comes upon, by key.
@@ -168,6 +174,7 @@ class AnswerIndex:
             index = LogIndex(path)
             self.newest = max(self.newest, index.newest)
             self.notes += index.notes
+            self._note_served(index)
             for answer in index.answers:
                 self._keep_newest(answer)
             if path == own_log:
@@ -238,6 +245,17 @@ class AnswerIndex:
         ]
         changed = min(changes, key=len)  # of equally near ones the newest
         return " and ".join(changed or ["request"]) + " changed"
+
+    def _note_served(self, index: LogIndex) -> None:
+        for run in index.runs:
+            settings = run.request_hashes["settings"]
+            before = self._served.get(settings, (0, {}))
+            if run.seq in index.served and run.seq >= before[0]:
+                self._served[settings] = run.seq, index.served[run.seq]
+
+    def served_to(self, run: LoggedRun) -> Record:
+        """What servers served to the newest run with these settings; empty: nobody knows."""
+        return self._served.get(run.request_hashes["settings"], (0, {}))[1]
 
     def _is_better(self, answer: StoredAnswer, other: StoredAnswer) -> bool:
         """Whether an answer counts before one of another server: it is there, or it is newer."""

@@ -1,4 +1,4 @@
-"""The five kinds of record that a run's log holds: their fields, and how they are filled.
+"""The six kinds of record that a run's log holds: their fields, and how they are filled.
 
 Every record has `kind` and `seq`: the number of the run that wrote it. It only grows over all logs
 of a model, so that it orders runs and answers whatever clocks say. The log adds `crc`.
@@ -37,6 +37,7 @@ answer   one request of one sample, a rotation or step of which has the key `<sa
                                             part (left, top, right, bottom in pixels of the file)
                                             and the size in which it was sent; not in older logs
            runs_with                        device, dtype and attention of a local model
+         server                           that was asked last, where there are several: host:port
            origin                           of an answer made elsewhere, in place of prompt,
                                             asked_at, latency_s and attempts: line, file (where
                                             there are several), verdict (of the file), box_px,
@@ -49,7 +50,12 @@ episode  a sample of many turns is over: key, trial, fingerprint (of task and se
          status, error; turns (how many answers it took), returned (what is judged); line, sizes,
          asked_at; what the try that counts has cost (in newer logs): requests (repeated ones, too),
          usage, latency_s (of the model), wall_s
-end      the run has asked everything: ended_at, wall_s, cpu_s, asked (samples by reason), reused
+served   what several servers serve, as far as they say so: served (model, root, max_model_len,
+         version, prompt_tokens and picture_tokens of a test); written before they are asked
+end      the run has asked everything: ended_at, wall_s, cpu_s, asked (samples by reason), reused;
+         of several servers also: served, servers (a row each: server, answers, prompt_tokens,
+         completion_tokens, latency_median_s, latency_p95_s, moved, joined_at, left_at, serving_s,
+         state, reason, version)
 rank     opens the log of one rank of a group, until it is merged: rank; its seq is that of the run
 """
 

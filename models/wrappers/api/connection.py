@@ -66,13 +66,14 @@ class Connection:
             self._client = self._new_client()
         return self._client
 
-    def post(self, path: str, body: bytes, options: Mapping[str, Any]) -> bytes:
+    def request(self, method: str, path: str, options: Mapping[str, Any], **content: Any) -> bytes:
         """Return the body of a 200 response.
 
         Args:
-            path: below the base URL.
-            body: of the request.
+            method: "post" or "get".
+            path: below the base URL, or a whole URL at the same server.
             options: headers, query, time limit.
+            content: the body to send as `content`, whole or in pieces.
 
         Raises:
             CallError: there is none.
@@ -82,7 +83,8 @@ class Connection:
         began_s = time.monotonic()
         try:
             with self._in_use() as client:
-                response = client.post(path, content=body, cast_to=httpx2.Response, options=options)
+                send = getattr(client, method)
+                response = send(path, cast_to=httpx2.Response, options=options, **content)
         except StopRun:
             raise
         except Exception as error:
@@ -91,8 +93,8 @@ class Connection:
             if proxy is not None and self._is_proxied():
                 add_proxy_hint(call_error, proxy, self._endpoint.host)
             raise call_error from error
-        content: bytes = response.content
-        return content
+        reply: bytes = response.content
+        return reply
 
     def _is_proxied(self) -> bool:
         """Whether requests go through a proxy; the client alone knows all of NO_PROXY."""

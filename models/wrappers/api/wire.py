@@ -141,6 +141,12 @@ class ImageSlot:
         change = ImageChange.PNG if is_wanted else None
         return cls(path, style, target, mime, source, f"data:{mime};{source};{encoder}", change)
 
+    def encoded_size(self) -> int:
+        """Return about how many bytes `encoded` will have, without reading the image."""
+        with suppress(OSError):  # to encode it will say so
+            return self.path.stat().st_size * 4 // 3
+        return 0
+
     def encoded(self) -> tuple[bytes, WH]:
         """Return the image as it is sent, in base64, and its size then.
 
@@ -306,7 +312,18 @@ def data_url_wh(url: Any) -> WH | None:
 
 
 def encode_body(request: Mapping[str, Any]) -> bytes:
-    """Return the request as JSON, images put in as base64 without passing through the JSON writer.
+    """Return the request as JSON; see `encode_pieces`."""
+    return b"".join(encode_pieces(request, {}))
+
+
+def encode_pieces(request: Mapping[str, Any], image_whs: dict[int, WH]) -> list[bytes]:
+    """Return the request as JSON in pieces.
+
+    Images are put in as base64 without passing through the JSON writer.
+
+    Args:
+        request: the body with images in their slots.
+        image_whs: gets the size in pixels of each image as it is sent, by the `id` of its slot.
 
     Raises:
         UserError: an image cannot be sent as the settings ask, or a value is no JSON.
@@ -326,5 +343,7 @@ def encode_body(request: Mapping[str, Any]) -> bytes:
     pieces = text.encode("ascii").split(_SLOT_MARK.encode("ascii"))
     body = [pieces[0]]
     for slot, piece in zip(slots, pieces[1:], strict=True):
-        body += [f"data:{slot.mime};base64,".encode("ascii"), slot.encoded()[0], piece]
-    return b"".join(body)
+        data, image_whs[id(slot)] = slot.encoded()
+        body[-1] += f"data:{slot.mime};base64,".encode("ascii")
+        body += [data, piece]
+    return body

@@ -3,50 +3,43 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from models.wrappers.api.addresses import Addresses, addresses_in, as_of
 from models.wrappers.api.arguments import envelope_problems
-from models.wrappers.api.connection import Connection
-from models.wrappers.api.hints import add_request_hints
-from models.wrappers.api.replies import read_reply
-from models.wrappers.api.responses import input_items, read_response
+from models.wrappers.api.responses import input_items
+from models.wrappers.api.server import ApiRequest, ApiServer
+from models.wrappers.api.servers import ServerPool
 from models.wrappers.api.wire import (
     ImageSlot,
     ImageStyle,
     chat_messages,
-    data_url_wh,
     encode_body,
     plain_messages,
     without_images,
 )
-from models.wrappers.defaults import WrapperDefaults, aligned
-from utils.config.endpoint import (
-    PLACEHOLDER_KEY,
-    parse_endpoint,
-    place_of_key,
-    resolve_api_key,
-)
+from models.wrappers.defaults import WrapperDefaults
+from utils.config.endpoint import Endpoint, parse_endpoint
 from utils.config.proxies import connection_problems
 from utils.config.secret_filter import is_secret_name
 from utils.config.text import key_path
-from utils.contracts import CallError, Generation, Message, Prepared, Sizes, UserFunctionError
+from utils.contracts import Generation, Message, Prepared, Sizes, UserFunctionError
 from utils.functions.calling import call_user_function, one_at_a_time, private_copy
 from utils.functions.fingerprints import code_digest, digest
-from utils.geometry.images import read_header
-from utils.text import likeness, listed
+from utils.geometry.images import expand_home, is_url, read_header
 
 if TYPE_CHECKING:
     from utils.config.schema import Api, Vllm
 
 DEFAULT_TIMEOUT_S = 600.0
+ANY_ADDRESS: list[str] = []  # in the place of an address in fingerprints, of several servers
 # Of generate_cfg: they say how to send a request, not what it asks.
 TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "extra_body"})
 
@@ -61,17 +54,6 @@ class _Parameters:
     query: Mapping[str, Any]
     timeout_s: float
     settings: Sequence[Any]  # what of it decides the answer, for fingerprints
-
-
-@dataclass(frozen=True, slots=True)
-class ApiRequest:
-    """What goes over the wire: the body with images still in their slots, and the envelope."""
-
-    body: Mapping[str, Any]
-    urls: Sequence[Any]  # of its images: slots, or what a user's function put there
-    headers: Mapping[str, str]
-    query: Mapping[str, Any]
-    timeout_s: float
 
 
 def default_preprocess_function(
@@ -90,14 +72,14 @@ def default_postprocess_function(response: str, model: None, processor: None, **
 
 
 class APIModelWrapper(WrapperDefaults):
-    """Queries an OpenAI-style server; knows nothing of benchmarks but the name in `kwargs`.
+    """Queries an OpenAI-style server, or several; of benchmarks it knows the name in `kwargs`.
 
     Args:
         name: of the model in the config.
         entry: the model entry of the config.
         preprocess_function: the user's; makes the payload of messages.
         postprocess_function: the user's; makes the reply of a response.
-        connections: how many requests may be in flight.
+        connections: how many requests may be in flight at each server.
         address: of a server of the program's own, which no proxy leads to; None: the entry's
             `model_path`.
     """
@@ -121,31 +103,72 @@ class APIModelWrapper(WrapperDefaults):
         self._key = "input" if self._is_responses else "messages"  # of a request's body
         self._uses_proxies = address is None
         self._connections = connections
-        self._connection = self._new_connection()
+        self._server = self._new_server(self._endpoint)
+        self.servers: ServerPool | None = None
+        if getattr(entry, "servers", None):
+            self.servers = self._new_pool(entry)
+        self._earlier_identities: list[list[str]] = []  # of other servers of this model
         lock = threading.Lock()  # one for both functions: they may share globals
         self._user_preprocess = preprocess_function
         self._preprocess = preprocess_function and one_at_a_time(
             preprocess_function, lock, copy_result=True
         )
         self._postprocess = postprocess_function and one_at_a_time(postprocess_function, lock)
-        self._takes_usage_option = True  # of a stream; until the server says that it does not
-        self._offered_models: list[str] | None = None  # of the server; None: not requested yet
 
     def move_to(self, address: str) -> None:
         """Set another address of the same model, before the first request is sent."""
         self._endpoint = parse_endpoint(address)
-        self._connection = self._new_connection()
+        self._server = self._new_server(self._endpoint)
 
-    def _new_connection(self) -> Connection:
-        return Connection(self._endpoint, self._connections, uses_proxies=self._uses_proxies)
+    def _new_server(self, endpoint: Endpoint) -> ApiServer:
+        return ApiServer(
+            endpoint,
+            self._connections,
+            uses_proxies=self._uses_proxies,
+            is_responses=self._is_responses,
+        )
+
+    def _new_pool(self, entry: Any) -> ServerPool:
+        """The servers of an entry that names several, or where their addresses lie."""
+        model_path, servers = self._endpoint, entry.servers
+        source: Callable[[], Addresses] = partial(addresses_in, servers, model_path)
+        if isinstance(servers, list):
+            source = partial(Addresses, [as_of(address, model_path) for address in servers])
+        parameters = entry.generate_cfg
+        return ServerPool(
+            self.name,
+            source,
+            self._new_server,
+            envelope={
+                "headers": dict(parameters.get("extra_headers") or {}),
+                "params": dict(parameters.get("extra_query") or {}),
+            },
+            may_differ=entry.servers_may_differ,
+            is_fixed=isinstance(servers, list),
+        )
 
     def problems(self) -> list[str]:
         """Problems of the environment that stand in the way of any connection."""
-        return [*connection_problems()] if self._uses_proxies else []
+        problems = [*connection_problems()] if self._uses_proxies else []
+        servers = getattr(self.entry, "servers", None)
+        if isinstance(servers, str) and not expand_home(servers).exists():
+            problems.append(
+                f"servers: {expand_home(servers)} does not exist; expected a file with an address "
+                "a line, or a folder with files of one address each (it may be empty at first)"
+            )
+        return problems
 
     def warm_up(self) -> None:
-        """Import the client library, which takes longer than all else before the first request."""
-        self._connection.open()
+        """Import the client library, which takes longer than all else before the first request.
+
+        Of several servers each is looked at.
+
+        Raises:
+            StopRun: they do not serve the same.
+        """
+        self._server.connection.open()
+        if self.servers is not None:
+            self.servers.start()
 
     def settings_digest(self) -> str:
         """Return a hash of where requests go, their parameters, and what makes them of messages."""
@@ -194,6 +217,10 @@ class APIModelWrapper(WrapperDefaults):
         return Prepared(
             dataset,
             fingerprint=digest([parameters.settings, texts, sent_images]),
+            earlier_fingerprints=[
+                digest([[identity, *parameters.settings[1:]], texts, sent_images])
+                for identity in self._earlier_identities
+            ],
             parts={
                 "prompt": digest(texts),
                 "picture": digest(image_contents),
@@ -215,8 +242,35 @@ class APIModelWrapper(WrapperDefaults):
 
     @cached_property
     def identity(self) -> str | list[str]:
-        """What stands for the model in fingerprints: a name of its weights, or an address."""
-        return self.entry.model_identity or [_address(self._endpoint.base_url)]
+        """What stands for the model in fingerprints: a name of its weights, or an address.
+
+        Of several servers it is none of theirs: the model's name, which is part of each request,
+        has to do, and what they serve is looked at before they are asked.
+        """
+        if self.entry.model_identity:
+            return self.entry.model_identity
+        return ANY_ADDRESS if self.servers is not None else [_address(self._endpoint.base_url)]
+
+    def know_runs(self, entries: Iterable[Mapping[str, Any]]) -> None:
+        """Have answers of earlier runs count that were asked of other servers of this model.
+
+        Several servers take the answers of any address, one takes those of several servers.
+
+        Args:
+            entries: the model's entry in the config of each earlier run.
+        """
+        if self.entry.model_identity or self.entry.imp_type != "openai":
+            return
+        for entry in entries:
+            path = str(entry.get("model_path") or "")
+            if entry.get("model_identity") or not is_url(path):
+                continue
+            identity = ANY_ADDRESS
+            if not entry.get("servers"):
+                identity = [_address(path.partition("?")[0])]
+            is_ours = self.servers is not None or identity == ANY_ADDRESS
+            if is_ours and identity not in [self.identity, *self._earlier_identities]:
+                self._earlier_identities.append(identity)
 
     @cached_property
     def _usual_parameters(self) -> _Parameters:
@@ -288,89 +342,14 @@ class APIModelWrapper(WrapperDefaults):
             CallError: no usable answer; says what kind of failure it was.
             UserError: an image cannot be sent as the settings ask.
         """
-        request: ApiRequest = prepared.payload
-        options = {
-            "headers": self._headers(request),
-            "params": dict(request.query),
-            "timeout": request.timeout_s,
-        }
-        image_sizes = prepared.image_sizes or [Sizes()] * len(request.urls)
-        sent_sizes = [
-            url.encoded()[1] if isinstance(url, ImageSlot) else data_url_wh(url)
-            for url in request.urls
-        ]
-        if len(sent_sizes) != len(image_sizes):
-            sent_sizes = aligned(sent_sizes, len(image_sizes))
-        image_sizes = [
-            replace(sizes, sent_wh=wh) for sizes, wh in zip(image_sizes, sent_sizes, strict=True)
-        ]
-        read = read_response if self._is_responses else read_reply
-        try:
-            return read(self._send(request, options), image_sizes)
-        except CallError as error:
-            self._explain(error, request, options)
-            raise
-
-    def _headers(self, request: ApiRequest) -> dict[str, Any]:
-        """Return the headers of a request; with a key of its own it gets no placeholder of one."""
-        headers: dict[str, Any] = {"content-type": "application/json", **request.headers}
-        has_own_key = "api-key" in {name.lower() for name in request.headers}
-        if has_own_key and resolve_api_key(self._endpoint, os.environ) == PLACEHOLDER_KEY:
-            import openai
-
-            headers["Authorization"] = openai.Omit()
-        return headers
-
-    def _send(self, request: ApiRequest, options: Mapping[str, Any]) -> bytes:
-        """Return the body of the response; a stream is asked for its token counts, too.
-
-        Raises:
-            CallError: there is none.
-        """
-        if self._is_responses:
-            return self._connection.post("/responses", encode_body(request.body), options)
-        path = "/chat/completions"
-        if request.body.get("stream") is True and self._takes_usage_option:
-            body = {"stream_options": {"include_usage": True}, **request.body}
-            try:
-                return self._connection.post(path, encode_body(body), options)
-            except CallError as error:
-                if error.status_code not in (400, 422) or "stream_options" not in str(error):
-                    raise
-                self._takes_usage_option = False
-        return self._connection.post(path, encode_body(request.body), options)
-
-    def _explain(self, error: CallError, request: ApiRequest, options: Mapping[str, Any]) -> None:
-        """Add to an error what is known here and helps to mend it.
-
-        Args:
-            error: of a request.
-            request: the request.
-            options: that it was sent with.
-        """
-        add_request_hints(error, self._endpoint, request.body, options)
-        if error.status_code == 401:
-            error.message += f" - {place_of_key(self._endpoint, os.environ)}"
-        if error.status_code == 404:
-            error.message += self._offer(options)
-
-    def _offer(self, options: Mapping[str, Any]) -> str:
-        """Return ` - the server offers "a", "b"`, the likeliest first; "" if that is not known.
-
-        Args:
-            options: of the request that met with a 404.
-        """
-        if self._offered_models is None:
-            self._offered_models = self._connection.list_models(options)
-        requested = self._endpoint.model or ""
-        if not self._offered_models or requested in self._offered_models:
-            return ""
-        names = sorted(self._offered_models, key=lambda name: -likeness(requested, name))
-        return f" - the server offers {listed(names)}"
+        server = self._server if self.servers is None else self.servers.first()
+        return server.generate(prepared)
 
     def close(self) -> None:
-        """Let go of the connection."""
-        self._connection.close()
+        """Let go of the connections."""
+        self._server.close()
+        if self.servers is not None:
+            self.servers.close()
 
 
 def _payload_problem(payload: Any, key: str) -> str | None:

@@ -61,7 +61,7 @@ class VllmModelWrapper(APIModelWrapper):
         self._has_failures = False
         self._start_lock = threading.Lock()
         self._stopping = threading.Event()  # no server is started or waited for any more
-        self._server: VllmServer | None = None  # one that answers
+        self._own: VllmServer | None = None  # one that answers
         self._start_error: StopRun | None = None
 
     def problems(self) -> list[str]:
@@ -121,19 +121,19 @@ class VllmModelWrapper(APIModelWrapper):
     def _started_server(self) -> VllmServer:
         """Return the server, started by the first thread that needs it; the others wait."""
         with self._start_lock:
-            if self._server is None and not self._start_error and not self._stopping.is_set():
+            if self._own is None and not self._start_error and not self._stopping.is_set():
                 try:
-                    self._server = self._new_server()
+                    self._own = self._start_own()
                 except StopRun as error:
                     text = f'model "{self.name}": {error}'
                     self._start_error = StopRun(text, summary=error.summary)
-            if self._server is not None:
-                return self._server
+            if self._own is not None:
+                return self._own
             if self._stopping.is_set() or self._start_error is None:
                 raise Abandoned
             raise self._start_error
 
-    def _new_server(self) -> VllmServer:
+    def _start_own(self) -> VllmServer:
         path = self.entry.model_path
         model = path if checkpoint.is_hub_id(path) else str(expand_home(path).absolute())
         server = VllmServer(model, self.name, self._serve_args)
@@ -161,8 +161,8 @@ class VllmModelWrapper(APIModelWrapper):
         self._stopping.set()
         super().close()
         with self._start_lock:
-            server = self._server
-            self._server = None
+            server = self._own
+            self._own = None
         atexit.unregister(self.close)
         if server is not None:
             server.stop(keep_log=self._has_failures)

@@ -1,0 +1,418 @@
+"""Several servers of one model: which are there, which may be asked, and what each has done.
+
+A server joins once it has been looked at (`looking.py`) and serves what the others serve. After a
+failed request it is suspect, gets nothing new and is looked at again: it serves on, or it is down
+and is looked at every few seconds. One whose address is taken away drains: what it has been sent
+comes to its end. One that refuses all requests, or serves something else, is excluded.
+"""
+
+from __future__ import annotations
+
+import datetime
+import statistics
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from models.wrappers.api.addresses import Addresses
+from models.wrappers.api.looking import Facts, OtherModel, differences, look_at
+from models.wrappers.api.server import ApiServer
+from utils.config.endpoint import Endpoint
+from utils.contracts import CallError, Generation, Prepared, Server
+from utils.errors import StopRun
+from utils.text import counted
+
+SECONDS_BETWEEN_READINGS = 2.0  # of the addresses
+SECONDS_BETWEEN_LOOKS = 5.0  # at a server that is down
+NEVER = {401, 403, 404}  # status of a server that will not answer any request
+DIFFER = '"servers_may_differ": true in the model\'s entry lets them differ'
+
+
+class State(StrEnum):
+    """Where a server stands."""
+
+    JOINING = "joining"
+    SERVING = "serving"
+    SUSPECT = "suspect"
+    DOWN = "down"
+    DRAINING = "draining"
+    EXCLUDED = "excluded"
+
+
+@dataclass(eq=False)
+class Member:
+    """One of the servers: what it is asked, and an account of it."""
+
+    server: ApiServer
+    state: State = State.JOINING
+    reason: str = ""  # why it does not serve
+    facts: Facts = field(default_factory=dict)
+    moved: int = 0  # requests that went elsewhere because it failed
+    joined_at: str = ""  # the first time
+    left_at: str = ""  # the last time that it stopped serving
+    serving_s: float = 0.0  # how long it served, up to `since_s`
+    since_s: float = 0.0  # when it began to serve
+    next_look_s: float = 0.0
+    told: State | None = None  # where it stood when that was printed last
+    looking: threading.Lock = field(default_factory=threading.Lock)
+    latencies_s: list[float] = field(default_factory=list)
+    tokens: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def name(self) -> str:
+        """The host with its port."""
+        return self.server.name
+
+    def generate(self, prepared: Prepared) -> Generation:
+        """Send a request once; CallError: no answer this time."""
+        sent_s = time.monotonic()
+        generation = self.server.generate(prepared)
+        self.latencies_s.append(time.monotonic() - sent_s)
+        for kind in ("prompt_tokens", "completion_tokens"):
+            self.tokens[kind] += generation.usage.get(kind) or 0
+        return generation
+
+    def row(self) -> dict[str, Any]:
+        """Its row in the table of servers."""
+        latencies_s = sorted(self.latencies_s)
+        answers = len(latencies_s)
+        serving_s = self.serving_s
+        if self.state is State.SERVING:
+            serving_s += time.monotonic() - self.since_s
+        row: dict[str, Any] = {
+            "server": self.name,
+            "answers": answers,
+            **{kind: self.tokens[kind] for kind in ("prompt_tokens", "completion_tokens")},
+            "moved": self.moved,
+            "joined_at": self.joined_at,
+            "left_at": self.left_at,
+            "state": str(self.state),
+            "reason": self.reason,
+            "serving_s": round(serving_s, 1),
+            **{name: self.facts[name] for name in ("version",) if name in self.facts},
+        }
+        if answers:
+            row["latency_median_s"] = round(statistics.median(latencies_s), 3)
+            row["latency_p95_s"] = round(latencies_s[int(0.95 * (answers - 1))], 3)
+        return row
+
+
+class ServerPool:
+    """The servers of one model.
+
+    Args:
+        label: the model's name, for what is printed.
+        source: gives their addresses, which may be others at each call.
+        new_server: makes the server of an address.
+        envelope: headers and query of requests.
+        may_differ: servers may serve different things.
+        is_fixed: the addresses stay the same.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        source: Callable[[], Addresses],
+        new_server: Callable[[Endpoint], ApiServer],
+        *,
+        envelope: Mapping[str, Any],
+        may_differ: bool,
+        is_fixed: bool,
+    ) -> None:
+        self._label = label
+        self._source = source
+        self._new_server = new_server
+        self._envelope = envelope
+        self._may_differ = may_differ
+        self._is_fixed = is_fixed
+        self._members: dict[str, Member] = {}  # by address
+        self._expected: Mapping[str, Any] = {}  # what stored answers are from
+        self._facts: Facts = {}  # what all serve
+        self._changed: Callable[[Sequence[Server], bool], None] = lambda servers, may_come: None
+        self._lock = threading.RLock()  # of all above
+        self._start_lock = threading.Lock()
+        self._has_started = False  # or it is starting
+        self._is_open = False  # the first servers have been looked at
+        self._problem: StopRun | None = None
+        self._told: set[str] = set()
+        self._stopping = threading.Event()
+
+    # -- what the engine calls --------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Look at all servers, once; then go on looking for others.
+
+        Raises:
+            StopRun: they do not serve the same.
+        """
+        with self._start_lock:
+            if not self._has_started:
+                self._has_started = True
+                try:
+                    self._read_addresses(is_start=True)
+                except StopRun as problem:
+                    self._problem = problem
+                else:
+                    threading.Thread(target=self._watch, daemon=True).start()
+            if self._problem is not None:
+                raise self._problem
+
+    def subscribe(self, changed: Callable[[Sequence[Server], bool], None]) -> None:
+        """Have a function told which servers may be asked, and whether others may come."""
+        with self._lock:
+            self._changed = changed
+            self._tell()
+
+    def is_gone(self, server: Server) -> bool:
+        """Look at a server after a failed request; it gets nothing new meanwhile."""
+        member = self._member(server)
+        with self._lock:
+            if member.state is State.SERVING:
+                self._set(member, State.SUSPECT)
+        with member.looking:
+            if member.state is State.SUSPECT:
+                self._look(member)
+            return member.state is not State.SERVING
+
+    def exclude(self, server: Server, reason: str) -> None:
+        """Send nothing more to a server."""
+        self._set(self._member(server), State.EXCLUDED, reason)
+
+    def note_moved(self, server: Server) -> None:
+        """Count a request that goes elsewhere because its server failed."""
+        with self._lock:
+            self._member(server).moved += 1
+
+    def first(self) -> Member:
+        """A server that serves, for a single request; CallError: there is none."""
+        self.start()
+        with self._lock:
+            serving = self._serving()
+        if not serving:
+            raise CallError("unreachable", f"no server is there: {self.why_none()}")
+        return serving[0]
+
+    def shown(self) -> str:
+        """Say how many serve: `7 of 8 servers`."""
+        with self._lock:
+            serving = len(self._serving())
+            total = sum(member.state is not State.DRAINING for member in self._members.values())
+        return f"{serving} of {counted(total, 'server')}"
+
+    def why_none(self) -> str:
+        """Say of each server why it may not be asked."""
+        with self._lock:
+            reasons = [
+                f"{member.name} is {member.state} ({member.reason})"
+                for member in self._members.values()
+                if member.reason
+            ]
+        return "; ".join(reasons) or "no address is there"
+
+    def served(self) -> Mapping[str, str | int]:
+        """What all servers serve, as far as they say so."""
+        with self._lock:
+            return dict(self._facts)
+
+    def expect(self, served: Mapping[str, Any]) -> None:
+        """Set what stored answers are from: servers that serve something else are an error."""
+        self._expected = served
+
+    def table(self) -> list[dict[str, Any]]:
+        """What each server has done, and when it was there."""
+        with self._lock:
+            return [member.row() for member in self._members.values()]
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._stopping.set()
+        for member in self._members.values():
+            member.server.close()
+
+    # -- the servers ------------------------------------------------------------------------------
+
+    def _member(self, server: Server) -> Member:
+        assert isinstance(server, Member)
+        return server
+
+    def _serving(self) -> list[Member]:
+        return [member for member in self._members.values() if member.state is State.SERVING]
+
+    def _tell(self) -> None:
+        """Tell who sends requests what may be asked now; the lock is held."""
+        members = self._members.values()
+        may_come = not self._is_open or any(
+            member.state in (State.JOINING, State.SUSPECT, State.DOWN) for member in members
+        )
+        if not self._is_fixed and all(member.state is not State.EXCLUDED for member in members):
+            may_come = True
+        self._changed(self._serving(), may_come)
+
+    def _set(self, member: Member, state: State, reason: str = "") -> None:
+        """Note where a server stands, and say so where that is news."""
+        with self._lock:
+            before = member.state
+            if before is State.DRAINING and state is not State.JOINING:
+                return
+            now_s = time.monotonic()
+            if before is State.SERVING and state is not State.SERVING:
+                member.serving_s += now_s - member.since_s
+                member.left_at = _now()
+            member.state, member.reason = state, reason
+            member.next_look_s = now_s + SECONDS_BETWEEN_LOOKS
+            if state is State.SERVING and before is not State.SERVING:
+                member.since_s = now_s
+                member.joined_at = member.joined_at or _now()
+                member.left_at = ""
+            self._tell()
+            self._say_where(member)
+
+    def _say_where(self, member: Member) -> None:
+        """Print where a server stands, unless that was the last that was said of it."""
+        if member.state in (State.JOINING, State.SUSPECT, member.told):
+            return
+        is_first = member.told is None and member.state is State.SERVING
+        member.told = member.state
+        if is_first and not self._is_open:  # as expected
+            return
+        what = "serves"
+        if member.state is not State.SERVING:
+            what = f"is {member.state} ({member.reason})"
+        print(f"{self._label}: {member.name} {what}; {self.shown()} serve", flush=True)
+
+    def _watch(self) -> None:
+        """Look for servers that come and go, until the run is over."""
+        while not self._stopping.wait(SECONDS_BETWEEN_READINGS):
+            self._read_addresses()
+            now_s = time.monotonic()
+            with self._lock:
+                due = [
+                    member
+                    for member in self._members.values()
+                    if member.state is State.DOWN and member.next_look_s <= now_s
+                ]
+                for member in due:
+                    member.state = State.JOINING
+            self._look_at_all(due)
+
+    def _read_addresses(self, *, is_start: bool = False) -> None:
+        """Take up new addresses, and let those drain that are gone."""
+        addresses = self._source()
+        for problem in addresses.problems:
+            if problem not in self._told:
+                self._told.add(problem)
+                print(f"warning: {problem}; it is not used", flush=True)
+        named = {endpoint.base_url.rstrip("/"): endpoint for endpoint in addresses.endpoints}
+        with self._lock:
+            new: list[Member] = []
+            for address, endpoint in named.items():
+                member = self._members.get(address)
+                if member is None:
+                    member = self._members[address] = Member(self._new_server(endpoint))
+                    new.append(member)
+                elif member.state is State.DRAINING:
+                    member.state = State.JOINING
+                    new.append(member)
+            gone = [member for address, member in self._members.items() if address not in named]
+            for member in gone:
+                if member.state is not State.DRAINING:
+                    self._set(member, State.DRAINING, "its address was taken away")
+        if is_start:
+            self._start_with(new)
+        else:
+            self._look_at_all(new)
+
+    def _start_with(self, members: Sequence[Member]) -> None:
+        """Look at the first servers, and wait for it.
+
+        Raises:
+            StopRun: they do not serve the same, or not what stored answers are from.
+        """
+        threads = [_thread(self._find_facts, member) for member in members]
+        for thread in threads:
+            thread.join()
+        there = [member for member in members if member.state is State.JOINING]
+        if there and not self._may_differ:
+            first = there[0]
+            for member in there[1:]:
+                differing = differences(member.facts, first.facts)
+                if differing:
+                    raise StopRun(
+                        f'model "{self._label}": {member.name} and {first.name} do not serve the '
+                        f"same: {', '.join(differing)}. Leave one of them out; {DIFFER}"
+                    )
+            self._check_expected(first)
+        for member in there:
+            self._join(member)
+        with self._lock:
+            self._is_open = True
+            self._tell()
+
+    def _check_expected(self, member: Member) -> None:
+        """Raise where a server serves something else than stored answers are from."""
+        changed = [name for name in self._expected if name not in ("version", "max_model_len")]
+        expected = {name: self._expected[name] for name in changed}
+        differing = differences(member.facts, expected)
+        if differing:
+            raise StopRun(
+                f'model "{self._label}": {member.name} does not serve what stored answers are '
+                f"from: {', '.join(differing)}. For another checkpoint, or other limits of its "
+                "images, write another model_identity, or ask everything again with --fresh; "
+                f"{DIFFER}"
+            )
+
+    def _look_at_all(self, members: Iterable[Member]) -> None:
+        """Look at servers, without waiting for it."""
+        for member in members:
+            _thread(self._look_and_join, member)
+
+    def _look_and_join(self, member: Member) -> None:
+        with member.looking:
+            self._look(member)
+
+    def _look(self, member: Member) -> None:
+        """Look at a server again: it serves from now on, or it does not."""
+        self._find_facts(member)
+        if member.state in (State.JOINING, State.SUSPECT):
+            differing = differences(member.facts, self._facts)
+            if differing and not self._may_differ:
+                self._set(member, State.EXCLUDED, f"unlike the others: {', '.join(differing)}")
+            else:
+                self._join(member)
+
+    def _join(self, member: Member) -> None:
+        with self._lock:
+            self._facts = {**member.facts, **self._facts}
+        self._set(member, State.SERVING)
+
+    def _find_facts(self, member: Member) -> None:
+        """Find out what a server serves; it is down or excluded where it cannot be found out."""
+        try:
+            member.facts = look_at(member.server, self._envelope)
+        except OtherModel as error:
+            self._set(member, State.EXCLUDED, str(error))
+        except CallError as error:
+            is_never = error.status_code in NEVER or error.kind in ("scheme", "certificate")
+            self._set(member, State.EXCLUDED if is_never else State.DOWN, _brief(error))
+        except Exception as error:  # noqa: BLE001  one that nobody foresaw leaves the others alone
+            self._set(member, State.DOWN, f"{type(error).__name__}: {error}")
+
+
+def _thread(function: Callable[[Member], None], member: Member) -> threading.Thread:
+    thread = threading.Thread(target=function, args=(member,), daemon=True)
+    thread.start()
+    return thread
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _brief(error: CallError) -> str:
+    """An error on one line, shortened."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= 200 else f"{text[:200]}…"
