@@ -112,12 +112,12 @@ class MockServer:
                 """Keeps test output clean."""
 
             def do_GET(self) -> None:
-                if outer.models is None or self.path != "/v1/models":
+                status, content = outer.offer(self.path)
+                if status == 404:
                     self.send_error(404)
                     return
-                names = [{"id": name, "object": "model"} for name in outer.models]
-                data = json.dumps({"object": "list", "data": names}).encode()
-                self.send_response(200)
+                data = json.dumps(content).encode()
+                self.send_response(status)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()
@@ -127,10 +127,7 @@ class MockServer:
                 length = int(self.headers.get("content-length", 0))
                 body = json.loads(self.rfile.read(length))
                 request = Request(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
-                with outer._lock:
-                    outer.requests.append(request)
-                    outer._lock.notify_all()
-                reply = outer.answer(request)
+                reply = outer.reply_to(request)
                 if reply.reset:
                     # Lingering for 0 seconds closes with a reset, not with an end of stream.
                     linger = struct.pack("ii", 1, 0)
@@ -147,6 +144,19 @@ class MockServer:
                 self.wfile.write(data)
 
         self._server = _QuietServer(("127.0.0.1", port), Handler)
+
+    def offer(self, path: str) -> tuple[int, Any]:
+        """Status and content of what is read with GET."""
+        if self.models is None or path != "/v1/models":
+            return 404, None
+        return 200, {"data": [{"id": name, "object": "model"} for name in self.models]}
+
+    def reply_to(self, request: Request) -> Reply:
+        """Notes a request and answers it."""
+        with self._lock:
+            self.requests.append(request)
+            self._lock.notify_all()
+        return self.answer(request)
 
     @property
     def url(self) -> str:

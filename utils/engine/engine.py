@@ -128,7 +128,7 @@ class Engine:
         """
         self._asker.has_stored = any(job.answers.has_any for job in jobs)
         self._pools = [job.episodes.worlds for job in jobs if job.episodes is not None]
-        self._count_workers(1)
+        self._count_workers()
         if self._model.servers is not None:
             self._model.servers.subscribe(self._take_servers)
         with two_step_interrupt(self._stop) as interrupted:
@@ -189,12 +189,15 @@ class Engine:
     def _take_servers(self, servers: Sequence[Server], may_come: bool) -> None:
         """Ask these servers from now on."""
         self._gate.set_servers(servers, may_come=may_come)
-        self._count_workers(len(servers))
+        self._count_workers()
+        useful = min(self._most_workers, self._gate.limit + SPARE_WORKERS)
+        if self._started_workers and not self._stopping.is_set():
+            self._start_workers(max(0, useful - self._started_workers))
 
-    def _count_workers(self, servers: int) -> None:
+    def _count_workers(self) -> None:
         """Set how many workers have something to do; one that acts in a world queries nothing."""
         acting = sum(pool.places for pool in self._pools)
-        self._most_workers = max(self._most_workers, servers * self._limit.largest + acting)
+        self._most_workers = self._gate.known * self._limit.largest + acting
 
     def _is_rest_aside(self) -> bool:
         """Whether all that is left to do waits for the end."""

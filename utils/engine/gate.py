@@ -103,6 +103,7 @@ class Gate:
     Attributes:
         waiting: workers that want a place.
         limit: requests that may be in flight now, with all servers together.
+        known: how many servers there have been, at least one.
         aside: requests that were told to wait until all others are over, see `slot`.
         on_aside: called for each of them.
         patience_s: how long workers wait while there is no server at all.
@@ -130,6 +131,7 @@ class Gate:
         self._may_come = True
         self._empty_since_s = math.inf
         self.limit = limit.whole
+        self.known = 1
 
     def set_servers(self, servers: Sequence[Server], *, may_come: bool) -> None:
         """Set the servers that may be asked from now on.
@@ -148,6 +150,7 @@ class Gate:
                     known[id(server)] = Place(server, limit, limit.whole)
                 known[id(server)].is_open = True
             self._places = [place for place in known.values() if place.server is not None]
+            self.known = max(1, len(self._places))
             self._may_come = may_come
             self._empty_since_s = math.inf if servers else min(self._empty_since_s, self._clock())
             self._sum_limits()

@@ -1,0 +1,347 @@
+"""Runs against several servers of one model."""
+
+import threading
+
+import pytest
+
+from tests.support.mock_server import Reply
+from tests.support.replicas import PATIENCE_S, Replica, address, asked, running
+from tests.support.stage import L1, L2, Stage, answer_records, read_log_lines, some_right
+
+SAMPLES = 15  # of `make_data`, both data sets
+
+
+@pytest.fixture
+def stage(tmp_path):
+    def make(*paths, **entry):
+        made = Stage.make(tmp_path, Replica())
+        made.model["m"] |= {"model_path": list(paths), **entry}
+        return made
+
+    return make
+
+
+@pytest.fixture
+def alone(tmp_path):
+    """The scores that one server gives."""
+    with Replica() as server:
+        stage = Stage.make(tmp_path / "alone", server)
+        assert stage.run().code == 0
+        return stage.both_scores()
+
+
+def end_of(stage, dataset=L2):
+    return [r for r in read_log_lines(stage.log(dataset)) if r["kind"] == "end"][-1]
+
+
+def records(stage):
+    return [record for dataset in (L1, L2) for record in answer_records(stage.log(dataset))]
+
+
+def test_servers_share_the_samples_and_scores_are_as_with_one(stage, alone):
+    arrived = threading.Barrier(3)
+
+    def answer(request):
+        if len(asked(*servers)) <= 3:
+            arrived.wait(PATIENCE_S)
+        return some_right(request)
+
+    servers = [Replica(answer) for _ in range(3)]
+    with running(*servers) as paths:
+        run = stage(*paths)
+        ran = run.run("--api-nproc", "1")
+    assert ran.code == 0, ran.output
+    assert run.both_scores() == alone
+    assert len(set(asked(*servers))) == len(asked(*servers)) == SAMPLES
+    assert all(server.requests for server in servers)
+    assert {record["server"] for record in records(run)} == {server.place for server in servers}
+    rows = {row["server"]: row for row in end_of(run)["servers"]}
+    for server in servers:
+        row = rows[server.place]
+        assert row["answers"] == len(server.requests)
+        assert row["completion_tokens"] == 3 * len(server.requests)
+        assert (row["state"], row["version"]) == ("serving", "vLLM 0.11.0")
+        assert len(server.looks) == 2
+    assert f"3 servers, {SAMPLES} answers in" in ran.output
+
+
+def test_requests_of_a_server_that_dies_go_elsewhere_and_cost_their_samples_no_retry(stage, alone):
+    def dies(request):
+        return dying.die() if len(dying.requests) > 2 else some_right(request)
+
+    dying, other = Replica(dies), Replica()
+    with running(dying, other) as paths:
+        run = stage(*paths)
+        ran = run.run("--api-nproc", "2", "--retry", "0")
+    assert ran.code == 0, ran.output
+    assert run.both_scores() == alone
+    assert len(records(run)) == SAMPLES
+    assert f"{dying.place} is down (connection failed" in ran.output
+    assert "1 of 2 servers serve" in ran.output
+    [row] = [row for row in end_of(run)["servers"] if row["server"] == dying.place]
+    assert (row["answers"], row["state"], bool(row["left_at"])) == (2, "down", True)
+    assert row["moved"] >= 1
+
+
+def test_a_server_that_hangs_is_left_out_after_its_time_limit(stage, alone):
+    released = threading.Event()
+
+    def hangs(request):
+        hanging.is_well = False
+        released.wait(PATIENCE_S)
+        return some_right(request)
+
+    hanging, other = Replica(hangs), Replica()
+    with running(hanging, other) as paths:
+        run = stage(*paths, kwargs={"timeout_s": 0.5})
+        ran = run.run("--api-nproc", "2", "--retry", "0")
+        released.set()
+    assert ran.code == 0, ran.output
+    assert run.both_scores() == alone
+    assert set(asked(other)) >= set(asked(hanging))
+    assert f"{hanging.place} is down" in ran.output
+
+
+def test_a_sample_that_servers_die_of_is_asked_last_and_costs_two_servers_until_then(stage):
+    poison = "Question 1 medium?"
+
+    def answer_of(server):
+        def answer(request):
+            if poison in request.text:
+                others_answered.append(len(set(answered)))
+                return server.die()
+            answered.append(request.text)
+            return some_right(request)
+
+        return answer
+
+    answered: list[str] = []
+    others_answered: list[int] = []
+    servers = [Replica() for _ in range(4)]
+    for server in servers:
+        server.answer = answer_of(server)
+    with running(*servers) as paths:
+        run = stage(*paths)
+        ran = run.run("--api-nproc", "2")
+    assert ran.code == 1, ran.output
+    assert len(others_answered) == 3
+    assert others_answered[2] == SAMPLES - 1  # the third one died when all others were answered
+    [failed] = [record for record in records(run) if record["status"] != "ok"]
+    assert (failed["status"], failed["error"]["class"]) == ("failed", "connection")
+    assert len(records(run)) == SAMPLES
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"id": "another"}, 'serves "another", not "mock"'),
+        ({"status": 401}, "HTTP 401"),
+        ({"status": 404}, "HTTP 404"),
+    ],
+    ids=["another-model", "key", "path"],
+)
+def test_a_server_that_will_not_answer_is_excluded_with_the_reason(change, reason, stage, alone):
+    odd, other = Replica(**{k: v for k, v in change.items() if k == "id"}), Replica()
+    if "status" in change:
+        odd.answer = lambda request: Reply(status=change["status"], body=b'{"error": "no"}')
+    with running(odd, other) as paths:
+        run = stage(*paths)
+        ran = run.run("--retry", "0")
+    assert ran.code == 0, ran.output
+    assert run.both_scores() == alone
+    assert f"{odd.place} is excluded ({reason}" in ran.output
+
+
+def test_a_run_stops_where_no_server_is_left(stage):
+    servers = [Replica(id="another"), Replica(id="another")]
+    with running(*servers) as paths:
+        run = stage(*paths)
+        ran = run.run("--wait-for-server", "600")
+    assert ran.code == 1
+    assert asked(*servers) == []
+    assert ran.output.count(f'{servers[0].place} is excluded (serves "another", not "mock")') == 2
+    assert "no server is left" in ran.output
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "words"),
+    [
+        ("version", "0.12.0", "version vLLM 0.12.0, not vLLM 0.11.0"),
+        ("image_tokens", 1300, "prompt tokens of a test with an image 1320, not 2711"),
+        ("served", {"id": "mock", "root": "/old", "max_model_len": 32768}, "root /old, not"),
+        ("served", {"id": "mock", "root": "/weights", "max_model_len": 8192}, "len 8192, not"),
+    ],
+    ids=["version", "image", "checkpoint", "length"],
+)
+def test_servers_that_differ_are_an_error_before_anything_is_asked(attribute, value, words, stage):
+    odd, other = Replica(), Replica()
+    setattr(odd, attribute, value)
+    with running(other, odd) as paths:
+        run = stage(*paths)
+        ran = run.run()
+        assert ran.code == 1
+        assert asked(odd, other) == []
+        assert f"{odd.place} and {other.place} do not serve the same" in ran.output
+        assert words in ran.output
+        run.model["m"]["servers_may_differ"] = True
+        ran = run.run()
+    assert ran.code == 0, ran.output
+    assert len(asked(odd, other)) == SAMPLES
+
+
+def test_servers_come_and_go_with_the_files_of_a_folder(stage, alone, tmp_path):
+    """The first one is taken away while it has requests, which it answers; the second joins."""
+    folder = tmp_path / "addresses"
+    folder.mkdir()
+    is_second_there = threading.Event()
+
+    def first_answer(request):
+        with lock:
+            if not (folder / "second").exists():
+                (folder / "second").write_text(f"# with a comment\n{second.url}\n")
+                (folder / "first").unlink()
+        assert is_second_there.wait(PATIENCE_S)
+        return some_right(request)
+
+    def second_answer(request):
+        is_second_there.set()
+        return some_right(request)
+
+    lock = threading.Lock()
+    first, second = Replica(first_answer), Replica(second_answer)
+    with running(first, second):
+        (folder / "first").write_text(first.url)
+        run = stage("unused")
+        run.model["m"] |= {"model_path": address(first), "servers": str(folder)}
+        ran = run.run("--api-nproc", "1", "--retry", "0")
+    assert ran.code == 0, ran.output
+    assert run.both_scores() == alone
+    assert len(asked(first)) == 1
+    assert len(asked(first, second)) == SAMPLES
+    assert f"{first.place} is draining (its address was taken away)" in ran.output
+
+
+def test_stored_answers_count_for_other_servers_of_the_same_model(stage):
+    with Replica() as one:
+        run = stage()
+        run.model["m"]["model_path"] = address(one)  # as before there were lists
+        assert run.run("--limit", "2").code == 0
+        replies = {record["key"]: record["raw"] for record in records(run)}
+    several, others = [Replica(), Replica()], [Replica()]
+    for servers in (several, others):
+        with running(*servers) as paths:
+            run.model["m"]["model_path"] = paths
+            ran = run.run("--limit", "2")
+            assert ran.code == 0, ran.output
+        assert (asked(*servers), servers[0].looks) == ([], [])
+        assert {record["key"]: record["raw"] for record in records(run)} == replies
+    later = [Replica(), Replica()]
+    with running(*later) as paths:
+        run.model["m"]["model_path"] = paths
+        assert run.run().code == 0
+        run.model["m"]["model_path"] = paths[0]
+        ran = run.run()
+    assert ran.code == 0, ran.output
+    assert len(set(asked(*later))) == len(asked(*later)) == SAMPLES - len(one.requests)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "words"),
+    [
+        ("image_tokens", 1300, "prompt tokens of a test with an image 1320, not 2711"),
+        ("served", {"id": "mock", "root": "/new"}, "root /new, not /weights"),
+    ],
+    ids=["image", "checkpoint"],
+)
+def test_servers_that_serve_what_no_stored_answer_is_from_are_an_error(
+    attribute, value, words, stage
+):
+    with Replica() as before:
+        run = stage(address(before))
+        assert run.run("--limit", "2").code == 0
+    changed = Replica()
+    setattr(changed, attribute, value)
+    with running(changed) as paths:
+        run.model["m"]["model_path"] = paths
+        ran = run.run("--limit", "4")
+        assert (ran.code, asked(changed)) == (1, [])
+        assert "does not serve what stored answers are from" in ran.output
+        assert words in ran.output
+        ran = run.run("--limit", "4", "--fresh")
+    assert ran.code == 0, ran.output
+    assert len(asked(changed)) == 8
+
+
+def test_answers_of_a_server_are_asked_again_where_the_user_says_so(stage):
+    arrived = threading.Barrier(2)
+
+    def answer(request):
+        if len(asked(*servers)) <= 2:
+            arrived.wait(PATIENCE_S)
+        return some_right(request)
+
+    servers = [Replica(answer), Replica(answer)]
+    with running(*servers) as paths:
+        run = stage(*paths)
+        assert run.run("--api-nproc", "1").code == 0
+        answered = len(servers[0].requests)
+        run.model["m"]["model_path"] = paths[1:]
+        ran = run.run("--retry-server", servers[0].place)
+    assert ran.code == 0, ran.output
+    assert len(asked(*servers)) == SAMPLES + answered
+    assert "--retry-server" in ran.output
+    newest = {record["key"]: record["server"] for record in records(run)}
+    assert set(newest.values()) == {servers[1].place}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"model_path": []}, "model_path: is an empty list"),
+        (
+            {"model_path": ["http://n1/v1?model=m", "http://n1/v1/?model=m"]},
+            "model_path[1]: is the same address as item 1",
+        ),
+        (
+            {"model_path": ["http://n1/v1?model=m", "n2:8000/v1"]},
+            "model_path[1]: must begin with http:// or https://",
+        ),
+        (
+            {"model_path": ["http://n1/v1?model=m", "http://n2/v1?model=other"]},
+            'names several models, "m", "other"',
+        ),
+        (
+            {"model_path": "http://n1/v1?model=m", "servers": "nowhere"},
+            "servers: nowhere does not exist",
+        ),
+        ({"model_path": "http://n1/v1?model=m", "servers": ["http://n1/v1"]}, "a list of addresses"),
+    ],
+    ids=["empty", "twice", "scheme", "models", "folder", "key"],
+)
+def test_addresses_that_cannot_be_used_are_one_message_each(entry, message, stage):
+    run = stage("unused")
+    run.model["m"] = {**run.model["m"], **entry}
+    ran = run.run()
+    assert ran.code == 2
+    assert ran.output.count(message) == 1, ran.output
+    assert "1 problem. Nothing was run." in ran.output
+
+
+def test_a_file_of_addresses_that_becomes_empty_stops_the_run_with_what_it_says(stage, tmp_path):
+    file = tmp_path / "addresses"
+
+    def answer(request):
+        file.write_text("# nothing\nn2:8000\n")
+        if len(server.requests) > 1:
+            return server.die()
+        return some_right(request)
+
+    server = Replica(answer)
+    with server:
+        file.write_text(server.url)
+        run = stage("unused")
+        run.model["m"] |= {"model_path": address(server), "servers": str(file)}
+        ran = run.run("--api-nproc", "1", "--outage", "3")
+    assert ran.code == 1
+    assert "no server is left" in ran.output
+    assert len(records(run)) >= 1
