@@ -64,6 +64,7 @@ class GUIContentUnderstanding(Benchmark):
         "utils.analysis.parse_audit.parse_audit",
         "utils.analysis.image_tokens.image_tokens",
         "utils.analysis.letter_bias.letter_bias",
+        "utils.analysis.server_audit.server_audit",
     )
 
     def rows(self, mode: str) -> Iterator[Line]:

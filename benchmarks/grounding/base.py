@@ -94,6 +94,7 @@ class PointBenchmark(Benchmark):
         "utils.analysis.constant_answer.constant_answer",
         "utils.analysis.image_tokens.image_tokens",
         "utils.analysis.anatomy.anatomy",
+        "utils.analysis.server_audit.server_audit",
     )
 
     def accept(self, parsed: Any) -> Answer:

@@ -85,7 +85,10 @@ class StepBenchmark(TableBenchmark):
     groupings: ClassVar[tuple[str, ...]] = ()  # labels of its rows that have a figure each
     has_phone_actions: ClassVar[bool] = True  # one action a step
     default_parse = staticmethod(parse_actions)
-    audits = ("benchmarks.steps.swipes.swipe_convention",)
+    audits = (
+        "benchmarks.steps.swipes.swipe_convention",
+        "utils.analysis.server_audit.server_audit",
+    )
     system_prompt = SYSTEM_PROMPT
     result_columns = (
         "id",

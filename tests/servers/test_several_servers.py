@@ -1,6 +1,8 @@
 """Runs against several servers of one model."""
 
+import json
 import threading
+from collections import Counter
 
 import pytest
 
@@ -345,3 +347,63 @@ def test_a_file_of_addresses_that_becomes_empty_stops_the_run_with_what_it_says(
     assert ran.code == 1
     assert "no server is left" in ran.output
     assert len(records(run)) >= 1
+
+
+def test_manifest_analysis_report_and_summary_have_a_table_of_servers(stage):
+    arrived = threading.Barrier(2)
+
+    def answer(request):
+        if len(asked(*servers)) <= 2:
+            arrived.wait(PATIENCE_S)
+        return some_right(request)
+
+    servers = [Replica(answer), Replica(answer)]
+    with running(*servers) as paths:
+        run = stage(*paths)
+        ran = run.run("--api-nproc", "1")
+    assert ran.code == 0, ran.output
+    folder = run.folder()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    answered = Counter(record["server"] for record in records(run))
+    in_manifest = Counter()
+    for dataset in (L1, L2):
+        entry = manifest["datasets"][dataset]
+        in_manifest.update(entry["answered_by"])
+        assert entry["served"]["root"] == "/weights"
+        assert [row["server"] for row in entry["servers"]] == [server.place for server in servers]
+        analysis = json.loads((folder / f"m_{dataset}_analysis.json").read_text())
+        assert [row["answers"] for row in analysis["servers"]["rows"]] == [
+            len(server.requests) for server in servers
+        ]
+        assert {row["name"] for row in analysis["server_audit"]["rows"]} <= set(answered)
+    assert in_manifest == answered
+    pages = "".join(
+        path.read_text()
+        for path in folder.rglob("*")
+        if path.suffix in (".html", ".js", ".json", ".css")
+    )
+    assert all(server.place in pages for server in servers)
+    assert "answers/s" in pages
+    assert "test-key-123456" not in pages + json.dumps(manifest)
+
+
+def test_a_table_of_servers_is_missing_where_there_is_one(stage):
+    with Replica() as server:
+        run = stage()
+        run.model["m"]["model_path"] = address(server)
+        assert run.run("--limit", "1").code == 0
+    assert server.looks == []
+    assert "servers" not in end_of(run)
+    assert not any("server" in record for record in records(run))
+
+
+def test_a_check_counts_stored_answers_of_other_servers_and_asks_nobody(stage):
+    with Replica() as before:
+        run = stage(address(before))
+        assert run.run("--limit", "2").code == 0
+    other = Replica()
+    with running(other) as paths:
+        run.model["m"]["model_path"] = paths
+        ran = run.run("--check", "--limit", "2")
+    assert (ran.code, asked(other), other.looks) == (0, [], [])
+    assert ran.output.count("0 requests to send (none), 2 answers stored already") == 2

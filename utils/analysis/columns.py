@@ -30,6 +30,7 @@ FIELDS = (
     "prediction",
     "text",
     "finish_reason",
+    "server",
     "latency_s",
     "prompt_tokens",
     "file_wh",

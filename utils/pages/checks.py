@@ -24,6 +24,7 @@ CLEAR = {  # what is said of a section that found nothing
     "letter_bias": "no letter is favoured",
     "constant_answer": "points differ from sample to sample",
     "image_tokens": "prompts have at least the tokens of their images",
+    "server_audit": "no server answers differently from the others",
     "constant_ending": "episodes end in different ways",
 }
 CIRCULAR = "circular"  # its rows are no table of a check; the overview shows them
@@ -39,6 +40,11 @@ AMOUNTS = {  # means that are no percentages
     "completion tokens",
     "seconds",
     "model seconds",
+    "answers/s",
+    "tokens in/s",
+    "tokens out/s",
+    "median s",
+    "95 % within s",
 }
 HIDDEN = {"name", "group", "unit", "low", "high", "pictures"}
 HEADS = {"share": "share %", "discordant pictures": "discordant images", "count": "samples"}

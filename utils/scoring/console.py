@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from typing import Any, TextIO
@@ -57,11 +57,21 @@ SUMMARY = {  # what is counted, and what is said of it
 
 
 class ConsoleProgress:
-    """A tqdm bar on a terminal; a plain line now and then where output is piped."""
+    """A tqdm bar on a terminal; a plain line now and then where output is piped.
+
+    `serving` says how many of several servers serve: `7 of 8 servers`.
+    """
 
     def __init__(
-        self, total: int, label: str, *, is_quiet: bool = False, unit: str = "sample"
+        self,
+        total: int,
+        label: str,
+        *,
+        is_quiet: bool = False,
+        unit: str = "sample",
+        serving: Callable[[], str] | None = None,
     ) -> None:
+        self._serving = serving
         self._total, self._label = total, label
         self._counts: Counter[str] = Counter()
         self._queried = 0
@@ -111,7 +121,10 @@ class ConsoleProgress:
         columns = columns_of(sys.stderr)
         self._bar.ncols = columns
         self._bar.set_description(self._label, refresh=False)
-        self._bar.set_postfix(dict(sorted(self._counts.items())), refresh=False)
+        postfix: dict[str, Any] = dict(sorted(self._counts.items()))
+        if self._serving is not None:
+            postfix["serving"] = self._serving()
+        self._bar.set_postfix(postfix, refresh=False)
         if self._width_without_bar() > columns - NARROWEST_BAR:
             self._bar.set_postfix_str("", refresh=False)
         too_long = self._width_without_bar() - (columns - NARROWEST_BAR)
@@ -128,6 +141,8 @@ class ConsoleProgress:
         if self._is_quiet:
             return
         parts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
+        if self._serving is not None:
+            parts += f"; {self._serving()} serve"
         took_s, done = time.monotonic() - self._began_s, self._counts.total()
         speed = pace(self._queried, took_s, self._total - done)
         print(f"{self._label}: {done}/{self._total} ({parts}){speed}", file=sys.stderr, flush=True)

@@ -21,6 +21,7 @@ image_digest                 of the image's content as the model was asked about
 prompt                       messages as shown to the model, images without value
 file_wh, sent_wh, seen_wh    the picture in pixels: file, as sent, as the model worked on it
 finish_reason, usage, latency_s, attempts, asked_at, error, fingerprint
+server                       which of several servers answered: host:port
 letters: options, answer,
 chosen                       letters and their texts; the right letter; the parsed one or None
 points: box_frac, point_frac x1, y1, x2, y2 and x, y as fractions of the picture; None: no point,
@@ -91,6 +92,7 @@ def facts_of(record: Record, scored: ScoredSample, *, has_repeats: bool = False)
         "reasoning",
         "origin",
         "finish_reason",
+        "server",
         "usage",
         "latency_s",
         "attempts",

@@ -27,6 +27,7 @@ from utils.scoring.imported import ImportAudit
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, are_all_answered, write_rotations
 from utils.scoring.samples import REPEAT, Clean, SamplesFile, result_files
 from utils.scoring.scorer import WITHOUT_ANSWER, ScoredSample, Scorer, reply_of, shown_reply
+from utils.scoring.servers import servers_section
 from utils.scoring.sheets import Together, open_sheet, write_json
 from utils.store.derived import SAMPLES_FORMAT, SAMPLES_SUFFIX
 from utils.store.folder import RunFolder
@@ -179,6 +180,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             analysis[SECTION] = finite(as_json(circular.section(turns)))
             is_whole = is_whole and not (missing or rotation_scorer.has_failures)
         analysis |= {name: as_json(section) for name, section in records.section().items()}
+        analysis |= finite(servers_section(view))
         write_json(score_file, _scores(scorer, analysis), together)
         write_json(analysis_file, analysis, together)
     if circular is None:  # those of an earlier version are out of date beside the new samples

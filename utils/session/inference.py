@@ -49,6 +49,7 @@ def infer(
         model.name,
         is_quiet=options.quiet,
         unit="answer" if has_repeats else "sample",
+        serving=model.servers.shown if model.servers is not None else None,
     )
     group_progress = None if group is None else ranks.GroupProgress(bar, group, model.name)
     began_s, began_cpu_s = time.monotonic(), time.process_time()

@@ -22,6 +22,8 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         published (of a recipe's checkpoint, beside the figures of a whole data set:
                         see `utils.datasets.published.figures_beside`),
                         runs_with (answers of local models by device, dtype, attention),
+                        answered_by (answers by server, of several), served and servers (what they
+                        serve, and a row for each in the newest run: see `utils.store.records`),
                         annotations {file, bytes, md5, sha256},
                         pictures {count, digest}: see `utils.store.provenance.pictures_digest`
 files                   checksums (SHA-256) of the files that are read back, by name: see
@@ -77,6 +79,7 @@ def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
         "missing": view.missing,
         "left_out": len(view.left_out),
         **view.totals,
+        **{name: view.end[name] for name in ("served", "servers") if name in view.end},
         **{name: view.run[name] for name in ("annotations", "pictures") if name in view.run},
     }
     if IMPORTED in view.run:

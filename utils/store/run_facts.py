@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -149,6 +150,8 @@ def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, s
         url = urlsplit(path)
         name = parse_qs(url.query).get("model", [""])[0]
         address = url.netloc.rpartition("@")[2] + url.path.rstrip("/")
+        if entry.get("servers"):
+            address = _servers(entries)
         return "Endpoint", " · ".join(filter(None, (name, address)))
     if kind == "custom":
         return "Model", path
@@ -165,6 +168,15 @@ def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, s
 def _origin(imported: Mapping[str, Any]) -> tuple[str, str]:
     """Where answers come from that were made elsewhere."""
     return "Origin", f"{MADE_ELSEWHERE} · {imported.get('file')} · {imported.get('format')}"
+
+
+def _servers(entries: Mapping[str, Any]) -> str:
+    """How many servers have answered, and which, the busiest first."""
+    answers: Counter[str] = Counter()
+    for entry in entries.values():
+        answers.update(entry.get("answered_by") or {})
+    names = [f"{server} ({count:,})" for server, count in answers.most_common()]
+    return f"{counted(len(names), 'server')}: {', '.join(names)}" if names else "several servers"
 
 
 def _parameters(

@@ -197,6 +197,9 @@ def _totals(newest: Iterable[StoredAnswer], covered: Set[str]) -> dict[str, Any]
             kind: sum(answer.tokens[i] for answer in of_covered) for i, kind in enumerate(TOKENS)
         },
     }
+    servers = Counter(answer.server for answer in answers if answer.server)
+    if servers:
+        totals["answered_by"] = dict(sorted(servers.items()))
     runs_with = Counter(answer.ran_with for answer in of_covered if answer.ran_with)
     if runs_with:
         totals["runs_with"] = dict(runs_with)

@@ -1,0 +1,51 @@
+"""What each of several servers has done in a run, as a table of the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from utils.store.view import LogView
+
+SECTION = "servers"
+
+
+def servers_section(view: LogView) -> dict[str, Any]:
+    """Return the section on the servers of the run that counts, by its name; none where it is one.
+
+    Its rows are those of the run's last record: over all data sets of the run.
+    """
+    servers: Sequence[Mapping[str, Any]] = view.end.get("servers") or ()
+    if not servers:
+        return {}
+    served = view.end.get("served") or {}
+    notes = ["Over all data sets of the newest run; answers of earlier runs are not among them."]
+    if served:
+        facts = ", ".join(f"{name} {value}" for name, value in served.items())
+        notes.append(f"What they serve: {facts}.")
+    rows = [_row(server) for server in servers]
+    return {SECTION: {"title": "Servers", "rows": rows, "notes": notes}}
+
+
+def _row(server: Mapping[str, Any]) -> dict[str, Any]:
+    seconds = max(server["serving_s"], 0.1)
+    return {
+        "name": server["server"],
+        "answers": server["answers"],
+        "answers/s": server["answers"] / seconds,
+        "tokens in/s": server["prompt_tokens"] / seconds,
+        "tokens out/s": server["completion_tokens"] / seconds,
+        "median s": server.get("latency_median_s"),
+        "95 % within s": server.get("latency_p95_s"),
+        "moved": server["moved"],
+        "joined": _time(server["joined_at"]),
+        "left": _time(server["left_at"]),
+        "state": server["state"],
+        "why": server["reason"],
+        "version": server.get("version"),
+    }
+
+
+def _time(text: str) -> str:
+    """The date and time of a moment, in UTC as it is written."""
+    return text[:19].replace("T", " ")
