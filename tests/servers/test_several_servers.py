@@ -316,7 +316,10 @@ def test_answers_of_a_server_are_asked_again_where_the_user_says_so(stage):
             {"model_path": "http://n1/v1?model=m", "servers": "nowhere"},
             "servers: nowhere does not exist",
         ),
-        ({"model_path": "http://n1/v1?model=m", "servers": ["http://n1/v1"]}, "a list of addresses"),
+        (
+            {"model_path": "http://n1/v1?model=m", "servers": ["http://n1/v1"]},
+            "a list of addresses",
+        ),
     ],
     ids=["empty", "twice", "scheme", "models", "folder", "key"],
 )

@@ -8,6 +8,7 @@ environment, one word or several; it notes each start in the file `FAKE_VLLM_NOT
     fail        prints many lines, its key too, and exits with 3
     hang        never listens
     die:N       dies without a word after N answers, when two requests more have come
+    first_dies:N  the first of all servers does so when one request more has come
     broken:N    then its engine is gone: 500, and 503 from its health check
     hold        never answers a request
     family      starts a grandchild that leaves the process group and does not listen to SIGTERM
@@ -60,6 +61,11 @@ class _Server:
         self.answered, self.lock, outer = 0, threading.Lock(), self
         # Of a run with two requests in flight, whose answers so far are in its log then.
         self.both = threading.Barrier(2)
+        if "first_dies" in behaviour:
+            try:
+                Path(f"{os.environ['FAKE_VLLM_NOTES']}.first").open("x").close()
+            except FileExistsError:  # another one is the first
+                del behaviour["first_dies"]
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -96,16 +102,20 @@ class _Server:
         return limit is not None and self.answered >= limit
 
     def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
+        if body.get("max_tokens") == 1:  # a look at the server, no sample
+            return 200, {"choices": [], "usage": {"prompt_tokens": 10}}
         if "hold" in self.behaviour:
             print("holding a request", flush=True)
             _note(held=True)
             threading.Event().wait()
         with self.lock:
-            limit = self.behaviour.get("die", self.behaviour.get("broken"))
+            limits = [self.behaviour.get(how) for how in ("die", "first_dies", "broken")]
+            limit = next((number for number in limits if number is not None), None)
             is_over = limit is not None and self.answered >= limit
             self.answered += not is_over
         if is_over:
-            self.both.wait(PATIENCE_S)
+            if "first_dies" not in self.behaviour:
+                self.both.wait(PATIENCE_S)
             if "broken" in self.behaviour:
                 return 500, {"error": {"message": "EngineCore encountered an issue"}}
             print("CUDA error: an illegal memory access was encountered", flush=True)

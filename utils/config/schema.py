@@ -138,6 +138,9 @@ class Vllm(_Model):
         repr=False,
         description='an object {"max-num-seqs": 8, ...} or a list ["--max-num-seqs", "8", ...]',
     )
+    replicas: Annotated[int, Field(ge=1)] | Literal["auto"] | None = Field(
+        None, description='a number of servers of at least 1, or "auto": as many as GPUs allow'
+    )
     trust_remote_code: bool = False
 
 
@@ -216,7 +219,7 @@ def _without_secrets(entry: BaseModel) -> dict[str, Any]:
     )
     if dump.get("judge", ...) is None:
         del dump["judge"]
-    for key in ("servers", "servers_may_differ"):
+    for key in ("servers", "servers_may_differ", "replicas"):
         if not dump.get(key, True):
             del dump[key]
     if dump.get("repeats") == 1:

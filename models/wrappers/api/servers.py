@@ -110,7 +110,7 @@ class ServerPool:
         new_server: makes the server of an address.
         envelope: headers and query of requests.
         may_differ: servers may serve different things.
-        is_fixed: the addresses stay the same.
+        may_come: whether addresses may come that are not there yet.
     """
 
     def __init__(
@@ -121,14 +121,14 @@ class ServerPool:
         *,
         envelope: Mapping[str, Any],
         may_differ: bool,
-        is_fixed: bool,
+        may_come: Callable[[], bool],
     ) -> None:
         self._label = label
         self._source = source
         self._new_server = new_server
         self._envelope = envelope
         self._may_differ = may_differ
-        self._is_fixed = is_fixed
+        self._may_come = may_come
         self._members: dict[str, Member] = {}  # by address
         self._expected: Mapping[str, Any] = {}  # what stored answers are from
         self._facts: Facts = {}  # what all serve
@@ -248,8 +248,8 @@ class ServerPool:
         may_come = not self._is_open or any(
             member.state in (State.JOINING, State.SUSPECT, State.DOWN) for member in members
         )
-        if not self._is_fixed and all(member.state is not State.EXCLUDED for member in members):
-            may_come = True
+        if all(member.state is not State.EXCLUDED for member in members):
+            may_come = may_come or self._may_come()
         self._changed(self._serving(), may_come)
 
     def _set(self, member: Member, state: State, reason: str = "") -> None:

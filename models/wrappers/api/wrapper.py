@@ -144,7 +144,7 @@ class APIModelWrapper(WrapperDefaults):
                 "params": dict(parameters.get("extra_query") or {}),
             },
             may_differ=entry.servers_may_differ,
-            is_fixed=isinstance(servers, list),
+            may_come=lambda: not isinstance(servers, list),
         )
 
     def problems(self) -> list[str]:

@@ -91,7 +91,17 @@ def server_environment(environ: Mapping[str, str], *, key: str) -> dict[str, str
 class VllmServer:
     """One server from its start to its end; its output goes to a file for its owner alone."""
 
-    def __init__(self, model: str, served_name: str, serve_args: Sequence[str]) -> None:
+    def __init__(
+        self, model: str, served_name: str, serve_args: Sequence[str], devices: str | None = None
+    ) -> None:
+        """Start it.
+
+        Args:
+            model: path or hub id of the checkpoint.
+            served_name: as which it serves it.
+            serve_args: further arguments.
+            devices: the GPUs that it may use, as CUDA_VISIBLE_DEVICES; None: all that this run may.
+        """
         self._served_name = served_name
         self.key = secrets.token_hex(24)
         with tempfile.NamedTemporaryFile(prefix="vllm_", suffix=".log", delete=False) as log:
@@ -100,6 +110,8 @@ class VllmServer:
             probe.bind((HOST, 0))
             self.port = probe.getsockname()[1]
         self._environ = server_environment(os.environ, key=self.key)
+        if devices is not None:
+            self._environ["CUDA_VISIBLE_DEVICES"] = devices
         # What the program sets comes last and wins: vLLM's parser takes "--hos" for "--host".
         command = [
             find_interpreter(os.environ),

@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from models.wrappers.api.servers import ServerPool
 from models.wrappers.api.wrapper import APIModelWrapper
 from models.wrappers.local import checkpoint
 from models.wrappers.vllm.arguments import deciding_options, serve_words, split_options
+from models.wrappers.vllm.replicas import Placement, Replicas, gpus_of, place
 from models.wrappers.vllm.server import HOST, VllmServer, interpreter_problems
+from utils.config.endpoint import parse_endpoint
 from utils.contracts import Abandoned, CallError, Generation, Prepared
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
@@ -63,14 +66,33 @@ class VllmModelWrapper(APIModelWrapper):
         self._stopping = threading.Event()  # no server is started or waited for any more
         self._own: VllmServer | None = None  # one that answers
         self._start_error: StopRun | None = None
+        self._replicas: Replicas | None = None
+        self._placement = Placement([])
+        if entry.replicas is not None:
+            self._placement = place(entry.replicas, self._serve_args, gpus_of(os.environ))
+            self._replicas = self._new_replicas(self._placement.devices)
+            self.servers = ServerPool(
+                name,
+                self._replicas.addresses,
+                self._new_server,
+                envelope={"headers": {}, "params": {}},
+                may_differ=False,
+                may_come=self._replicas.may_come,
+            )
 
     def problems(self) -> list[str]:
         """Problems in the way of running; starts no server."""
         problems = checkpoint.checkpoint_problems(self.entry.model_path)
+        if self._placement.problem:
+            problems.append(self._placement.problem)
         return problems + interpreter_problems(os.environ)
 
     def notes_before(self) -> list[str]:
-        """Name what the checkpoint brings along that changes answers though no config names it."""
+        """Name GPUs without a server, and what of the checkpoint changes answers unnamed."""
+        notes = [self._placement.note] if self._placement.note else []
+        return notes + self._notes_on_sampling()
+
+    def _notes_on_sampling(self) -> list[str]:
         if SAMPLING_OPTIONS & {name for name, _ in split_options(self._serve_args)[1]}:
             return []
         requested = {**self.entry.generate_cfg, **(self.entry.generate_cfg.get("extra_body") or {})}
@@ -83,8 +105,11 @@ class VllmModelWrapper(APIModelWrapper):
         return [f"vLLM uses the checkpoint's settings: {settings} ({cure})"]
 
     def warm_up(self) -> None:
-        """Start the server and wait until it answers; StopRun has the end of its log."""
-        self._started_server()
+        """Start the server, or all replicas, and wait; StopRun has the end of a log."""
+        if self._replicas is not None:
+            super().warm_up()
+        else:
+            self._started_server()
 
     @cached_property
     def identity(self) -> str:
@@ -104,6 +129,8 @@ class VllmModelWrapper(APIModelWrapper):
             Abandoned: the run stopped before it was there.
             CallError: no usable answer.
         """
+        if self._replicas is not None:
+            return super().generate(prepared)
         server = self._started_server()
         try:
             return super().generate(prepared)
@@ -133,10 +160,24 @@ class VllmModelWrapper(APIModelWrapper):
                 raise Abandoned
             raise self._start_error
 
-    def _start_own(self) -> VllmServer:
+    def _new_replicas(self, devices: Sequence[str | None]) -> Replicas:
+        return Replicas(
+            devices,
+            new_server=self._launched,
+            endpoint_of=lambda server: parse_endpoint(_address(self.name, server.port, server.key)),
+            timeout_s=self._start_timeout_s,
+            show=self._show,
+        )
+
+    def _launched(self, devices: str | None = None) -> VllmServer:
+        """A server that has been started, and does not answer yet."""
         path = self.entry.model_path
         model = path if checkpoint.is_hub_id(path) else str(expand_home(path).absolute())
-        server = VllmServer(model, self.name, self._serve_args)
+        atexit.register(self.close)
+        return VllmServer(model, self.name, self._serve_args, devices)
+
+    def _start_own(self) -> VllmServer:
+        server = self._launched()
         try:
             self._show(f"starting a vLLM server; its log is {server.log}")
             server.wait_until_ready(self._start_timeout_s, self._stopping, self._show)
@@ -145,7 +186,6 @@ class VllmModelWrapper(APIModelWrapper):
         except BaseException as error:
             server.stop(keep_log=isinstance(error, StopRun) and not self._stopping.is_set())
             raise
-        atexit.register(self.close)
         self._show(f"the vLLM server answers on port {server.port}")
         return server
 
@@ -155,11 +195,15 @@ class VllmModelWrapper(APIModelWrapper):
     def abandon(self) -> None:
         """Wait no longer for a server that is still starting."""
         self._stopping.set()
+        if self._replicas is not None:
+            self._replicas.abandon()
 
     def close(self) -> None:
-        """Stop the server; its log stays where anything went wrong."""
+        """Stop the servers; a log stays where anything went wrong."""
         self._stopping.set()
         super().close()
+        if self._replicas is not None:
+            self._replicas.close()
         with self._start_lock:
             server = self._own
             self._own = None
