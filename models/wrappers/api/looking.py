@@ -22,7 +22,7 @@ from utils.contracts import CallError
 from utils.text import listed
 
 LOOK_TIMEOUT_S = 5.0
-PROBE_TIMEOUT_S = 60.0
+PROBE_TIMEOUT_S = 120.0
 PROBE_WH = (1920, 1080)  # above the limits that servers are usually given
 NO_SUCH_PATH = {404, 405, 501}
 NO_SUCH_REQUEST = {400, 413, 415, 422}
