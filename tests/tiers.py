@@ -31,6 +31,7 @@ FILES = {
 }
 FUNCTIONS = {
     "test_a_checkpoint_goes_on_without_being_loaded": "checkpoints",
+    "test_a_file_of_addresses_that_becomes_empty_stops_the_run_with_what_it_says": "slow",
     "test_a_file_that_was_edited_by_hand_is_named_and_written_anew": "installing",
     "test_a_full_disk_stops_the_run_and_the_same_command_goes_on": "slow",
     "test_a_kill_before_a_derived_file_gets_its_name_is_made_good": "slow",
@@ -50,6 +51,8 @@ FUNCTIONS = {
     "test_a_page_that_is_never_quiet_is_waited_for_once_for_each_text": "slow",
     "test_a_process_that_ends_leaves_no_browser_behind": "slow",
     "test_a_recipe_sets_the_limits_of_the_server_that_the_run_starts": "slow",
+    "test_a_replica_that_dies_again_and_again_is_left_out": "slow",
+    "test_a_replica_that_dies_is_started_again_and_waited_for": "slow",
     "test_a_scoring_that_is_killed_anywhere_leaves_no_mix_that_is_read": "slow",
     "test_a_second_process_is_refused_until_the_first_is_gone": "slow",
     "test_a_server_that_is_too_busy_is_asked_again": "slow",
@@ -76,6 +79,7 @@ FUNCTIONS = {
     "test_no_reply_of_twenty_thousand_signs_takes_long_to_read": "slow",
     "test_of_a_comparison": "accessibility",
     "test_of_a_report": "accessibility",
+    "test_of_eight_servers_of_which_most_fail_each_sample_has_one_answer": "slow",
     "test_of_processes_that_start_together_one_gets_in": "slow",
     "test_of_seven_thousand_samples_few_are_in_the_page_and_in_order": "slow",
     "test_on_a_phone_a_swipe_scrolls_the_list_which_keeps_its_place_meanwhile": "slow",
@@ -85,6 +89,7 @@ FUNCTIONS = {
     "test_real_replies_answer_with_the_published_kinds_of_actions": "slow",
     "test_real_replies_of_mai_ui_are_scored_as_its_authors_score_them": "slow",
     "test_recorded_answers_come_to_what_the_official_scorers_made_of_them": "slow",
+    "test_replicas_that_cannot_be_started_end_the_run_with_the_end_of_a_log": "slow",
     "test_rows_of_gui_r1_are_found_by_instruction_history_and_action": "slow",
     "test_screens_change_with_what_is_done_and_two_runs_see_the_same": "slow",
     "test_seven_thousand_samples_are_compared_and_shown_a_few_at_a_time": "slow",

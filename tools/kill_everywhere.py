@@ -1,7 +1,8 @@
 """Kills a run when its server has counted k requests, for many k, and starts it again.
 
-python -m tools.kill_everywhere [--kills 30] [--in-flight 8]
+python -m tools.kill_everywhere [--kills 30] [--in-flight 8] [--servers 4]
 
+With `--servers` the requests go to so many servers of one model, `--in-flight` of them at each.
 The same command after each kill must ask only what has no answer yet and come to the same score
 files. Prints a table and what went wrong, and exits with 1 if anything did.
 """
@@ -16,11 +17,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.support.mock_server import MockServer, Reply, Request
+from tests.support.replicas import Replica, address
 from tests.support.runs import api_model, make_data
 from tests.support.stage import L1, L2, Stage, dataset_of
 
@@ -48,10 +52,13 @@ class Killer:
     kill_after: int = 0
     count: int = 0
     victim: list[subprocess.Popen[str]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, request: Request) -> Reply:
-        self.count += 1
-        if self.count == self.kill_after:
+        with self.lock:
+            self.count += 1
+            is_time = self.count == self.kill_after
+        if is_time:
             os.kill(self.victim[0].pid, signal.SIGKILL)
         return reply(request)
 
@@ -69,12 +76,18 @@ def answered(stage: Stage) -> list[str]:
 
 
 def kill_and_go_on(
-    kill_after: int, in_flight: int, home: Path, calm: dict[str, bytes]
+    kill_after: int, in_flight: int, servers: int, home: Path, calm: dict[str, bytes]
 ) -> dict[str, Any]:
     """One run that is killed, and the same command again."""
     killer = Killer(kill_after)
-    with MockServer(killer) as server:
+    with ExitStack() as stack:
+        server = stack.enter_context(Replica(killer))
         stage = Stage(home, server, {"m": api_model(server.url)})
+        if servers > 1:
+            others = [stack.enter_context(Replica(killer)) for _ in range(servers - 1)]
+            for other in others:
+                other.requests = server.requests
+            stage.model["m"]["model_path"] = [address(one) for one in (server, *others)]
         command = ("--api-nproc", str(in_flight))
         killer.victim.append(stage.start(*command))
         killer.victim[0].communicate()
@@ -103,6 +116,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--in-flight", type=int, default=8)
+    parser.add_argument("--servers", type=int, default=1)
     options = parser.parse_args()
     samples = 5 * PICTURES
     with tempfile.TemporaryDirectory() as name:
@@ -121,7 +135,7 @@ def main() -> int:
             kill_after = 1 + round(number * (samples - 1) / max(1, options.kills - 1))
             folder = Path(name) / f"kill{kill_after}"
             shutil.copytree(home / "data", folder / "data")
-            row = kill_and_go_on(kill_after, options.in_flight, folder, calm)
+            row = kill_and_go_on(kill_after, options.in_flight, options.servers, folder, calm)
             rows.append(row)
             print(
                 "{k:<3} {requests:8}  {kept:4}  {lost:14}  {asked:21}  {twice:21}  {missing:7}  "
@@ -135,7 +149,7 @@ def main() -> int:
         and row["equal"]
         and not row["twice"]
         and not row["missing"]
-        and row["lost"] <= options.in_flight
+        and row["lost"] <= options.in_flight * options.servers
     ]
     print(
         f"{len(good)} of {len(rows)} kills cost nothing but what was in flight "

@@ -511,7 +511,7 @@ class Servers(Protocol):
         """Count a request that goes elsewhere because its server failed."""
 
     def shown(self) -> str:
-        """Say how many serve: `7 of 8 servers`."""
+        """Say how many serve: `7 of 8 servers`; "" where none was looked at."""
 
     def why_none(self) -> str:
         """Say of each server why it may not be asked."""

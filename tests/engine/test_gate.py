@@ -5,12 +5,14 @@ import itertools
 import math
 import random
 import threading
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import pytest
 
 from utils.engine import gate
 from utils.engine.gate import FIRST_LIMIT, MOST_IN_FLIGHT, Gate, Limit
+from utils.errors import StopRun
 
 SAMPLES, LATENCY_S, ROUND_TRIP_S, RETRY_AFTER_S = 3000, 0.1, 0.002, 0.1
 UNLIMITED = 1 << 30
@@ -208,3 +210,96 @@ def test_stopping_releases_everybody_from_a_full_gate_and_from_a_pause():
         crowd = Crowd(1, 20, *pauses_s)
         crowd.enter(entered)
         crowd.end()
+
+
+class Named:
+    """A server of which the gate needs nothing."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+def gate_of(*servers, requested=2, clock=lambda: 0.0, may_come=True):
+    stopping = threading.Event()
+    new_gate = Gate(Limit.of(requested), stopping, clock=clock)
+    new_gate.set_servers(servers, may_come=may_come)
+    return new_gate
+
+
+def test_a_request_goes_to_the_server_that_is_used_least_and_of_equal_ones_to_the_idlest():
+    first, second = Named("first"), Named("second")
+    servers_gate = gate_of(first, second)
+    assert servers_gate.limit == 4
+    with ExitStack() as stack:
+        servers = [stack.enter_context(servers_gate.slot()).server for _ in range(4)]
+    assert servers == [first, second, first, second]
+    with servers_gate.slot() as place:
+        assert place.server is first  # the other one was asked later
+
+
+def test_each_server_has_a_limit_of_its_own():
+    busy, other = Named("busy"), Named("other")
+    servers_gate = gate_of(busy, other, requested=None)
+    with servers_gate.slot() as place:
+        assert place.server is busy
+        servers_gate.too_many(place)
+    assert servers_gate.limit == 2 * FIRST_LIMIT - 1
+    with ExitStack() as stack:
+        asked = [stack.enter_context(servers_gate.slot()).server for _ in range(servers_gate.limit)]
+    assert (asked.count(busy), asked.count(other)) == (FIRST_LIMIT - 1, FIRST_LIMIT)
+
+
+def test_the_server_that_failed_gets_the_request_again_only_where_there_is_no_other():
+    failed, other = Named("failed"), Named("other")
+    servers_gate = gate_of(failed, other)
+    for _ in range(3):
+        with servers_gate.slot(failed) as place:
+            assert place.server is other
+    servers_gate.set_servers([failed], may_come=True)
+    with servers_gate.slot(failed) as place:
+        assert place.server is failed
+
+
+def test_a_server_that_is_taken_away_gets_nothing_new_and_keeps_what_was_learnt_of_it():
+    leaving, staying = Named("leaving"), Named("staying")
+    servers_gate = gate_of(leaving, staying, requested=None)
+    with servers_gate.slot() as place:
+        servers_gate.too_many(place)
+        servers_gate.set_servers([staying], may_come=True)
+        assert servers_gate.limit == FIRST_LIMIT
+        with servers_gate.slot() as other_place:
+            assert other_place.server is staying
+    servers_gate.set_servers([leaving, staying], may_come=True)
+    assert servers_gate.limit == 2 * FIRST_LIMIT - 1
+
+
+def test_without_any_server_nobody_waits_longer_than_the_patience_lasts():
+    times_s = itertools.count(step=10.0)
+    servers_gate = gate_of(clock=lambda: next(times_s))
+    servers_gate.patience_s, servers_gate.why_none = 25, lambda: "n1 is down"
+    with pytest.raises(StopRun, match="n1 is down"), servers_gate.slot():
+        pass
+    servers_gate = gate_of(may_come=False)
+    with pytest.raises(StopRun), servers_gate.slot():
+        pass
+
+
+def test_a_request_that_is_last_waits_until_nothing_else_is_left():
+    servers_gate = gate_of(Named("only"), requested=4)
+    is_rest_aside = threading.Event()
+    servers_gate.is_rest_aside = is_rest_aside.is_set
+    servers_gate.set_aside()
+    entered = threading.Event()
+
+    def go_last():
+        with servers_gate.slot(is_last=True):
+            entered.set()
+
+    with servers_gate.slot():
+        thread = threading.Thread(target=go_last, daemon=True)
+        thread.start()
+        is_rest_aside.set()
+        servers_gate.wake()
+        assert not entered.wait(NOT_SOON_S)  # another one is in flight
+    assert entered.wait(SOON_S)
+    thread.join(SOON_S)

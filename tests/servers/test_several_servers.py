@@ -410,3 +410,67 @@ def test_a_check_counts_stored_answers_of_other_servers_and_asks_nobody(stage):
         ran = run.run("--check", "--limit", "2")
     assert (ran.code, asked(other), other.looks) == (0, [], [])
     assert ran.output.count("0 requests to send (none), 2 answers stored already") == 2
+
+
+class Eight:
+    """Of eight servers two die, one hangs, one serves another model, one drains, one joins late."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.released, self.has_joined = threading.Event(), threading.Event()
+        self._lock = threading.Lock()
+        self.dying = [Replica(self.dies), Replica(self.dies)]
+        self.hanging, self.other_model = Replica(self.hangs), Replica(id="another")
+        self.leaving, self.late = Replica(self.leaves), Replica(self.joins)
+        self.well = [Replica(self.waits), Replica(self.waits)]
+        self.all = [*self.dying, self.hanging, self.other_model, self.leaving, *self.well]
+        folder.mkdir()
+
+    def name_all(self):
+        for server in self.all:
+            name = "leaving" if server is self.leaving else f"server{server.port}"
+            (self.folder / name).write_text(server.url)
+
+    def dies(self, request):
+        [server] = [server for server in self.dying if request in server.requests]
+        return server.die() if len(server.requests) > 4 else some_right(request)
+
+    def hangs(self, request):
+        self.hanging.is_well = False
+        self.released.wait(PATIENCE_S)
+        return some_right(request)
+
+    def leaves(self, request):
+        with self._lock:
+            if (self.folder / "leaving").exists():
+                (self.folder / "leaving").unlink()
+                (self.folder / "late").write_text(self.late.url)
+        return some_right(request)
+
+    def joins(self, request):
+        self.has_joined.set()
+        return some_right(request)
+
+    def waits(self, request):
+        if len(asked(*self.well)) > 60:
+            assert self.has_joined.wait(PATIENCE_S)
+        return some_right(request)
+
+
+def test_of_eight_servers_of_which_most_fail_each_sample_has_one_answer(tmp_path):
+    with Replica() as server:
+        alone = Stage.make(tmp_path / "alone", server, 40)  # 200 samples
+        assert alone.run("--api-nproc", "8").code == 0
+    eight = Eight(tmp_path / "addresses")
+    with running(*eight.all, eight.late):
+        eight.name_all()
+        run = Stage.make(tmp_path, eight.well[0], 40, kwargs={"timeout_s": 2})
+        run.model["m"] |= {"model_path": address(eight.well[0]), "servers": str(eight.folder)}
+        ran = run.run("--api-nproc", "2", "--retry", "0")
+        eight.released.set()
+    assert ran.code == 0, ran.output
+    assert run.both_scores() == alone.both_scores()
+    assert asked(eight.other_model) == []
+    assert eight.late.requests
+    assert len(records(run)) == len({record["key"] for record in records(run)}) == 200
+    assert {record["status"] for record in records(run)} == {"ok"}

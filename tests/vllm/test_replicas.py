@@ -1,20 +1,8 @@
-"""Several vLLM servers of one checkpoint: `"replicas"` of a model entry."""
-
-import json
+"""How the GPUs of a machine are shared among the vLLM servers of one checkpoint."""
 
 import pytest
 
 from models.wrappers.vllm.replicas import place
-from tests.support.stage import L1, L2, read_log_lines
-from tests.vllm.test_vllm_wrapper import (  # noqa: F401 - the fixture
-    SAMPLES,
-    acting,
-    all_gone,
-    answers,
-    logs,
-    stage,
-    started,
-)
 
 GPUS = [str(number) for number in range(5)]
 
@@ -47,54 +35,3 @@ def test_each_replica_gets_gpus_of_its_own(replicas, words, gpus, devices):
 )
 def test_replicas_that_do_not_fit_are_a_problem_before_the_run(replicas, words, gpus, problem):
     assert problem in place(replicas, words, gpus).problem
-
-
-def test_replicas_share_the_samples_and_what_one_of_them_dies_of_goes_elsewhere(stage):  # noqa: F811
-    stage.model["m"]["replicas"] = 2
-    ran = stage.run("--api-nproc", "2", "--retry", "0", env=acting("first_dies:2"))
-    assert ran.code == 0, ran.output
-    assert len(answers(stage)) == SAMPLES
-    assert len({record["server"] for record in answers(stage)}) == 2
-    assert all_gone(stage)
-    end = [r for r in read_log_lines(stage.log(L1)) if r["kind"] == "end"][-1]
-    assert sum(row["answers"] for row in end["servers"]) == SAMPLES
-    manifest = json.loads((stage.folder() / "manifest.json").read_text())
-    assert sum(manifest["datasets"][L2]["answered_by"].values()) == 6
-
-
-def test_a_replica_that_dies_is_started_again_and_waited_for(stage):  # noqa: F811
-    stage.model["m"]["replicas"] = 1
-    ran = stage.run("--api-nproc", "1", "--retry", "0", env=acting("first_dies:2"))
-    assert ran.code == 0, ran.output
-    assert len(answers(stage)) == SAMPLES
-    assert len(started(stage)) == 2
-    assert all_gone(stage)
-
-
-def test_a_replica_that_dies_again_and_again_is_left_out(stage):  # noqa: F811
-    stage.model["m"]["replicas"] = 1
-    ran = stage.run("--api-nproc", "2", "--retry", "0", env=acting("die:2"))
-    assert ran.code == 1, ran.output
-    assert len(started(stage)) == 3
-    assert "replica 0 is left out: it was started 3 times" in ran.output
-    assert "no server is left" in ran.output
-    assert len([record for record in answers(stage) if record["status"] == "ok"]) == 6
-    assert all_gone(stage)
-
-
-def test_answers_of_replicas_and_of_one_server_count_for_each_other(stage):  # noqa: F811
-    assert stage.run("--limit", "2").code == 0
-    before = len(started(stage))
-    stage.model["m"]["replicas"] = 2
-    assert stage.run("--limit", "2").code == 0
-    assert len(started(stage)) == before
-
-
-def test_replicas_that_cannot_be_started_end_the_run_with_the_end_of_a_log(stage):  # noqa: F811
-    stage.model["m"]["replicas"] = 2
-    ran = stage.run(env=acting("fail"))
-    assert ran.code == 1
-    assert "ValueError: this architecture is not known" in ran.output
-    assert answers(stage) == []
-    assert all_gone(stage)
-    assert logs(stage)

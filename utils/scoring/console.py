@@ -59,7 +59,7 @@ SUMMARY = {  # what is counted, and what is said of it
 class ConsoleProgress:
     """A tqdm bar on a terminal; a plain line now and then where output is piped.
 
-    `serving` says how many of several servers serve: `7 of 8 servers`.
+    `serving` says how many of several servers serve: `7 of 8 servers`, "" where none was looked at.
     """
 
     def __init__(
@@ -122,8 +122,8 @@ class ConsoleProgress:
         self._bar.ncols = columns
         self._bar.set_description(self._label, refresh=False)
         postfix: dict[str, Any] = dict(sorted(self._counts.items()))
-        if self._serving is not None:
-            postfix["serving"] = self._serving()
+        if self._serving is not None and (serving := self._serving()):
+            postfix["serving"] = serving
         self._bar.set_postfix(postfix, refresh=False)
         if self._width_without_bar() > columns - NARROWEST_BAR:
             self._bar.set_postfix_str("", refresh=False)
@@ -141,8 +141,8 @@ class ConsoleProgress:
         if self._is_quiet:
             return
         parts = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
-        if self._serving is not None:
-            parts += f"; {self._serving()} serve"
+        if self._serving is not None and (serving := self._serving()):
+            parts += f"; {serving} serve"
         took_s, done = time.monotonic() - self._began_s, self._counts.total()
         speed = pace(self._queried, took_s, self._total - done)
         print(f"{self._label}: {done}/{self._total} ({parts}){speed}", file=sys.stderr, flush=True)

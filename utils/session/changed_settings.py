@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from utils.config.endpoint import parse_endpoint
 from utils.contracts import KWARGS_WITHOUT_EFFECT, Record
 from utils.functions.fingerprints import CODE_VERSION
+from utils.geometry.images import is_url
 from utils.session.evaluation import Evaluation
 from utils.store.logged_config import entry_of_run, parser_of_run, zoom_of_run
 from utils.store.view import LogView
@@ -26,7 +29,8 @@ def note_on_changed_settings(evaluation: Evaluation, view: LogView) -> list[str]
     before, now = entry_of_run(view.run, evaluation.name), evaluation.shown_entry
     changed: list[str] = []
     for key in KEYS_OF_ASKING:
-        changed += _changed_keys(key, before.get(key), now.get(key))
+        if key != "model_path" or not _is_served_alike(before, now):
+            changed += _changed_keys(key, before.get(key), now.get(key))
     changed += _changed_follow_up(evaluation, view.run)
     record = next(view.records(), None)
     prompt = (view.run.get("asking") or {}).get("prompt")
@@ -44,6 +48,14 @@ def note_on_changed_settings(evaluation: Evaluation, view: LogView) -> list[str]
         f"the log was asked with other settings than this config has ({', '.join(changed)}); "
         "the scores are those of the log"
     ]
+
+
+def _is_served_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether several servers, or one of them, serve the same model under other addresses."""
+    if not (before.get("servers") or now.get("servers")):
+        return False
+    paths = [str(entry.get("model_path") or "") for entry in (before, now)]
+    return all(map(is_url, paths)) and len({parse_endpoint(path).model for path in paths}) == 1
 
 
 def _changed_follow_up(evaluation: Evaluation, run: Record) -> list[str]:

@@ -69,8 +69,8 @@ def infer(
             job.log.append(_end_of(job, model.servers, wall_s, cpu_s))
         job.log.sync()  # a network disk that is full says so here
         print(console.queried_line(job.dataset, job.reasons, job.reused))
-    if model.servers is not None:
-        print("\n".join(console.server_lines(model.servers.table(), wall_s)))
+    for line in console.server_lines(model.servers.table(), wall_s) if model.servers else ():
+        print(line)
     for note in model.notes_after():
         print(note)
     print(f"took {wall_s:.1f} s ({cpu_s:.1f} s of CPU)")

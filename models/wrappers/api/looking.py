@@ -28,7 +28,8 @@ NO_SUCH_PATH = {404, 405, 501}
 NO_SUCH_REQUEST = {400, 413, 415, 422}
 _VERSIONS = (  # path, the field, and whose server has it
     ("/version", "version", "vLLM"),
-    ("/get_server_info", "version", "SGLang"),
+    ("/server_info", "version", "SGLang"),
+    ("/get_server_info", "version", "SGLang"),  # of older ones
     ("/props", "build_info", "llama.cpp"),
 )
 WORDS = {

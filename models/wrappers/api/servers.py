@@ -197,8 +197,10 @@ class ServerPool:
         return serving[0]
 
     def shown(self) -> str:
-        """Say how many serve: `7 of 8 servers`."""
+        """Say how many serve: `7 of 8 servers`; "" where none was looked at."""
         with self._lock:
+            if not self._members:
+                return ""
             serving = len(self._serving())
             total = sum(member.state is not State.DRAINING for member in self._members.values())
         return f"{serving} of {counted(total, 'server')}"

@@ -1,0 +1,104 @@
+"""What a model knows of its servers, and how bodies go to one."""
+
+import threading
+
+import pytest
+
+from models.wrappers.api.addresses import addresses_in
+from models.wrappers.api.looking import differences
+from models.wrappers.api.sending import LARGEST_WHOLE, Sending
+from models.wrappers.api.wire import ImageSlot, ImageStyle
+from utils.config.endpoint import parse_endpoint
+
+MODEL_PATH = parse_endpoint("http://servers/v1?api_key=secret-key-1&model=m")
+SOON_S = 60
+
+
+@pytest.mark.parametrize(
+    ("text", "addresses", "problem"),
+    [
+        ("http://n1:8000/v1\n\n# a comment\r\nhttp://n2:8000/v1/\n", ["n1:8000", "n2:8000"], ""),
+        ("\ufeffhttp://n1:8000/v1", ["n1:8000"], ""),
+        ("http://n1:8000/v1\nhttp://n1:8000/v1/", ["n1:8000"], ""),
+        ("", [], ""),
+        ("n1:8000", [], "must begin with http:// or https://"),
+        ("http://n1/v1?api_key=their-own-key", [], "holds a key"),
+        ("http://user:password@n1/v1", [], "holds a key"),
+        ("http://n1/v1?model=other", [], 'names the model "other", model_path "m"'),
+    ],
+)
+def test_a_file_has_an_address_a_line(text, addresses, problem, tmp_path):
+    (tmp_path / "addresses").write_text(text, encoding="utf-8")
+    read = addresses_in(str(tmp_path / "addresses"), MODEL_PATH)
+    assert [endpoint.place for endpoint in read.endpoints] == addresses
+    assert {(e.model, e.api_key) for e in read.endpoints} <= {("m", "secret-key-1")}
+    assert [problem in text for text in read.problems] == [True] * bool(problem)
+    assert not any("their-own-key" in text or "password" in text for text in read.problems)
+
+
+def test_a_folder_has_an_address_a_file_and_may_be_gone(tmp_path):
+    folder = tmp_path / "addresses"
+    folder.mkdir()
+    (folder / "b").write_text("http://n2/v1")
+    (folder / "a").write_text("http://n1/v1")
+    (folder / ".half-written").write_text("http://n")
+    assert [e.place for e in addresses_in(str(folder), MODEL_PATH).endpoints] == ["n1", "n2"]
+    assert addresses_in(str(tmp_path / "nowhere"), MODEL_PATH).endpoints == []
+
+
+def test_what_one_server_does_not_say_is_no_difference():
+    facts = {"root": "/a", "max_model_len": 8192}
+    assert differences(facts, {"root": "/a", "version": "vLLM 1"}) == []
+    assert differences(facts, {"root": "/b"}) == ["root /a, not /b"]
+
+
+@pytest.fixture
+def slot(tmp_path):
+    """An image of some 400 kB, in its place in a request."""
+    from PIL import Image
+
+    noise = random_bytes(3 * 400 * 400)
+    Image.frombytes("RGB", (400, 400), noise).save(tmp_path / "noise.png")
+    return ImageSlot.of(tmp_path / "noise.png", ImageStyle())
+
+
+def random_bytes(count):
+    import random
+
+    return random.Random(0).randbytes(count)
+
+
+def test_a_large_body_waits_until_others_are_sent_and_is_taken_in_pieces(slot):
+    sending = Sending(most_bytes=int(1.5 * slot.encoded_size()))
+    request = {"image": slot}
+    first = sending.body(request, [slot])
+    assert first.size > LARGEST_WHOLE
+    assert first.image_whs == {id(slot): (400, 400)}
+    second_made = threading.Event()
+
+    def make_second():
+        sending.body(request, [slot]).close()
+        second_made.set()
+
+    threading.Thread(target=make_second, daemon=True).start()
+    assert not second_made.wait(0.05)
+    sent = b"".join(first.content)
+    assert second_made.wait(SOON_S)
+    assert (len(sent), sent[:18], sent[-2:]) == (first.size, b'{"image":"data:ima', b'"}')
+    assert list(first.content) == []  # it holds nothing any more
+    first.close()
+    sending.body(request, [slot]).close()
+
+
+def test_one_body_may_be_larger_than_all_that_may_be_sent_at_once(slot):
+    Sending(most_bytes=1).body({"image": slot}, [slot]).close()
+
+
+def test_an_image_that_cannot_be_sent_leaves_room_for_others(slot):
+    from utils.errors import UserError
+
+    sending = Sending(most_bytes=int(1.5 * slot.encoded_size()))
+    for _ in range(2):
+        with pytest.raises(UserError):
+            sending.body({"image": slot, "odd": object()}, [slot])
+    sending.body({"image": slot}, [slot]).close()
