@@ -495,10 +495,10 @@ class Servers(Protocol):
     def start(self) -> None:
         """Look at all of them, once; StopRun: they are not servers of one model."""
 
-    def subscribe(self, changed: Callable[[Sequence[Server], bool], None]) -> None:
+    def subscribe(self, changed: Callable[[Sequence[Server], bool, bool], None]) -> None:
         """Have a function told which ones may be asked, now and whenever that changes.
 
-        It also gets whether others may come.
+        It also gets whether others may come, and whether some are being looked at.
         """
 
     def is_gone(self, server: Server) -> bool:

@@ -255,7 +255,7 @@ def test_the_server_that_failed_gets_the_request_again_only_where_there_is_no_ot
     for _ in range(3):
         with servers_gate.slot(failed) as place:
             assert place.server is other
-    servers_gate.set_servers([failed], may_come=True)
+    servers_gate.set_servers([failed])
     with servers_gate.slot(failed) as place:
         assert place.server is failed
 
@@ -265,11 +265,11 @@ def test_a_server_that_is_taken_away_gets_nothing_new_and_keeps_what_was_learnt_
     servers_gate = gate_of(leaving, staying, requested=None)
     with servers_gate.slot() as place:
         servers_gate.too_many(place)
-        servers_gate.set_servers([staying], may_come=True)
+        servers_gate.set_servers([staying])
         assert servers_gate.limit == FIRST_LIMIT
         with servers_gate.slot() as other_place:
             assert other_place.server is staying
-    servers_gate.set_servers([leaving, staying], may_come=True)
+    servers_gate.set_servers([leaving, staying])
     assert servers_gate.limit == 2 * FIRST_LIMIT - 1
 
 

@@ -85,6 +85,7 @@ class _Attempts:
     avoided: Server | None = None  # it has failed last
     deaths: int = 0  # servers that died while they had this request
     faults: int = 0  # failures of servers that live on
+    not_found: bool = False  # a server was excluded that said 404
     is_last: bool = False  # it is asked when all others are over: servers may die of it
 
     @property
@@ -191,6 +192,9 @@ class Asker:
             return False
         attempts.avoided = server
         if fault is Fault.NEVER:
+            if error.status_code == 404 and attempts.not_found:
+                return False  # by two servers: it may be about this request
+            attempts.not_found = error.status_code == 404
             servers.exclude(server, str(error))
         elif not servers.is_gone(server):
             attempts.faults += 1

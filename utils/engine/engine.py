@@ -111,6 +111,7 @@ class Engine:
         self._pools: Sequence[Worlds] = ()  # of worlds, a data set's each
         self._under_way = 0  # tasks that were handed out and are not known to be over
         self._has_handed_out_all = False
+        self._workers_lock = threading.Lock()
         self._lock = threading.Lock()  # of the logs, the watcher and all counts
         self._has_left = False  # `run` is over, and the logs may be closed
         self._stops: list[BaseException] = []  # why the run cannot go on; the first one counts
@@ -181,14 +182,17 @@ class Engine:
 
     def _start_workers(self, count: int) -> None:
         """Start workers as they are needed: each that waits at the gate costs others time."""
-        with self._lock:
+        with self._workers_lock:
             self._started_workers += count
         for _ in range(count):
             threading.Thread(target=self._work, daemon=True).start()
 
-    def _take_servers(self, servers: Sequence[Server], may_come: bool) -> None:
-        """Ask these servers from now on."""
-        self._gate.set_servers(servers, may_come=may_come)
+    def _take_servers(self, servers: Sequence[Server], may_come: bool, is_looking: bool) -> None:
+        """Ask these servers from now on; see `Gate.set_servers`.
+
+        Called with a lock of theirs, so it takes none that progress, which shows them, is under.
+        """
+        self._gate.set_servers(servers, may_come=may_come, is_looking=is_looking)
         self._count_workers()
         useful = min(self._most_workers, self._gate.limit + SPARE_WORKERS)
         if self._started_workers and not self._stopping.is_set():

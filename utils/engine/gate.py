@@ -94,6 +94,10 @@ class Place:
         return self.in_flight / self.limit, self.last_used
 
 
+class _NoServer(Exception):
+    """No server may be asked, and none has come in time."""
+
+
 class Gate:
     """Lets as many workers through as the controllers of all servers allow.
 
@@ -133,12 +137,15 @@ class Gate:
         self.limit = limit.whole
         self.known = 1
 
-    def set_servers(self, servers: Sequence[Server], *, may_come: bool) -> None:
+    def set_servers(
+        self, servers: Sequence[Server], *, may_come: bool = True, is_looking: bool = False
+    ) -> None:
         """Set the servers that may be asked from now on.
 
         Args:
             servers: what was learnt about the limit of one that was known before stays.
             may_come: others may join later; if not, nobody waits for one.
+            is_looking: it will be known soon whether there is another one.
         """
         with self._changed:
             known = {id(place.server): place for place in self._places}
@@ -152,7 +159,9 @@ class Gate:
             self._places = [place for place in known.values() if place.server is not None]
             self.known = max(1, len(self._places))
             self._may_come = may_come
-            self._empty_since_s = math.inf if servers else min(self._empty_since_s, self._clock())
+            self._empty_since_s = min(self._empty_since_s, self._clock())
+            if servers or is_looking:
+                self._empty_since_s = math.inf
             self._sum_limits()
             self._changed.notify_all()
 
@@ -170,12 +179,15 @@ class Gate:
         Raises:
             StopRun: there has been no server for `patience_s`.
         """
-        with self._changed:
-            place = self._wait_for_place(avoided, is_last=is_last)
-            place.in_flight += 1
-            self._in_flight += 1
-            self._entered += 1
-            place.last_used = self._entered
+        try:
+            with self._changed:
+                place = self._wait_for_place(avoided, is_last=is_last)
+                place.in_flight += 1
+                self._in_flight += 1
+                self._entered += 1
+                place.last_used = self._entered
+        except _NoServer:  # without the lock: who knows why has a lock of his own
+            raise StopRun(self.why_none()) from None
         try:
             yield place
         finally:
@@ -230,7 +242,7 @@ class Gate:
     def _lose_patience(self, now_s: float) -> None:
         """Raise where there has been no server for too long, or none can come."""
         if not self._may_come or now_s - self._empty_since_s >= self.patience_s:
-            raise StopRun(self.why_none())
+            raise _NoServer
 
     def answered(self, place: Place) -> None:
         """Note from inside the slot that the server answered: whatever was wrong is over."""

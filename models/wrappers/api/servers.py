@@ -9,6 +9,7 @@ comes to its end. One that refuses all requests, or serves something else, is ex
 from __future__ import annotations
 
 import datetime
+import math
 import statistics
 import threading
 import time
@@ -59,6 +60,7 @@ class Member:
     next_look_s: float = 0.0
     told: State | None = None  # where it stood when that was printed last
     looking: threading.Lock = field(default_factory=threading.Lock)
+    counting: threading.Lock = field(default_factory=threading.Lock)
     latencies_s: list[float] = field(default_factory=list)
     tokens: Counter[str] = field(default_factory=Counter)
 
@@ -72,8 +74,9 @@ class Member:
         sent_s = time.monotonic()
         generation = self.server.generate(prepared)
         self.latencies_s.append(time.monotonic() - sent_s)
-        for kind in ("prompt_tokens", "completion_tokens"):
-            self.tokens[kind] += generation.usage.get(kind) or 0
+        with self.counting:
+            for kind in ("prompt_tokens", "completion_tokens"):
+                self.tokens[kind] += generation.usage.get(kind) or 0
         return generation
 
     def row(self) -> dict[str, Any]:
@@ -132,7 +135,7 @@ class ServerPool:
         self._members: dict[str, Member] = {}  # by address
         self._expected: Mapping[str, Any] = {}  # what stored answers are from
         self._facts: Facts = {}  # what all serve
-        self._changed: Callable[[Sequence[Server], bool], None] = lambda servers, may_come: None
+        self._changed: Callable[[Sequence[Server], bool, bool], None] = lambda *_: None
         self._lock = threading.RLock()  # of all above
         self._start_lock = threading.Lock()
         self._has_started = False  # or it is starting
@@ -161,8 +164,8 @@ class ServerPool:
             if self._problem is not None:
                 raise self._problem
 
-    def subscribe(self, changed: Callable[[Sequence[Server], bool], None]) -> None:
-        """Have a function told which servers may be asked, and whether others may come."""
+    def subscribe(self, changed: Callable[[Sequence[Server], bool, bool], None]) -> None:
+        """Have a function told which servers may be asked; see `utils.contracts.Servers`."""
         with self._lock:
             self._changed = changed
             self._tell()
@@ -247,12 +250,12 @@ class ServerPool:
     def _tell(self) -> None:
         """Tell who sends requests what may be asked now; the lock is held."""
         members = self._members.values()
-        may_come = not self._is_open or any(
-            member.state in (State.JOINING, State.SUSPECT, State.DOWN) for member in members
-        )
-        if all(member.state is not State.EXCLUDED for member in members):
+        states = {member.state for member in members}
+        is_looking = not self._is_open or bool(states & {State.JOINING, State.SUSPECT})
+        may_come = is_looking or State.DOWN in states
+        if State.EXCLUDED not in states:
             may_come = may_come or self._may_come()
-        self._changed(self._serving(), may_come)
+        self._changed(self._serving(), may_come, is_looking)
 
     def _set(self, member: Member, state: State, reason: str = "") -> None:
         """Note where a server stands, and say so where that is news."""
@@ -298,7 +301,7 @@ class ServerPool:
                     if member.state is State.DOWN and member.next_look_s <= now_s
                 ]
                 for member in due:
-                    member.state = State.JOINING
+                    member.next_look_s = math.inf  # until this look is over
             self._look_at_all(due)
 
     def _read_addresses(self, *, is_start: bool = False) -> None:
@@ -337,7 +340,7 @@ class ServerPool:
         threads = [_thread(self._find_facts, member) for member in members]
         for thread in threads:
             thread.join()
-        there = [member for member in members if member.state is State.JOINING]
+        there = [member for member in members if member.state is State.JOINING]  # they answer
         if there and not self._may_differ:
             first = there[0]
             for member in there[1:]:
@@ -377,9 +380,8 @@ class ServerPool:
             self._look(member)
 
     def _look(self, member: Member) -> None:
-        """Look at a server again: it serves from now on, or it does not."""
-        self._find_facts(member)
-        if member.state in (State.JOINING, State.SUSPECT):
+        """Look at a server: it serves from now on, or it does not."""
+        if self._find_facts(member) and member.state not in (State.DRAINING, State.EXCLUDED):
             differing = differences(member.facts, self._facts)
             if differing and not self._may_differ:
                 self._set(member, State.EXCLUDED, f"unlike the others: {', '.join(differing)}")
@@ -391,10 +393,11 @@ class ServerPool:
             self._facts = {**member.facts, **self._facts}
         self._set(member, State.SERVING)
 
-    def _find_facts(self, member: Member) -> None:
-        """Find out what a server serves; it is down or excluded where it cannot be found out."""
+    def _find_facts(self, member: Member) -> bool:
+        """Find out what a server serves; False: it is down or excluded."""
         try:
             member.facts = look_at(member.server, self._envelope)
+            return True
         except OtherModel as error:
             self._set(member, State.EXCLUDED, str(error))
         except CallError as error:
@@ -402,9 +405,10 @@ class ServerPool:
             self._set(member, State.EXCLUDED if is_never else State.DOWN, _brief(error))
         except Exception as error:  # noqa: BLE001  one that nobody foresaw leaves the others alone
             self._set(member, State.DOWN, f"{type(error).__name__}: {error}")
+        return False
 
 
-def _thread(function: Callable[[Member], None], member: Member) -> threading.Thread:
+def _thread(function: Callable[[Member], object], member: Member) -> threading.Thread:
     thread = threading.Thread(target=function, args=(member,), daemon=True)
     thread.start()
     return thread
