@@ -478,7 +478,7 @@ def question_of(key: str) -> str:
     return sample.rpartition(REPEAT_MARK)[0]
 
 
-class Server(Protocol):
+class ModelServer(Protocol):
     """What requests are sent to: one of the servers of a model, or a model itself."""
 
     @property
@@ -495,19 +495,19 @@ class Servers(Protocol):
     def start(self) -> None:
         """Look at all of them, once; StopRun: they are not servers of one model."""
 
-    def subscribe(self, changed: Callable[[Sequence[Server], bool, bool], None]) -> None:
+    def subscribe(self, changed: Callable[[Sequence[ModelServer], bool, bool], None]) -> None:
         """Have a function told which ones may be asked, now and whenever that changes.
 
         It also gets whether others may come, and whether some are being looked at.
         """
 
-    def is_gone(self, server: Server) -> bool:
+    def is_gone(self, server: ModelServer) -> bool:
         """Look at a server after a request to it has failed; it gets no others meanwhile."""
 
-    def exclude(self, server: Server, reason: str) -> None:
+    def exclude(self, server: ModelServer, reason: str) -> None:
         """Send nothing more to a server: it will never answer."""
 
-    def note_moved(self, server: Server) -> None:
+    def note_moved(self, server: ModelServer) -> None:
         """Count a request that goes elsewhere because its server failed."""
 
     def shown(self) -> str:

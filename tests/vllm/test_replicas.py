@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.wrappers.vllm.replicas import place
+from models.wrappers.vllm.replicas import share_gpus
 
 GPUS = [str(number) for number in range(5)]
 
@@ -18,10 +18,10 @@ GPUS = [str(number) for number in range(5)]
     ],
 )
 def test_each_replica_gets_gpus_of_its_own(replicas, words, gpus, devices):
-    placement = place(replicas, words, gpus)
-    assert (list(placement.devices), placement.problem) == (devices, "")
+    shares = share_gpus(replicas, words, gpus)
+    assert (list(shares.devices), shares.problem) == (devices, "")
     spare = len(gpus) - sum(len(each.split(",")) for each in devices if each)
-    assert bool(placement.note) is (spare > 0)
+    assert bool(shares.note) is (spare > 0)
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_each_replica_gets_gpus_of_its_own(replicas, words, gpus, devices):
     ],
 )
 def test_replicas_that_do_not_fit_are_a_problem_before_the_run(replicas, words, gpus, problem):
-    assert problem in place(replicas, words, gpus).problem
+    assert problem in share_gpus(replicas, words, gpus).problem

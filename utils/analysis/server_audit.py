@@ -29,7 +29,7 @@ SMALLEST_DIFFERENCE = 0.02  # thousands of samples make the smallest one signifi
 SHARES = {"hits": "hits", "unparsed": "unparsed replies", "cut_off": "replies cut off"}
 
 
-class Difference(NamedTuple):
+class ServerDifference(NamedTuple):
     """How the share of a server differs from that of all others."""
 
     share: float  # of the server's samples, 0..1
@@ -52,7 +52,7 @@ def server_audit(columns: SampleColumns, _settings: AuditSettings) -> Section | 
     }
     rows: list[Row] = []
     spans: dict[str, str] = {}
-    tests: list[tuple[str, str, Difference]] = []
+    tests: list[tuple[str, str, ServerDifference]] = []
     for server in servers:
         is_its = [name == server for name in columns["server"]]
         spans[server] = columns.spans(is_its)
@@ -84,7 +84,7 @@ def server_audit(columns: SampleColumns, _settings: AuditSettings) -> Section | 
 
 def difference_of(
     values: Sequence[float], is_its: Sequence[bool], pictures: Sequence[int]
-) -> Difference:
+) -> ServerDifference:
     """How the mean of some samples differs from that of the others.
 
     Args:
@@ -109,10 +109,10 @@ def difference_of(
     if fewest >= FEWEST_PICTURES and variance > 0:
         variance *= len(by_image) / (len(by_image) - 1)
         p_value = t_tails((means[True] - means[False]) / math.sqrt(variance), fewest - 1)
-    return Difference(means[True], means[False], p_value)
+    return ServerDifference(means[True], means[False], p_value)
 
 
-def _finding(server: str, name: str, difference: Difference, p_value: float) -> Finding:
+def _finding(server: str, name: str, difference: ServerDifference, p_value: float) -> Finding:
     share, others = (
         format_percent(percent(part)) for part in (difference.share, difference.others)
     )

@@ -14,9 +14,9 @@ from utils.contracts import (
     Abandoned,
     CallError,
     Generation,
+    ModelServer,
     ModelWrapper,
     Prepared,
-    Server,
     Servers,
     Status,
 )
@@ -82,7 +82,7 @@ class _Attempts:
     was_empty: bool = False  # a reply was whole and had no text
     answered_meanwhile: bool = False  # the server answered others beside a 502 or 503
     place: Place | None = None  # of the last one
-    avoided: Server | None = None  # it has failed last
+    avoided: ModelServer | None = None  # it has failed last
     deaths: int = 0  # servers that died while they had this request
     faults: int = 0  # failures of servers that live on
     not_found: bool = False  # a server was excluded that said 404

@@ -24,12 +24,12 @@ from utils.contracts import (
     Answered,
     Generation,
     Line,
+    ModelServer,
     ModelWrapper,
     Prepared,
     Prompt,
     Record,
     Sample,
-    Server,
     Status,
     UserFunctionError,
     WorldError,
@@ -187,7 +187,9 @@ class Engine:
         for _ in range(count):
             threading.Thread(target=self._work, daemon=True).start()
 
-    def _take_servers(self, servers: Sequence[Server], may_come: bool, is_looking: bool) -> None:
+    def _take_servers(
+        self, servers: Sequence[ModelServer], may_come: bool, is_looking: bool
+    ) -> None:
         """Ask these servers from now on; see `Gate.set_servers`.
 
         Called with a lock of theirs, so it takes none that progress, which shows them, is under.

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from utils.contracts import Server
+from utils.contracts import ModelServer
 from utils.errors import StopRun
 
 FIRST_LIMIT = 16
@@ -80,7 +80,7 @@ def after_too_many(limit: Limit) -> Limit:
 class Place:
     """What the gate knows of one server: how many requests may be with it, and how many are."""
 
-    server: Server | None  # None: the gate is that of a model which is its own server
+    server: ModelServer | None  # None: the gate is that of a model which is its own server
     control: Limit
     limit: int  # requests that may be in flight now
     in_flight: int = 0
@@ -138,7 +138,7 @@ class Gate:
         self.known = 1
 
     def set_servers(
-        self, servers: Sequence[Server], *, may_come: bool = True, is_looking: bool = False
+        self, servers: Sequence[ModelServer], *, may_come: bool = True, is_looking: bool = False
     ) -> None:
         """Set the servers that may be asked from now on.
 
@@ -169,7 +169,7 @@ class Gate:
         self.limit = sum(place.limit for place in self._places if place.is_open)
 
     @contextmanager
-    def slot(self, avoided: Server | None = None, *, is_last: bool = False) -> Iterator[Place]:
+    def slot(self, avoided: ModelServer | None = None, *, is_last: bool = False) -> Iterator[Place]:
         """Wait for a place at a server, and give it back at the end.
 
         Args:
@@ -196,7 +196,7 @@ class Gate:
                 self._in_flight -= 1
                 self._changed.notify(1 + self._choosy)
 
-    def _wait_for_place(self, avoided: Server | None, *, is_last: bool) -> Place:
+    def _wait_for_place(self, avoided: ModelServer | None, *, is_last: bool) -> Place:
         """Wait for a place; one that is nobody's where the run stops meanwhile."""
         is_choosy = is_last or avoided is not None
         self.waiting += not is_last
@@ -215,7 +215,7 @@ class Gate:
             self._choosy -= is_choosy
         return Place(None, self._first_limit, 0)
 
-    def _best_place(self, avoided: Server | None, now_s: float) -> tuple[Place | None, float]:
+    def _best_place(self, avoided: ModelServer | None, now_s: float) -> tuple[Place | None, float]:
         """The open place with room that is used least, and when to look again if there is none."""
         best: Place | None = None
         wait_s = 1.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qs
 
-from utils.config.endpoint import parse_endpoint
 from utils.contracts import KWARGS_WITHOUT_EFFECT, Record
 from utils.functions.fingerprints import CODE_VERSION
 from utils.geometry.images import is_url
@@ -55,7 +55,8 @@ def _is_served_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     if not (before.get("servers") or now.get("servers")):
         return False
     paths = [str(entry.get("model_path") or "") for entry in (before, now)]
-    return all(map(is_url, paths)) and len({parse_endpoint(path).model for path in paths}) == 1
+    names = [parse_qs(path.partition("?")[2]).get("model") for path in paths]
+    return all(map(is_url, paths)) and names[0] == names[1]
 
 
 def _changed_follow_up(evaluation: Evaluation, run: Record) -> list[str]:

@@ -23,7 +23,7 @@ from models.wrappers.api.addresses import Addresses
 from models.wrappers.api.looking import Facts, OtherModel, differences, look_at
 from models.wrappers.api.server import ApiServer
 from utils.config.endpoint import Endpoint
-from utils.contracts import CallError, Generation, Prepared, Server
+from utils.contracts import CallError, Generation, ModelServer, Prepared
 from utils.errors import StopRun
 from utils.text import counted
 
@@ -135,7 +135,7 @@ class ServerPool:
         self._members: dict[str, Member] = {}  # by address
         self._expected: Mapping[str, Any] = {}  # what stored answers are from
         self._facts: Facts = {}  # what all serve
-        self._changed: Callable[[Sequence[Server], bool, bool], None] = lambda *_: None
+        self._changed: Callable[[Sequence[ModelServer], bool, bool], None] = lambda *_: None
         self._lock = threading.RLock()  # of all above
         self._start_lock = threading.Lock()
         self._has_started = False  # or it is starting
@@ -164,13 +164,13 @@ class ServerPool:
             if self._problem is not None:
                 raise self._problem
 
-    def subscribe(self, changed: Callable[[Sequence[Server], bool, bool], None]) -> None:
+    def subscribe(self, changed: Callable[[Sequence[ModelServer], bool, bool], None]) -> None:
         """Have a function told which servers may be asked; see `utils.contracts.Servers`."""
         with self._lock:
             self._changed = changed
             self._tell()
 
-    def is_gone(self, server: Server) -> bool:
+    def is_gone(self, server: ModelServer) -> bool:
         """Look at a server after a failed request; it gets nothing new meanwhile."""
         member = self._member(server)
         with self._lock:
@@ -181,11 +181,11 @@ class ServerPool:
                 self._look(member)
             return member.state is not State.SERVING
 
-    def exclude(self, server: Server, reason: str) -> None:
+    def exclude(self, server: ModelServer, reason: str) -> None:
         """Send nothing more to a server."""
         self._set(self._member(server), State.EXCLUDED, reason)
 
-    def note_moved(self, server: Server) -> None:
+    def note_moved(self, server: ModelServer) -> None:
         """Count a request that goes elsewhere because its server failed."""
         with self._lock:
             self._member(server).moved += 1
@@ -240,7 +240,7 @@ class ServerPool:
 
     # -- the servers ------------------------------------------------------------------------------
 
-    def _member(self, server: Server) -> Member:
+    def _member(self, server: ModelServer) -> Member:
         assert isinstance(server, Member)
         return server
 

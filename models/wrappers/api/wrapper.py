@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -375,6 +376,9 @@ def _payload_problem(payload: Any, key: str) -> str | None:
 
 
 def _address(base_url: str) -> str:
-    """Return where requests go, whoever sends them: no user and password, `/v1/` is `/v1`."""
-    url = urlsplit(base_url.rstrip("/"))
-    return url._replace(netloc=url.netloc.rpartition("@")[2].lower()).geturl()
+    """Return where requests go, whoever sends them: no user and password, `/v1/` is `/v1`.
+
+    A user that is masked, as in a log, is left out before the rest is looked at.
+    """
+    url = urlsplit(re.sub(r"(?<=//)[^/?#]*@", "", base_url.rstrip("/")))
+    return url._replace(netloc=url.netloc.lower()).geturl()

@@ -26,7 +26,7 @@ _OF_ONE_SERVER = {  # arguments that say how many GPUs it takes, as factors
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class GpuShares:
     """Which GPUs each replica gets; None: nobody tells it."""
 
     devices: Sequence[str | None]
@@ -58,7 +58,7 @@ def gpus_per_server(words: Sequence[str]) -> int:
     return count
 
 
-def place(replicas: int | str, words: Sequence[str], gpus: Sequence[str]) -> Placement:
+def share_gpus(replicas: int | str, words: Sequence[str], gpus: Sequence[str]) -> GpuShares:
     """Share GPUs among replicas.
 
     Args:
@@ -69,20 +69,20 @@ def place(replicas: int | str, words: Sequence[str], gpus: Sequence[str]) -> Pla
     try:
         each = gpus_per_server(words)
     except ValueError as error:
-        return Placement([], f"serve_args: a parallel size is no number: {error}")
+        return GpuShares([], f"serve_args: a parallel size is no number: {error}")
     if replicas == "auto" and len(gpus) < each:
         has = "no GPU" if not gpus else f"{len(gpus)} GPUs, and one server takes {each}"
-        return Placement([], f'replicas: "auto" counts GPUs, and this machine has {has}')
+        return GpuShares([], f'replicas: "auto" counts GPUs, and this machine has {has}')
     count = len(gpus) // each if replicas == "auto" else int(replicas)
     if not gpus:
-        return Placement([None] * count)
+        return GpuShares([None] * count)
     if count * each > len(gpus):
-        return Placement(
+        return GpuShares(
             [], f"replicas: {count} of {each} GPUs each do not fit on the {len(gpus)} that are here"
         )
     devices = [",".join(gpus[start * each : (start + 1) * each]) for start in range(count)]
     spare = gpus[count * each :]
-    return Placement(devices, note=f"GPUs without a server: {', '.join(spare)}" if spare else "")
+    return GpuShares(devices, note=f"GPUs without a server: {', '.join(spare)}" if spare else "")
 
 
 class Replicas:

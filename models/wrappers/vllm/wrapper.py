@@ -21,7 +21,7 @@ from models.wrappers.api.servers import ServerPool
 from models.wrappers.api.wrapper import APIModelWrapper
 from models.wrappers.local import checkpoint
 from models.wrappers.vllm.arguments import deciding_options, serve_words, split_options
-from models.wrappers.vllm.replicas import Placement, Replicas, gpus_of, place
+from models.wrappers.vllm.replicas import GpuShares, Replicas, gpus_of, share_gpus
 from models.wrappers.vllm.server import HOST, VllmServer, interpreter_problems
 from utils.config.endpoint import parse_endpoint
 from utils.contracts import Abandoned, CallError, Generation, Prepared
@@ -67,10 +67,10 @@ class VllmModelWrapper(APIModelWrapper):
         self._own: VllmServer | None = None  # one that answers
         self._start_error: StopRun | None = None
         self._replicas: Replicas | None = None
-        self._placement = Placement([])
+        self._gpu_shares = GpuShares([])
         if entry.replicas is not None:
-            self._placement = place(entry.replicas, self._serve_args, gpus_of(os.environ))
-            self._replicas = self._new_replicas(self._placement.devices)
+            self._gpu_shares = share_gpus(entry.replicas, self._serve_args, gpus_of(os.environ))
+            self._replicas = self._new_replicas(self._gpu_shares.devices)
             self.servers = ServerPool(
                 name,
                 self._replicas.addresses,
@@ -83,13 +83,13 @@ class VllmModelWrapper(APIModelWrapper):
     def problems(self) -> list[str]:
         """Problems in the way of running; starts no server."""
         problems = checkpoint.checkpoint_problems(self.entry.model_path)
-        if self._placement.problem:
-            problems.append(self._placement.problem)
+        if self._gpu_shares.problem:
+            problems.append(self._gpu_shares.problem)
         return problems + interpreter_problems(os.environ)
 
     def notes_before(self) -> list[str]:
         """Name GPUs without a server, and what of the checkpoint changes answers unnamed."""
-        notes = [self._placement.note] if self._placement.note else []
+        notes = [self._gpu_shares.note] if self._gpu_shares.note else []
         return notes + self._notes_on_sampling()
 
     def _notes_on_sampling(self) -> list[str]:
