@@ -9,6 +9,7 @@ import pytest
 from tests.support.mock_server import Reply
 from tests.support.replicas import PATIENCE_S, Replica, address, asked, running
 from tests.support.stage import L1, L2, Stage, answer_records, read_log_lines, some_right
+from tests.support.stage import end_of as end_of_process
 
 SAMPLES = 15  # of `make_data`, both data sets
 
@@ -474,3 +475,26 @@ def test_of_eight_servers_of_which_most_fail_each_sample_has_one_answer(tmp_path
     assert eight.late.requests
     assert len(records(run)) == len({record["key"] for record in records(run)}) == 200
     assert {record["status"] for record in records(run)} == {"ok"}
+
+
+def test_a_server_that_comes_when_none_is_there_serves_what_stored_answers_are_from_or_stays_out(
+    stage, tmp_path
+):
+    file = tmp_path / "addresses"
+    changed, right = Replica(root="/new"), Replica()
+    with running(right, changed):
+        run = stage("unused")
+        file.write_text(right.url)
+        run.model["m"] |= {"model_path": address(right), "servers": str(file)}
+        assert run.run("--limit", "2").code == 0
+        answered = len(right.requests)
+        file.write_text(f"{changed.url}\n")
+        changed.is_well = False
+        process = run.start("--limit", "4", "--wait-for-server", "60")
+        assert any(f"{changed.place} is down" in line for line in process.stdout)
+        changed.is_well = True
+        assert any(f"{changed.place} is excluded" in line for line in process.stdout)
+        code, output = end_of_process(process)
+    assert code == 1
+    assert "unlike what stored answers are from: root /new, not /weights" in output
+    assert (asked(changed), len(right.requests)) == ([], answered)

@@ -117,6 +117,8 @@ class LogIndex:
                 begins[seq] = record
             elif record["kind"] == "end":
                 ends[seq] = record
+                if record.get("served"):
+                    self.served[seq] = record["served"]
             elif record["kind"] == "served":
                 self.served[seq] = record["served"]
             elif record["kind"] in OF_A_SAMPLE:

@@ -7,6 +7,7 @@ is a base URL, with `?model=...` or without: what it leaves out, `model_path` sa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -73,8 +74,9 @@ def endpoint_at(address: str, model_path: Endpoint) -> Endpoint:
 def _lines(source: Path) -> list[str]:
     """The lines of a file, or of all files of a folder, without comments."""
     files = [source]
-    if source.is_dir():
-        files = sorted(file for file in source.iterdir() if not file.name.startswith("."))
+    with suppress(OSError):  # a network disk that is away for a moment
+        if source.is_dir():
+            files = sorted(file for file in source.iterdir() if not file.name.startswith("."))
     lines: list[str] = []
     for file in files:
         try:

@@ -357,11 +357,14 @@ class ServerPool:
             self._is_open = True
             self._tell()
 
+    def _unlike_stored(self, member: Member) -> list[str]:
+        """What a server serves otherwise than those that stored answers are from."""
+        names = [name for name in self._expected if name not in ("version", "max_model_len")]
+        return differences(member.facts, {name: self._expected[name] for name in names})
+
     def _check_expected(self, member: Member) -> None:
         """Raise where a server serves something else than stored answers are from."""
-        changed = [name for name in self._expected if name not in ("version", "max_model_len")]
-        expected = {name: self._expected[name] for name in changed}
-        differing = differences(member.facts, expected)
+        differing = self._unlike_stored(member)
         if differing:
             raise StopRun(
                 f'model "{self._label}": {member.name} does not serve what stored answers are '
@@ -383,8 +386,12 @@ class ServerPool:
         """Look at a server: it serves from now on, or it does not."""
         if self._find_facts(member) and member.state not in (State.DRAINING, State.EXCLUDED):
             differing = differences(member.facts, self._facts)
+            others = "the others"
+            if not self._facts:  # the first one that is there
+                differing = self._unlike_stored(member)
+                others = "what stored answers are from"
             if differing and not self._may_differ:
-                self._set(member, State.EXCLUDED, f"unlike the others: {', '.join(differing)}")
+                self._set(member, State.EXCLUDED, f"unlike {others}: {', '.join(differing)}")
             else:
                 self._join(member)
 
