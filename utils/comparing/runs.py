@@ -327,7 +327,7 @@ def _labels(runs: Sequence[RequestedRun], models: Sequence[str]) -> list[str]:
     return [printable(label + _mark(run)) for label, run in zip(labels, runs, strict=True)]
 
 
-def _mark(run: _RequestedRun) -> str:
+def _mark(run: RequestedRun) -> str:
     """What stands behind the name of answers made elsewhere, wherever it is shown."""
     return f" ({IMPORTED})" if is_import(run.folder.resolve()) else ""
 
