@@ -172,13 +172,12 @@ def one_job(folder: Path) -> None:
 
 
 def requeue(folder: Path) -> None:
-    """One server dies at its 40th request; the time is up before all is answered."""
-    cluster = Cluster(folder, 900)
-    cluster.set_server("--places", "2", "--dies-after", "200")
+    """Servers die at their 80th request; the time is up before all is answered."""
+    cluster = Cluster(folder, 500)
+    cluster.set_server("--places", "2", "--dies-after", "80")
     job = cluster.submit("one_job.sbatch", *SMALL, "--time=00:02:00", "--signal=B:TERM@75")
     states = cluster.wait(job, lambda now: "PENDING" in now and bool(cluster.answers()))
     cluster.report(f"requeue, first try ({', '.join(states)})")
-    cluster.set_server("--places", "8")
     states = cluster.wait(job)
     cluster.report(f"requeue, second try ({', '.join(states)})")
 
