@@ -91,9 +91,9 @@ def _facts(module: str, recipe: Recipe) -> Iterator[str]:
     yield _fact("settings", json.dumps(settings))
     if recipe.parsers:
         yield _fact("read by", f"{module}.{recipe.grounding_parser}")
-    names = {value: name for name, value in vars(import_module(module)).items() if callable(value)}
+    names = {id(value): name for name, value in vars(import_module(module)).items()}
     for code, parser in recipe.parsers.items():
-        yield _fact("", f"{code}: {module}.{names.get(parser.parse, '?')}")
+        yield _fact("", f"{code}: {module}.{names.get(id(parser.parse), '?')}")
     if recipe.zoom:
         yield _fact(
             "zoom", f"{json.dumps(recipe.zoom.as_settings())}, {module}.{recipe.zoom_parser}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.local_aguvis import preprocess_aguvis
+from models.recipes import sources
 from models.recipes.base import (
     OTHER_DATA_SETS,
     ChatMessage,
@@ -17,15 +18,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import whole_parser
-from models.recipes.sources import (
-    L2,
-    LEADERBOARD,
-    MMBENCH_GUI_PAPER,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VISION,
-    UI_VISION_README,
-)
 from utils.contracts import WH, Message
 
 SYSTEM = "You are a GUI agent. You are given a task and a screenshot of the screen. You need to perform a series of pyautogui actions to complete the task."
@@ -82,9 +74,9 @@ RECIPE = Recipe(
         "postprocess_function": "models.local_aguvis.postprocess_aguvis",
     },
     figures=(
-        *MMBENCH_GUI_PAPER.of("Aguvis-7B-720P", {L2: 45.66}),
-        *LEADERBOARD.of("Aguvis-7B", {SCREENSPOT_PRO: 22.9, SCREENSPOT_V2: 87.3}),
-        *UI_VISION_README.of("Aguvis-7B", {UI_VISION: 13.7}),
+        *sources.MMBENCH_GUI_PAPER.of("Aguvis-7B-720P", l2=45.66),
+        *sources.LEADERBOARD.of("Aguvis-7B", screenspot_pro=22.9, screenspot_v2=87.3),
+        *sources.UI_VISION_README.of("Aguvis-7B", ui_vision=13.7),
     ),
     verified="prompt and parser",
     note="The authors begin the reply with the recipient os. A checkpoint does so, too; on a server "

@@ -114,6 +114,33 @@ class PromptForm:
             return sent_wh
         return self.limits.with_settings(settings).grid_wh(sent_wh)
 
+    def __call__(self, line: Line, dataset: str, **settings: Any) -> list[Message] | None:
+        """Return the prompt of a line: a form is a prompt function for every grounding data set.
+
+        Where the prompt names a size, it is worked out from that of the image sent (`sent_size`),
+        or of the file, and the limits; `seen_size`, `min_pixels` and `max_pixels` win where they
+        are given.
+        """
+        if dataset in OTHER_DATA_SETS:
+            return None
+        # Relative to the images of the data set, whichever it is.
+        chat = self.messages(line["instruction"], self._wh_to_name(line, settings))
+        prompt = as_prompt(chat, line["image_path"])
+        if self.prefix:
+            prompt.append({"role": "assistant", "type": "text", "value": self.prefix})
+        return prompt
+
+    def _wh_to_name(self, line: Line, settings: Mapping[str, Any]) -> WH:
+        if self.limits is None and self.size is None:
+            return 0, 0
+        if settings.get("seen_size") not in UNKNOWN:
+            return read_size(settings["seen_size"])
+        if settings.get("sent_size") not in UNKNOWN:
+            return self.seen_wh(read_size(settings["sent_size"]), settings)
+        if settings.get("file_size") not in UNKNOWN:
+            return self.named_wh(read_size(settings["file_size"]), settings)
+        return self.named_wh(read_header(Path(image_path_of(line))).wh, settings)
+
 
 @dataclass(frozen=True, slots=True)
 class Parser:
@@ -436,30 +463,10 @@ def as_prompt(chat: Sequence[ChatMessage], image_path: str) -> list[Message]:
 
 
 def prompt_function(form: PromptForm) -> Callable[..., list[Message] | None]:
-    """Return a prompt function for a config that asks in this form, for every grounding data set.
-
-    Where the prompt names a size, it is worked out from that of the image sent (`sent_size`), or
-    of the file, and the limits; `seen_size`, `min_pixels` and `max_pixels` win where they are given.
-    """
+    """Return a form as a function; stored answers know those of the older recipes so."""
 
     def build_prompt(line: Line, dataset: str, **settings: Any) -> list[Message] | None:
-        if dataset in OTHER_DATA_SETS:
-            return None
-        named_wh: WH = (0, 0)
-        if form.limits is not None or form.size is not None:
-            if settings.get("seen_size") not in UNKNOWN:
-                named_wh = read_size(settings["seen_size"])
-            elif settings.get("sent_size") not in UNKNOWN:
-                named_wh = form.seen_wh(read_size(settings["sent_size"]), settings)
-            elif settings.get("file_size") not in UNKNOWN:
-                named_wh = form.named_wh(read_size(settings["file_size"]), settings)
-            else:
-                named_wh = form.named_wh(read_header(Path(image_path_of(line))).wh, settings)
-        # Relative to the images of the data set, whichever it is.
-        prompt = as_prompt(form.messages(line["instruction"], named_wh), line["image_path"])
-        if form.prefix:
-            prompt.append({"role": "assistant", "type": "text", "value": form.prefix})
-        return prompt
+        return form(line, dataset, **settings)
 
     return build_prompt
 

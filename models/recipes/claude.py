@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     ChatMessage,
     Parser,
@@ -15,14 +16,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import file_wh, from_pixels, numbers_or_none
-from models.recipes.sources import (
-    L2,
-    LEADERBOARD,
-    MMBENCH_GUI_PAPER,
-    SCREENSPOT_PRO,
-    UI_VISION,
-    UI_VISION_README,
-)
 from utils.contracts import WH, Point
 from utils.coordinates import UNKNOWN, read_size
 from utils.geometry.resizing import within_tiles
@@ -112,10 +105,10 @@ RECIPE = Recipe(
     },
     kwargs={"image_format": "jpeg", "jpeg_quality": 75},
     figures=(
-        *MMBENCH_GUI_PAPER.of("Claude-3.7", {L2: 4.66}),
-        *UI_VISION_README.of("Claude-3.7-Sonnet", {UI_VISION: 8.27}),
-        *UI_VISION_README.of("Claude-3.5-Sonnet", {UI_VISION: 4.47}),
-        *LEADERBOARD.of("Claude (Computer Use)", {SCREENSPOT_PRO: 17.1}),
+        *sources.MMBENCH_GUI_PAPER.of("Claude-3.7", l2=4.66),
+        *sources.UI_VISION_README.of("Claude-3.7-Sonnet", ui_vision=8.27),
+        *sources.UI_VISION_README.of("Claude-3.5-Sonnet", ui_vision=4.47),
+        *sources.LEADERBOARD.of("Claude (Computer Use)", screenspot_pro=17.1),
     ),
     verified="messages, tool, size sent and parser",
     note="An API. The tool goes out in the form of an OpenAI-style server; the authors' own API "

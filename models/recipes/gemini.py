@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     ChatMessage,
     Parser,
@@ -17,7 +18,6 @@ from models.recipes.base import (
     user_turn,
 )
 from models.recipes.reading import file_wh, four_or_none, from_pixels, whole_parser
-from models.recipes.sources import CLAWGUI_ZOOM, SCREENSPOT_PRO
 from utils.contracts import WH, Point
 from utils.geometry.zooming import Zoom
 
@@ -85,8 +85,8 @@ RECIPE = Recipe(
     generate_cfg={"temperature": 0, "max_tokens": 32768},
     zoom=ZOOM,
     figures=(
-        *CLAWGUI_ZOOM.of("Gemini 3.0 Pro", {SCREENSPOT_PRO: 75.08}),
-        *CLAWGUI_ZOOM.of("Gemini 3.1 Pro", {SCREENSPOT_PRO: 85.01}),
+        *sources.CLAWGUI_ZOOM.of("Gemini 3.0 Pro", screenspot_pro=75.08),
+        *sources.CLAWGUI_ZOOM.of("Gemini 3.1 Pro", screenspot_pro=85.01),
     ),
     verified="prompt, crops and both parsers",
     note="An API. Google published no prompt for grounding, so ClawGUI-Eval's is used; its "

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     ChatMessage,
     Parser,
@@ -16,15 +17,6 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import centre, from_whole, numbers_or_none
-from models.recipes.sources import (
-    L2,
-    LEADERBOARD,
-    MMBENCH_GUI_PAPER,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VISION,
-    UI_VISION_README,
-)
 from utils.contracts import WH
 from utils.geometry.targets import DECLINED, Answer
 
@@ -77,11 +69,11 @@ RECIPE = Recipe(
     parsers={"ssp": Parser(parse_point)},
     generate_cfg={"reasoning_effort": "high"},
     figures=(
-        *MMBENCH_GUI_PAPER.of("GPT-4o", {L2: 2.87}),
-        *LEADERBOARD.of("GPT-4o", {SCREENSPOT_PRO: 0.8, SCREENSPOT_V2: 20.1}),
-        *UI_VISION_README.of("GPT-4o", {UI_VISION: 1.38}),
-        *LEADERBOARD.of("GPT5-minimal (resized)", {SCREENSPOT_PRO: 18.5}),
-        *LEADERBOARD.of("GPT5-high (resized)", {SCREENSPOT_PRO: 6.0}),
+        *sources.MMBENCH_GUI_PAPER.of("GPT-4o", l2=2.87),
+        *sources.LEADERBOARD.of("GPT-4o", screenspot_pro=0.8, screenspot_v2=20.1),
+        *sources.UI_VISION_README.of("GPT-4o", ui_vision=1.38),
+        *sources.LEADERBOARD.of("GPT5-minimal (resized)", screenspot_pro=18.5),
+        *sources.LEADERBOARD.of("GPT5-high (resized)", screenspot_pro=6.0),
     ),
     verified="prompt and parser",
     note="An API. OpenAI published no prompt for grounding, so ScreenSpot-Pro's is used.",

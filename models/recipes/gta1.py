@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     GRID,
     ChatMessage,
@@ -16,15 +17,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import grid_parser
-from models.recipes.sources import (
-    AUTHORS,
-    LEADERBOARD,
-    OSWORLD_G,
-    OSWORLD_G_REFINED,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VENUS_README,
-)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=8847360)
@@ -72,11 +64,11 @@ RECIPE = Recipe(
     resize=({"factor": LIMITS.factor},),
     generate_cfg={"temperature": 0, "max_tokens": 32},
     figures=(  # which of the two 7B checkpoints theirs is, the sources do not say
-        *LEADERBOARD.of("GTA1 7B", {SCREENSPOT_PRO: 55.5}),
-        *LEADERBOARD.of("GTA1-32B", {SCREENSPOT_PRO: 63.6}),
-        *AUTHORS.of("GTA1 7B", {SCREENSPOT_V2: 93.4, OSWORLD_G: 60.1}),
-        *AUTHORS.of("GTA1-32B", {SCREENSPOT_V2: 95.2, OSWORLD_G: 65.2}),
-        *UI_VENUS_README.of("GTA1-32B", {OSWORLD_G_REFINED: 72.2}),
+        *sources.LEADERBOARD.of("GTA1 7B", screenspot_pro=55.5),
+        *sources.LEADERBOARD.of("GTA1-32B", screenspot_pro=63.6),
+        *sources.AUTHORS.of("GTA1 7B", screenspot_v2=93.4, osworld_g=60.1),
+        *sources.AUTHORS.of("GTA1-32B", screenspot_v2=95.2, osworld_g=65.2),
+        *sources.UI_VENUS_README.of("GTA1-32B", osworld_g_refined=72.2),
     ),
     verified="prompt, resizing and parser",
 )

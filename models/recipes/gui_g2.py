@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.recipes import sources
 from models.recipes.base import (
     GRID_BOX,
     ChatMessage,
@@ -13,16 +14,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import grid_parser
-from models.recipes.sources import (
-    AUTHORS,
-    CLAWGUI,
-    CLAWGUI_510,
-    L2,
-    OSWORLD_G,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VISION,
-)
 from models.recipes.ui_venus_1_0 import read_box
 from utils.contracts import WH
 
@@ -49,11 +40,11 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 128},
     figures=(
-        *AUTHORS.of("GUI-G2-7B", {SCREENSPOT_PRO: 47.5, SCREENSPOT_V2: 93.3}),
-        *CLAWGUI.of(
-            "GUI-G2-7B", {L2: 79.33, SCREENSPOT_PRO: 47.75, SCREENSPOT_V2: 93.32, UI_VISION: 25.99}
+        *sources.AUTHORS.of("GUI-G2-7B", screenspot_pro=47.5, screenspot_v2=93.3),
+        *sources.CLAWGUI.of(
+            "GUI-G2-7B", l2=79.33, screenspot_pro=47.75, screenspot_v2=93.32, ui_vision=25.99
         ),
-        *CLAWGUI_510.of("GUI-G2-7B", {OSWORLD_G: 58.63}),
+        *sources.CLAWGUI_510.of("GUI-G2-7B", osworld_g=58.63),
     ),
     verified="prompt and parser",
     note="ClawGUI-Eval's README calls the numbers per mille; they are not.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     LIBRARY_GRID,
     Agent,
@@ -19,16 +20,6 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import call_parser, declined_by_tool, whole_parser
-from models.recipes.sources import (
-    AUTHORS,
-    CLAWGUI,
-    CLAWGUI_563,
-    L2,
-    OSWORLD_G,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VISION,
-)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=200704, max_pixels=10035200)
@@ -88,7 +79,10 @@ build_prompt_with_refusal = prompt_function(WITH_REFUSAL)
 RECIPE = Recipe(
     family="GUI-Owl-1.5",
     hub_ids=(
-        *(f"mPLUG/GUI-Owl-1.5-{size}-Instruct" for size in ("2B", "4B", "8B", "32B")),
+        "mPLUG/GUI-Owl-1.5-2B-Instruct",
+        "mPLUG/GUI-Owl-1.5-4B-Instruct",
+        "mPLUG/GUI-Owl-1.5-8B-Instruct",
+        "mPLUG/GUI-Owl-1.5-32B-Instruct",
         "mPLUG/GUI-Owl-1.5-8B-Think",
         "mPLUG/GUI-Owl-1.5-32B-Think",
     ),
@@ -110,31 +104,41 @@ RECIPE = Recipe(
         "extra_body": {"top_k": 1},
     },
     figures=(
-        *AUTHORS.of(
+        *sources.AUTHORS.of(
             "GUI-Owl-1.5-2B-Instruct",
-            {L2: 72.17, SCREENSPOT_PRO: 57.8, SCREENSPOT_V2: 89.7, OSWORLD_G: 52.8},
+            l2=72.17,
+            screenspot_pro=57.8,
+            screenspot_v2=89.7,
+            osworld_g=52.8,
         ),
-        *CLAWGUI.of(
+        *sources.CLAWGUI.of(
             "GUI-Owl-1.5-2B-Instruct",
-            {L2: 71.54, SCREENSPOT_PRO: 56.36, SCREENSPOT_V2: 89.23, UI_VISION: 23.71},
+            l2=71.54,
+            screenspot_pro=56.36,
+            screenspot_v2=89.23,
+            ui_vision=23.71,
         ),
-        *CLAWGUI_563.of("GUI-Owl-1.5-2B-Instruct", {OSWORLD_G: 52.04}),
-        *AUTHORS.of(
+        *sources.CLAWGUI_563.of("GUI-Owl-1.5-2B-Instruct", osworld_g=52.04),
+        *sources.AUTHORS.of(
             "GUI-Owl-1.5-4B-Instruct",
-            {L2: 83.24, SCREENSPOT_PRO: 66.8, SCREENSPOT_V2: 93.2, OSWORLD_G: 63.7},
+            l2=83.24,
+            screenspot_pro=66.8,
+            screenspot_v2=93.2,
+            osworld_g=63.7,
         ),
-        *CLAWGUI.of(
+        *sources.CLAWGUI.of(
             "GUI-Owl-1.5-4B-Instruct",
-            {L2: 82.94, SCREENSPOT_PRO: 66.16, SCREENSPOT_V2: 92.53, UI_VISION: 29.97},
+            l2=82.94,
+            screenspot_pro=66.16,
+            screenspot_v2=92.53,
+            ui_vision=29.97,
         ),
-        *CLAWGUI_563.of("GUI-Owl-1.5-4B-Instruct", {OSWORLD_G: 62.34}),
-        *AUTHORS.of(
-            "GUI-Owl-1.5-8B",
-            {L2: 82.52, SCREENSPOT_PRO: 71.1, SCREENSPOT_V2: 93.7, OSWORLD_G: 65.8},
+        *sources.CLAWGUI_563.of("GUI-Owl-1.5-4B-Instruct", osworld_g=62.34),
+        *sources.AUTHORS.of(
+            "GUI-Owl-1.5-8B", l2=82.52, screenspot_pro=71.1, screenspot_v2=93.7, osworld_g=65.8
         ),
-        *CLAWGUI.of(
-            "GUI-Owl-1.5-8B",
-            {L2: 82.33, SCREENSPOT_PRO: 70.08, SCREENSPOT_V2: 93.55, UI_VISION: 36.7},
+        *sources.CLAWGUI.of(
+            "GUI-Owl-1.5-8B", l2=82.33, screenspot_pro=70.08, screenspot_v2=93.55, ui_vision=36.7
         ),
     ),
     agent=Agent(

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from models.recipes import sources
 from models.recipes.base import (
     GRID,
     ChatMessage,
@@ -17,7 +18,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import grid_parser
-from models.recipes.sources import LEADERBOARD, SCREENSPOT_PRO, SCREENSPOT_V2
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
@@ -73,9 +73,9 @@ RECIPE = Recipe(
     resize=({"factor": LIMITS.factor, "filter": "lanczos"},),
     generate_cfg={"temperature": 0, "max_tokens": 256},
     figures=(
-        *LEADERBOARD.of("Holo1.5-3B", {SCREENSPOT_PRO: 51.5, SCREENSPOT_V2: 91.7}),
-        *LEADERBOARD.of("Holo1.5-7B", {SCREENSPOT_PRO: 57.9, SCREENSPOT_V2: 93.3}),
-        *LEADERBOARD.of("Holo1.5-72B", {SCREENSPOT_PRO: 63.3, SCREENSPOT_V2: 94.4}),
+        *sources.LEADERBOARD.of("Holo1.5-3B", screenspot_pro=51.5, screenspot_v2=91.7),
+        *sources.LEADERBOARD.of("Holo1.5-7B", screenspot_pro=57.9, screenspot_v2=93.3),
+        *sources.LEADERBOARD.of("Holo1.5-72B", screenspot_pro=63.3, screenspot_v2=94.4),
     ),
     verified="prompts, resizing and parser",
     note="The authors resize on the client (LANCZOS) with the checkpoint's limits; ScreenSpot-Pro "

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from models.recipes import sources
 from models.recipes.base import (
     ChatMessage,
     Limits,
@@ -16,15 +17,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import whole_parser
-from models.recipes.sources import (
-    L2,
-    LEADERBOARD,
-    OSWORLD_G_REFINED,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VENUS_2_PAGE,
-    UI_VENUS_README,
-)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)
@@ -68,11 +60,11 @@ RECIPE = Recipe(
     generate_cfg={"temperature": 0, "max_tokens": 32},
     chat_template={"thinking": False},
     figures=(
-        *LEADERBOARD.of("Holo2-4B", {SCREENSPOT_PRO: 57.2, SCREENSPOT_V2: 93.2}),
-        *LEADERBOARD.of("Holo2-8B", {SCREENSPOT_PRO: 58.9, SCREENSPOT_V2: 93.2}),
-        *LEADERBOARD.of("Holo2-30B-A3B", {SCREENSPOT_PRO: 66.1, SCREENSPOT_V2: 94.9}),
-        *UI_VENUS_2_PAGE.of("Holo2-30B-A3B", {L2: 86.8}),
-        *UI_VENUS_README.of("Holo2-30B-A3B", {OSWORLD_G_REFINED: 76.1}),
+        *sources.LEADERBOARD.of("Holo2-4B", screenspot_pro=57.2, screenspot_v2=93.2),
+        *sources.LEADERBOARD.of("Holo2-8B", screenspot_pro=58.9, screenspot_v2=93.2),
+        *sources.LEADERBOARD.of("Holo2-30B-A3B", screenspot_pro=66.1, screenspot_v2=94.9),
+        *sources.UI_VENUS_2_PAGE.of("Holo2-30B-A3B", l2=86.8),
+        *sources.UI_VENUS_README.of("Holo2-30B-A3B", osworld_g_refined=76.1),
     ),
     verified="prompt, resizing and parser",
 )

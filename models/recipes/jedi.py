@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     GRID,
     ChatMessage,
@@ -25,7 +26,6 @@ from models.recipes.reading import (
     numbers_or_none,
     seen_wh,
 )
-from models.recipes.sources import AUTHORS, OSWORLD_G, SCREENSPOT_V2, UI_VISION, UI_VISION_README
 from utils.contracts import WH
 from utils.geometry.targets import Answer
 
@@ -114,10 +114,10 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0},
     figures=(
-        *UI_VISION_README.of("Jedi-3B-1080p", {UI_VISION: 18.96}),
-        *UI_VISION_README.of("Jedi-7B-1080p", {UI_VISION: 25.19}),
-        *AUTHORS.of("Jedi-3B-1080p", {SCREENSPOT_V2: 88.6, OSWORLD_G: 50.9}),
-        *AUTHORS.of("Jedi-7B-1080p", {SCREENSPOT_V2: 91.7, OSWORLD_G: 54.1}),
+        *sources.UI_VISION_README.of("Jedi-3B-1080p", ui_vision=18.96),
+        *sources.UI_VISION_README.of("Jedi-7B-1080p", ui_vision=25.19),
+        *sources.AUTHORS.of("Jedi-3B-1080p", screenspot_v2=88.6, osworld_g=50.9),
+        *sources.AUTHORS.of("Jedi-7B-1080p", screenspot_v2=91.7, osworld_g=54.1),
     ),
     verified="prompt, resizing and parser",
     note="The authors' 3B agent passes height and width in the wrong order; this does not.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     ChatMessage,
     Parser,
@@ -14,7 +15,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import whole_parser
-from models.recipes.sources import LEADERBOARD, SCREENSPOT_PRO
 from utils.contracts import WH
 
 SYSTEM = """\
@@ -61,6 +61,6 @@ RECIPE = Recipe(
     prompts={"ssp": SSP},
     parsers={"ssp": Parser(parse_point)},
     generate_cfg={"temperature": 0, "max_tokens": 8192},
-    figures=(*LEADERBOARD.of("Kimi-VL-A3B-Thinking-2506", {SCREENSPOT_PRO: 51.0}),),
+    figures=(*sources.LEADERBOARD.of("Kimi-VL-A3B-Thinking-2506", screenspot_pro=51.0),),
     verified="prompt and parser",
 )

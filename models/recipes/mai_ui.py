@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     Agent,
     ChatMessage,
@@ -20,23 +21,6 @@ from models.recipes.base import (
     user_turn,
 )
 from models.recipes.reading import between, read_bare_pair, whole_parser
-from models.recipes.sources import (
-    AUTHORS,
-    AUTHORS_MICRO,
-    CLAWGUI,
-    CLAWGUI_563,
-    L2,
-    LEADERBOARD,
-    LEADERBOARD_ZOOM,
-    OSWORLD_G,
-    OSWORLD_G_REFINED,
-    README_TRANSFORMERS,
-    README_VLLM,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VENUS_README,
-    UI_VISION,
-)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=1024, max_pixels=6553600)
@@ -87,33 +71,36 @@ RECIPE = Recipe(
     resize=({"factor": LIMITS.factor},),
     generate_cfg={"temperature": 0, "max_tokens": 256},
     figures=(
-        *AUTHORS.of(
+        *sources.AUTHORS.of(
             "MAI-UI-2B",
-            {L2: 82.6, SCREENSPOT_PRO: 57.4, SCREENSPOT_V2: 92.5, UI_VISION: 30.3, OSWORLD_G: 52.0},
+            l2=82.6,
+            screenspot_pro=57.4,
+            screenspot_v2=92.5,
+            ui_vision=30.3,
+            osworld_g=52.0,
         ),
-        *CLAWGUI.of(
-            "MAI-UI-2B", {L2: 82.8, SCREENSPOT_PRO: 57.94, SCREENSPOT_V2: 92.3, UI_VISION: 29.68}
+        *sources.CLAWGUI.of(
+            "MAI-UI-2B", l2=82.8, screenspot_pro=57.94, screenspot_v2=92.3, ui_vision=29.68
         ),
-        *CLAWGUI_563.of("MAI-UI-2B", {OSWORLD_G: 54.17}),
-        *AUTHORS_MICRO.of("MAI-UI-8B", {L2: 88.8}),
-        *README_TRANSFORMERS.of("MAI-UI-8B", {L2: 88.9}),
-        *README_VLLM.of("MAI-UI-8B", {L2: 88.7}),
-        *LEADERBOARD.of("MAI-UI-8B", {SCREENSPOT_PRO: 65.7}),
-        *AUTHORS.of(
-            "MAI-UI-8B",
-            {SCREENSPOT_PRO: 65.8, SCREENSPOT_V2: 95.2, UI_VISION: 40.7, OSWORLD_G: 60.1},
+        *sources.CLAWGUI_563.of("MAI-UI-2B", osworld_g=54.17),
+        *sources.AUTHORS_MICRO.of("MAI-UI-8B", l2=88.8),
+        *sources.README_TRANSFORMERS.of("MAI-UI-8B", l2=88.9),
+        *sources.README_VLLM.of("MAI-UI-8B", l2=88.7),
+        *sources.LEADERBOARD.of("MAI-UI-8B", screenspot_pro=65.7),
+        *sources.AUTHORS.of(
+            "MAI-UI-8B", screenspot_pro=65.8, screenspot_v2=95.2, ui_vision=40.7, osworld_g=60.1
         ),
-        *CLAWGUI.of(
-            "MAI-UI-8B", {L2: 88.81, SCREENSPOT_PRO: 64.07, SCREENSPOT_V2: 94.34, UI_VISION: 40.23}
+        *sources.CLAWGUI.of(
+            "MAI-UI-8B", l2=88.81, screenspot_pro=64.07, screenspot_v2=94.34, ui_vision=40.23
         ),
-        *CLAWGUI_563.of("MAI-UI-8B", {OSWORLD_G: 63.23}),
-        *UI_VENUS_README.of("MAI-UI-8B", {OSWORLD_G_REFINED: 68.6}),
-        *AUTHORS.of("MAI-UI-32B", {L2: 91.3, SCREENSPOT_V2: 96.5, UI_VISION: 47.1}),
-        *LEADERBOARD.of("MAI-UI-32B", {SCREENSPOT_PRO: 67.9}),
-        *LEADERBOARD_ZOOM.of("MAI-UI-2B", {SCREENSPOT_PRO: 62.8}),
-        *LEADERBOARD_ZOOM.of("MAI-UI-8B", {SCREENSPOT_PRO: 71.9}),
-        *LEADERBOARD_ZOOM.of("MAI-UI-32B", {SCREENSPOT_PRO: 73.5}),
-        *UI_VENUS_README.of("MAI-UI-32B", {OSWORLD_G_REFINED: 73.9}),
+        *sources.CLAWGUI_563.of("MAI-UI-8B", osworld_g=63.23),
+        *sources.UI_VENUS_README.of("MAI-UI-8B", osworld_g_refined=68.6),
+        *sources.AUTHORS.of("MAI-UI-32B", l2=91.3, screenspot_v2=96.5, ui_vision=47.1),
+        *sources.LEADERBOARD.of("MAI-UI-32B", screenspot_pro=67.9),
+        *sources.LEADERBOARD_ZOOM.of("MAI-UI-2B", screenspot_pro=62.8),
+        *sources.LEADERBOARD_ZOOM.of("MAI-UI-8B", screenspot_pro=71.9),
+        *sources.LEADERBOARD_ZOOM.of("MAI-UI-32B", screenspot_pro=73.5),
+        *sources.UI_VENUS_README.of("MAI-UI-32B", osworld_g_refined=73.9),
     ),
     agent=Agent(
         prompt="models.recipes.agents.mai_ui.build_agent_prompt",

@@ -108,7 +108,12 @@ build_prompt = prompt_function(GUIEVALKIT)
 
 RECIPE = Recipe(
     family="MiMo-VL",
-    hub_ids=tuple(f"XiaomiMiMo/MiMo-VL-7B-{kind}" for kind in ("RL", "SFT", "RL-2508", "SFT-2508")),
+    hub_ids=(
+        "XiaomiMiMo/MiMo-VL-7B-RL",
+        "XiaomiMiMo/MiMo-VL-7B-SFT",
+        "XiaomiMiMo/MiMo-VL-7B-RL-2508",
+        "XiaomiMiMo/MiMo-VL-7B-SFT-2508",
+    ),
     frame=GRID,
     source="xiaomi-research/guievalkit @ d5e954e5 mimo_vl.py; XiaomiMiMo/MiMo-VL @ ca17cb39 "
     "examples/grounding.ipynb",

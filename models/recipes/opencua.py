@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     GRID,
     ChatMessage,
@@ -17,7 +18,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import as_point, from_grid, numbers_or_none
-from models.recipes.sources import AUTHORS, OSWORLD_G, OSWORLD_G_REFINED, UI_VENUS_README
 from utils.contracts import WH, Point
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=12845056)
@@ -106,8 +106,8 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 512},
     figures=(
-        *AUTHORS.of("OpenCUA-7B", {OSWORLD_G: 45.7}),
-        *UI_VENUS_README.of("OpenCUA-32B", {OSWORLD_G_REFINED: 70.2}),
+        *sources.AUTHORS.of("OpenCUA-7B", osworld_g=45.7),
+        *sources.UI_VENUS_README.of("OpenCUA-32B", osworld_g_refined=70.2),
     ),
     verified="prompt, resizing and parser",
     note="The checkpoints need trust_remote_code and have no AutoProcessor: use a server that "

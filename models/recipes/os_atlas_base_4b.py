@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     ChatMessage,
     Parser,
@@ -15,7 +16,6 @@ from models.recipes.base import (
     user_turn,
 )
 from models.recipes.reading import whole_parser
-from models.recipes.sources import LEADERBOARD, SCREENSPOT_PRO, SCREENSPOT_V2
 from utils.contracts import WH
 
 TEXT = """\
@@ -47,7 +47,7 @@ RECIPE = Recipe(
     prompts={"ssp": OFFICIAL},
     parsers={"ssp": Parser(parse_point)},
     generate_cfg={"temperature": 0},
-    figures=(*LEADERBOARD.of("OS-Atlas-4B", {SCREENSPOT_PRO: 3.7, SCREENSPOT_V2: 68.5}),),
+    figures=(*sources.LEADERBOARD.of("OS-Atlas-4B", screenspot_pro=3.7, screenspot_v2=68.5),),
     verified="prompt and parser",
     note="Tiles of 448, at most 6, and chat() are in the checkpoint's remote code: use a server "
     "that supports it, or a class of your own.",

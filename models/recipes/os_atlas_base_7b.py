@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     KEEP_TOKENS,
     KEEP_TOKENS_LOCALLY,
@@ -17,15 +18,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import between, centre, whole_parser
-from models.recipes.sources import (
-    L2,
-    LEADERBOARD,
-    MMBENCH_GUI_PAPER,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VISION,
-    UI_VISION_README,
-)
 from utils.contracts import WH
 
 TEXT = 'In this UI screenshot, what is the position of the element corresponding to the command "{}" (with bbox)?"'
@@ -79,9 +71,9 @@ RECIPE = Recipe(
     generate_cfg={"temperature": 0, **KEEP_TOKENS},
     checkpoint=KEEP_TOKENS_LOCALLY,
     figures=(
-        *MMBENCH_GUI_PAPER.of("OS-Atlas-Base-7B", {L2: 41.42}),
-        *LEADERBOARD.of("OS-Atlas-7B", {SCREENSPOT_PRO: 18.9, SCREENSPOT_V2: 83.3}),
-        *UI_VISION_README.of("OS-Atlas-7B", {UI_VISION: 9.02}),
+        *sources.MMBENCH_GUI_PAPER.of("OS-Atlas-Base-7B", l2=41.42),
+        *sources.LEADERBOARD.of("OS-Atlas-7B", screenspot_pro=18.9, screenspot_v2=83.3),
+        *sources.UI_VISION_README.of("OS-Atlas-7B", ui_vision=9.02),
     ),
     verified="prompt and parser",
     note="The special tokens must stay in the reply. For a server that drops them use "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     GRID,
     HELPFUL,
@@ -27,19 +28,6 @@ from models.recipes.reading import (
     numbers_or_none,
     tool_call,
     up_to_last_brace,
-)
-from models.recipes.sources import (
-    CLAWGUI_OTHER_PROMPT,
-    L2,
-    LEADERBOARD,
-    OPENCUA_README,
-    OSWORLD_G,
-    OSWORLD_G_PAGE,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VENUS_README,
-    UI_VISION,
-    UI_VISION_README,
 )
 from utils.contracts import WH, Point
 
@@ -134,7 +122,12 @@ build_prompt_ssp = prompt_function(SSP)
 
 RECIPE = Recipe(
     family="Qwen2.5-VL",
-    hub_ids=tuple(f"Qwen/Qwen2.5-VL-{size}-Instruct" for size in ("3B", "7B", "32B", "72B")),
+    hub_ids=(
+        "Qwen/Qwen2.5-VL-3B-Instruct",
+        "Qwen/Qwen2.5-VL-7B-Instruct",
+        "Qwen/Qwen2.5-VL-32B-Instruct",
+        "Qwen/Qwen2.5-VL-72B-Instruct",
+    ),
     frame=GRID,
     source="QwenLM/Qwen3-VL @ 96588727 cookbooks/utils/agent_function_call.py; ScreenSpot-Pro @ "
     "bd8bbbb4 models/qwen2_5vl.py; QwenLM issue #763",
@@ -147,23 +140,29 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 100},
     figures=(
-        *CLAWGUI_OTHER_PROMPT.of(
+        *sources.CLAWGUI_OTHER_PROMPT.of(
             "Qwen2.5-VL-3B-Instruct",
-            {L2: 52.81, SCREENSPOT_PRO: 15.62, SCREENSPOT_V2: 64.86, UI_VISION: 6.73},
+            l2=52.81,
+            screenspot_pro=15.62,
+            screenspot_v2=64.86,
+            ui_vision=6.73,
         ),
-        *LEADERBOARD.of("Qwen2.5-VL-3B-Instruct", {SCREENSPOT_PRO: 16.1, SCREENSPOT_V2: 46.9}),
-        *CLAWGUI_OTHER_PROMPT.of(
+        *sources.LEADERBOARD.of("Qwen2.5-VL-3B-Instruct", screenspot_pro=16.1, screenspot_v2=46.9),
+        *sources.CLAWGUI_OTHER_PROMPT.of(
             "Qwen2.5-VL-7B-Instruct",
-            {L2: 70.26, SCREENSPOT_PRO: 27.45, SCREENSPOT_V2: 87.66, UI_VISION: 14.4},
+            l2=70.26,
+            screenspot_pro=27.45,
+            screenspot_v2=87.66,
+            ui_vision=14.4,
         ),
-        *LEADERBOARD.of("Qwen2.5-VL-7B-Instruct", {SCREENSPOT_PRO: 26.8, SCREENSPOT_V2: 86.5}),
-        *UI_VENUS_README.of("Qwen2.5-VL-7B-Instruct", {SCREENSPOT_V2: 88.8}),
-        *UI_VISION_README.of("Qwen2.5-VL-7B-Instruct", {UI_VISION: 0.85}),
-        *LEADERBOARD.of("Qwen2.5-VL-32B-Instruct", {SCREENSPOT_PRO: 48.0}),
-        *LEADERBOARD.of("Qwen2.5-VL-72B-Instruct", {SCREENSPOT_PRO: 53.3}),
-        *OSWORLD_G_PAGE.of("Qwen2.5-VL-3B-Instruct", {SCREENSPOT_V2: 80.9, OSWORLD_G: 27.3}),
-        *OSWORLD_G_PAGE.of("Qwen2.5-VL-7B-Instruct", {OSWORLD_G: 31.4}),
-        *OPENCUA_README.of("Qwen2.5-VL-32B-Instruct", {OSWORLD_G: 46.5}),
+        *sources.LEADERBOARD.of("Qwen2.5-VL-7B-Instruct", screenspot_pro=26.8, screenspot_v2=86.5),
+        *sources.UI_VENUS_README.of("Qwen2.5-VL-7B-Instruct", screenspot_v2=88.8),
+        *sources.UI_VISION_README.of("Qwen2.5-VL-7B-Instruct", ui_vision=0.85),
+        *sources.LEADERBOARD.of("Qwen2.5-VL-32B-Instruct", screenspot_pro=48.0),
+        *sources.LEADERBOARD.of("Qwen2.5-VL-72B-Instruct", screenspot_pro=53.3),
+        *sources.OSWORLD_G_PAGE.of("Qwen2.5-VL-3B-Instruct", screenspot_v2=80.9, osworld_g=27.3),
+        *sources.OSWORLD_G_PAGE.of("Qwen2.5-VL-7B-Instruct", osworld_g=31.4),
+        *sources.OPENCUA_README.of("Qwen2.5-VL-32B-Instruct", osworld_g=46.5),
     ),
     steps=Steps(
         source="QwenLM/Qwen3-VL issue #904; InfiXAI/InfiGUI-R1 @ a4fca17 eval/android_control",

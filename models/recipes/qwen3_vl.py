@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     HELPFUL,
     Agent,
@@ -24,17 +25,6 @@ from models.recipes.reading import (
     file_pixel_parser,
     tool_call,
     whole_parser,
-)
-from models.recipes.sources import (
-    AUTHORS,
-    CLAWGUI_OTHER_PROMPT,
-    L2,
-    OSWORLD_G_REFINED,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VENUS_2_PAGE,
-    UI_VENUS_README,
-    UI_VISION,
 )
 from utils.contracts import WH
 
@@ -66,7 +56,9 @@ SIZES = ("2B", "4B", "8B", "32B", "30B-A3B", "235B-A22B")
 RECIPE = Recipe(
     family="Qwen3-VL",
     hub_ids=tuple(
-        f"Qwen/Qwen3-VL-{size}-{kind}" for size in SIZES for kind in ("Instruct", "Thinking")
+        f"Qwen/Qwen3-VL-{scale}-{edition}"
+        for scale in SIZES
+        for edition in ("Instruct", "Thinking")
     ),
     frame="per mille",
     source="QwenLM/Qwen3-VL @ 96588727 cookbooks/utils/agent_function_call.py, mobile_agent.ipynb",
@@ -79,24 +71,22 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 512},
     figures=(
-        *CLAWGUI_OTHER_PROMPT.of(
-            "Qwen3-VL-2B", {L2: 73.12, SCREENSPOT_PRO: 43.9, SCREENSPOT_V2: 88.92, UI_VISION: 15.06}
+        *sources.CLAWGUI_OTHER_PROMPT.of(
+            "Qwen3-VL-2B", l2=73.12, screenspot_pro=43.9, screenspot_v2=88.92, ui_vision=15.06
         ),
-        *CLAWGUI_OTHER_PROMPT.of(
-            "Qwen3-VL-4B",
-            {L2: 84.28, SCREENSPOT_PRO: 59.39, SCREENSPOT_V2: 93.08, UI_VISION: 27.78},
+        *sources.CLAWGUI_OTHER_PROMPT.of(
+            "Qwen3-VL-4B", l2=84.28, screenspot_pro=59.39, screenspot_v2=93.08, ui_vision=27.78
         ),
-        *CLAWGUI_OTHER_PROMPT.of(
-            "Qwen3-VL-8B",
-            {L2: 84.25, SCREENSPOT_PRO: 56.42, SCREENSPOT_V2: 94.26, UI_VISION: 27.96},
+        *sources.CLAWGUI_OTHER_PROMPT.of(
+            "Qwen3-VL-8B", l2=84.25, screenspot_pro=56.42, screenspot_v2=94.26, ui_vision=27.96
         ),
-        *AUTHORS.of("Qwen3-VL-2B", {SCREENSPOT_PRO: 48.5}),
-        *AUTHORS.of("Qwen3-VL-4B", {SCREENSPOT_PRO: 59.5}),
-        *AUTHORS.of("Qwen3-VL-8B", {SCREENSPOT_PRO: 54.6}),
-        *UI_VENUS_2_PAGE.of("Qwen3-VL-8B", {L2: 81.4, SCREENSPOT_V2: 92.1}),
-        *UI_VENUS_2_PAGE.of("Qwen3-VL-30B-A3B", {L2: 83.7}),
-        *UI_VENUS_README.of("Qwen3-VL-8B", {OSWORLD_G_REFINED: 67.0}),
-        *UI_VENUS_README.of("Qwen3-VL-30B-A3B", {OSWORLD_G_REFINED: 69.3}),
+        *sources.AUTHORS.of("Qwen3-VL-2B", screenspot_pro=48.5),
+        *sources.AUTHORS.of("Qwen3-VL-4B", screenspot_pro=59.5),
+        *sources.AUTHORS.of("Qwen3-VL-8B", screenspot_pro=54.6),
+        *sources.UI_VENUS_2_PAGE.of("Qwen3-VL-8B", l2=81.4, screenspot_v2=92.1),
+        *sources.UI_VENUS_2_PAGE.of("Qwen3-VL-30B-A3B", l2=83.7),
+        *sources.UI_VENUS_README.of("Qwen3-VL-8B", osworld_g_refined=67.0),
+        *sources.UI_VENUS_README.of("Qwen3-VL-30B-A3B", osworld_g_refined=69.3),
     ),
     agent=Agent(
         prompt="models.api_qwen_agent.build_agent_prompt",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     GRID,
     ChatMessage,
@@ -17,7 +18,6 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import between, call_parser, declined_by_tool, grid_parser
-from models.recipes.sources import LEADERBOARD, SCREENSPOT_PRO
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=3136, max_pixels=7049280)
@@ -86,6 +86,6 @@ RECIPE = Recipe(
     },
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 256},
-    figures=(*LEADERBOARD.of("SE-GUI-7B", {SCREENSPOT_PRO: 47.2}),),
+    figures=(*sources.LEADERBOARD.of("SE-GUI-7B", screenspot_pro=47.2),),
     verified="prompt, resizing and parser",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     ChatMessage,
     Parser,
@@ -16,7 +17,6 @@ from models.recipes.base import (
 )
 from models.recipes.gemini import DESCRIPTION
 from models.recipes.reading import whole_parser
-from models.recipes.sources import CLAWGUI_ZOOM, SCREENSPOT_PRO
 from utils.contracts import WH
 from utils.geometry.zooming import Zoom
 
@@ -76,7 +76,7 @@ RECIPE = Recipe(
     generate_cfg={"temperature": 0, "max_tokens": 32768},
     zoom=ZOOM,
     zoom_parser="parse_first_point",
-    figures=(*CLAWGUI_ZOOM.of("Seed 1.8", {SCREENSPOT_PRO: 72.8}),),
+    figures=(*sources.CLAWGUI_ZOOM.of("Seed 1.8", screenspot_pro=72.8),),
     verified="prompt, crops and both parsers",
     note="An API. The authors published no code for grounding.",
 )

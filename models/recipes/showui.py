@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     ChatMessage,
     Limits,
@@ -17,15 +18,6 @@ from models.recipes.base import (
     user_turn,
 )
 from models.recipes.reading import whole_parser
-from models.recipes.sources import (
-    L2,
-    LEADERBOARD,
-    MMBENCH_GUI_PAPER,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VISION,
-    UI_VISION_README,
-)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=200704, max_pixels=1053696)
@@ -57,9 +49,9 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 128},
     figures=(
-        *MMBENCH_GUI_PAPER.of("ShowUI-2B", {L2: 15.96}),
-        *LEADERBOARD.of("ShowUI-2B", {SCREENSPOT_PRO: 7.7, SCREENSPOT_V2: 77.3}),
-        *UI_VISION_README.of("ShowUI-2B", {UI_VISION: 5.94}),
+        *sources.MMBENCH_GUI_PAPER.of("ShowUI-2B", l2=15.96),
+        *sources.LEADERBOARD.of("ShowUI-2B", screenspot_pro=7.7, screenspot_v2=77.3),
+        *sources.UI_VISION_README.of("ShowUI-2B", ui_vision=5.94),
     ),
     verified="prompt, resizing and parser",
 )

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from utils.datasets.published import TABLES
 from utils.datasets.published import Source as Source
-from utils.protocol import L2_NAME
 
-L2 = L2_NAME
-SCREENSPOT_V2, SCREENSPOT_PRO, UI_VISION = "ScreenSpot-v2", "ScreenSpot-Pro", "ui-vision"
-OSWORLD_G, OSWORLD_G_REFINED = "OSWorld-G", "OSWorld-G, instructions refined"
+L2, SCREENSPOT_V2, SCREENSPOT_PRO, UI_VISION, OSWORLD_G, OSWORLD_G_REFINED = TABLES.values()
 
 AUTHORS = Source("authors' report")
 AUTHORS_MICRO = replace(AUTHORS, average="micro")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     HELPFUL,
     Agent,
@@ -19,17 +20,6 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import file_pixel_parser, whole_parser
-from models.recipes.sources import (
-    AUTHORS,
-    CLAWGUI,
-    L2,
-    OSWORLD_G_REFINED,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VENUS_2_PAGE,
-    UI_VENUS_README,
-    UI_VISION,
-)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=32, min_pixels=65536, max_pixels=16777216)
@@ -99,13 +89,13 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0.2, "max_tokens": 512, "extra_body": {"top_k": 1}},
     figures=(
-        *AUTHORS.of("Step-GUI-4B", {L2: 84.0, SCREENSPOT_PRO: 60.0, SCREENSPOT_V2: 93.6}),
-        *CLAWGUI.of(
-            "Step-GUI-4B", {L2: 83.03, SCREENSPOT_PRO: 59.14, SCREENSPOT_V2: 91.98, UI_VISION: 29.9}
+        *sources.AUTHORS.of("Step-GUI-4B", l2=84.0, screenspot_pro=60.0, screenspot_v2=93.6),
+        *sources.CLAWGUI.of(
+            "Step-GUI-4B", l2=83.03, screenspot_pro=59.14, screenspot_v2=91.98, ui_vision=29.9
         ),
-        *UI_VENUS_2_PAGE.of("Step-GUI-8B", {L2: 85.6, SCREENSPOT_V2: 95.1}),
-        *UI_VENUS_README.of("Step-GUI-4B", {OSWORLD_G_REFINED: 66.9}),
-        *UI_VENUS_README.of("Step-GUI-8B", {OSWORLD_G_REFINED: 70.0}),
+        *sources.UI_VENUS_2_PAGE.of("Step-GUI-8B", l2=85.6, screenspot_v2=95.1),
+        *sources.UI_VENUS_README.of("Step-GUI-4B", osworld_g_refined=66.9),
+        *sources.UI_VENUS_README.of("Step-GUI-8B", osworld_g_refined=70.0),
     ),
     agent=Agent(
         prompt="models.recipes.agents.step_gui.build_agent_prompt",

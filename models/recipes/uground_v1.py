@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     ChatMessage,
     Parser,
@@ -13,14 +14,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import file_pixel_parser, python_value
-from models.recipes.sources import (
-    L2,
-    LEADERBOARD,
-    MMBENCH_GUI_PAPER,
-    SCREENSPOT_PRO,
-    UI_VISION,
-    UI_VISION_README,
-)
 from utils.contracts import WH
 
 TEXT = """\
@@ -72,12 +65,12 @@ RECIPE = Recipe(
     parsers={"official": Parser(parse_point)},
     generate_cfg={"temperature": 0},
     figures=(
-        *MMBENCH_GUI_PAPER.of("UGround-V1-7B", {L2: 65.68}),
-        *LEADERBOARD.of("UGround-V1-2B", {SCREENSPOT_PRO: 26.6}),
-        *LEADERBOARD.of("UGround-V1-7B", {SCREENSPOT_PRO: 31.1}),
-        *LEADERBOARD.of("UGround-V1-72B", {SCREENSPOT_PRO: 34.5}),
-        *UI_VISION_README.of("UGround-V1-7B", {UI_VISION: 12.9}),
-        *UI_VISION_README.of("UGround-V1-72B", {UI_VISION: 23.2}),
+        *sources.MMBENCH_GUI_PAPER.of("UGround-V1-7B", l2=65.68),
+        *sources.LEADERBOARD.of("UGround-V1-2B", screenspot_pro=26.6),
+        *sources.LEADERBOARD.of("UGround-V1-7B", screenspot_pro=31.1),
+        *sources.LEADERBOARD.of("UGround-V1-72B", screenspot_pro=34.5),
+        *sources.UI_VISION_README.of("UGround-V1-7B", ui_vision=12.9),
+        *sources.UI_VISION_README.of("UGround-V1-72B", ui_vision=23.2),
     ),
     verified="prompts and parser",
     note="The authors serve it in float16.",

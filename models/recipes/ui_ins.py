@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.recipes import sources
 from models.recipes.base import (
     GRID,
     HELPFUL,
@@ -15,7 +16,6 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.reading import call_parser, grid_parser, read_bare_pair
-from models.recipes.sources import AUTHORS, L2
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=784, max_pixels=12845056)
@@ -60,7 +60,7 @@ RECIPE = Recipe(
     },
     limits=LIMITS,
     generate_cfg={"temperature": 0.01, "max_tokens": 256},
-    figures=(*AUTHORS.of("UI-Ins-32B", {L2: 84.9}),),
+    figures=(*sources.AUTHORS.of("UI-Ins-32B", l2=84.9),),
     verified="prompt and parser",
     note="A point with a blank after the comma is not read; the authors' README reads it.",
 )

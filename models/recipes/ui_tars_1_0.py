@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     ChatMessage,
     Parser,
@@ -15,19 +16,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import whole_parser
-from models.recipes.sources import (
-    L2,
-    LEADERBOARD,
-    MMBENCH_GUI_PAPER,
-    OPENCUA_README,
-    OSWORLD_G,
-    OSWORLD_G_PAGE,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VENUS_README,
-    UI_VISION,
-    UI_VISION_README,
-)
 from models.recipes.ui_tars_1_5 import read_action
 from utils.contracts import WH
 
@@ -59,9 +47,12 @@ build_prompt = prompt_function(OFFICIAL)
 
 RECIPE = Recipe(
     family="UI-TARS-1.0",
-    hub_ids=tuple(
-        f"bytedance-research/UI-TARS-{kind}"
-        for kind in ("2B-SFT", "7B-SFT", "7B-DPO", "72B-SFT", "72B-DPO")
+    hub_ids=(
+        "bytedance-research/UI-TARS-2B-SFT",
+        "bytedance-research/UI-TARS-7B-SFT",
+        "bytedance-research/UI-TARS-7B-DPO",
+        "bytedance-research/UI-TARS-72B-SFT",
+        "bytedance-research/UI-TARS-72B-DPO",
     ),
     frame="per mille",
     source="bytedance/UI-TARS @ 582f3a7e README_v1.md, codes/ui_tars/action_parser.py",
@@ -73,16 +64,16 @@ RECIPE = Recipe(
     grounding_parser="parse_answer",
     generate_cfg={"temperature": 0, "frequency_penalty": 1, "max_tokens": 128},
     figures=(
-        *MMBENCH_GUI_PAPER.of("UI-TARS-72B-DPO", {L2: 74.25}),
-        *LEADERBOARD.of("UI-TARS-2B-SFT", {SCREENSPOT_PRO: 27.7}),
-        *LEADERBOARD.of("UI-TARS-7B", {SCREENSPOT_PRO: 35.7}),
-        *LEADERBOARD.of("UI-TARS-72B", {SCREENSPOT_PRO: 38.1}),
-        *UI_VISION_README.of("UI-TARS-7B", {UI_VISION: 17.6}),
-        *UI_VISION_README.of("UI-TARS-72B", {UI_VISION: 25.5}),
-        *UI_VENUS_README.of("UI-TARS-7B", {SCREENSPOT_V2: 91.6}),
-        *UI_VENUS_README.of("UI-TARS-72B", {SCREENSPOT_V2: 90.3}),
-        *OSWORLD_G_PAGE.of("UI-TARS-7B", {OSWORLD_G: 47.5}),
-        *OPENCUA_README.of("UI-TARS-72B", {OSWORLD_G: 57.1}),
+        *sources.MMBENCH_GUI_PAPER.of("UI-TARS-72B-DPO", l2=74.25),
+        *sources.LEADERBOARD.of("UI-TARS-2B-SFT", screenspot_pro=27.7),
+        *sources.LEADERBOARD.of("UI-TARS-7B", screenspot_pro=35.7),
+        *sources.LEADERBOARD.of("UI-TARS-72B", screenspot_pro=38.1),
+        *sources.UI_VISION_README.of("UI-TARS-7B", ui_vision=17.6),
+        *sources.UI_VISION_README.of("UI-TARS-72B", ui_vision=25.5),
+        *sources.UI_VENUS_README.of("UI-TARS-7B", screenspot_v2=91.6),
+        *sources.UI_VENUS_README.of("UI-TARS-72B", screenspot_v2=90.3),
+        *sources.OSWORLD_G_PAGE.of("UI-TARS-7B", osworld_g=47.5),
+        *sources.OPENCUA_README.of("UI-TARS-72B", osworld_g=57.1),
     ),
     steps=Steps(
         source="OpenBMB/AgentCPM-GUI @ acbaf50 eval/run_predict_ui_tars.py",

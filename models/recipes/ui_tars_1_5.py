@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     GRID,
     Agent,
@@ -19,20 +20,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import Numbers, centre, grid_parser
-from models.recipes.sources import (
-    AUTHORS,
-    CLAWGUI,
-    CLAWGUI_510,
-    L2,
-    MMBENCH_GUI_PAPER,
-    OSWORLD_G,
-    OSWORLD_G_REFINED,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VENUS_2_PAGE,
-    UI_VENUS_README,
-    UI_VISION,
-)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=78400, max_pixels=12845056)
@@ -135,15 +122,14 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 400},
     figures=(
-        *MMBENCH_GUI_PAPER.of("UI-TARS-1.5-7B", {L2: 64.32}),
-        *CLAWGUI.of(
-            "UI-TARS-1.5-7B",
-            {L2: 73.23, SCREENSPOT_PRO: 42.06, SCREENSPOT_V2: 89.54, UI_VISION: 20.3},
+        *sources.MMBENCH_GUI_PAPER.of("UI-TARS-1.5-7B", l2=64.32),
+        *sources.CLAWGUI.of(
+            "UI-TARS-1.5-7B", l2=73.23, screenspot_pro=42.06, screenspot_v2=89.54, ui_vision=20.3
         ),
-        *CLAWGUI_510.of("UI-TARS-1.5-7B", {OSWORLD_G: 58.24}),
-        *UI_VENUS_2_PAGE.of("UI-TARS-1.5-7B", {L2: 64.3}),
-        *AUTHORS.of("UI-TARS-1.5-7B", {SCREENSPOT_PRO: 49.6}),
-        *UI_VENUS_README.of("UI-TARS-1.5-7B", {OSWORLD_G_REFINED: 64.2}),
+        *sources.CLAWGUI_510.of("UI-TARS-1.5-7B", osworld_g=58.24),
+        *sources.UI_VENUS_2_PAGE.of("UI-TARS-1.5-7B", l2=64.3),
+        *sources.AUTHORS.of("UI-TARS-1.5-7B", screenspot_pro=49.6),
+        *sources.UI_VENUS_README.of("UI-TARS-1.5-7B", osworld_g_refined=64.2),
     ),
     agent=Agent(
         prompt="models.recipes.agents.ui_tars.build_agent_prompt",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     GRID_BOX,
     ChatMessage,
@@ -15,17 +16,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import centre, grid_parser, python_value
-from models.recipes.sources import (
-    AUTHORS,
-    CLAWGUI,
-    CLAWGUI_510,
-    L2,
-    LEADERBOARD,
-    OSWORLD_G,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VISION,
-)
 from utils.contracts import WH
 
 LIMITS = Limits(factor=28, min_pixels=2000000, max_pixels=4800000)
@@ -66,13 +56,16 @@ RECIPE = Recipe(
     limits=LIMITS,
     generate_cfg={"temperature": 0, "max_tokens": 128},
     figures=(
-        *CLAWGUI.of(
+        *sources.CLAWGUI.of(
             "UI-Venus-Ground-7B",
-            {L2: 80.08, SCREENSPOT_PRO: 50.47, SCREENSPOT_V2: 94.03, UI_VISION: 26.52},
+            l2=80.08,
+            screenspot_pro=50.47,
+            screenspot_v2=94.03,
+            ui_vision=26.52,
         ),
-        *CLAWGUI_510.of("UI-Venus-Ground-7B", {OSWORLD_G: 59.41}),
-        *LEADERBOARD.of("UI-Venus-Ground-7B", {SCREENSPOT_PRO: 50.8, SCREENSPOT_V2: 94.1}),
-        *AUTHORS.of("UI-Venus-Ground-7B", {UI_VISION: 26.5, OSWORLD_G: 58.8}),
+        *sources.CLAWGUI_510.of("UI-Venus-Ground-7B", osworld_g=59.41),
+        *sources.LEADERBOARD.of("UI-Venus-Ground-7B", screenspot_pro=50.8, screenspot_v2=94.1),
+        *sources.AUTHORS.of("UI-Venus-Ground-7B", ui_vision=26.5, osworld_g=58.8),
     ),
     verified="prompts, resizing (both sizes) and parser",
 )

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from models.recipes import sources
 from models.recipes import ui_venus_1_0 as of_7b
 from models.recipes.base import Parser
-from models.recipes.sources import (
-    AUTHORS,
-    L2,
-    LEADERBOARD,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VENUS_2_PAGE,
-    UI_VISION,
-)
 
 build_prompt = of_7b.build_prompt_72b
 parse_point = of_7b.parse_point_72b
@@ -26,8 +18,8 @@ RECIPE = replace(
     parsers={"official_7b": Parser(parse_point, nothing_found="(0, 0)")},
     limits=of_7b.LIMITS_72B,
     figures=(
-        *UI_VENUS_2_PAGE.of("UI-Venus-Ground-72B", {L2: 86.3}),
-        *LEADERBOARD.of("UI-Venus-Ground-72B", {SCREENSPOT_PRO: 61.9, SCREENSPOT_V2: 95.3}),
-        *AUTHORS.of("UI-Venus-Ground-72B", {UI_VISION: 36.8}),
+        *sources.UI_VENUS_2_PAGE.of("UI-Venus-Ground-72B", l2=86.3),
+        *sources.LEADERBOARD.of("UI-Venus-Ground-72B", screenspot_pro=61.9, screenspot_v2=95.3),
+        *sources.AUTHORS.of("UI-Venus-Ground-72B", ui_vision=36.8),
     ),
 )

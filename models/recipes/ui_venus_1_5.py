@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from models.recipes import sources
 from models.recipes.base import (
     LIBRARY_GRID,
     Agent,
@@ -19,18 +20,6 @@ from models.recipes.base import (
     prompt_function,
 )
 from models.recipes.reading import centre, from_whole, numbers_or_none
-from models.recipes.sources import (
-    AUTHORS,
-    CLAWGUI,
-    CLAWGUI_563,
-    L2,
-    LEADERBOARD,
-    OSWORLD_G,
-    OSWORLD_G_REFINED,
-    SCREENSPOT_PRO,
-    SCREENSPOT_V2,
-    UI_VISION,
-)
 from utils.contracts import WH
 from utils.geometry.targets import DECLINED, Answer
 
@@ -100,7 +89,11 @@ build_prompt_without_refusal = prompt_function(WITHOUT_REFUSAL)
 
 RECIPE = Recipe(
     family="UI-Venus-1.5",
-    hub_ids=tuple(f"inclusionAI/UI-Venus-1.5-{size}" for size in ("2B", "8B", "30B-A3B")),
+    hub_ids=(
+        "inclusionAI/UI-Venus-1.5-2B",
+        "inclusionAI/UI-Venus-1.5-8B",
+        "inclusionAI/UI-Venus-1.5-30B-A3B",
+    ),
     frame="per mille",
     source="inclusionAI/UI-Venus @ c3a1442c models/grounding/ui_venus1_5_gd.py",
     prompts={"official_refusal": WITH_REFUSAL, "official_no_refusal": WITHOUT_REFUSAL},
@@ -108,42 +101,40 @@ RECIPE = Recipe(
     resize=(LIBRARY_GRID,),
     generate_cfg={"temperature": 0, "max_tokens": 128},
     figures=(
-        *AUTHORS.of(
+        *sources.AUTHORS.of(
             "UI-Venus-1.5-2B",
-            {L2: 80.3, SCREENSPOT_PRO: 57.7, SCREENSPOT_V2: 92.8, UI_VISION: 44.8, OSWORLD_G: 59.4},
+            l2=80.3,
+            screenspot_pro=57.7,
+            screenspot_v2=92.8,
+            ui_vision=44.8,
+            osworld_g=59.4,
         ),
-        *CLAWGUI.of(
-            "UI-Venus-1.5-2B",
-            {L2: 81.19, SCREENSPOT_PRO: 58.82, SCREENSPOT_V2: 93.24, UI_VISION: 43.82},
+        *sources.CLAWGUI.of(
+            "UI-Venus-1.5-2B", l2=81.19, screenspot_pro=58.82, screenspot_v2=93.24, ui_vision=43.82
         ),
-        *CLAWGUI_563.of("UI-Venus-1.5-2B", {OSWORLD_G: 58.97}),
-        *AUTHORS.of(
+        *sources.CLAWGUI_563.of("UI-Venus-1.5-2B", osworld_g=58.97),
+        *sources.AUTHORS.of(
             "UI-Venus-1.5-8B",
-            {
-                L2: 88.1,
-                SCREENSPOT_PRO: 68.4,
-                SCREENSPOT_V2: 95.9,
-                UI_VISION: 46.5,
-                OSWORLD_G: 69.7,
-                OSWORLD_G_REFINED: 74.1,
-            },
+            l2=88.1,
+            screenspot_pro=68.4,
+            screenspot_v2=95.9,
+            ui_vision=46.5,
+            osworld_g=69.7,
+            osworld_g_refined=74.1,
         ),
-        *CLAWGUI.of(
-            "UI-Venus-1.5-8B",
-            {L2: 87.79, SCREENSPOT_PRO: 67.68, SCREENSPOT_V2: 95.83, UI_VISION: 45.88},
+        *sources.CLAWGUI.of(
+            "UI-Venus-1.5-8B", l2=87.79, screenspot_pro=67.68, screenspot_v2=95.83, ui_vision=45.88
         ),
-        *CLAWGUI_563.of("UI-Venus-1.5-8B", {OSWORLD_G: 69.98}),
-        *AUTHORS.of(
+        *sources.CLAWGUI_563.of("UI-Venus-1.5-8B", osworld_g=69.98),
+        *sources.AUTHORS.of(
             "UI-Venus-1.5-30B-A3B",
-            {
-                L2: 88.6,
-                SCREENSPOT_V2: 96.2,
-                UI_VISION: 54.7,
-                OSWORLD_G: 70.6,
-                OSWORLD_G_REFINED: 76.4,
-            },
+            l2=88.6,
+            screenspot_v2=96.2,
+            ui_vision=54.7,
+            osworld_g=70.6,
+            osworld_g_refined=76.4,
         ),
-        *LEADERBOARD.of("UI-Venus-1.5-30B-A3B", {SCREENSPOT_PRO: 69.6}),
+        *sources.LEADERBOARD.of("UI-Venus-1.5-30B-A3B", screenspot_pro=69.6),
     ),
     agent=Agent(
         prompt="models.recipes.agents.ui_venus.build_agent_prompt",

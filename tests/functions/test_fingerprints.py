@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from models import local_aguvis
-from models.recipes import qwen2_5_vl
-from utils.functions.fingerprints import code_digest, code_text, digest, undescribed
+from models.recipes import all_recipes, qwen2_5_vl
+from utils.functions.fingerprints import READING, code_digest, code_text, digest, undescribed
 
 
 @pytest.mark.parametrize(
@@ -410,3 +410,13 @@ def test_parsing_in_another_thread_is_no_failure(hash_of, monkeypatch):
     monkeypatch.setattr(ast, "parse", troubled)
     assert hash_of(f"# read anew\n{PLAIN}") == calm
     assert troubles == []
+
+
+@pytest.mark.parametrize("name", sorted(all_recipes()))
+def test_the_record_of_a_recipe_counts_for_none_of_its_functions(name):
+    """Its figures grow from version to version, and stored answers stay valid."""
+    module = importlib.import_module(f"models.recipes.{name}")
+    functions = [form.messages for form in module.RECIPE.prompts.values()]
+    functions += [parser.parse for parser in module.RECIPE.parsers.values()]
+    for function in functions:
+        assert "RECIPE = " not in code_text(function, also=READING)

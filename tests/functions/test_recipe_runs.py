@@ -199,9 +199,9 @@ def test_a_file_of_the_users_with_the_name_of_a_recipe_is_named_beside_it(staged
 
 
 OWN_RECIPE = """\
-from models.recipes.base import Parser, PromptForm, Recipe, image_and_text, prompt_function
+from models.recipes.base import Parser, PromptForm, Recipe, image_and_text
 from models.recipes.reading import whole_parser
-from models.recipes.sources import L2, Source
+from models.recipes.sources import Source
 
 
 def messages(instruction, image_wh):
@@ -213,16 +213,15 @@ def read_pair(response):
 
 
 parse_point = whole_parser(read_pair)
-FORM = PromptForm(messages)
-build_prompt = prompt_function(FORM)
+build_prompt = PromptForm(messages)
 RECIPE = Recipe(
     family="Acme",
     hub_ids=("acme/Acme",),
     frame="per mille",
     source="the model card",
-    prompts={"card": FORM},
+    prompts={"card": build_prompt},
     parsers={"card": Parser(parse_point)},
-    figures=Source("the model card").of("Acme", {L2: 61.5}),
+    figures=Source("the model card").of("Acme", l2=61.5),
 )
 """
 
@@ -232,13 +231,17 @@ RECIPE = Recipe(
     [
         ("    return [image", "    return [image_wh['width'], image", "(acme.py, line 7)"),
         ("    return 200, 150", "    return PAIR", "(acme.py, line 11)"),
-        ("{L2: 61.5}", "[61.5]", "acme.py:24)"),
+        ("l2=61.5", "level2=61.5", "level2: no such table; l2, screenspot_v2"),
         (
             "[image_and_text(instruction)]",
             "instruction",
             "acme.RECIPE.prompts[\"card\"]: its messages function returned 'Save'; expected a list",
         ),
-        ('prompts={"card": FORM}', "prompts=FORM", "acme.RECIPE cannot be used: 'PromptForm' ob"),
+        (
+            'prompts={"card": build_prompt}',
+            "prompts=build_prompt",
+            "acme.RECIPE cannot be used: 'PromptForm' ob",
+        ),
     ],
 )
 def test_an_error_in_a_recipe_of_the_users_names_their_file(staged, line, spoilt_line, expected):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack, cast
 from urllib.parse import parse_qs, urlsplit
 
 from utils.protocol import AVERAGE, L2_NAME
@@ -107,6 +107,27 @@ def sources_of(published: Published, dataset: str, models: Iterable[str]) -> lis
 
 # -- figures of one checkpoint --------------------------------------------------------------------
 
+TABLES = {
+    "l2": L2_NAME,
+    "screenspot_v2": "ScreenSpot-v2",
+    "screenspot_pro": "ScreenSpot-Pro",
+    "ui_vision": "ui-vision",
+    "osworld_g": "OSWorld-G",
+    "osworld_g_refined": "OSWorld-G, instructions refined",
+}
+"""Names that manifests give to their annotations, by the keyword that `Source.of` has for them."""
+
+
+class TableFigures(TypedDict, total=False):
+    """Figures in percent, by table; see `TABLES`."""
+
+    l2: float
+    screenspot_v2: float
+    screenspot_pro: float
+    ui_vision: float
+    osworld_g: float
+    osworld_g_refined: float
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -134,8 +155,31 @@ class Source:
     note: str = ""
     protocol: Literal["single", "zoom"] = "single"
 
-    def of(self, model: str, values: Mapping[str, float]) -> tuple[Figure, ...]:
-        """Return the figures of a model, by table."""
+    def of(
+        self,
+        model: str,
+        others: Mapping[str, float] | None = None,
+        **figures: Unpack[TableFigures],
+    ) -> tuple[Figure, ...]:
+        """Return the figures of a model.
+
+        Args:
+            model: the last part of the checkpoint's hub id.
+            others: percent by the name of a table's annotations, for those not in `TABLES`.
+            **figures: percent by keyword, such as `l2=81.5`.
+
+        Raises:
+            TypeError: no table has such a keyword.
+        """
+        unknown = figures.keys() - TABLES.keys()
+        if unknown:
+            raise TypeError(
+                f"{', '.join(sorted(unknown))}: no such table; {', '.join(TABLES)} are known, "
+                'others go by name: {"my-table": 61.5}'
+            )
+        values = dict(others or {})
+        for keyword, value in cast("Mapping[str, float]", figures).items():
+            values[TABLES[keyword]] = value
         return tuple(
             Figure(model, table, value, self.name, self.average, self.note, self.protocol)
             for table, value in values.items()

@@ -117,9 +117,9 @@ def code_digest(function: Callable[..., Any] | None, *, also: Collection[str] = 
     return digest([code.start, code.texts()])
 
 
-def code_text(function: Callable[..., Any]) -> str:
+def code_text(function: Callable[..., Any], *, also: Collection[str] = ()) -> str:
     """The code that `code_digest` hashes as one text: does it mention this key at all?"""
-    return "\n".join(_Code(function).texts().values())
+    return "\n".join(_Code(function, also).texts().values())
 
 
 def undescribed(function: Callable[..., Any] | None) -> list[str]:
