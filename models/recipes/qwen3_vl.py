@@ -19,6 +19,8 @@ from models.recipes.base import (
     system_turn,
 )
 from models.recipes.qwen2_5_vl import TOOLS
+from models.recipes.qwen3_5 import messages as ssp_messages
+from models.recipes.qwen3_5 import parse_point as parse_point_ssp
 from models.recipes.reading import (
     call_parser,
     declined_by_tool,
@@ -51,6 +53,7 @@ parse_point_mobile = file_pixel_parser(read_call, 999, round)  # as the mobile c
 parse_call = call_parser()
 COOKBOOK = PromptForm(messages)
 build_prompt = prompt_function(COOKBOOK)
+build_prompt_ssp = PromptForm(ssp_messages)
 
 SIZES = ("2B", "4B", "8B", "32B", "30B-A3B", "235B-A22B")
 RECIPE = Recipe(
@@ -61,11 +64,13 @@ RECIPE = Recipe(
         for edition in ("Instruct", "Thinking")
     ),
     frame="per mille",
-    source="QwenLM/Qwen3-VL @ 96588727 cookbooks/utils/agent_function_call.py, mobile_agent.ipynb",
-    prompts={"cookbook_nous_1000": COOKBOOK},
+    source="QwenLM/Qwen3-VL @ 96588727 cookbooks/utils/agent_function_call.py, mobile_agent.ipynb; "
+    "ScreenSpot-Pro @ 573b40e models/qwen3vl.py",
+    prompts={"cookbook_nous_1000": COOKBOOK, "ssp_reference_573b40e": build_prompt_ssp},
     parsers={
         "qwen_cookbook_1000": Parser(parse_point),
         "qwen_mobile_cookbook_999": Parser(parse_point_mobile),
+        "ssp_reference_573b40e": Parser(parse_point_ssp),
         "any_written_call": Parser(parse_call),
     },
     limits=LIMITS,
@@ -103,7 +108,8 @@ RECIPE = Recipe(
         generate_cfg={"temperature": 0, "max_tokens": 1024},
         note="a line for each step; level low asks as Qwen2.5-VL is asked",
     ),
-    verified="prompt, resizing and both parsers",
+    verified="prompts, resizing and the authors' parsers",
     note="Greedy as ClawGUI-Eval; the authors' README samples (temperature 0.7, top_p 0.8, top_k "
-    "20, presence_penalty 1.5). SGLang 0.5.17 gives wrong y.",
+    "20, presence_penalty 1.5). SGLang 0.5.17 gives wrong y. ScreenSpot-Pro's author asks by "
+    "`build_prompt_ssp` (4096 tokens) and reads by `parse_point_ssp`.",
 )

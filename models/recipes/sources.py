@@ -14,6 +14,8 @@ L2, SCREENSPOT_V2, SCREENSPOT_PRO, UI_VISION, OSWORLD_G, OSWORLD_G_REFINED = TAB
 
 AUTHORS = Source("authors' report")
 AUTHORS_MICRO = replace(AUTHORS, average="micro")
+AUTHORS_ZOOM = replace(AUTHORS_MICRO, protocol="zoom")
+HUB_CARD = Source("authors' hub card")
 README_TRANSFORMERS = Source("authors' README, transformers", "micro")
 README_VLLM = Source("authors' README, vLLM", "micro")
 MMBENCH_GUI_PAPER = Source("MMBench-GUI paper", "mean")
