@@ -77,6 +77,7 @@ FUNCTIONS = {
     "test_every_step_is_judged_through_the_whole_program_as_the_official_code_does": "slow",
     "test_fifty_models_fit_one_screen": "slow",
     "test_it_passes_the_checks_of_this_project": "lint",
+    "test_logged_replies_come_to_the_points_and_totals_of_their_authors": "slow",
     "test_no_reply_of_twenty_thousand_signs_takes_long_to_read": "slow",
     "test_of_a_comparison": "accessibility",
     "test_of_a_report": "accessibility",

@@ -32,7 +32,7 @@ REFUSAL_SYSTEM = (
     .replace(CLICK, CLICK + REFUSAL)
     .replace('["left_click"]', '["left_click", "refusal"]')
 )
-ZOOM = Zoom(ratio=0.5)
+ZOOM = Zoom(ratio=0.5, keep_size=True, cut_at_edge=True)
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:

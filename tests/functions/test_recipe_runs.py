@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,17 +14,26 @@ from PIL import Image
 
 import evaluate
 from models.recipes import all_recipes
-from tests.support import grounding_replay, recipe_replay
+from tests.support import grounding_replay, logged_replies, recipe_replay
 from tests.support.mock_server import Reply
 from tests.support.runs import PROJECT
 from tests.support.stage import L1, L2, l2_counts
 from utils.geometry.resizing import resized_wh, steps_of
 
-GOLDEN = PROJECT.parent / "shared" / "models" / "golden"
+MODELS = PROJECT.parent / "shared" / "models"
+GOLDEN = MODELS / "golden"
+LOGGED = MODELS / "golden_2026" / "real"
 REAL = PROJECT.parent / "shared" / "grounding" / "real"
 POINTS = {L2: {"mode": "all"}}
 URL = "{url}?api_key=test-key-123456&model=mock"
 QWEN = {"recipe": "qwen3_vl", "model_path": URL}
+
+
+def function_of(name, form):
+    """The path of a form that is a prompt function itself."""
+    module = import_module(f"models.recipes.{name}")
+    paths = [f"models.recipes.{name}.{key}" for key, value in vars(module).items() if value is form]
+    return next((path for path in paths if ".build_" in path), None)
 
 
 SAMPLES = 20
@@ -32,6 +42,13 @@ BY_CHAT = [
     for name, recipe in all_recipes().items()
     if recipe.has_grounding and not recipe.needs_class
 ]
+FORMS = [
+    (name, variant)
+    for name in BY_CHAT
+    for number, (variant, form) in enumerate(all_recipes()[name].prompts.items())
+    if number == 0 or function_of(name, form)
+]
+"""Recipes with the names of their prompts, as far as a config can name these."""
 
 
 def call(coordinate):
@@ -405,13 +422,13 @@ def test_a_recipe_that_is_not_there_is_no_reason_to_list_others(arguments, probl
 # -- what goes out --------------------------------------------------------------------------------
 
 
-def golden_cases(name):
-    """Filled-in prompts of the authors' code in the form that a recipe asks, repeated to 20."""
-    variant = next(iter(all_recipes()[name].prompts))
+def golden_cases(name, variant):
+    """Filled-in prompts of the authors' code in a form of a recipe, repeated to 20."""
     family = name.removesuffix("_72b")
     cases = [
         case
-        for case in recipe_replay.cases_of(GOLDEN / "prompts.jsonl")
+        for folder in ("golden", "golden_2026")
+        for case in recipe_replay.cases_of(MODELS / folder / "prompts.jsonl")
         if (case["family"], case["variant"]) == (family, variant)
     ]
     return [cases[number % len(cases)] for number in range(SAMPLES)] if cases else []
@@ -435,9 +452,9 @@ def sent_wh(request):
 
 
 @pytest.mark.skipif(not GOLDEN.is_dir(), reason="the authors' cases are not beside the project")
-@pytest.mark.parametrize("name", BY_CHAT)
-def test_a_run_sends_the_messages_of_the_authors_code(staged, name):
-    cases = golden_cases(name)
+@pytest.mark.parametrize(("name", "variant"), FORMS)
+def test_a_run_sends_the_messages_of_the_authors_code(staged, name, variant):
+    cases = golden_cases(name, variant)
     if not cases:
         pytest.skip("no filled-in prompt in this form")
     stage = staged()
@@ -453,6 +470,9 @@ def test_a_run_sends_the_messages_of_the_authors_code(staged, name):
     stage.change_annotations("L2", lambda rows: rows.__setitem__(slice(None), lines))
     limits = {key: cases[0][key] for key in ("min_pixels", "max_pixels") if key in cases[0]}
     entry = {"recipe": name, "model_path": URL, "kwargs": limits}
+    path = function_of(name, all_recipes()[name].prompts[variant])
+    if path:
+        entry["custom_prompt"] = {L2: path}
     result = stage.evaluate({"m": entry}, "--no-report", data=POINTS)
     assert len(result.requests) == SAMPLES, result.output
     bodies = [received(request.body) for request in result.requests]
@@ -530,6 +550,16 @@ def test_real_replies_of_mai_ui_are_scored_as_its_authors_score_them(staged, nam
     _, *lines = map(json.loads, samples.read_text(encoding="utf-8").splitlines())
     assert len(lines) == expected["rows"]
     assert sum(line["hit"] for line in lines) == expected["correct"]
+
+
+@pytest.mark.skipif(not LOGGED.is_dir(), reason="logged replies are not beside the project")
+@pytest.mark.parametrize("log", logged_replies.LOGS, ids=lambda log: log.name)
+def test_logged_replies_come_to_the_points_and_totals_of_their_authors(log, tmp_path, monkeypatch):
+    monkeypatch.setenv("LMUData", str(tmp_path / "data"))
+    limit = 10 if log.first_look else None  # crops of large images take long
+    outcome = logged_replies.evaluate_log(LOGGED, log, tmp_path, limit)
+    assert outcome.other_points == []
+    assert outcome.own_right == outcome.logged_right > 0
 
 
 # -- "not there" ----------------------------------------------------------------------------------

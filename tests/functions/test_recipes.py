@@ -11,7 +11,16 @@ from importlib import import_module
 
 import pytest
 
-from models.recipes import all_recipes, claude, gemini, infigui_g1, phi_ground, qwen2_5_vl, seed_1_8
+from models.recipes import (
+    all_recipes,
+    claude,
+    gemini,
+    infigui_g1,
+    kv_ground,
+    phi_ground,
+    qwen2_5_vl,
+    seed_1_8,
+)
 from models.recipes.base import Limits
 from tests.support import recipe_replay
 from tests.support.mock_server import Reply
@@ -19,9 +28,11 @@ from tests.support.runs import PROJECT
 from tests.support.stage import API, L1, L2, l2_counts
 from utils.geometry.resizing import canvas_ratio
 from utils.geometry.targets import DECLINED
+from utils.geometry.zooming import Zoom
 
-GOLDEN = PROJECT.parent / "shared" / "models" / "golden"
-GOLDEN_2026 = GOLDEN.with_name("golden_2026")
+MODELS = PROJECT.parent / "shared" / "models"
+GOLDEN = MODELS / "golden"
+GOLDEN_2026 = MODELS / "golden_2026"
 RECIPES = all_recipes()
 GROUNDING = [name for name, recipe in RECIPES.items() if recipe.has_grounding]
 LINE = {
@@ -142,12 +153,66 @@ READ = [
     ("qwen3_vl", FAILURE.replace("failure", "success"), None),
     ("mimo_vl", '[{"action": "click", "start_point": [406, 294]}]', (0.5, 0.5)),
     ("mimo_vl", '[{"action": "wait"}]', None),
+    ("ui_venus_2", "[250,750]", (0.25, 0.75)),
+    ("ui_venus_2", "<think>[200,700,300,800]</think>[1,2]", (0.25, 0.75)),  # a box wins
+    ("ui_venus_2", "[200,700] , [300,800]", (0.25, 0.75)),
+    ("ui_venus_2", "x=250, y=750", (0.25, 0.75)),
+    ("ui_venus_2", "from 200 700 to 300 800", (0.25, 0.75)),
+    ("ui_venus_2", "250, 750 or 3", None),
+    ("ui_venus_2", "[-1, -1]", DECLINED),
+    ("ui_venus_2", "[-1,-1,-1,-1]", DECLINED),
+    ("qwen3_5", call([250, 750]), (0.25, 0.75)),
+    ("qwen3_5", f"{call([1, 2])}\n{call([200, 700, 300, 800])}", (0.25, 0.75)),
+    ("qwen3_5", call([250, 750]).removesuffix("\n</tool_call>"), None),
+    ("kv_ground", f"{call([250, 750])}\n{call([1, 2])}<|im_end|>", (200 / 800, 450 / 600)),
+    ("kv_ground", call([250.4, 749.6]), (200 / 800, 450 / 600)),  # whole pixels
+    ("kv_ground", call([-1, 5]), DECLINED),
+    ("kv_ground", call([1, 2]).replace("left_click", "refusal"), DECLINED),
+    ("kv_ground", call([1, 2, 3]), None),
+    ("gelato", "It is (250, 750), not (1, 2)", (0.25, 0.75)),
+    ("gelato", "( 250, 750)", None),
+    ("groundnext", call([406, 294]), (0.5, 0.5)),
+    ("groundnext", call([406.9, 294.9]), (0.5, 0.5)),
+    ("groundnext", "<tool_call>[-406, 294", (0.5, 0.5)),  # of broken JSON the digits alone
+    ("groundnext", "<tool_call>[406.5, 294", None),
+    ("holo3", '{"x": 250, "y": 750}', (200 / 800, 450 / 600)),
+    ("holo3", '{"x": 250.5, "y": 750}', None),
+    ("points_gui_g", "(0.25, 0.75)", (0.25, 0.75)),
+    ("points_gui_g", "(0.25, 0.75, 1)", None),
+    ("internvl3", "pyautogui.click(x=0.25, y=0.75)", (0.25, 0.75)),
+    ("internvl3", "```python\npyautogui.moveTo(0.25, .75, duration=1)\n```", (0.25, 0.75)),
+    ("internvl3", "pyautogui.write('1, 2')", None),
+    ("glm_5v", "It is <|begin_of_box|>[[200,700,300,800]]<|end_of_box|>", (0.25, 0.75)),
+    ("glm_5v", '[{"bbox_2d": [200, 700, 300, 800], "label": "gear"}]', (0.25, 0.75)),
+    ("glm_5v", "[200, 700, 1300, 1800]", ((200 + 999) / 2000, (700 + 999) / 2000)),
+    ("glm_5v", "[250, 750]", None),
+]
+# Of the other parse functions of a recipe.
+READ_BY = [
+    ("gelato.parse_answer", "a refusal, (250, 750)", DECLINED),
+    ("gelato.parse_answer", "(250, 750)", (0.25, 0.75)),
+    ("glm_5v.parse_of_cli", '[{"bbox_2d": [200, 700, 300, 800]}]', None),
+    ("holo3.parse_or_refusal", 'So: {"x": 250, "y": "750"}.', (0.25, 0.75)),
+    ("holo3.parse_or_refusal", '{"x": null, "y": null}', DECLINED),
+    ("holo3.parse_or_refusal", '{"x": 250}', None),
+    ("qwen3_5.parse_first_call", f"{call([250, 750])}{call([1, 2])}", (0.25, 0.75)),
+    ("qwen3_5.parse_first_call", '"coordinate": [250, 750]', (0.25, 0.75)),
+    ("qwen3_5.parse_point_venus", "[250,750]", (0.25, 0.75)),
+    ("qwen3_vl.parse_point_ssp", call([250, 750]), (0.25, 0.75)),
 ]
 
 
 @pytest.mark.parametrize(("family", "reply", "expected"), READ)
 def test_a_reply_is_read_as_the_authors_code_reads_it(family, reply, expected):
     parse = import_module(f"models.recipes.{family}").parse_point
+    point = parse(reply, {"image_size": "[800, 600]"})
+    assert point == (pytest.approx(expected) if isinstance(expected, tuple) else expected)
+
+
+@pytest.mark.parametrize(("path", "reply", "expected"), READ_BY)
+def test_another_code_that_is_followed_reads_in_its_own_way(path, reply, expected):
+    family, name = path.split(".")
+    parse = getattr(import_module(f"models.recipes.{family}"), name)
     point = parse(reply, {"image_size": "[800, 600]"})
     assert point == (pytest.approx(expected) if isinstance(expected, tuple) else expected)
 
@@ -286,6 +351,24 @@ def test_sizes_are_those_of_the_authors_code(size, image_wh, expected):
     assert size(image_wh) == expected
 
 
+@pytest.mark.parametrize(
+    ("point_frac", "box_px"),
+    [
+        ((0.5, 0.5), (480, 270, 1440, 810)),
+        ((0.1, 0.9), (0, 702, 672, 1080)),  # 192, 972: cut, not moved
+        ((1.2, 0.5), (0, 0, 1920, 1080)),
+    ],
+)
+def test_a_zoom_of_kv_ground_cuts_its_crop_at_the_edge_and_keeps_the_size(point_frac, box_px):
+    zoom = kv_ground.ZOOM
+    crop = zoom.crop((1920, 1080), point_frac)
+    assert (crop.box_px, crop.sent_wh) == (box_px, (1920, 1080))
+    x = (box_px[0] + 0.5 * (box_px[2] - box_px[0])) / 1920
+    assert zoom.answer(crop, (0.5, 0.5))[0] == pytest.approx(x)
+    assert Zoom.of(zoom.as_settings()) == zoom
+    assert zoom.as_settings() == {"ratio": 0.5, "keep_size": True, "cut_at_edge": True}
+
+
 def test_a_zoom_moves_its_crop_into_the_image_and_maps_back():
     crop = gemini.ZOOM.crop((1920, 1080), (0, 1))
     assert (crop.box_px, crop.sent_wh) == ((0, 810, 480, 1080), (1920, 1080))
@@ -326,6 +409,7 @@ def test_recipes_agree_with_the_authors_code_of_2026_as_far_as_they_follow_it():
     }
     found = {key: (counts[key]["equal"], counts[key]["documented fallbacks"]) for key in agents}
     assert found == agents
+    assert sum(outcomes["equal"] for outcomes in counts.values()) > 1100
 
 
 def test_the_replay_counts_fallbacks_names_strangers_and_fails_on_differences(tmp_path, capsys):

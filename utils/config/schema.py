@@ -79,6 +79,8 @@ class ZoomEntry(ConfigSection):
         Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)] | None
     ) = Field(None, description="width and height in pixels: [1920, 1080]")
     whole_per_mille: bool = False
+    keep_size: bool = False
+    cut_at_edge: bool = False
 
 
 class _Model(ConfigSection):

@@ -63,6 +63,13 @@ class Zoom:
     """The size in pixels in which the part is sent; None: as it is."""
     whole_per_mille: bool = False
     """Whether the final point is rounded to whole thousandths, as ClawGUI-Eval writes it down."""
+    keep_size: bool = False
+    """Whether the part is sent in the size of the image."""
+    cut_at_edge: bool = False
+    """Whether a part that would reach beyond the image is cut there, not moved, as KV-Ground does.
+
+    Its middle is a whole pixel; around a point beyond the image all of the image is shown again.
+    """
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Zoom:
@@ -72,6 +79,8 @@ class Zoom:
             float(settings["ratio"]),
             (int(size[0]), int(size[1])) if size else None,
             bool(settings.get("whole_per_mille")),
+            bool(settings.get("keep_size")),
+            bool(settings.get("cut_at_edge")),
         )
 
     def as_settings(self) -> dict[str, Any]:
@@ -80,8 +89,32 @@ class Zoom:
         return {key: value for key, value in {**asdict(self), "resize_to": size}.items() if value}
 
     def crop(self, image_wh: WH, point_frac: Point) -> Crop:
-        """Return the part around a point, moved (not cut) to stay within the image."""
-        spans = []
+        """Return the part around a point, moved or cut to stay within the image."""
+        (left_px, right_px), (top_px, bottom_px) = (
+            self._cut_spans(image_wh, point_frac)
+            if self.cut_at_edge
+            else self._moved_spans(image_wh, point_frac)
+        )
+        edges = (left_px, top_px, right_px, bottom_px)
+        return Crop(image_wh, edges, self.sent_wh(image_wh))
+
+    def sent_wh(self, image_wh: WH) -> WH | None:
+        """Return the size in which a part of an image is sent; None: as it is."""
+        return image_wh if self.keep_size else self.resize_to
+
+    def _cut_spans(self, image_wh: WH, point_frac: Point) -> list[tuple[float, float]]:
+        middle_px = [
+            round(fraction * side) for side, fraction in zip(image_wh, point_frac, strict=True)
+        ]
+        if not all(0 <= px <= side for side, px in zip(image_wh, middle_px, strict=True)):
+            return [(0, side) for side in image_wh]
+        return [
+            (max(0, px - int(side * self.ratio) // 2), min(side, px + int(side * self.ratio) // 2))
+            for side, px in zip(image_wh, middle_px, strict=True)
+        ]
+
+    def _moved_spans(self, image_wh: WH, point_frac: Point) -> list[tuple[float, float]]:
+        spans: list[tuple[float, float]] = []
         for side, fraction in zip(image_wh, point_frac, strict=True):
             middle = fraction * side
             length = side * self.ratio
@@ -94,8 +127,7 @@ class Zoom:
                 start -= end - side
                 end = side
             spans.append((max(0, start), min(side, end)))
-        (left_px, right_px), (top_px, bottom_px) = spans
-        return Crop(image_wh, (left_px, top_px, right_px, bottom_px), self.resize_to)
+        return spans
 
     def as_record(self, crop: Crop) -> dict[str, Any]:
         """The entry on its crop in the record of the second stage."""
@@ -137,7 +169,8 @@ class SecondLook:
         """
         if self.crop is not None:
             left_px, top_px, right_px, bottom_px = map(float, self.crop["edges_px"])
-            return Crop(image_wh, (left_px, top_px, right_px, bottom_px), self.zoom.resize_to)
+            edges = (left_px, top_px, right_px, bottom_px)
+            return Crop(image_wh, edges, self.zoom.sent_wh(image_wh))
         if first_frac is None or not self.is_around_first:
             return None
         return self.zoom.crop(image_wh, first_frac)
