@@ -58,7 +58,8 @@ def of_the_library(recipe, picture, processor, named_wh):
 
 
 @pytest.mark.parametrize(
-    ("recipe", "family"), [("qwen2_5_vl", "qwen2_5_vl"), ("qwen3_vl", "qwen3_vl")]
+    ("recipe", "family"),
+    [("qwen2_5_vl", "qwen2_5_vl"), ("qwen3_vl", "qwen3_vl"), ("qwen3_5", "qwen3_5")],
 )
 def test_text_and_image_are_those_of_the_library(recipe, family, folders, picture):
     from transformers import AutoProcessor
@@ -69,7 +70,8 @@ def test_text_and_image_are_those_of_the_library(recipe, family, folders, pictur
     size = {"shortest_edge": smallest, "longest_edge": largest}
     processor = AutoProcessor.from_pretrained(folders[family], size=size)
     recipe_limits = all_recipes()[recipe].limits
-    expected = of_the_library(recipe, picture, processor, recipe_limits.grid_wh(FILE_WH))
+    sent = next((copy.path for copy in request.copies), picture)  # resized by the recipe's rule
+    expected = of_the_library(recipe, sent, processor, recipe_limits.grid_wh(FILE_WH))
     assert request.inputs["image_grid_thw"].tolist() == expected["image_grid_thw"].tolist()
     assert request.inputs["input_ids"].tolist() == expected["input_ids"].tolist()
     # Pillow's filter here, torchvision's there; the image is noise.

@@ -87,7 +87,7 @@ def test_an_image_is_resized_once_within_the_limits(family, wh, limits, make, en
     sizes = encode(make(family, kwargs=limits), path).image_sizes[0]
     # The processors of these checkpoints have limits of their own: 3136 to 1003520 pixels.
     least, largest = limits.get("min_pixels", 3136), limits.get("max_pixels", 1003520)
-    factor = 32 if family == "qwen3_vl" else 28
+    factor = 32 if family in ("qwen3_vl", "qwen3_5") else 28
     assert sizes.seen_wh == smart_resize(*wh[::-1], factor, least, largest)[::-1]
     assert sizes.file_wh == sizes.sent_wh == wh
 

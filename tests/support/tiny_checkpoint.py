@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from PIL import Image
 
-Family = Literal["qwen2_vl", "qwen2_5_vl", "qwen3_vl"]
-FAMILIES: tuple[Family, ...] = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl")
+Family = Literal["qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_5"]
+FAMILIES: tuple[Family, ...] = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_5")
 
 END_OF_TEXT, END_OF_TURN = "<|endoftext|>", "<|im_end|>"
 SPECIAL_TOKENS = (
@@ -239,17 +239,25 @@ def _classes(
     elif family == "qwen2_5_vl":
         name = "Qwen2_5_VL"
         vision |= {**merged, "fullatt_block_indexes": [1], "window_size": 112}
-    else:
+    elif family == "qwen3_vl":
         name = "Qwen3VL"
         text["rope_parameters"]["mrope_interleaved"] = True  # as published; vLLM goes by it
         vision |= {**merged, "num_position_embeddings": 256, "deepstack_visual_indexes": [0]}
-    config, model, processor = (
-        getattr(t, name + part) for part in ("Config", "ForConditionalGeneration", "Processor")
-    )
+    else:
+        name = "Qwen3_5"
+        text["rope_parameters"] |= {"mrope_interleaved": True, "partial_rotary_factor": 1.0}
+        text |= {
+            "layer_types": ["linear_attention", "full_attention"],
+            **{f"linear_{part}_head_dim": 16 for part in ("key", "value")},
+            **{f"linear_num_{part}_heads": 2 for part in ("key", "value")},
+        }
+        vision |= {**merged, "num_position_embeddings": 256}
+    config, model = (getattr(t, name + part) for part in ("Config", "ForConditionalGeneration"))
+    processor = getattr(t, ("Qwen3VL" if name == "Qwen3_5" else name) + "Processor")
     text |= text_sizes
     vision |= vision_sizes
     config = config(text_config=text, vision_config=vision, **tokens)
-    if name != "Qwen3VL":
+    if name not in ("Qwen3VL", "Qwen3_5"):
         return config, model, processor, t.Qwen2VLImageProcessor(), t.Qwen2VLVideoProcessor()
     halves = [0.5] * 3
     images = t.Qwen2VLImageProcessor(patch_size=16, image_mean=halves, image_std=halves)
