@@ -5,6 +5,7 @@ environment, one word or several; it notes each start in the file `FAKE_VLLM_NOT
 
     (none)      serves
     absent      has no vLLM
+    old         says that it is vLLM 0.10.0
     fail        prints many lines, its key too, and exits with 3
     hang        never listens
     die:N       dies without a word after N answers, when two requests more have come
@@ -129,6 +130,8 @@ def main(arguments: list[str]) -> int:
     pairs = (word.partition(":")[::2] for word in words)
     behaviour = {name: int(number) if number else None for name, number in pairs}
     if arguments[0] == "-c":
+        if "old" in behaviour and "distributions" in arguments[1]:
+            print(json.dumps({"vllm": "0.10.0"}))
         return 1 if "absent" in behaviour else 0
     assert arguments[:2] == ["-m", "vllm.entrypoints.openai.api_server"], arguments
     pids = [os.getpid(), os.getppid()]

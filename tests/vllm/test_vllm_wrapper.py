@@ -187,6 +187,14 @@ def test_only_a_change_that_can_alter_answers_starts_another_server_and_asks_aga
     assert len(keys) == len(started(stage)) == 1 + (queries > 0)  # to each server its own
 
 
+def test_a_check_warns_of_a_vllm_that_does_not_know_the_model(stage):
+    config = json.dumps({"model_type": "qwen3_vl"})
+    (stage.home / "checkpoint" / "config.json").write_text(config)
+    warning = "warning: vllm 0.10.0: it does not know this kind of model; 0.11.0 and later do"
+    assert warning in stage.run("--check", env=acting("old")).output
+    assert warning not in stage.run("--check").output
+
+
 def test_a_check_starts_no_server_a_ping_starts_and_stops_one_and_scoring_needs_none(stage):
     brought = {"repetition_penalty": 1.05, "temperature": 0.7, "eos_token_id": 3}
     (stage.home / "checkpoint" / "generation_config.json").write_text(json.dumps(brought))

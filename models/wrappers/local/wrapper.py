@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from models.wrappers.defaults import WrapperDefaults, request_of
+from models.wrappers.known_versions import installed_versions, version_notes
 from models.wrappers.local import checkpoint
 from models.wrappers.local.batches import Batcher, max_ahead, max_batch_size
 from models.wrappers.local.defaults import FINGERPRINT_VERSION, default_preprocess_function
@@ -127,7 +128,10 @@ class LocalModelWrapper(WrapperDefaults):
             notes += generation_notes(entry.generate_cfg, defaults, entry.batch_size)
             if checkpoint.settings_folder(path, self._revision) is None:
                 notes.append(f"{path} is not in the cache: its settings may change that")
-        placement = placement_of(entry, checkpoint.read_config(path, self._revision))
+        config = checkpoint.read_config(path, self._revision)
+        installed = installed_versions("transformers")
+        notes += version_notes(str(config.get("model_type", "")), path, installed)
+        placement = placement_of(entry, config)
         note = float32_note(entry, placement.dtype, placement.device)
         if note:
             notes.append(note)

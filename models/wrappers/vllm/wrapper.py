@@ -19,10 +19,11 @@ from urllib.parse import quote
 
 from models.wrappers.api.servers import ServerPool
 from models.wrappers.api.wrapper import APIModelWrapper
+from models.wrappers.known_versions import version_notes
 from models.wrappers.local import checkpoint
 from models.wrappers.vllm.arguments import deciding_options, serve_words, split_options
 from models.wrappers.vllm.replicas import GpuShares, Replicas, gpus_of, share_gpus
-from models.wrappers.vllm.server import HOST, VllmServer, interpreter_problems
+from models.wrappers.vllm.server import HOST, VllmServer, interpreter_problems, server_versions
 from utils.config.endpoint import parse_endpoint
 from utils.contracts import Abandoned, CallError, Generation, Prepared
 from utils.coordinates import PIXEL_LIMITS
@@ -88,11 +89,16 @@ class VllmModelWrapper(APIModelWrapper):
         return problems + interpreter_problems(os.environ)
 
     def notes_before(self) -> list[str]:
-        """Name GPUs without a server, and what of the checkpoint changes answers unnamed."""
-        notes = [self._gpu_shares.note] if self._gpu_shares.note else []
-        return notes + self._notes_on_sampling()
+        """Name GPUs without a server, and what changes answers though no config names it."""
+        path = self.entry.model_path
+        kind = str(checkpoint.read_config(path).get("model_type", ""))
+        return [
+            *([self._gpu_shares.note] if self._gpu_shares.note else []),
+            *version_notes(kind, path, server_versions(os.environ)),
+            *self._settings_notes(),
+        ]
 
-    def _notes_on_sampling(self) -> list[str]:
+    def _settings_notes(self) -> list[str]:
         if SAMPLING_OPTIONS & {name for name, _ in split_options(self._serve_args)[1]}:
             return []
         requested = {**self.entry.generate_cfg, **(self.entry.generate_cfg.get("extra_body") or {})}
