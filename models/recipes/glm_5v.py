@@ -20,7 +20,7 @@ BOXES = [
     re.compile(re.escape(opening) + FOUR + re.escape(end)) for opening, end in BRACKETS.items()
 ]
 NAMES = ("bbox_2d", "bbox_3d")
-LONG = r"\s*(\d+\.?\d+)\s*"  # of two digits or more, as theirs
+LONG = r"\s*(\d\d+|\d+\.\d+)\s*"  # of two digits or more, as theirs
 NAMED = re.compile(rf"""['"]bbox_2d['"]\s*:\s*\[{",".join([LONG] * 4)}\]""")
 
 

@@ -13,8 +13,8 @@ SYSTEM = """\
 You are InternVL, a GUI agent.\x20
 
 You are given a task and a screenshot of the screen. You need to perform a series of pyautogui actions to complete the task."""
-NUMBER = r"\s*(\d*\.?\d+)\s*"
-CLICK = re.compile(rf"pyautogui\.\w+\(\s*(?:x\s*=)?{NUMBER},\s*(?:y\s*=)?{NUMBER}[,)]")
+NUMBER = r"(\d+(?:\.\d+)?|\.\d+)\s*"
+CLICK = re.compile(rf"pyautogui\.\w+\(\s*(?:x\s*=\s*)?{NUMBER},\s*(?:y\s*=\s*)?{NUMBER}[,)]")
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:

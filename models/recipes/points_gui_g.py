@@ -19,7 +19,7 @@ Requirements for the output:
 - Round each coordinate to three decimal places
 - Format the output as strictly (x, y) without any additional text
 """
-PAIR = re.compile(r"\((\d+\.?\d*),\s*(\d+\.?\d*)\)")
+PAIR = re.compile(r"\((\d+(?:\.\d*)?),\s*(\d+(?:\.\d*)?)\)")
 
 
 def messages(instruction: str, _: WH = (0, 0)) -> list[ChatMessage]:
