@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from models.recipes import sources
+from models.recipes.agents.qwen3_5 import AGENT
 from models.recipes.base import (
     ChatMessage,
     Limits,
@@ -106,7 +107,8 @@ RECIPE = Recipe(
         *sources.HUB_CARD.of("Qwen3.5-122B-A10B", screenspot_pro=70.4),
         *sources.HUB_CARD.of("Qwen3.5-397B-A17B", screenspot_pro=68.5),
     ),
-    verified="prompts, resizing and parsers",
+    agent=AGENT,
+    verified=f"prompts, resizing and parsers; agent: {AGENT.verified}",
     note="The chat template decides whether the model thinks; `parse_point_venus` reads replies to "
     "`build_prompt_venus`, whose authors set enable_thinking false. A call in XML, the family's own "
     "form, is read by `parse_call` alone. A server's reasoning parser may put all of a reply into "

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes import sources
+from models.recipes.agents.ui_venus_2 import AGENT
 from models.recipes.base import ChatMessage, Limits, Parser, PromptForm, Recipe, image_and_text
 from models.recipes.reading import centre, from_whole, numbers_or_none
 from utils.contracts import WH
@@ -75,7 +76,8 @@ RECIPE = Recipe(
             "UI-Venus-2-27B", screenspot_pro=74.1, osworld_g_refined=79.1, ui_vision=66.9
         ),
     ),
-    verified="prompt and parser",
+    agent=AGENT,
+    verified=f"prompt and parser; agent: {AGENT.verified}",
     note="The prompt lets the model call a task infeasible, on L2 too, where all can be done. The "
     "authors ask for 3136 to 12845056 pixels beside the image, which vLLM ignores: the limits here "
     "are those of the checkpoint's processor.",
