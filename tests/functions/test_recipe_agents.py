@@ -321,6 +321,16 @@ def test_a_recipe_without_an_agent_leaves_l3_to_the_default_prompt():
 # -- episodes -------------------------------------------------------------------------------------
 
 OWL = '<tool_call>\n{{"name": "computer_use", "arguments": {}}}\n</tool_call>'
+QWEN_XML = """\
+Action: Go on.
+<tool_call>
+<function=computer_use>
+<parameter=action>
+{}
+</parameter>
+{}
+</function>
+</tool_call>"""
 EPISODES = {
     "ui_tars_1_5": ("Thought: t\nAction: wait()", "Thought: t\nAction: finished(content='')"),
     "gui_owl_1_5": (
@@ -350,6 +360,14 @@ EPISODES = {
     "fara_1_5": (
         OWL.format('{"action": "wait", "time": 0}'),
         OWL.format('{"action": "terminate", "answer": "Done."}'),
+    ),
+    "qwen3_5": (
+        QWEN_XML.format("wait", "<parameter=time>\n0\n</parameter>"),
+        QWEN_XML.format("terminate", "<parameter=status>\nsuccess\n</parameter>"),
+    ),
+    "ui_venus_2": (
+        "<think>t</think>\n<action>Wait()</action>",
+        "<think>t</think>\n<action>Finished(content='')</action>",
     ),
     "kimi_k2_5": (
         "## Action:\nWait.\n## Code:\n```python\ntime.sleep(0)\n```",
