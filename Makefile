@@ -1,6 +1,8 @@
 # make demo    scores the embedded baseline on the sample data; no torch, no key, no download of data
 # make demo-live   lets the same baseline act in live worlds: 20 tasks of L3 and L4 in a browser
 # make jupyterlab  installs JupyterLab for the tasks jupyterlab/* of L3 and L4 (0.25 GB)
+# make desktop     fetches and prepares the Linux desktop for the tasks desktop/* of L3 and L4 (0.3 GB to
+#              fetch, 1.1 GB in a folder of caches; as any user, nothing is installed)
 # make test    the fast tier of the tests; no torch (0.8 GB installed)
 # make test-all    all tests, local models included (installs torch, about 6 GB)
 # make check   lint, format, types, of the scripts of pages too (package.json), and whether uv.lock and
@@ -28,7 +30,7 @@ NPM = PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/npm
 # compile all that it imports, for seconds.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo demo-live jupyterlab test test-all check format lock test-vllm pictures clean
+.PHONY: demo demo-live jupyterlab desktop test test-all check format lock test-vllm pictures clean
 
 demo: .venv/demo.installed
 	LMUData=sample_data .venv/bin/python evaluate.py --config configs/config_demo.json
@@ -37,6 +39,9 @@ demo-live: .venv/live.installed
 	.venv/bin/python evaluate.py --config configs/config_live.json --limit 10
 
 jupyterlab: .venv/jupyterlab.installed
+
+desktop: .venv/demo.installed
+	.venv/bin/python -m benchmarks.worlds.desktop --make
 
 test: .venv/test.installed
 	$(PYTEST) -m "not whole"

@@ -46,15 +46,17 @@ SUITES = {
         "office": "benchmarks.worlds.office.suite",
         "miniwob": "benchmarks.worlds.miniwob.suite",
         "jupyterlab": "benchmarks.worlds.jupyterlab.suite",
+        "desktop": "benchmarks.worlds.desktop.suite",
     },
     "L4": {
         "office": "benchmarks.worlds.office.suite",
         "jupyterlab": "benchmarks.worlds.jupyterlab.suite",
+        "desktop": "benchmarks.worlds.desktop.suite",
     },
 }
 """The suites of a level, in the order of their tasks."""
-OPTIONAL = frozenset({"jupyterlab"})
-"""Suites that are played only where the config's `tasks` name them: their packages are optional."""
+OPTIONAL = frozenset({"jupyterlab", "desktop"})
+"""Suites that are played only where the config's `tasks` name them: what they need is optional."""
 LAYOUTS_ONLY = frozenset({"office", "jupyterlab"})
 """Suites of web pages in the layout of their platforms, which are not those platforms."""
 REQUIRED_TEXTS = ("id", "goal", "platform", "category")

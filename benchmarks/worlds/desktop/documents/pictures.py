@@ -1,0 +1,62 @@
+"""Make and read pictures: a few shapes that a seed draws, and pixels to compare."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import random
+from collections.abc import Mapping
+from typing import Any
+
+FORMATS = {"jpg": "JPEG", "jpeg": "JPEG", "tif": "TIFF"}
+SHAPES = 40
+
+
+def write_picture(picture: Mapping[str, Any], path: str) -> bytes:
+    """Return a picture of coloured shapes; no two of its edges or corners are alike.
+
+    Args:
+        picture: its "seed" and "size" (width, height), perhaps the "mode" of Pillow.
+        path: whose ending says the format.
+    """
+    from PIL import Image, ImageDraw
+
+    rng = random.Random(f"picture {picture['seed']}")
+    width, height = picture["size"]
+    image = Image.new("RGB", (width, height), (236, 236, 226))
+    draw = ImageDraw.Draw(image)
+    for _ in range(SHAPES):
+        x, y = rng.randrange(width), rng.randrange(height)
+        colour = tuple(rng.randrange(256) for _ in range(3))
+        box = (x, y, x + rng.randrange(10, width // 4), y + rng.randrange(10, height // 4))
+        rng.choice((draw.rectangle, draw.ellipse))(box, fill=colour)
+    image = image.convert(picture.get("mode", "RGB"))
+    file = io.BytesIO()
+    ending = path.rpartition(".")[2].lower()
+    image.save(file, FORMATS.get(ending, ending.upper()))
+    return file.getvalue()
+
+
+def open_picture(content: bytes) -> Any:
+    """Return a picture as Pillow has it."""
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(content))
+    image.load()
+    return image
+
+
+def read_picture(content: bytes) -> dict[str, Any]:
+    """Return format, size and mode of a picture, and a hash of what it shows."""
+    image = open_picture(content)
+    return {
+        "format": image.format,
+        "size": list(image.size),
+        "mode": "L" if image.mode in ("L", "LA", "1") else "RGB",
+        "pixels": pixel_hash(image),
+    }
+
+
+def pixel_hash(image: Any) -> str:
+    """Return a hash of the pixels, whatever the mode that they are saved in."""
+    return hashlib.blake2b(image.convert("RGBA").tobytes(), digest_size=8).hexdigest()

@@ -1,0 +1,185 @@
+"""The folder of the desktop: where it lies, whether it is made, and how it is made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.worlds.desktop import packages, triggers
+from benchmarks.worlds.desktop.sandbox import identity, maker_command
+from benchmarks.worlds.desktop.unpack import unpack
+from utils.errors import UserError
+
+FOLDER = "DESKTOP_DIR"
+"""Names the folder in which all of it lies, in place of the one of caches."""
+SKELETON = Path(__file__).with_name("skeleton")
+TEMPLATE_VERSION = 1
+"""Raised where the home that episodes begin with is made in another way."""
+MADE = "made.json"
+MAKE = "make desktop"
+NEEDED_MB = 2600
+
+
+def desktop_folder() -> Path:
+    """Return the folder of all desktops that were made."""
+    named = os.environ.get(FOLDER, "").strip()
+    if named:
+        return Path(named).expanduser()
+    if os.geteuid() == 0:
+        return Path("/var/cache/mmbench-gui-desktop")  # what runs in it is not root, and reads it
+    caches = os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache"
+    return Path(caches).expanduser() / "mmbench-gui-desktop"
+
+
+def _digest(*parts: bytes) -> str:
+    return hashlib.blake2b(b"\0".join(parts), digest_size=6).hexdigest()
+
+
+def list_digest() -> str:
+    """Return a hash of the list of packages and of what is done to them."""
+    return _digest(packages.LIST.read_bytes(), str(triggers.VERSION).encode())
+
+
+def template_digest() -> str:
+    """Return a hash of what the home of every episode is made from."""
+    files = sorted(path for path in SKELETON.rglob("*") if path.is_file())
+    contents = [part for path in files for part in (path.name.encode(), path.read_bytes())]
+    return _digest(list_digest().encode(), str(TEMPLATE_VERSION).encode(), *contents)
+
+
+def root_folder() -> Path:
+    """Return the folder of the unpacked packages of the list."""
+    return desktop_folder() / f"root-{list_digest()}"
+
+
+def template_folder() -> Path:
+    """Return the folder of the home that every episode begins with."""
+    return desktop_folder() / f"home-{template_digest()}"
+
+
+def is_made() -> bool:
+    """Whether the desktop is complete."""
+    return (root_folder() / MADE).is_file() and (template_folder() / ".made").is_file()
+
+
+def problems() -> list[str]:
+    """All that keeps the desktop from running on this machine, one line each with what to do."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return [f"the desktop runs on Linux on x86-64 alone; this is {platform.platform()}"]
+    if not is_made():
+        return [f"the desktop is not made; run: {MAKE} (313 MB to fetch, 1.1 GB on disk)"]
+    why = _why_no_sandbox()
+    return [why] if why else []
+
+
+def _why_no_sandbox() -> str:
+    """Try a sandbox; return what to change where it does not work."""
+    command = maker_command(["true"])
+    result = subprocess.run(
+        [part if part != "--bind" else "--ro-bind" for part in command],
+        cwd=root_folder(),
+        env={},
+        capture_output=True,
+        text=True,
+        **identity(),
+    )
+    if result.returncode == 0:
+        return ""
+    why = result.stderr.strip().splitlines()[-1:] or [f"bwrap ended with {result.returncode}"]
+    return (
+        f"the desktop needs user namespaces, and this machine refuses them ({why[0]}); in Docker: "
+        "--security-opt seccomp=unconfined --security-opt systempaths=unconfined; on Ubuntu: "
+        "sysctl kernel.apparmor_restrict_unprivileged_userns=0; elsewhere: "
+        "sysctl user.max_user_namespaces=15000"
+    )
+
+
+# -- making it -------------------------------------------------------------------------------------
+
+
+def make(say: Callable[[str], None] = print) -> None:
+    """Fetch, unpack and prepare the desktop; do nothing where it is made already.
+
+    What was fetched stays until the root is made: a make that was interrupted goes on.
+
+    Raises:
+        UserError: it cannot be made here.
+    """
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        raise UserError(problems())
+    folder = desktop_folder()
+    if is_made():
+        say(f"The desktop is made already: {folder}\nTo remove it: rm -r {folder}")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
+    if not (root_folder() / MADE).is_file():
+        _make_root(say)
+    why = _why_no_sandbox()
+    if why:
+        raise UserError(why)
+    if not (template_folder() / ".made").is_file():
+        from benchmarks.worlds.desktop.template import make_template
+
+        say("making the home that every episode begins with: starting each application once")
+        make_template(template_folder())
+    _remove_old(folder)
+    size = sum(path.lstat().st_size for path in folder.rglob("*"))
+    say(
+        f"The desktop is made: {folder}, {size / 1e9:.2f} GB, in {time.monotonic() - begin:.0f} s\n"
+        f"Licences of its {len(packages.listed_packages())} packages: "
+        f"{root_folder() / 'LICENCES.txt'}\n"
+        f"To remove it: rm -r {folder}"
+    )
+
+
+def _make_root(say: Callable[[str], None]) -> None:
+    folder = desktop_folder()
+    free_mb = shutil.disk_usage(folder).free / 1e6
+    if free_mb < NEEDED_MB:
+        raise UserError(
+            f"{folder} has {free_mb:.0f} MB free, {NEEDED_MB} MB are needed to make the desktop; "
+            f"set {FOLDER} to a folder with more room"
+        )
+    fetched = folder / "packages"
+    packages.fetch(fetched, say)
+    part = root_folder().with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    archives = [fetched / package.file_name for package in packages.listed_packages()]
+    say(f"unpacking {len(archives)} packages")
+    unpack(archives, part)
+    say("preparing them: caches, fonts, schemas")
+    triggers.run_triggers(part)
+    (part / "LICENCES.txt").write_text(_licences(part), encoding="utf-8")
+    (part / MADE).write_text(json.dumps({"packages": len(archives)}), encoding="utf-8")
+    part.replace(root_folder())
+    shutil.rmtree(fetched)
+
+
+def _remove_old(folder: Path) -> None:
+    """Delete what earlier lists have made."""
+    kept = {root_folder().name, template_folder().name}
+    for path in folder.iterdir():
+        if path.name not in kept and path.name.startswith(("root-", "home-")):
+            shutil.rmtree(path)
+
+
+def _licences(root: Path) -> str:
+    """Return a line for each package: its version, and the licences that its copyright names."""
+    lines = ["Licences of the packages, by the names in usr/share/doc/PACKAGE/copyright.", ""]
+    for package in packages.listed_packages():
+        file = root / "usr/share/doc" / package.name / "copyright"
+        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        names = set(re.findall(r"^License: *(\S[^\n]*)", text, re.MULTILINE))
+        names |= set(re.findall(r"/usr/share/common-licenses/([\w.+-]*\w)", text))
+        lines.append(f"{package.name} {package.version}: {', '.join(sorted(names)) or 'see there'}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,307 @@
+"""A running desktop: two sandboxes, started in order, and what a world does with them.
+
+One sandbox has the X server, the other the session: a message bus, settings, window manager, panel,
+desktop, and the applications. They share a folder with the server's socket and nothing else. The
+parts start one after the other, each when the one before is there; else colours and focus depend on
+which is first.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from benchmarks.actions.action import Action
+from benchmarks.worlds.desktop.home import Files, read_home, write_files
+from benchmarks.worlds.desktop.keyboard import Input
+from benchmarks.worlds.desktop.processes import is_busy, name_of, resident_bytes
+from benchmarks.worlds.desktop.sandbox import Sandbox, bound, give_to_sandbox, private
+from benchmarks.worlds.desktop.screen import LIMIT_S, QUIET_S, Screen, settle
+from benchmarks.worlds.desktop.x11 import XConnection
+from utils.contracts import WH, WorldError
+
+SCREEN_WH: WH = (1280, 720)
+NOW = "2026-03-09 09:00:00"  # Monday
+PREFIX = "mmbench-desktop-"
+START_S = 60.0  # for one part of the desktop, slow where much else runs
+MAX_MEMORY_BYTES = 3 << 30
+HOME_MB, SCREEN_MB = 192, 16
+SOFFICE = "/usr/lib/libreoffice/program/soffice.bin --norestore --nologo"
+WARM_OFFICE = f"{SOFFICE} --nodefault --quickstart"
+"""Waits for documents without a window. In a new home it ends at once, to be started again."""
+VARIABLES = {
+    "HOME": "/home/user",
+    "USER": "user",
+    "LOGNAME": "user",
+    "SHELL": "/bin/false",
+    "LANG": "en_US.UTF-8",
+    "TZ": "UTC",
+    "PATH": "/usr/bin",
+    "DISPLAY": ":0",
+    "XDG_RUNTIME_DIR": "/run/user",
+    "XDG_CURRENT_DESKTOP": "XFCE",
+    "XDG_CONFIG_DIRS": "/etc/xdg",
+    "XDG_DATA_DIRS": "/usr/share",
+    "XDG_MENU_PREFIX": "xfce-",
+    "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/user/bus",
+    "NO_AT_BRIDGE": "1",
+    "GTK_A11Y": "none",
+    "GTK_USE_PORTAL": "0",
+    "GTK_OVERLAY_SCROLLING": "0",
+    "GDK_BACKEND": "x11",
+    "GIO_USE_VFS": "local",
+    "GSETTINGS_BACKEND": "keyfile",
+    "SAL_USE_VCLPLUGIN": "gtk3",
+    "LIBGL_ALWAYS_SOFTWARE": "1",
+    "OMP_NUM_THREADS": "1",
+    "GEGL_THREADS": "1",
+    "LD_PRELOAD": "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
+    "FAKETIME": NOW,
+    "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    "FAKETIME_DONT_RESET": "1",
+    "NO_FAKE_STAT": "1",
+}
+"""Of the session. The clock of the day stands still, others run; nothing is told of the host."""
+SERVER_VARIABLES = {name: VARIABLES[name] for name in ("HOME", "LANG", "PATH")}
+SERVER_SCRIPT = (
+    f"exec Xvfb :0 -screen 0 {SCREEN_WH[0]}x{SCREEN_WH[1]}x24 -fbdir /screen -nolisten tcp "
+    "-noreset -dpi 96 -ac -extension GLX"
+)
+SESSION_SCRIPT = """umask 077
+cp -R --preserve=mode,timestamps,links /template/. /home/user/
+dbus-daemon --session --nofork --nopidfile --address=unix:path=/run/user/bus &
+while read -r line; do eval "$line" & done
+"""
+SETTINGS_WRITERS = ("xfconfd", "dconf-service")
+"""Programs that hold settings for a while before they write them."""
+
+
+class Session:
+    """One desktop, from its start to its end."""
+
+    def __init__(self, root: Path, template: Path) -> None:
+        """Prepare it; `advance` starts it.
+
+        Args:
+            root: the unpacked packages.
+            template: the home that it begins with.
+        """
+        self._root, self._template = root, template
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        give_to_sandbox(self._folder)
+        for name in ("x11", "task"):
+            (self._folder / name).mkdir()
+            give_to_sandbox(self._folder / name)
+        (self._folder / "task").chmod(0o755)
+        self._sandboxes: list[Sandbox] = []
+        self._copies = 0
+        self._stages = self._all_stages()
+        self._waits_for: Callable[[], bool] | None = None
+
+    # -- its start --------------------------------------------------------------------------------
+
+    def advance(self) -> bool:
+        """Start the next part, if the one before is there; never wait. Whether all is there."""
+        while self._waits_for is None or self._waits_for():
+            if not self._stages:
+                return True
+            start, self._waits_for = self._stages.pop(0)
+            start()
+            break
+        return False
+
+    def start(self) -> None:
+        """Start all that is not there yet, and wait for it.
+
+        Raises:
+            WorldError: a part does not come.
+        """
+        ends_s = time.monotonic() + START_S
+        stage_count = len(self._stages)
+        while not self.advance():
+            if len(self._stages) < stage_count:
+                stage_count, ends_s = len(self._stages), time.monotonic() + START_S
+            if time.monotonic() > ends_s or not all(box.is_running for box in self._sandboxes):
+                outputs = "\n".join(box.output() for box in self._sandboxes)
+                raise WorldError("the desktop did not start", outputs)
+            time.sleep(0.02)
+        self.settle(0.2, 15.0)
+
+    def _all_stages(self) -> list[tuple[Callable[[], None], Callable[[], bool]]]:
+        """Return what is started in turn, and how to see that it is there."""
+        return [
+            (self._start_server, self._connect),
+            (self._start_session, self._has_bus),
+            (
+                lambda: self.launch("xfsettingsd --disable-wm-check --replace --no-daemon"),
+                lambda: self.x.has_owner("_XSETTINGS_S0"),
+            ),
+            (
+                lambda: self.launch("xfwm4 --compositor=off"),
+                lambda: self.x.has_property("_NET_SUPPORTING_WM_CHECK"),
+            ),
+            (
+                lambda: self.launch("xfce4-panel --disable-wm-check"),
+                lambda: "xfce4-panel" in self.x.window_titles(),
+            ),
+            (
+                lambda: self.launch("xfdesktop --disable-wm-check"),
+                lambda: "Desktop" in self.x.window_titles() and not is_busy(self.pids()),
+            ),
+            (
+                lambda: self.launch(f"{WARM_OFFICE} || {WARM_OFFICE}"),
+                lambda: self._has_office() and not is_busy(self.pids()),
+            ),
+        ]
+
+    def _start_server(self) -> None:
+        places = [
+            *("--dir", "/tmp/.X11-unix"),
+            *bound("/tmp/.X11-unix", self._folder / "x11", writable=True),
+            *private("/screen", SCREEN_MB),
+        ]
+        log = self._folder / "server.log"
+        self._sandboxes.append(Sandbox(self._root, places, SERVER_VARIABLES, SERVER_SCRIPT, log))
+
+    def _connect(self) -> bool:
+        """Connect to the server, if it takes connections; then it has a screen, too."""
+        inside = self._sandboxes[0].inside()
+        if inside is None:
+            return False
+        with suppress(OSError, ValueError):
+            self.screen = Screen(inside / "screen/Xvfb_screen0", SCREEN_WH)
+            self.x = XConnection(self._folder / "x11/X0")
+            self.input = Input(self.x)
+            return True
+        return False
+
+    def _start_session(self) -> None:
+        places = [
+            *("--dir", "/tmp/.X11-unix"),
+            *bound("/tmp/.X11-unix", self._folder / "x11"),
+            *bound("/template", self._template),
+            *bound("/task", self._folder / "task"),
+            *private("/home/user", HOME_MB),
+            *("--chdir", "/home/user"),
+        ]
+        log = self._folder / "session.log"
+        self._sandboxes.append(Sandbox(self._root, places, VARIABLES, SESSION_SCRIPT, log))
+
+    def _has_bus(self) -> bool:
+        return (self._inside() / "run/user/bus").exists()
+
+    def _has_office(self) -> bool:
+        return any((self._inside() / "tmp").glob("OSL_PIPE*"))
+
+    def _inside(self) -> Path:
+        inside = self._sandboxes[1].inside()
+        return inside if inside is not None else Path("/nonexistent")
+
+    # -- what runs in it --------------------------------------------------------------------------
+
+    def launch(self, command: str) -> None:
+        """Start a program of the root, as its launcher would."""
+        self._sandboxes[1].send(f"{command} </dev/null")
+
+    def add_files(self, files: Mapping[str, bytes]) -> None:
+        """Put files into the home, and wait until they are there."""
+        folder = self._folder / "task"
+        write_files(folder, files)
+        self._copies += 1
+        done = self._inside() / f"run/user/copied-{self._copies}"
+        copy = "cp -R --preserve=mode,timestamps /task/. /home/user/"
+        self.launch(f"{copy} && touch /run/user/{done.name}")
+        self.wait_until(done.exists, "the files of the task are not there")
+        for path in folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def wait_for_window(self, title: str) -> None:
+        """Wait until there is a window with that text in its title."""
+        self.wait_until(
+            lambda: any(title in each_title for each_title in self.x.window_titles()),
+            f"there is no window {title!r}",
+        )
+
+    def wait_until(self, is_so: Callable[[], bool], problem: str, limit_s: float = START_S) -> None:
+        """Wait for something.
+
+        Raises:
+            WorldError: it does not come.
+        """
+        ends_s = time.monotonic() + limit_s
+        while not is_so():
+            if time.monotonic() > ends_s or not self.is_running:
+                outputs = "\n".join(box.output() for box in self._sandboxes)
+                raise WorldError(f"{problem}; there are {self.x.window_titles()}", outputs)
+            time.sleep(0.02)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether both sandboxes are there."""
+        return len(self._sandboxes) == 2 and all(box.is_running for box in self._sandboxes)
+
+    def pids(self) -> list[int]:
+        """Return all processes of the desktop."""
+        return [pid for sandbox in self._sandboxes for pid in sandbox.pids()]
+
+    def settle(self, quiet_s: float = QUIET_S, limit_s: float = LIMIT_S) -> bool:
+        """Wait until the screen is quiet and nothing runs; whether it became so in time.
+
+        Raises:
+            WorldError: the desktop is gone, or takes more memory than it may.
+        """
+        self.x.sync()
+        is_quiet = settle(self.screen, self.pids, quiet_s, limit_s)
+        if not self.is_running:
+            raise WorldError("the desktop has ended", self._sandboxes[-1].output())
+        if resident_bytes(self.pids()) > MAX_MEMORY_BYTES:
+            raise WorldError(f"the desktop takes more than {MAX_MEMORY_BYTES >> 20} MiB", "")
+        return is_quiet
+
+    def press(self, *keys: str) -> None:
+        """Press keys together, and wait until the screen is quiet."""
+        self.input.perform(Action("key", keys=keys), SCREEN_WH, self.settle)
+        self.settle()
+
+    # -- its files --------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Have settings written that programs still hold; these programs end."""
+        for pid in self.pids():
+            if name_of(pid) in SETTINGS_WRITERS:
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGTERM)
+        self.settle(0.2)
+
+    def files(self) -> Files:
+        """Return the files of the home as they are now."""
+        return read_home(self._inside())
+
+    def close(self) -> None:
+        """End it, from whatever state, and delete its folder."""
+        with suppress(Exception):
+            self.x.close()
+        for sandbox in reversed(self._sandboxes):
+            sandbox.end()
+        self._sandboxes = []
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def quoted(*parts: str) -> str:
+    """Return a command line of these parts."""
+    return shlex.join(parts)
+
+
+def remove_stale_folders() -> None:
+    """Delete the folders of desktops whose run was killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if pid.isdecimal() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(folder, ignore_errors=True)

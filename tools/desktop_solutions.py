@@ -1,0 +1,82 @@
+"""Play the right and the wrong ways of the desktop's tasks, and say which are judged otherwise.
+
+python -m tools.desktop_solutions --seeds 0-2 [--tasks calc_total,writer_*] [--ways right0]
+    [--shots FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.worlds.desktop.suite import open_world
+from benchmarks.worlds.desktop.tasks import tasks
+from tests.support.desktop_play import Player
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", default="0")
+    parser.add_argument("--tasks", default="*")
+    parser.add_argument("--ways", default="*")
+    parser.add_argument("--shots", type=Path)
+    options = parser.parse_args()
+    first, _, last = options.seeds.partition("-")
+    seeds = range(int(first), int(last or first) + 1)
+    counts = {"as they should": 0, "not": 0}
+    with tempfile.TemporaryDirectory() as folder:
+        world = open_world(Path(folder))
+        for task in [task for level in ("L3", "L4") for task in tasks(level, seeds)]:
+            if not any(fnmatch.fnmatch(task["id"], name) for name in options.tasks.split(",")):
+                continue
+            for way, steps, right in _ways(task):
+                if fnmatch.fnmatch(way, options.ways):
+                    counts[_play(world, task, way, steps, right, options.shots)] += 1
+        world.close()
+    print(counts)
+    return bool(counts["not"])
+
+
+def _ways(task: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
+    for name, right in (("ways", True), ("wrong_ways", False)):
+        for number, steps in enumerate(task[name]):
+            yield f"{'right' if right else 'wrong'}{number}", steps, right
+
+
+def _play(world: Any, task: Any, way: str, steps: Any, right: bool, shots: Path | None) -> str:
+    begin = time.monotonic()
+    folder = shots and shots / f"{task['id']}-{task['seed']}-{way}"
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        world.reset(task)
+        ready = time.monotonic()
+        player = Player(world, folder)
+        player.look("0")
+        player.play(steps)
+        outcome = world.evaluate()
+        player.look("end")
+    except Exception:  # noqa: BLE001 - any failure is one of its way
+        traceback.print_exc()
+        print(f"{task['id']} {task['seed']} {way}: failed", flush=True)
+        return "not"
+    fits = outcome.success == right
+    reasons = [text for is_met, text in outcome.lines if not is_met]
+    print(
+        f"{'ok ' if fits else 'NOT'} {task['id']} {task['seed']} {way}: {outcome.success}; reset "
+        f"{ready - begin:.1f} s, {len(player.actions)} actions in {time.monotonic() - ready:.1f} s"
+        f"; {reasons} {player.notes or ''}",
+        flush=True,
+    )
+    return "as they should" if fits else "not"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
