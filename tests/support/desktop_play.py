@@ -17,6 +17,7 @@ from typing import Any
 from PIL import Image
 
 from benchmarks.actions.action import Action
+from benchmarks.actions.reading import read_keys
 from benchmarks.worlds.desktop.session import SCREEN_WH
 
 FIELDS = {
@@ -75,7 +76,7 @@ def actions_of(step: Sequence[Any]) -> Iterator[Action]:
     elif name == "key":
         yield key_action(arguments[0])
     elif name in FIELDS:
-        yield Action(name, **{FIELDS[name]: argument for argument in arguments})
+        yield Action(name, **dict(zip([FIELDS[name]], arguments, strict=False)))
     elif name in MOUSE:
         yield mouse_action(name, *arguments)
     else:
@@ -83,9 +84,7 @@ def actions_of(step: Sequence[Any]) -> Iterator[Action]:
 
 
 def key_action(keys: str) -> Action:
-    return Action(
-        "key", keys=tuple(keys.replace("++", "+plus").split("+")) if keys != "+" else ("+",)
-    )
+    return Action("key", keys=read_keys(keys))
 
 
 def mouse_action(kind: str, x: float, y: float, *rest: Any) -> Action:

@@ -29,7 +29,6 @@ from benchmarks.worlds.office.tasks.checks import StateComparison, check
 MISSING = {"missing": True}
 MAX_DESCRIPTION = 200  # characters
 CHANNELS = ".config/xfce4/xfconf/xfce-perchannel-xml/"
-TRASH = ".local/share/Trash/files/"
 KEYFILE = ".config/glib-2.0/settings/keyfile"
 REGISTRY = ".config/libreoffice/4/user/registrymodifications.xcu"
 WATCHED_CHANNELS = ("xsettings", "xfwm4", "xfce4-panel", "xfce4-desktop", "thunar", "pointers")
@@ -68,9 +67,7 @@ def tree_of(files: Files, keys: frozenset[str] = frozenset()) -> Tree:
     """
     tree: Tree = {}
     for path, content in files.items():
-        if path.startswith(TRASH):
-            tree[f"trash:{path.removeprefix(TRASH)}"] = _content(path, content)
-        elif not path.startswith("."):
+        if not path.startswith("."):
             tree[path] = _content(path, content)
     values = _settings(files)
     for key, value in values.items():
@@ -179,8 +176,6 @@ def _comparison(start: Tree, edits: Sequence[Edit], end: Tree) -> StateCompariso
     lines = []
     for path in sorted({*start, *expected, *end}):
         before, wanted, actual = (tree.get(path, MISSING) for tree in (start, expected, end))
-        if path.startswith("trash:") and before is MISSING and wanted is MISSING:
-            continue  # deleting a file for good and putting it there are the same
         if not matches(wanted, actual):
             lines.append((False, f"{path}: {_difference(wanted, actual)}"))
         elif not matches(before, wanted):
@@ -200,7 +195,7 @@ def _done_count(start: Tree, edits: Sequence[Edit], end: Tree) -> int | None:
 
 
 def _same(expected: Tree, actual: Tree) -> bool:
-    paths = {path for path in {*expected, *actual} if not path.startswith("trash:")}
+    paths = {*expected, *actual}
     return all(matches(expected.get(path, MISSING), actual.get(path, MISSING)) for path in paths)
 
 

@@ -165,7 +165,7 @@ class Input:
     def _press(self, keys: Sequence[str]) -> None:
         codes = [self._code(key) for key in keys]
         *held, (last, is_shifted) = codes
-        shift = ["shift"] if is_shifted and "shift" not in keys and len(keys) == 1 else []
+        shift = ["shift"] if is_shifted and "shift" not in keys else []
         with self._held(shift):
             for code, _ in held:
                 self._x.fake(KEY_PRESS, code)

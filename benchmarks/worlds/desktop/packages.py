@@ -52,20 +52,15 @@ def listed_packages() -> tuple[Package, ...]:
     return tuple(Package(row[0], row[1], row[2], int(row[3]), row[4]) for row in rows)
 
 
-def missing_packages(folder: Path) -> list[Package]:
-    """Return the packages that do not lie in a folder with the right content yet."""
-    return [package for package in listed_packages() if not _is_right(package, folder)]
-
-
-def fetch(folder: Path, say: Callable[[str], None]) -> int:
-    """Fetch what is missing in a folder; return how many bytes that were.
+def fetch(packages: Sequence[Package], folder: Path, say: Callable[[str], None]) -> int:
+    """Fetch those packages that do not lie in a folder yet; return how many bytes that were.
 
     A fetch that was interrupted goes on with the packages that are not there.
 
     Raises:
         UserError: a package cannot be had, or is not the one of the list.
     """
-    missing = missing_packages(folder)
+    missing = [package for package in packages if not _is_right(package, folder)]
     if not missing:
         return 0
     size = sum(package.size for package in missing)

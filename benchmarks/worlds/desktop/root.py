@@ -151,7 +151,7 @@ def _make_root(say: Callable[[str], None]) -> None:
             f"set {FOLDER} to a folder with more room"
         )
     fetched = folder / "packages"
-    packages.fetch(fetched, say)
+    packages.fetch(packages.listed_packages(), fetched, say)
     part = root_folder().with_suffix(".part")
     shutil.rmtree(part, ignore_errors=True)
     archives = [fetched / package.file_name for package in packages.listed_packages()]

@@ -25,8 +25,16 @@ BWRAP = [LOADER, "--library-path", "usr/lib/x86_64-linux-gnu", "usr/bin/bwrap"]
 """By its own loader and libraries: nothing needs to be installed on the host."""
 NOBODY = 65534  # whom programs run as where the run is root
 MB = 1 << 20
-LIMITS = "ulimit -c 0 -f 262144 -v 6291456 -p 400 2>/dev/null"
-"""No core files; 128 MB a file (in blocks of 512); 6 GiB of addresses; 400 processes."""
+LOG = "tmp/log"
+PREPARE = f"""ulimit -c 0
+ulimit -f 262144
+ulimit -v 4194304
+ulimit -p 400
+echo 1000 > /proc/self/oom_score_adj
+exec > /{LOG} 2>&1
+"""
+"""No core files; 128 MB a file (in blocks of 512), 4 GiB of addresses, 400 processes; the first to
+go where memory is short. What programs write lies inside: it takes no room of the host."""
 SESSION_ID = ("--uid", "1000", "--gid", "1000", "--hostname", "desktop")
 
 
@@ -81,7 +89,6 @@ class Sandbox:
         places: Sequence[str],
         variables: Mapping[str, str],
         script: str,
-        log: Path,
     ) -> None:
         """Start a shell in it.
 
@@ -90,29 +97,24 @@ class Sandbox:
             places: what it sees besides (`bound`, `private`).
             variables: its environment.
             script: what the shell does; its standard input is `send`.
-            log: where its output goes.
         """
         named = [part for name, value in variables.items() for part in ("--setenv", name, value)]
         with _handed(seccomp.program()) as filter_file:
             arguments = [*_common(), *places, *named, "--seccomp", str(filter_file.fileno())]
-            with (
-                _handed("\0".join([*arguments, "--remount-ro", "/"]).encode()) as argument_file,
-                log.open("ab") as output,
-            ):
+            with _handed("\0".join([*arguments, "--remount-ro", "/"]).encode()) as argument_file:
                 self._process = subprocess.Popen(
                     [
                         *(*BWRAP, "--args", str(argument_file.fileno()), "--"),
-                        *("sh", "-c", f"{LIMITS}\n{script}"),
+                        *("sh", "-c", f"{PREPARE}{script}"),
                     ],
                     cwd=root,
                     env={},  # which pid 1 of the sandbox would show to all in it
                     stdin=subprocess.PIPE,
-                    stdout=output,
-                    stderr=output,
+                    stdout=subprocess.PIPE,  # of a fixed size, whoever writes to it
+                    stderr=subprocess.STDOUT,
                     pass_fds=(filter_file.fileno(), argument_file.fileno()),
                     **identity(),
                 )
-        self._log = log
         self._inside: Path | None = None
 
     @property
@@ -135,9 +137,16 @@ class Sandbox:
 
     def output(self) -> str:
         """Return the last of what its programs have written, for error messages."""
-        with suppress(OSError):
-            return self._log.read_bytes()[-2000:].decode(errors="replace")
-        return ""
+        texts = []
+        if not self.is_running and self._process.stdout is not None:
+            texts.append(self._process.stdout.read().decode(errors="replace"))
+        inside = self.inside()
+        if inside is not None:
+            with suppress(OSError):
+                log = os.open(inside / LOG, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                with os.fdopen(log, "rb") as file:
+                    texts.append(file.read(MB)[-2000:].decode(errors="replace"))
+        return "\n".join(texts)
 
     def pids(self) -> list[int]:
         """Return the processes of the sandbox, as the host numbers them."""
@@ -157,6 +166,7 @@ class Sandbox:
             for pid in self.pids()[1:]:
                 if name_of(pid) in ("sh", "Xvfb"):
                     self._inside = Path(f"/proc/{pid}/root")
+                    break  # further ones are forks of it that end
         return self._inside
 
     def end(self) -> None:
@@ -167,9 +177,10 @@ class Sandbox:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         self._process.wait()
-        if self._process.stdin:
-            with suppress(OSError):
-                self._process.stdin.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
 
 
 def identity() -> dict[str, Any]:

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.actions.action import Action
@@ -83,6 +84,15 @@ SETTINGS_WRITERS = ("xfconfd", "dconf-service")
 """Programs that hold settings for a while before they write them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of the start."""
+
+    name: str
+    start: Callable[[], None]
+    is_there: Callable[[], bool]
+
+
 class Session:
     """One desktop, from its start to its end."""
 
@@ -103,18 +113,18 @@ class Session:
         self._sandboxes: list[Sandbox] = []
         self._copies = 0
         self._stages = self._all_stages()
-        self._waits_for: Callable[[], bool] | None = None
+        self._stage: Stage | None = None
 
     # -- its start --------------------------------------------------------------------------------
 
     def advance(self) -> bool:
         """Start the next part, if the one before is there; never wait. Whether all is there."""
-        while self._waits_for is None or self._waits_for():
-            if not self._stages:
-                return True
-            start, self._waits_for = self._stages.pop(0)
-            start()
-            break
+        if self._stage is not None and not self._stage.is_there():
+            return False
+        if not self._stages:
+            return True
+        self._stage = self._stages.pop(0)
+        self._stage.start()
         return False
 
     def start(self) -> None:
@@ -129,34 +139,43 @@ class Session:
             if len(self._stages) < stage_count:
                 stage_count, ends_s = len(self._stages), time.monotonic() + START_S
             if time.monotonic() > ends_s or not all(box.is_running for box in self._sandboxes):
-                outputs = "\n".join(box.output() for box in self._sandboxes)
-                raise WorldError("the desktop did not start", outputs)
+                part = self._stage.name if self._stage else "it"
+                raise WorldError(f"the desktop did not start: no {part}", self._outputs())
             time.sleep(0.02)
         self.settle(0.2, 15.0)
 
-    def _all_stages(self) -> list[tuple[Callable[[], None], Callable[[], bool]]]:
-        """Return what is started in turn, and how to see that it is there."""
+    def _all_stages(self) -> list[Stage]:
+        """Return what is started in turn."""
+
+        def program(name: str, command: str, is_there: Callable[[], bool]) -> Stage:
+            return Stage(name, lambda: self.launch(command), is_there)
+
         return [
-            (self._start_server, self._connect),
-            (self._start_session, self._has_bus),
-            (
-                lambda: self.launch("xfsettingsd --disable-wm-check --replace --no-daemon"),
+            Stage("X server", self._start_server, self._connect),
+            Stage("session", self._start_session, self._has_bus),
+            program(
+                "settings",
+                "xfsettingsd --disable-wm-check --replace --no-daemon",
                 lambda: self.x.has_owner("_XSETTINGS_S0"),
             ),
-            (
-                lambda: self.launch("xfwm4 --compositor=off"),
+            program(
+                "window manager",
+                "xfwm4 --compositor=off",
                 lambda: self.x.has_property("_NET_SUPPORTING_WM_CHECK"),
             ),
-            (
-                lambda: self.launch("xfce4-panel --disable-wm-check"),
+            program(
+                "panel",
+                "xfce4-panel --disable-wm-check",
                 lambda: "xfce4-panel" in self.x.window_titles(),
             ),
-            (
-                lambda: self.launch("xfdesktop --disable-wm-check"),
+            program(
+                "desktop",
+                "xfdesktop --disable-wm-check",
                 lambda: "Desktop" in self.x.window_titles() and not is_busy(self.pids()),
             ),
-            (
-                lambda: self.launch(f"{WARM_OFFICE} || {WARM_OFFICE}"),
+            program(
+                "LibreOffice",
+                f"{WARM_OFFICE} || {WARM_OFFICE}",
                 lambda: self._has_office() and not is_busy(self.pids()),
             ),
         ]
@@ -167,8 +186,7 @@ class Session:
             *bound("/tmp/.X11-unix", self._folder / "x11", writable=True),
             *private("/screen", SCREEN_MB),
         ]
-        log = self._folder / "server.log"
-        self._sandboxes.append(Sandbox(self._root, places, SERVER_VARIABLES, SERVER_SCRIPT, log))
+        self._sandboxes.append(Sandbox(self._root, places, SERVER_VARIABLES, SERVER_SCRIPT))
 
     def _connect(self) -> bool:
         """Connect to the server, if it takes connections; then it has a screen, too."""
@@ -191,8 +209,7 @@ class Session:
             *private("/home/user", HOME_MB),
             *("--chdir", "/home/user"),
         ]
-        log = self._folder / "session.log"
-        self._sandboxes.append(Sandbox(self._root, places, VARIABLES, SESSION_SCRIPT, log))
+        self._sandboxes.append(Sandbox(self._root, places, VARIABLES, SESSION_SCRIPT))
 
     def _has_bus(self) -> bool:
         return (self._inside() / "run/user/bus").exists()
@@ -238,9 +255,12 @@ class Session:
         ends_s = time.monotonic() + limit_s
         while not is_so():
             if time.monotonic() > ends_s or not self.is_running:
-                outputs = "\n".join(box.output() for box in self._sandboxes)
-                raise WorldError(f"{problem}; there are {self.x.window_titles()}", outputs)
+                titles = self.x.window_titles()
+                raise WorldError(f"{problem}; there are {titles}", self._outputs())
             time.sleep(0.02)
+
+    def _outputs(self) -> str:
+        return "\n".join(box.output() for box in self._sandboxes)
 
     @property
     def is_running(self) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.worlds.desktop.documents.pdf import read_pdf, write_pdf
 from benchmarks.worlds.desktop.documents.pictures import read_picture, write_picture
 from benchmarks.worlds.desktop.documents.sheets import read_ods, write_ods
 from benchmarks.worlds.desktop.documents.slides import read_odp, write_odp
@@ -36,6 +36,8 @@ def _written(path: str, content: Any) -> bytes:
             return write_odp(slides)
         case {"blocks": blocks}:
             return write_odt(blocks)
+        case {"pages": pages}:
+            return write_pdf(pages)
         case {"picture": picture}:
             return write_picture(picture, path)
     raise ValueError(f"{path}: no content of a file: {content!r:.80}")
@@ -59,7 +61,7 @@ def _read(path: str, content: bytes) -> Any:
     if path.endswith(PICTURES):
         return read_picture(content)
     if path.endswith(".pdf"):
-        return _read_pdf(content)
+        return read_pdf(content)
     if path.endswith(TEXTS):
         return _lines(content.decode())
     return {"bytes": _hash(content)}
@@ -72,9 +74,3 @@ def _hash(content: bytes) -> str:
 def _lines(text: str) -> list[str]:
     """Return the lines of a text without white space at their ends and empty ones at its end."""
     return "\n".join(line.rstrip() for line in text.splitlines()).rstrip("\n").split("\n")
-
-
-def _read_pdf(content: bytes) -> dict[str, Any]:
-    if not content.startswith(b"%PDF-"):
-        raise ValueError("no PDF")
-    return {"pdf": len(re.findall(rb"/Type\s*/Page\b(?!s)", content))}

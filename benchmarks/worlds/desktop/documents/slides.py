@@ -45,6 +45,7 @@ def write_odp(slides: Sequence[Mapping[str, Any]]) -> bytes:
         'fo:font-size="24pt" fo:language="en" fo:country="US"/></style:default-style>'
         + "".join(
             f'<style:style style:name="Default-{name}" style:family="presentation">'
+            '<style:graphic-properties draw:fill="none" draw:stroke="none"/>'
             f'<style:text-properties fo:font-size="{size}pt"/></style:style>'
             for name, size in (("title", 40), ("outline1", 24))
         )
