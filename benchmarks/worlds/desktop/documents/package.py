@@ -38,7 +38,7 @@ MIME_TYPES = {
     "odt": "application/vnd.oasis.opendocument.text",
     "odp": "application/vnd.oasis.opendocument.presentation",
 }
-MAX_XML_BYTES = 64 << 20
+MAX_XML_BYTES = 16 << 20
 
 
 def q(name: str) -> str:

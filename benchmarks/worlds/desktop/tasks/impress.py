@@ -27,6 +27,12 @@ def slide_at(number: int) -> list[Any]:
     return [LIST_X, FIRST_SLIDE_Y + SLIDE_STEP_Y * (number - 1)]
 
 
+def in_menu(number: int, below_px: int) -> list[Any]:
+    """Return a place in the menu of a slide, so far below where it was clicked."""
+    x, y = slide_at(number)
+    return [x + 65, y + below_px]
+
+
 def title(text: str) -> Steps:
     """Return the steps that write a title into the slide that is shown."""
     return [["double", 640, 240], ["type", text], ["key", "escape"], ["key", "escape"]]
@@ -53,7 +59,7 @@ def impress_insert(rng: random.Random) -> Row:
             [["click", *slide_at(3)], ["key", "ctrl+m"], *title(new), *SAVE],
             [
                 ["right", *slide_at(3)],
-                ["menu", "down 3", "enter"],
+                ["click", *in_menu(3, 90)],
                 *title(new),
                 *SAVE,
             ],
@@ -82,11 +88,11 @@ def impress_delete(rng: random.Random) -> Row:
         "edits": [["remove", path, ["slides", place]]],
         "ways": [
             [["click", *slide_at(place + 1)], ["key", "delete"], *SAVE],
-            [["right", *slide_at(place + 1)], ["menu", "down 7", "enter"], *SAVE],
+            [["right", *slide_at(place + 1)], ["click", *in_menu(place + 1, 190)], *SAVE],
         ],
         "wrong_ways": [
             [["click", *slide_at(place + 2)], ["key", "delete"], *SAVE],
-            [["right", *slide_at(place + 1)], ["menu", "down 6", "enter"], *SAVE],
+            [["right", *slide_at(place + 1)], ["click", *in_menu(place + 1, 165)], *SAVE],
         ],
     }
 

@@ -1,0 +1,250 @@
+"""How an episode on the desktop is judged: documents, texts, pictures and settings, without one."""
+
+import copy
+import functools
+import io
+import zipfile
+
+import pytest
+
+from benchmarks.worlds.desktop.checks import compare_trees, edited, judge, tree_of
+from benchmarks.worlds.desktop.documents import read_file, written_files
+from benchmarks.worlds.desktop.expected import matches
+from benchmarks.worlds.desktop.tasks import tasks
+
+LEVELS = ("L3", "L4")
+SEEDS = (0, 1, 2)
+CHANNELS = ".config/xfce4/xfconf/xfce-perchannel-xml/"
+
+
+def all_tasks():
+    return [task for level in LEVELS for task in tasks(level, SEEDS)]
+
+
+def first_choice(edits):
+    """The edits of the first of several ways in which a task may end."""
+    return [part for edit in edits for part in (edit[1] if edit[0] == "any_of" else [edit])]
+
+
+def concrete(value):
+    """A tree with something that fits in place of what only has to fit."""
+    if isinstance(value, dict):
+        if "uses" in value:
+            return f"=SUM([.{value['uses'].replace(':', ':.')}])"
+        return {key: concrete(item) for key, item in value.items()}
+    return [concrete(item) for item in value] if isinstance(value, list) else value
+
+
+def spoiled(value):
+    """Yield copies of plain data, each with one thing that is not as it should be."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key in ("content", "format", "mode"):
+                continue
+            for other in spoiled(item):
+                yield {**value, key: other}
+        return
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            for other in spoiled(item):
+                yield [*value[:index], other, *value[index + 1 :]]
+        if value:
+            yield value[1:]
+        yield [*value, value[0] if value else "one too many"]
+    elif isinstance(value, bool) or value is None:
+        yield "another"
+    elif isinstance(value, (int, float)):
+        yield value + 1
+    else:
+        yield f"{value}x"
+
+
+def test_a_document_is_read_as_it_was_written():
+    files = written_files(
+        {
+            "a.ods": {
+                "sheets": {"One": [["Item", 2], [["=B1*2", 4], ""]], "Two": [["x"]]},
+                "bold": ["A1"],
+            },
+            "a.odt": {
+                "blocks": ["One", {"text": "Two", "style": "Heading 1"}, {"table": [["a", "b"]]}]
+            },
+            "a.odp": {"slides": [{"title": "Plan", "body": ["one", "two"]}]},
+            "a.pdf": {"pages": [["one (1)"], ["two"]]},
+        }
+    )
+    sheets = read_file("a.ods", files["a.ods"])
+    assert sheets["sheets"] == ["One", "Two"]
+    assert sheets["sheet One"]["cells"] == {
+        "A1": {"value": "Item", "bold": "bold"},
+        "B1": {"value": 2.0},
+        "A2": {"value": 4.0, "formula": "=[.B1]*2"},
+    }
+    blocks = read_file("a.odt", files["a.odt"])["blocks"]
+    assert blocks[:2] == [
+        {"style": "Standard", "runs": [["One", {}]]},
+        {"style": "Heading 1", "runs": [["Two", {}]]},
+    ]
+    assert blocks[2] == {"table": [["a", "b"]]}
+    slides = read_file("a.odp", files["a.odp"])["slides"]
+    assert slides == [{"title": "Plan", "body": ["one", "two"]}]
+    assert read_file("a.pdf", files["a.pdf"]) == {"pages": 2}
+
+
+def test_a_picture_is_compared_by_its_pixels():
+    files = written_files({"a.png": {"picture": {"seed": 1, "size": [120, 80]}}})
+    start = tree_of(files)
+    turned = edited(start, [["picture", "a.png", [["rotate", 90]]]])
+    assert turned["a.png"]["size"] == [80, 120]
+    back = edited(turned, [["picture", "a.png", [["rotate", 90]]]])
+    assert back["a.png"]["pixels"] != start["a.png"]["pixels"]
+    flipped = edited(start, [["picture", "a.png", [["flip", "h"]]]])
+    assert flipped["a.png"]["pixels"] != start["a.png"]["pixels"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "fits"),
+    [
+        (1.0, 1.0000000000001, True),
+        (1.0, 2.0, False),
+        ({"uses": "B2:B4"}, "=SUM([.B2:.B4])", True),
+        ({"uses": "B2:B4"}, "=SUM([.$B$1:.$B$9])", True),
+        ({"uses": "B2:B4"}, "=[.B2]+[.B3]+[.B4]", True),
+        ({"uses": "B2:B4"}, "=SUM([.B2:.B3])+12", False),
+        ({"uses": "B2:B4"}, None, False),
+        ({"one_of": [1, 2]}, 2, True),
+        ({"text": "Total"}, " total ", True),
+        ({"a": 1, "*": ["b"]}, {"a": 1, "b": 5}, True),
+        ({"a": 1}, {"a": 1, "b": 5}, False),
+        ([1, 2], [1], False),
+        (None, False, False),
+    ],
+)
+def test_data_is_compared_by_what_it_means(expected, actual, fits):
+    assert matches(expected, actual) is fits
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_a_task_expects_can_be_made_of_its_files_and_is_a_success(seed):
+    for task in [task for level in LEVELS for task in tasks(level, [seed])]:
+        start = tree_of(written_files(task["files"]))
+        edits = first_choice(task["edits"])
+        end = concrete(edited(start, edits))
+        outcome = compare_trees(task["edits"], start, end)
+        assert all(fits for fits, _ in outcome.lines) and not outcome.is_spoiled, task["id"]
+        has_effect = edited(start, edits) != start
+        assert has_effect or task.get("answer") or not task.get("feasible", True), task["id"]
+
+
+def test_an_end_that_is_spoiled_in_one_place_is_refused(whole):
+    counts = {"refused": 0, "taken": []}
+    for task in all_tasks() if whole else tasks("L3", [0]):
+        start = tree_of(written_files(task["files"]))
+        expected = concrete(edited(start, first_choice(task["edits"])))
+        ends = [start] if expected != start else []
+        for path, content in expected.items():
+            ends += [{**expected, path: other} for other in spoiled(content)]
+            ends.append({name: item for name, item in expected.items() if name != path})
+        ends.append({**expected, "Documents/one more.txt": ["x"]})
+        for end in ends:
+            outcome = compare_trees(task["edits"], start, end)
+            if all(fits for fits, _ in outcome.lines):
+                counts["taken"].append(task["id"])
+            else:
+                counts["refused"] += 1
+    assert counts["refused"] > 1000
+    assert len(counts["taken"]) <= 0.02 * counts["refused"], counts["taken"]
+
+
+def test_every_task_says_how_it_is_done_and_how_it_is_missed():
+    for task in all_tasks():
+        assert len(task["ways"]) >= 2 and len(task["wrong_ways"]) >= 2, task["id"]
+        assert all(way for way in [*task["ways"], *task["wrong_ways"]]), task["id"]
+        if "Save" not in task["goal"] and "save" not in task["goal"]:
+            assert not any(path.endswith((".ods", ".odt", ".odp")) for path in task["files"]) or (
+                task.get("answer") is not None
+            ), task["id"]
+
+
+def test_a_task_is_the_same_whenever_it_is_made_and_another_under_another_seed():
+    first, again = (tasks("L3", [0]) for _ in range(2))
+    assert first == again
+    differing = [
+        one["id"]
+        for one, other in zip(first, tasks("L3", [1]), strict=True)
+        if one["files"] != other["files"]
+    ]
+    assert len(differing) == len(first)
+
+
+def test_twins_can_be_done_under_half_of_the_seeds():
+    for task_id in {task["id"] for task in all_tasks() if "feasible" in task}:
+        feasible = [task["feasible"] for task in tasks("L3", range(4), [task_id])]
+        assert sum(feasible) == 2, task_id
+
+
+@pytest.mark.parametrize("end", ["done", "answer", "fail", ""])
+def test_an_end_that_claims_nothing_is_no_success(end):
+    [task] = tasks("L3", [0], ["calc_total"])
+    files = written_files(task["files"])
+    assert not judge(task, files, files, end).success
+
+
+def test_settings_count_where_they_are_named_and_the_programs_own_never():
+    xml = '<channel name="{}"><property name="{}" type="empty"><property name="{}" value="{}"/></property></channel>'
+    files = {
+        f"{CHANNELS}xsettings.xml": xml.format(
+            "xsettings", "Net", "ThemeName", "Greybird"
+        ).encode(),
+        f"{CHANNELS}thunar.xml": xml.format("thunar", "last-window", "width", "640").encode(),
+        ".config/glib-2.0/settings/keyfile": b"[org/xfce/mousepad/state/window]\nwidth=640\n",
+    }
+    start = tree_of(files)
+    assert start == {"settings:xsettings/Net/ThemeName": "Greybird"}
+    named = tree_of(files, frozenset({"org/xfce/mousepad/state/window/width"}))
+    assert named["settings:org/xfce/mousepad/state/window/width"] == "640"
+    end = copy.deepcopy(start)
+    end["settings:xsettings/Net/ThemeName"] = "Adwaita"
+    assert not compare_trees([], start, end).lines[0][0]
+    assert compare_trees([["setting", "xsettings/Net/ThemeName", "Adwaita"]], start, end).lines[0][
+        0
+    ]
+
+
+@functools.cache
+def broken_documents():
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("content.xml", b"<a>" + b" " * (20 << 20) + b"</a>")
+        package.writestr("styles.xml", b"<a/>")
+    laughs = io.BytesIO()
+    entities = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12))
+    with zipfile.ZipFile(laughs, "w") as package:
+        package.writestr("content.xml", f'<!DOCTYPE a [<!ENTITY l0 "ha">{entities}]><a>&l11;</a>')
+        package.writestr("styles.xml", "<a/>")
+    outside = io.BytesIO()
+    with zipfile.ZipFile(outside, "w") as package:
+        text = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
+        package.writestr("content.xml", text)
+        package.writestr("styles.xml", text)
+    large = (
+        b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR" + b"\0\x01\0\0\0\x01\0\0\x08\x02\0\0\0" + bytes(40)
+    )
+    return {
+        "bomb.ods": bomb.getvalue(),
+        "laughs.odt": laughs.getvalue(),
+        "outside.odp": outside.getvalue(),
+        "half.ods": written_files({"a.ods": {"sheets": {"S": [[1]]}}})["a.ods"][:300],
+        "no package.odt": b"PK\x03\x04 nothing",
+        "large.png": large,
+        "no picture.jpg": b"\xff\xd8\xff",
+        "no text.txt": b"\xff\xfe\x00\xd8",
+        "no document.pdf": b"%!PS",
+    }
+
+
+@pytest.mark.parametrize("name", [*broken_documents()])
+def test_a_document_that_cannot_be_read_is_a_difference_and_no_error(name):
+    content = broken_documents()[name]
+    assert set(read_file(name, content)) == {"unreadable"}
+    assert "root:" not in str(read_file(name, content))

@@ -1,0 +1,42 @@
+"""Tasks on the desktop, played by mouse and keyboard; `tools.desktop_solutions` plays all ways."""
+
+import pytest
+
+from benchmarks.worlds.desktop.suite import open_world
+from benchmarks.worlds.desktop.tasks import tasks
+from tests.support.desktop import need_desktop
+from tests.support.desktop_play import Player
+
+PLAYED = (
+    ("calc_sort", 1),
+    ("calc_products", 0),
+    ("calc_percent", 1),
+    ("writer_name", 0),
+    ("writer_heading", 1),
+    ("impress_insert", 0),
+    ("impress_delete", 1),
+    ("gimp_rotate", 0),
+    ("files_move", 0),
+    ("editor_line_numbers", 0),
+    ("pdf_page", 0),
+    ("sheet_to_text", 0),
+)
+"""One of each application, and more of those that have most."""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    need_desktop()
+    world = open_world(tmp_path_factory.mktemp("shots"))
+    yield world
+    world.close()
+
+
+@pytest.mark.parametrize(("name", "way"), PLAYED)
+def test_a_right_way_solves_its_task_and_a_wrong_one_does_not(world, name, way):
+    [task] = [task for level in ("L3", "L4") for task in tasks(level, [0], [name])]
+    for steps, success in ((task["ways"][way], True), (task["wrong_ways"][0], False)):
+        world.reset(task)
+        Player(world).play(steps)
+        outcome = world.evaluate()
+        assert outcome.success is success, [text for fits, text in outcome.lines if not fits]

@@ -1,0 +1,156 @@
+"""The desktop as a world: begun afresh, the same each time, with all characters, and gone at the end."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.actions.action import Action
+from benchmarks.worlds.desktop.session import PREFIX, remove_stale_folders
+from benchmarks.worlds.desktop.suite import open_world
+from benchmarks.worlds.desktop.tasks import tasks
+from tests.support.desktop import need_desktop
+from tests.support.desktop_play import Player
+
+TEXT_TASK = {"files": {"Documents/a.txt": "first\n"}, "open": ["Documents/a.txt"]}
+TYPED = "Grüße, “naïve” €5 → ≤ 10 – Łódź; Привет, 東京 and ∞!"
+HOLDER = """
+import sys, time
+from pathlib import Path
+from benchmarks.worlds.desktop.suite import open_world
+world = open_world(Path(sys.argv[1]))
+world.reset({"files": {}})
+for _ in range(9):
+    world.rest()
+print(*world.session.pids(), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    need_desktop()
+    world = open_world(tmp_path_factory.mktemp("shots"))
+    yield world
+    world.close()
+
+
+def play(world, task, steps):
+    world.reset(task)
+    player = Player(world)
+    player.play(steps)
+    return player
+
+
+def is_gone(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def own_folders():
+    return [*Path(tempfile.gettempdir()).glob(f"{PREFIX}*")]
+
+
+def test_texts_are_typed_whatever_characters_they_have(world):
+    play(world, TEXT_TASK, [["key", "ctrl+end"], ["type", f"{TYPED}\n"], ["key", "ctrl+s"]])
+    text = world.session.files()["Documents/a.txt"].decode()
+    assert text == f"first\n{TYPED}\n"
+
+
+def test_an_episode_finds_nothing_of_the_one_before(world):
+    task = {"files": {"Documents/b.txt": "x\n"}}
+    play(world, task, [["wait", 0.1]])
+    first = world.session.files()
+    world.session.launch("echo mine > ~/Documents/left.txt; touch ~/.config/left /tmp/left")
+    Player(world).play([["wait", 1.0]])
+    assert "Documents/left.txt" in world.session.files()
+    play(world, task, [["wait", 0.1]])
+    second = world.session.files()
+    own = {path for path in {*first, *second} if first.get(path) != second.get(path)}
+    assert not {path for path in own if not path.startswith(".")} and ".config/left" not in second
+
+
+def test_two_runs_of_the_same_actions_show_the_same_screens(world):
+    [task] = tasks("L3", [0], ["calc_total"])
+    runs = []
+    for is_warm in (False, True):
+        if is_warm:  # the next desktop was made ready meanwhile
+            for _ in range(400):
+                world.rest()
+                time.sleep(0.05)
+        images = [world.reset(task).image.name]
+        player = Player(world)
+        for step in [
+            ["cell", "B9"],
+            ["type", "=SUM(B2:B8)\n"],
+            ["click", 20, 220],
+            ["key", "ctrl+b"],
+        ]:
+            player.play([step])
+            images.append(player.last.image.name)
+        runs.append(images)
+    differing = [number for number, pair in enumerate(zip(*runs, strict=True)) if len({*pair}) > 1]
+    assert len(differing) <= 1, differing
+
+
+def test_an_application_is_opened_by_its_name_and_an_unknown_one_is_told_the_known(world):
+    player = play(world, {"files": {}}, [["open_app", "calculator"], ["open_app", "Browser"]])
+    assert "galculator" in world.session.x.window_titles()
+    [note] = player.notes
+    assert "There is no application 'Browser'" in note and "LibreOffice Calc" in note
+    player.play([["key", "super+q"], ["drag", 640, 360, 700, 400], ["scroll", 640, 360, "down", 3]])
+    assert world.step(Action("back")).note and not world.step(Action("home")).note
+
+
+def test_a_click_after_a_click_is_no_double_click_and_a_double_click_is_one(world):
+    task = {"files": {"Documents/c/d.txt": "x\n"}, "open": ["Documents/"]}
+    player = play(world, task, [["click", 215, 165], ["click", 215, 165]])
+    assert any(title.startswith("Documents") for title in world.session.x.window_titles())
+    player.play([["double", 215, 165]])
+    assert any(title.startswith("c - ") for title in world.session.x.window_titles())
+
+
+@pytest.mark.parametrize("kill", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_killed_leaves_no_process_and_the_next_one_its_folder(tmp_path, kill):
+    need_desktop()
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    pids = [int(pid) for pid in process.stdout.readline().split()]
+    assert len(pids) > 5
+    process.send_signal(kill)
+    process.wait()
+    process.stdout.close()
+    ends_s = time.monotonic() + 20
+    while not all(map(is_gone, pids)):
+        assert time.monotonic() < ends_s, [pid for pid in pids if not is_gone(pid)]
+        time.sleep(0.1)
+    mine = [path for path in own_folders() if path.name.startswith(f"{PREFIX}{process.pid}-")]
+    assert mine
+    remove_stale_folders()
+    assert not any(path.exists() for path in mine)
+
+
+def test_worlds_that_are_closed_leave_nothing(tmp_path):
+    need_desktop()
+    before = {path.name for path in own_folders()}
+    worlds = [open_world(tmp_path) for _ in range(2)]
+    for world in worlds:
+        world.reset({"files": {}})
+        world.rest()
+    pids = [pid for world in worlds for pid in world.session.pids()]
+    for world in worlds:
+        world.close()
+    assert all(map(is_gone, pids))
+    assert {
+        name
+        for name in {path.name for path in own_folders()} - before
+        if f"-{os.getpid()}-" in name
+    } == set()
