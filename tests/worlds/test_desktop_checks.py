@@ -45,18 +45,22 @@ def spoiled(value):
                 yield {**value, key: other}
         return
     if isinstance(value, list):
-        for index, item in enumerate(value):
-            for other in spoiled(item):
-                yield [*value[:index], other, *value[index + 1 :]]
-        if value:
-            yield value[1:]
-        yield [*value, value[0] if value else "one too many"]
+        yield from spoiled_lists(value)
     elif isinstance(value, bool) or value is None:
         yield "another"
     elif isinstance(value, (int, float)):
         yield value + 1
     else:
         yield f"{value}x"
+
+
+def spoiled_lists(values):
+    for index, item in enumerate(values):
+        for other in spoiled(item):
+            yield [*values[:index], other, *values[index + 1 :]]
+    if values:
+        yield values[1:]
+    yield [*values, values[0] if values else "one too many"]
 
 
 def test_a_document_is_read_as_it_was_written():

@@ -95,6 +95,9 @@ def _why_no_sandbox() -> str:
     if result.returncode == 0:
         return ""
     why = result.stderr.strip().splitlines()[-1:] or [f"bwrap ended with {result.returncode}"]
+    if "source path" in why[0] or "execvp" in why[0]:
+        folder = desktop_folder()
+        return f"{folder} is not readable for everybody ({why[0]}); set {FOLDER} to another folder"
     return (
         f"the desktop needs user namespaces, and this machine refuses them ({why[0]}); in Docker: "
         "--security-opt seccomp=unconfined --security-opt systempaths=unconfined; on Ubuntu: "

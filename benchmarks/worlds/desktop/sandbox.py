@@ -139,7 +139,8 @@ class Sandbox:
         """Return the last of what its programs have written, for error messages."""
         texts = []
         if not self.is_running and self._process.stdout is not None:
-            texts.append(self._process.stdout.read().decode(errors="replace"))
+            os.set_blocking(self._process.stdout.fileno(), False)
+            texts.append((self._process.stdout.read() or b"").decode(errors="replace"))
         inside = self.inside()
         if inside is not None:
             with suppress(OSError):

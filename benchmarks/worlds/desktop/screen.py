@@ -14,7 +14,7 @@ from utils.contracts import WH
 
 QUIET_S = 0.12
 LIMIT_S = 6.0
-LOOK_S = 0.015
+LOOK_S = 0.02
 HEADER_NUMBERS = 25  # of a file of `xwd`
 HEADER_BYTES, LINE_BYTES, COLOURS = 0, 12, 19  # which of them says what
 COLOUR_BYTES = 12

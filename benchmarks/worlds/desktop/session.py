@@ -138,7 +138,7 @@ class Session:
         while not self.advance():
             if len(self._stages) < stage_count:
                 stage_count, ends_s = len(self._stages), time.monotonic() + START_S
-            if time.monotonic() > ends_s or not all(box.is_running for box in self._sandboxes):
+            if time.monotonic() > ends_s or self.has_failed:
                 part = self._stage.name if self._stage else "it"
                 raise WorldError(f"the desktop did not start: no {part}", self._outputs())
             time.sleep(0.02)
@@ -265,7 +265,12 @@ class Session:
     @property
     def is_running(self) -> bool:
         """Whether both sandboxes are there."""
-        return len(self._sandboxes) == 2 and all(box.is_running for box in self._sandboxes)
+        return len(self._sandboxes) == 2 and not self.has_failed
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a part that was started has ended."""
+        return not all(box.is_running for box in self._sandboxes)
 
     def pids(self) -> list[int]:
         """Return all processes of the desktop."""

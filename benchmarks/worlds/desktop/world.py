@@ -41,8 +41,7 @@ class DesktopWorld:
     def reset(self, task: Task) -> Observation:
         """Begin a task on a fresh desktop, with its files and what it opens."""
         self._leave()
-        self._session = session = self._next or self._new_session()
-        self._next = None
+        self._session = session = self._take_next()
         self._task, self._end = task, None
         session.start()
         session.add_files(written_files(task.get("files", {})))
@@ -104,6 +103,14 @@ class DesktopWorld:
         if self._session is None:
             raise WorldError("no task has begun", "")
         return self._session
+
+    def _take_next(self) -> Session:
+        """Return the desktop that was made ready, or a new one where it is none or has failed."""
+        upcoming, self._next = self._next, None
+        if upcoming is not None and upcoming.has_failed:
+            upcoming.close()
+            upcoming = None
+        return upcoming or self._new_session()
 
     @staticmethod
     def _new_session() -> Session:
