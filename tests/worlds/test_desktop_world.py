@@ -54,6 +54,13 @@ def is_gone(pid):
         return True
 
 
+def all_are_gone(pids, limit_s=20.0):
+    ends_s = time.monotonic() + limit_s
+    while not all(map(is_gone, pids)) and time.monotonic() < ends_s:
+        time.sleep(0.1)
+    return all(map(is_gone, pids))
+
+
 def own_folders():
     return [*Path(tempfile.gettempdir()).glob(f"{PREFIX}*")]
 
@@ -128,10 +135,7 @@ def test_a_run_that_is_killed_leaves_no_process_and_the_next_one_its_folder(tmp_
     process.send_signal(kill)
     process.wait()
     process.stdout.close()
-    ends_s = time.monotonic() + 20
-    while not all(map(is_gone, pids)):
-        assert time.monotonic() < ends_s, [pid for pid in pids if not is_gone(pid)]
-        time.sleep(0.1)
+    assert all_are_gone(pids)
     mine = [path for path in own_folders() if path.name.startswith(f"{PREFIX}{process.pid}-")]
     assert mine
     remove_stale_folders()
@@ -148,7 +152,7 @@ def test_worlds_that_are_closed_leave_nothing(tmp_path):
     pids = [pid for world in worlds for pid in world.session.pids()]
     for world in worlds:
         world.close()
-    assert all(map(is_gone, pids))
+    assert all_are_gone(pids)
     assert {
         name
         for name in {path.name for path in own_folders()} - before

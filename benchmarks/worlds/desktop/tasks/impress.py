@@ -27,12 +27,6 @@ def slide_at(number: int) -> list[Any]:
     return [LIST_X, FIRST_SLIDE_Y + SLIDE_STEP_Y * (number - 1)]
 
 
-def in_menu(number: int, below_px: int) -> list[Any]:
-    """Return a place in the menu of a slide, so far below where it was clicked."""
-    x, y = slide_at(number)
-    return [x + 65, y + below_px]
-
-
 def title(text: str) -> Steps:
     """Return the steps that write a title into the slide that is shown."""
     return [["double", 640, 240], ["type", text], ["key", "escape"], ["key", "escape"]]
@@ -58,8 +52,8 @@ def impress_insert(rng: random.Random) -> Row:
         "ways": [
             [["click", *slide_at(3)], ["key", "ctrl+m"], *title(new), *SAVE],
             [
-                ["right", *slide_at(3)],
-                ["click", *in_menu(3, 90)],
+                ["click", *slide_at(3)],
+                ["menu", "alt+l", "enter"],
                 *title(new),
                 *SAVE,
             ],
@@ -88,11 +82,11 @@ def impress_delete(rng: random.Random) -> Row:
         "edits": [["remove", path, ["slides", place]]],
         "ways": [
             [["click", *slide_at(place + 1)], ["key", "delete"], *SAVE],
-            [["right", *slide_at(place + 1)], ["click", *in_menu(place + 1, 190)], *SAVE],
+            [["click", *slide_at(place + 1)], ["menu", "alt+l", "down 4", "enter"], *SAVE],
         ],
         "wrong_ways": [
             [["click", *slide_at(place + 2)], ["key", "delete"], *SAVE],
-            [["right", *slide_at(place + 1)], ["click", *in_menu(place + 1, 165)], *SAVE],
+            [["click", *slide_at(place + 1)], ["menu", "alt+l", "up 8", "enter"], *SAVE],
         ],
     }
 
@@ -104,7 +98,10 @@ def impress_move(rng: random.Random) -> Row:
     place = rng.choice([2, 3])
     path = "Documents/talk.odp"
     first = slides[place]["title"]
-    up: Steps = [["key", "ctrl+shift+up"]] * place
+    to_start: Steps = [
+        ["click", *slide_at(place + 1)],
+        ["menu", "alt+l", "up 5", "right", "enter"],
+    ]
     return {
         "goal": [
             f"Make “{first}” the first slide of talk.odp. The others keep their order. Save the "
@@ -127,11 +124,11 @@ def impress_move(rng: random.Random) -> Row:
                 ["key", "ctrl+v"],
                 *SAVE,
             ],
-            [["click", *slide_at(place + 1)], *up, *SAVE],
+            [*to_start, *SAVE],
         ],
         "wrong_ways": [
-            [["click", *slide_at(place + 1)], *up[1:], *SAVE],
-            [["click", *slide_at(place + 1)], *up, ["done"]],
+            [to_start[0], ["menu", "alt+l", "up 5", "right", "down 1", "enter"], *SAVE],
+            [*to_start, ["done"]],
         ],
     }
 
@@ -144,7 +141,8 @@ def impress_title(rng: random.Random) -> Row:
     old, new = slides[place]["title"], rng.choice(["Overview", "Next steps", "Open points"])
     path = "Documents/talk.odp"
     show: Steps = [["click", *slide_at(place + 1)]]
-    enter: Steps = [["click", 420, 240], ["key", "f2"], ["key", "ctrl+a"], ["type", new]]
+    enter: Steps = [["click", 700, 560], ["key", "tab"], ["key", "f2"]]
+    enter += [["key", "ctrl+a"], ["type", new]]
     leave: Steps = [["key", "escape"], ["key", "escape"]]
     return {
         "goal": [
@@ -158,7 +156,7 @@ def impress_title(rng: random.Random) -> Row:
         "ways": [
             [
                 *show,
-                ["double", 640, 240],
+                ["double", 290, 263],
                 ["key", "ctrl+a"],
                 ["type", new],
                 *leave,
@@ -168,6 +166,6 @@ def impress_title(rng: random.Random) -> Row:
         ],
         "wrong_ways": [
             [["click", *slide_at(place + 2)], *enter, *leave, *SAVE],
-            [*show, ["double", 640, 240], ["key", "end"], ["type", new], *leave, *SAVE],
+            [*show, ["double", 290, 263], ["key", "end"], ["type", new], *leave, *SAVE],
         ],
     }

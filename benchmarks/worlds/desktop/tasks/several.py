@@ -108,7 +108,7 @@ def text_to_sheet(rng: random.Random) -> Row:
         "edits": [["cells", path, "Costs", cells]],
         "ways": [
             [*fill, *SAVE],
-            [["click", *TASKBAR_XY[0]], ["click", *TASKBAR_XY[1]], *fill, *SAVE],
+            [["click", *TASKBAR_XY[1]], ["click", *TASKBAR_XY[0]], *fill, *SAVE],
         ],
         "wrong_ways": [[*swapped, *SAVE], [*fill[:2], *SAVE]],
     }
