@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.worlds.desktop import packages, triggers
-from benchmarks.worlds.desktop.sandbox import identity, maker_command
+from benchmarks.worlds.desktop.sandbox import identity, trial_command
 from benchmarks.worlds.desktop.unpack import unpack
 from utils.errors import UserError
 
@@ -83,9 +83,8 @@ def problems() -> list[str]:
 
 def _why_no_sandbox() -> str:
     """Try a sandbox; return what to change where it does not work."""
-    command = maker_command(["true"])
     result = subprocess.run(
-        [part if part != "--bind" else "--ro-bind" for part in command],
+        trial_command(),
         cwd=root_folder(),
         env={},
         capture_output=True,

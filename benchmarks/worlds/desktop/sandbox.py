@@ -35,6 +35,10 @@ exec > /{LOG} 2>&1
 """
 """No core files; 128 MB a file (in blocks of 512), 4 GiB of addresses, 400 processes; the first to
 go where memory is short. What programs write lies inside: it takes no room of the host."""
+ISOLATED = (
+    *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"),
+    *("--cap-drop", "ALL"),
+)
 SESSION_ID = ("--uid", "1000", "--gid", "1000", "--hostname", "desktop")
 
 
@@ -48,6 +52,12 @@ def maker_command(command: Sequence[str]) -> list[str]:
     return [*BWRAP, "--unshare-all", "--die-with-parent", *places, *names, "--", *command]
 
 
+def trial_command() -> list[str]:
+    """Return a command that does nothing in a sandbox; where it fails, no world can be started."""
+    places = ("--ro-bind", ".", "/", "--dev", "/dev", "--proc", "/proc")
+    return [*BWRAP, *ISOLATED, *places, "--", "true"]
+
+
 def _common() -> list[str]:
     """Return the arguments that every sandbox of a world has."""
     links = [
@@ -57,8 +67,7 @@ def _common() -> list[str]:
         ("usr/sbin", "/sbin"),
     ]
     return [
-        *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"),
-        *("--new-session", "--clearenv", "--cap-drop", "ALL", *SESSION_ID),
+        *(*ISOLATED, "--new-session", "--clearenv", *SESSION_ID),
         *("--ro-bind", "usr", "/usr", "--ro-bind", "etc", "/etc", "--ro-bind", "var", "/var"),
         *(part for target, link in links for part in ("--symlink", target, link)),
         *("--dev", "/dev", *_tmpfs("/dev/shm", 64), "--remount-ro", "/dev", "--proc", "/proc"),
@@ -185,15 +194,27 @@ class Sandbox:
 
 
 def identity() -> dict[str, Any]:
-    """Whom a sandbox is run as: nobody, where the run is root."""
-    if os.geteuid():
+    """Whom a sandbox is run as: nobody, where the run is root and can be somebody else."""
+    if not _can_be_nobody():
         return {}
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 
 
+def _can_be_nobody() -> bool:
+    """Whether the run is root, and not only root of a namespace in which it is alone."""
+    if os.geteuid():
+        return False
+    for name in ("uid_map", "gid_map"):
+        lines = Path(f"/proc/self/{name}").read_text(encoding="ascii").splitlines()
+        ranges = [[int(number) for number in line.split()] for line in lines]
+        if not any(first <= NOBODY < first + count for first, _, count in ranges):
+            return False
+    return True
+
+
 def give_to_sandbox(folder: Path) -> None:
     """Have a folder belong to whom the sandboxes run as."""
-    if not os.geteuid():
+    if _can_be_nobody():
         os.chown(folder, NOBODY, NOBODY)
 
 
