@@ -1,7 +1,9 @@
 """Play the right and the wrong ways of the desktop's tasks, and say which are judged otherwise.
 
 python -m tools.desktop_solutions --seeds 0-2 [--tasks calc_total,writer_*] [--ways right0]
-    [--shots FOLDER]
+    [--shots FOLDER] [--screens FILE]
+
+`--screens` adds a line with the hashes of all screenshots of each play: two runs can be compared.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ def main() -> int:
     parser.add_argument("--tasks", default="*")
     parser.add_argument("--ways", default="*")
     parser.add_argument("--shots", type=Path)
+    parser.add_argument("--screens", type=Path)
     options = parser.parse_args()
     first, _, last = options.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
@@ -38,7 +41,11 @@ def main() -> int:
                 continue
             for way, steps, right in _ways(task):
                 if fnmatch.fnmatch(way, options.ways):
-                    counts[_play(world, task, way, steps, right, options.shots)] += 1
+                    player = Player(world)
+                    counts[_play(player, task, way, steps, right, options.shots)] += 1
+                    if options.screens:
+                        with options.screens.open("a") as file:
+                            print(task["id"], task["seed"], way, *player.images, file=file)
         world.close()
     print(counts)
     return bool(counts["not"])
@@ -50,15 +57,16 @@ def _ways(task: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
             yield f"{'right' if right else 'wrong'}{number}", steps, right
 
 
-def _play(world: Any, task: Any, way: str, steps: Any, right: bool, shots: Path | None) -> str:
+def _play(player: Player, task: Any, way: str, steps: Any, right: bool, shots: Path | None) -> str:
     begin = time.monotonic()
     folder = shots and shots / f"{task['id']}-{task['seed']}-{way}"
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
+    player.folder = folder
+    world = player.world
     try:
-        world.reset(task)
+        player.images.append(world.reset(task).image.stem)
         ready = time.monotonic()
-        player = Player(world, folder)
         player.look("0")
         player.play(steps)
         outcome = world.evaluate()

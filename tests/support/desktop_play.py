@@ -39,6 +39,7 @@ class Player:
         self.folder = folder
         self.actions: list[Action] = []
         self.notes: list[str] = []
+        self.images: list[str] = []  # hashes of the screenshots
         self.last = None
 
     def play(self, steps: Sequence[Sequence[Any]]) -> None:
@@ -53,6 +54,7 @@ class Player:
             for action in actions_of(step):
                 self.last = self.world.step(action)
                 self.actions.append(action)
+                self.images.append(self.last.image.stem)
                 if self.last.note:
                     self.notes.append(f"{action}: {self.last.note}")
 

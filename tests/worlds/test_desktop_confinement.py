@@ -14,12 +14,15 @@ from pathlib import Path
 import pytest
 
 from benchmarks.actions.action import Action
+from benchmarks.worlds.desktop.home import HOME
 from benchmarks.worlds.desktop.root import root_folder
+from benchmarks.worlds.desktop.sandbox import LOG
 from benchmarks.worlds.desktop.suite import open_world
 from tests.support.desktop import need_desktop
 from tests.support.machine_code import program
 from utils.contracts import WorldError
 
+TEMPORARY = "/tmp"  # inside
 NEW_USER, NEW_MOUNT = 0x10000000, 0x00020000
 ADDRESS = struct.pack("<HHI8x", socket.AF_INET, socket.htons(48123), 0x0100007F)
 ABSTRACT = b"desktop-confinement"
@@ -51,7 +54,7 @@ REFUSED_CALLS = {
     "io_uring": ([(425, 8, bytes(120))], errno.EPERM),
     "performance counters": ([(298, bytes(128), 0, -1, -1, 0)], errno.EPERM),
     "page faults": ([(323, 0)], errno.EPERM),
-    "a block device": ([(133, b"/tmp/disk\0", 0o60600, 254 << 8)], errno.EPERM),
+    "a block device": ([(133, TEMPORARY.encode() + b"/disk\0", 0o60600, 254 << 8)], errno.EPERM),
     "a file by its handle": ([(304, -100, bytes(16), 0)], errno.EPERM),
     "keys into a terminal": ([(16, 0, 0x5412, b"x")], errno.EPERM),
     "a kernel module": ([(175, bytes(8), 8, b"\0")], errno.EPERM),
@@ -166,7 +169,7 @@ def test_only_its_own_processes_are_seen(inside):
 
 def test_the_first_process_shows_nothing_of_the_run(inside):
     output, _ = inside.run("cat /proc/1/environ /proc/self/environ | tr '\\0' '\\n'")
-    assert "sk-of-the-host" not in output and "HOME=/home/user" in output
+    assert "sk-of-the-host" not in output and f"HOME=/{HOME}" in output
     output, _ = inside.run("cat /proc/1/cmdline | tr '\\0' ' '")
     assert str(root_folder()) not in output and "bwrap" in output
 
@@ -181,8 +184,8 @@ def test_output_takes_no_room_of_the_host(inside):
     _, code = inside.run("head -c 3000000 /dev/zero > /proc/1/fd/1", 5.0)
     assert code != 0  # it waits for ever, or is refused
     links, _ = inside.run("for file in /proc/1/fd/* /proc/self/fd/*; do readlink $file; done")
-    host = [link for link in links.split() if link.startswith("/") and "/home/user" not in link]
-    assert {link for link in host if "faketime" not in link} <= {"/dev/null", "/tmp/log"}
+    host = [link for link in links.split() if link.startswith("/") and HOME not in link]
+    assert {link for link in host if "faketime" not in link} <= {"/dev/null", f"/{LOG}"}
 
 
 def test_no_other_message_bus_is_there(inside):
@@ -224,7 +227,7 @@ def test_no_interpreter_is_there_but_the_shell_of_the_launcher(inside):
 
 
 @pytest.mark.parametrize(
-    ("place", "limit_mb"), [("/tmp", 256), ("/home/user", 192), ("/dev/shm", 64), ("/run/user", 64)]
+    ("place", "limit_mb"), [("/tmp", 256), (f"/{HOME}", 192), ("/dev/shm", 64), ("/run/user", 64)]
 )
 def test_a_folder_holds_no_more_than_its_share(inside, place, limit_mb):
     fill = "; ".join(f"head -c 100000000 /dev/zero > {place}/part{number}" for number in range(4))
@@ -235,8 +238,8 @@ def test_a_folder_holds_no_more_than_its_share(inside, place, limit_mb):
 
 
 def test_a_file_is_no_larger_than_a_document_needs_to_be(inside):
-    inside.run("head -c 200000000 /dev/zero > /tmp/large; ls /tmp/large")
-    size, _ = inside.run("wc -c < /tmp/large; rm /tmp/large")
+    inside.run(f"head -c 200000000 /dev/zero > {TEMPORARY}/large")
+    size, _ = inside.run(f"wc -c < {TEMPORARY}/large; rm {TEMPORARY}/large")
     assert int(size) <= 128 << 20
 
 

@@ -1,6 +1,7 @@
 """The desktop as a world: begun afresh, the same each time, with all characters, and gone at the end."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.actions.action import Action
+from benchmarks.worlds.desktop.root import desktop_folder
 from benchmarks.worlds.desktop.session import PREFIX, remove_stale_folders
 from benchmarks.worlds.desktop.suite import open_world
 from benchmarks.worlds.desktop.tasks import tasks
@@ -75,7 +77,7 @@ def test_an_episode_finds_nothing_of_the_one_before(world):
     task = {"files": {"Documents/b.txt": "x\n"}}
     play(world, task, [["wait", 0.1]])
     first = world.session.files()
-    world.session.launch("echo mine > ~/Documents/left.txt; touch ~/.config/left /tmp/left")
+    world.session.launch("echo mine > ~/Documents/left.txt; touch ~/.config/left")
     Player(world).play([["wait", 1.0]])
     assert "Documents/left.txt" in world.session.files()
     play(world, task, [["wait", 0.1]])
@@ -158,3 +160,21 @@ def test_worlds_that_are_closed_leave_nothing(tmp_path):
         for name in {path.name for path in own_folders()} - before
         if f"-{os.getpid()}-" in name
     } == set()
+
+
+def test_where_user_namespaces_are_refused_one_line_says_what_to_change():
+    need_desktop()
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare of util-linux is not there")
+    refuse = "echo 0 > /proc/sys/user/max_user_namespaces"
+    command = f'{refuse} && exec "{sys.executable}" -m benchmarks.worlds.desktop'
+    result = subprocess.run(
+        ["unshare", "-U", "--map-root-user", "sh", "-c", command],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "DESKTOP_DIR": str(desktop_folder())},
+    )
+    if result.returncode and "unshare" in result.stderr:
+        pytest.skip("no user namespace can be made here")
+    [line] = result.stdout.splitlines()
+    assert "needs user namespaces" in line and "--security-opt" in line

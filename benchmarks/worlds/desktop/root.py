@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks.worlds.desktop import packages, triggers
 from benchmarks.worlds.desktop.sandbox import identity, trial_command
+from benchmarks.worlds.desktop.template import make_template
 from benchmarks.worlds.desktop.unpack import unpack
 from utils.errors import UserError
 
@@ -130,10 +131,8 @@ def make(say: Callable[[str], None] = print) -> None:
     if why:
         raise UserError(why)
     if not (template_folder() / ".made").is_file():
-        from benchmarks.worlds.desktop.template import make_template
-
         say("making the home that every episode begins with: starting each application once")
-        make_template(template_folder())
+        make_template(root_folder(), SKELETON, template_folder())
     _remove_old(folder)
     size = sum(path.lstat().st_size for path in folder.rglob("*"))
     say(

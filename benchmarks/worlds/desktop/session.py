@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.actions.action import Action
-from benchmarks.worlds.desktop.home import Files, read_home, write_files
+from benchmarks.worlds.desktop.home import HOME, Files, read_home, write_files
 from benchmarks.worlds.desktop.keyboard import Input
 from benchmarks.worlds.desktop.processes import is_busy, name_of, resident_bytes
 from benchmarks.worlds.desktop.sandbox import Sandbox, bound, give_to_sandbox, private
@@ -32,13 +32,14 @@ SCREEN_WH: WH = (1280, 720)
 NOW = "2026-03-09 09:00:00"  # Monday
 PREFIX = "mmbench-desktop-"
 START_S = 60.0  # for one part of the desktop, slow where much else runs
+WINDOW_S = 180.0  # for an application; GIMP takes ten seconds of a processor
 MAX_MEMORY_BYTES = 3 << 30
 HOME_MB, SCREEN_MB = 192, 16
 SOFFICE = "/usr/lib/libreoffice/program/soffice.bin --norestore --nologo"
 WARM_OFFICE = f"{SOFFICE} --nodefault --quickstart"
 """Waits for documents without a window. In a new home it ends at once, to be started again."""
 VARIABLES = {
-    "HOME": "/home/user",
+    "HOME": f"/{HOME}",
     "USER": "user",
     "LOGNAME": "user",
     "SHELL": "/bin/false",
@@ -76,7 +77,7 @@ SERVER_SCRIPT = (
     "-noreset -dpi 96 -ac -extension GLX"
 )
 SESSION_SCRIPT = """umask 077
-cp -R --preserve=mode,timestamps,links /template/. /home/user/
+cp -R --preserve=mode,timestamps,links /template/. ~/
 dbus-daemon --session --nofork --nopidfile --address=unix:path=/run/user/bus &
 while read -r line; do eval "$line" & done
 """
@@ -206,8 +207,8 @@ class Session:
             *bound("/tmp/.X11-unix", self._folder / "x11"),
             *bound("/template", self._template),
             *bound("/task", self._folder / "task"),
-            *private("/home/user", HOME_MB),
-            *("--chdir", "/home/user"),
+            *private(f"/{HOME}", HOME_MB),
+            *("--chdir", f"/{HOME}"),
         ]
         self._sandboxes.append(Sandbox(self._root, places, VARIABLES, SESSION_SCRIPT))
 
@@ -233,7 +234,7 @@ class Session:
         write_files(folder, files)
         self._copies += 1
         done = self._inside() / f"run/user/copied-{self._copies}"
-        copy = "cp -R --preserve=mode,timestamps /task/. /home/user/"
+        copy = "cp -R --preserve=mode,timestamps /task/. ~/"
         self.launch(f"{copy} && touch /run/user/{done.name}")
         self.wait_until(done.exists, "the files of the task are not there")
         for path in folder.iterdir():
@@ -244,6 +245,7 @@ class Session:
         self.wait_until(
             lambda: any(title in each_title for each_title in self.x.window_titles()),
             f"there is no window {title!r}",
+            WINDOW_S,
         )
 
     def wait_until(self, is_so: Callable[[], bool], problem: str, limit_s: float = START_S) -> None:

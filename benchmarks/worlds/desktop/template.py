@@ -8,7 +8,6 @@ from pathlib import Path
 
 from benchmarks.worlds.desktop.apps import APPLICATIONS, Application
 from benchmarks.worlds.desktop.home import write_files
-from benchmarks.worlds.desktop.root import SKELETON, root_folder
 from benchmarks.worlds.desktop.session import Session
 from utils.contracts import WorldError
 
@@ -23,20 +22,24 @@ TRACES = (
 LEAVE_TRIES = 20
 
 
-def make_template(target: Path) -> None:
+def make_template(root: Path, skeleton: Path, target: Path) -> None:
     """Make the home in a folder that is not there yet.
+
+    Args:
+        root: the unpacked packages.
+        skeleton: files that it begins with.
+        target: the folder.
 
     Raises:
         WorldError: an application does not start.
     """
     with tempfile.TemporaryDirectory(prefix="mmbench-skeleton-") as folder:
-        skeleton = Path(folder)
-        skeleton.chmod(0o755)
-        shutil.copytree(SKELETON, skeleton, dirs_exist_ok=True)
+        first_home = Path(folder)
+        shutil.copytree(skeleton, first_home, dirs_exist_ok=True)
         for name in FOLDERS:
-            (skeleton / name).mkdir(exist_ok=True)
-        write_files(skeleton, {})  # the same date for all
-        session = Session(root_folder(), skeleton)
+            (first_home / name).mkdir(exist_ok=True)
+        write_files(first_home, {})  # everybody may read it, and all has the same date
+        session = Session(root, first_home)
         try:
             session.start()
             for app in APPLICATIONS.values():

@@ -10,7 +10,7 @@ from benchmarks.actions.action import ENDS, Action
 from benchmarks.worlds.desktop.apps import APPLICATIONS, application_named, application_of
 from benchmarks.worlds.desktop.checks import judge
 from benchmarks.worlds.desktop.documents import written_files
-from benchmarks.worlds.desktop.home import Files
+from benchmarks.worlds.desktop.home import HOME, Files
 from benchmarks.worlds.desktop.root import root_folder, template_folder
 from benchmarks.worlds.desktop.session import (
     SCREEN_WH,
@@ -131,7 +131,7 @@ class DesktopWorld:
         name, _, file = path.rpartition(":")
         app = APPLICATIONS[name] if name else application_of(file)
         command = app.command.rpartition(" --")[0] if "soffice" in app.command else app.command
-        session.launch(f"{command} {quoted(f'/home/user/{file}')}")
+        session.launch(f"{command} {quoted(f'/{HOME}/{file}')}")
         session.wait_for_window(app.title_of(file))
         session.settle(OPENING_QUIET_S, OPENING_S)
 

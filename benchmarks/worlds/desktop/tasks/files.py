@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 
+from benchmarks.worlds.desktop.home import HOME
 from benchmarks.worlds.desktop.tasks.calc import Row, Steps
 from benchmarks.worlds.desktop.tasks.registry import task
 
@@ -28,7 +29,7 @@ def go_to(path: str) -> Steps:
     return [
         ["key", "ctrl+l"],
         ["key", "ctrl+a"],
-        ["type", f"/home/user/{path}"],
+        ["type", f"/{HOME}/{path}"],
         ["key", "enter"],
         ["wait", 0.5],
     ]

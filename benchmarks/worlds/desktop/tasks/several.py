@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 
+from benchmarks.worlds.desktop.home import HOME
 from benchmarks.worlds.desktop.tasks.calc import CITIES, SAVE, Row, Steps, costs, visitors
 from benchmarks.worlds.desktop.tasks.registry import task
 
@@ -20,7 +21,7 @@ def open_in_editor(path: str) -> Steps:
         ["wait", 0.5],
         ["key", "ctrl+l"],
         ["key", "ctrl+a"],
-        ["type", f"/home/user/{path}"],
+        ["type", f"/{HOME}/{path}"],
         ["wait", 0.5],
         ["key", "enter"],
         ["wait", 0.5],
@@ -67,7 +68,7 @@ def open_by_files(folder: str, name: str) -> Steps:
     return [
         ["key", "ctrl+l"],
         ["key", "ctrl+a"],
-        ["type", f"/home/user/{folder}"],
+        ["type", f"/{HOME}/{folder}"],
         ["key", "enter"],
         ["wait", 0.5],
         ["key", "ctrl+s"],
