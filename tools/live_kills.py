@@ -1,6 +1,7 @@
 """Stops a run of L3 and L4 at random moments, and starts it again.
 
-    python -m tools.live_kills [--suite office|jupyterlab] [--kills 20] [--interrupts 3] [--seed 0]
+    python -m tools.live_kills [--suite office|jupyterlab|desktop] [--kills 20] [--interrupts 3]
+        [--seed 0]
 
 Eight episodes in two browsers. The server says what the oracles do, in every second task but for
 the last action. A moment is a request and up to a second after it. The same command again must ask
@@ -28,19 +29,32 @@ from typing import Any
 import psutil
 
 from benchmarks.worlds.actions import Action
+from benchmarks.worlds.desktop import suite as desktop_suite
+from benchmarks.worlds.desktop.tasks import tasks as desktop_tasks
 from benchmarks.worlds.jupyterlab import suite as lab_suite
 from benchmarks.worlds.jupyterlab.tasks import tasks as lab_tasks
 from benchmarks.worlds.office import suite as office_suite
 from benchmarks.worlds.office.tasks import tasks as office_tasks
+from tests.support.desktop_play import Player
 from tests.support.lab_oracle import LabOracle
 from tests.support.mock_server import MockServer, Reply, Request
 from tests.support.office_oracle import Oracle
 from tests.support.runs import api_model
 from tests.support.stage import Stage, read_log_lines
 
+
+def tasks_with_oracles(level: str, seeds: list[int]) -> list[dict[str, Any]]:
+    """The desktop's tasks in the words of the other suites."""
+    return [
+        {**task, "oracle": task["ways"][0], "expect": task["edits"]}
+        for task in desktop_tasks(level, seeds)
+    ]
+
+
 SUITES: dict[str, tuple[Any, Any, Any]] = {
     "office": (office_suite, office_tasks, Oracle),
     "jupyterlab": (lab_suite, lab_tasks, LabOracle),
+    "desktop": (desktop_suite, tasks_with_oracles, Player),
 }
 LEVELS = {"GUITaskAutomation": "L3", "GUITaskCollaboration": "L4"}
 EPISODES, PATIENCE_S = 4, 10.0  # of each level; until nothing may be left

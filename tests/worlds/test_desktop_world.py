@@ -5,14 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 from benchmarks.actions.action import Action
-from benchmarks.worlds.desktop.root import desktop_folder
+from benchmarks.worlds.desktop.root import desktop_folder, worlds_folder
 from benchmarks.worlds.desktop.session import PREFIX, remove_stale_folders
 from benchmarks.worlds.desktop.suite import open_world
 from benchmarks.worlds.desktop.tasks import tasks
@@ -64,7 +63,7 @@ def all_are_gone(pids, limit_s=20.0):
 
 
 def own_folders():
-    return [*Path(tempfile.gettempdir()).glob(f"{PREFIX}*")]
+    return [*worlds_folder().glob(f"{PREFIX}*")]
 
 
 def test_texts_are_typed_whatever_characters_they_have(world):
@@ -140,7 +139,7 @@ def test_a_run_that_is_killed_leaves_no_process_and_the_next_one_its_folder(tmp_
     assert all_are_gone(pids)
     mine = [path for path in own_folders() if path.name.startswith(f"{PREFIX}{process.pid}-")]
     assert mine
-    remove_stale_folders()
+    remove_stale_folders(worlds_folder())
     assert not any(path.exists() for path in mine)
 
 

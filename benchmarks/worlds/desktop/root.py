@@ -10,12 +10,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.worlds.desktop import packages, triggers
-from benchmarks.worlds.desktop.sandbox import identity, trial_command
+from benchmarks.worlds.desktop.sandbox import can_be_nobody, identity, trial_command
 from benchmarks.worlds.desktop.template import make_template
 from benchmarks.worlds.desktop.unpack import unpack
 from utils.errors import UserError
@@ -65,6 +66,15 @@ def root_folder() -> Path:
 def template_folder() -> Path:
     """Return the folder of the home that every episode begins with."""
     return desktop_folder() / f"home-{template_digest()}"
+
+
+def worlds_folder() -> Path:
+    """Return where worlds have their folders; whom they run as has to reach them."""
+    if not can_be_nobody():
+        return Path(tempfile.gettempdir())
+    folder = desktop_folder() / "worlds"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def is_made() -> bool:
@@ -132,7 +142,7 @@ def make(say: Callable[[str], None] = print) -> None:
         raise UserError(why)
     if not (template_folder() / ".made").is_file():
         say("making the home that every episode begins with: starting each application once")
-        make_template(root_folder(), SKELETON, template_folder())
+        make_template(root_folder(), SKELETON, template_folder(), worlds_folder())
     _remove_old(folder)
     size = sum(path.lstat().st_size for path in folder.rglob("*"))
     say(

@@ -121,6 +121,7 @@ class Sandbox:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,  # of a fixed size, whoever writes to it
                     stderr=subprocess.STDOUT,
+                    start_new_session=True,  # Ctrl+C is for the run, which ends it in order
                     pass_fds=(filter_file.fileno(), argument_file.fileno()),
                     **identity(),
                 )
@@ -195,12 +196,12 @@ class Sandbox:
 
 def identity() -> dict[str, Any]:
     """Whom a sandbox is run as: nobody, where the run is root and can be somebody else."""
-    if not _can_be_nobody():
+    if not can_be_nobody():
         return {}
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 
 
-def _can_be_nobody() -> bool:
+def can_be_nobody() -> bool:
     """Whether the run is root, and not only root of a namespace in which it is alone."""
     if os.geteuid():
         return False
@@ -214,7 +215,7 @@ def _can_be_nobody() -> bool:
 
 def give_to_sandbox(folder: Path) -> None:
     """Have a folder belong to whom the sandboxes run as."""
-    if _can_be_nobody():
+    if can_be_nobody():
         os.chown(folder, NOBODY, NOBODY)
 
 

@@ -8,6 +8,7 @@ which is first.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import shutil
@@ -31,6 +32,7 @@ from utils.contracts import WH, WorldError
 SCREEN_WH: WH = (1280, 720)
 NOW = "2026-03-09 09:00:00"  # Monday
 PREFIX = "mmbench-desktop-"
+LOCK = "lock"
 START_S = 60.0  # for one part of the desktop, slow where much else runs
 WINDOW_S = 180.0  # for an application; GIMP takes ten seconds of a processor
 MAX_MEMORY_BYTES = 3 << 30
@@ -97,15 +99,18 @@ class Stage:
 class Session:
     """One desktop, from its start to its end."""
 
-    def __init__(self, root: Path, template: Path) -> None:
+    def __init__(self, root: Path, template: Path, worlds: Path) -> None:
         """Prepare it; `advance` starts it.
 
         Args:
             root: the unpacked packages.
             template: the home that it begins with.
+            worlds: where its own folder is made.
         """
         self._root, self._template = root, template
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=worlds))
+        self._lock = (self._folder / LOCK).open("wb")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         give_to_sandbox(self._folder)
         for name in ("x11", "task"):
             (self._folder / name).mkdir()
@@ -319,6 +324,7 @@ class Session:
             sandbox.end()
         self._sandboxes = []
         shutil.rmtree(self._folder, ignore_errors=True)
+        self._lock.close()
 
 
 def quoted(*parts: str) -> str:
@@ -326,9 +332,12 @@ def quoted(*parts: str) -> str:
     return shlex.join(parts)
 
 
-def remove_stale_folders() -> None:
-    """Delete the folders of desktops whose run was killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+def remove_stale_folders(worlds: Path) -> None:
+    """Delete the folders of desktops whose run was killed: nobody holds their locks."""
+    for folder in worlds.glob(f"{PREFIX}*"):
         pid = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if pid.isdecimal() and not Path(f"/proc/{pid}").exists():
+        if Path(f"/proc/{pid}").exists():
+            continue
+        with suppress(OSError), (folder / LOCK).open("rb") as lock:  # else it is in use elsewhere
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)

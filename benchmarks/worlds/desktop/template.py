@@ -22,24 +22,25 @@ TRACES = (
 LEAVE_TRIES = 20
 
 
-def make_template(root: Path, skeleton: Path, target: Path) -> None:
+def make_template(root: Path, skeleton: Path, target: Path, worlds: Path) -> None:
     """Make the home in a folder that is not there yet.
 
     Args:
         root: the unpacked packages.
         skeleton: files that it begins with.
         target: the folder.
+        worlds: where the folders of desktops are.
 
     Raises:
         WorldError: an application does not start.
     """
-    with tempfile.TemporaryDirectory(prefix="mmbench-skeleton-") as folder:
+    with tempfile.TemporaryDirectory(prefix="mmbench-skeleton-", dir=worlds) as folder:
         first_home = Path(folder)
         shutil.copytree(skeleton, first_home, dirs_exist_ok=True)
         for name in FOLDERS:
             (first_home / name).mkdir(exist_ok=True)
         write_files(first_home, {})  # everybody may read it, and all has the same date
-        session = Session(root, first_home)
+        session = Session(root, first_home, worlds)
         try:
             session.start()
             for app in APPLICATIONS.values():

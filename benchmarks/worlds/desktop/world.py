@@ -11,7 +11,7 @@ from benchmarks.worlds.desktop.apps import APPLICATIONS, application_named, appl
 from benchmarks.worlds.desktop.checks import judge
 from benchmarks.worlds.desktop.documents import written_files
 from benchmarks.worlds.desktop.home import HOME, Files
-from benchmarks.worlds.desktop.root import root_folder, template_folder
+from benchmarks.worlds.desktop.root import root_folder, template_folder, worlds_folder
 from benchmarks.worlds.desktop.session import (
     SCREEN_WH,
     Session,
@@ -36,7 +36,7 @@ class DesktopWorld:
         self._task: Task = {}
         self._before: Files = {}
         self._end: Action | None = None
-        remove_stale_folders()
+        remove_stale_folders(worlds_folder())
 
     def reset(self, task: Task) -> Observation:
         """Begin a task on a fresh desktop, with its files and what it opens."""
@@ -114,7 +114,7 @@ class DesktopWorld:
 
     @staticmethod
     def _new_session() -> Session:
-        return Session(root_folder(), template_folder())
+        return Session(root_folder(), template_folder(), worlds_folder())
 
     def _leave(self) -> None:
         session, self._session = self._session, None
