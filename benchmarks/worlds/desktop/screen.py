@@ -13,7 +13,7 @@ from benchmarks.worlds.desktop.processes import is_busy
 from utils.contracts import WH
 
 QUIET_S = 0.2
-LIMIT_S = 6.0
+LIMIT_S = 8.0
 LOOK_S = 0.02
 HEADER_NUMBERS = 25  # of a file of `xwd`
 HEADER_BYTES, LINE_BYTES, COLOURS = 0, 12, 19  # which of them says what

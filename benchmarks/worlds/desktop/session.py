@@ -34,6 +34,7 @@ NOW = "2026-03-09 09:00:00"  # Monday
 PREFIX = "mmbench-desktop-"
 LOCK = "lock"
 START_S = 60.0  # for one part of the desktop, slow where much else runs
+LAST_QUIET_S, LAST_LIMIT_S = 0.3, 60.0  # before files are judged: a document may be being saved
 WINDOW_S = 180.0  # for an application; GIMP takes ten seconds of a processor
 MAX_MEMORY_BYTES = 3 << 30
 HOME_MB, SCREEN_MB = 192, 16
@@ -305,12 +306,16 @@ class Session:
     # -- its files --------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Have settings written that programs still hold; these programs end."""
+        """Have written what programs still hold or are about to write.
+
+        Those that keep settings for a while end by it.
+        """
+        self.settle(LAST_QUIET_S, LAST_LIMIT_S)
         for pid in self.pids():
             if name_of(pid) in SETTINGS_WRITERS:
                 with suppress(OSError):
                     os.kill(pid, signal.SIGTERM)
-        self.settle(0.2)
+        self.settle(LAST_QUIET_S, LAST_LIMIT_S)
 
     def files(self) -> Files:
         """Return the files of the home as they are now."""
