@@ -15,10 +15,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from filelock import FileLock
+
 from benchmarks.worlds.desktop import packages, triggers
 from benchmarks.worlds.desktop.sandbox import can_be_nobody, identity, trial_command
 from benchmarks.worlds.desktop.template import make_template
 from benchmarks.worlds.desktop.unpack import unpack
+from utils.contracts import WorldError
 from utils.errors import UserError
 
 FOLDER = "DESKTOP_DIR"
@@ -26,7 +29,7 @@ FOLDER = "DESKTOP_DIR"
 SKELETON = Path(__file__).with_name("skeleton")
 TEMPLATE_VERSION = 1
 """Raised where the home that episodes begin with is made in another way."""
-MADE = "made.json"
+MADE, TEMPLATE_MADE = "made.json", ".made"
 MAKE = "make desktop"
 NEEDED_MB = 2600
 
@@ -79,7 +82,7 @@ def worlds_folder() -> Path:
 
 def is_made() -> bool:
     """Whether the desktop is complete."""
-    return (root_folder() / MADE).is_file() and (template_folder() / ".made").is_file()
+    return (root_folder() / MADE).is_file() and (template_folder() / TEMPLATE_MADE).is_file()
 
 
 def problems() -> list[str]:
@@ -130,26 +133,40 @@ def make(say: Callable[[str], None] = print) -> None:
     if sys.platform != "linux" or platform.machine() != "x86_64":
         raise UserError(problems())
     folder = desktop_folder()
-    if is_made():
-        say(f"The desktop is made already: {folder}\nTo remove it: rm -r {folder}")
-        return
-    folder.mkdir(parents=True, exist_ok=True)
+    if not is_made():
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / "making.lock"):  # of two that are started together, one waits
+            _make_missing(say)
+    else:
+        say(f"The desktop is made already: {folder}")
+    for path in _older(folder):
+        say(f"Of an earlier list; if nothing uses it any more: rm -r {path}")
+    say(f"To remove all of it: rm -r {folder}")
+
+
+def _make_missing(say: Callable[[str], None]) -> None:
     begin = time.monotonic()
     if not (root_folder() / MADE).is_file():
         _make_root(say)
     why = _why_no_sandbox()
     if why:
         raise UserError(why)
-    if not (template_folder() / ".made").is_file():
+    if not (template_folder() / TEMPLATE_MADE).is_file():
         say("making the home that every episode begins with: starting each application once")
-        make_template(root_folder(), SKELETON, template_folder(), worlds_folder())
-    _remove_old(folder)
-    size = sum(path.lstat().st_size for path in folder.rglob("*"))
+        try:
+            make_template(root_folder(), SKELETON, template_folder(), worlds_folder())
+        except WorldError as error:
+            raise UserError(
+                f"making the home failed: {error}. Run it again: what is there already stays; on a "
+                "machine that is very busy a program may not come in time"
+            ) from error
+    made = (root_folder(), template_folder())
+    size = sum(path.lstat().st_size for part in made for path in part.rglob("*"))
     say(
-        f"The desktop is made: {folder}, {size / 1e9:.2f} GB, in {time.monotonic() - begin:.0f} s\n"
+        f"The desktop is made: {desktop_folder()}, {size / 1e9:.2f} GB, in "
+        f"{time.monotonic() - begin:.0f} s\n"
         f"Licences of its {len(packages.listed_packages())} packages: "
-        f"{root_folder() / 'LICENCES.txt'}\n"
-        f"To remove it: rm -r {folder}"
+        f"{root_folder() / 'LICENCES.txt'}"
     )
 
 
@@ -176,12 +193,10 @@ def _make_root(say: Callable[[str], None]) -> None:
     shutil.rmtree(fetched)
 
 
-def _remove_old(folder: Path) -> None:
-    """Delete what earlier lists have made."""
-    kept = {root_folder().name, template_folder().name}
-    for path in folder.iterdir():
-        if path.name not in kept and path.name.startswith(("root-", "home-")):
-            shutil.rmtree(path)
+def _older(folder: Path) -> list[Path]:
+    """Return what earlier lists have made; a run of an earlier version may use it."""
+    kept = {root_folder(), template_folder()}
+    return sorted(path for name in ("root-*", "home-*") for path in {*folder.glob(name)} - kept)
 
 
 def _licences(root: Path) -> str:
