@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.worlds.desktop.processes import is_busy
 from utils.contracts import WH
 
-QUIET_S = 0.2
+QUIET_S = 0.3
 LIMIT_S = 8.0
 LOOK_S = 0.02
 HEADER_NUMBERS = 25  # of a file of `xwd`
