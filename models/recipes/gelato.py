@@ -76,7 +76,10 @@ RECIPE = Recipe(
     limits=LIMITS,
     resize=({"factor": LIMITS.factor, "filter": "lanczos"},),
     generate_cfg={"temperature": 0, "max_tokens": 32},
-    prompt_functions={"OSWorldG": "build_prompt_with_refusal"},
+    prompt_functions={
+        "OSWorldG": "build_prompt_with_refusal",
+        "VenusBenchGD": "build_prompt_with_refusal",
+    },
     figures=sources.AUTHORS_MICRO.of(
         "Gelato-30B-A3B", screenspot_pro=63.88, osworld_g=69.15, osworld_g_refined=74.65
     ),

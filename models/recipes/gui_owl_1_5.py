@@ -94,7 +94,10 @@ RECIPE = Recipe(
         "official_eval": Parser(parse_point, nothing_found="(0, 0)"),
         "any_written_call": Parser(parse_call),
     },
-    prompt_functions={"OSWorldG": "build_prompt_with_refusal"},
+    prompt_functions={
+        "OSWorldG": "build_prompt_with_refusal",
+        "VenusBenchGD": "build_prompt_with_refusal",
+    },
     limits=LIMITS,
     resize=(LIBRARY_GRID,),
     generate_cfg={

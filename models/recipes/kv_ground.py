@@ -96,7 +96,10 @@ RECIPE = Recipe(
     parsers={"official": Parser(parse_point, nothing_found="(-1, -1)")},
     limits=Limits(factor=32, min_pixels=65536, max_pixels=99999999),
     generate_cfg={"temperature": 0, "max_tokens": 512},
-    prompt_functions={"OSWorldG": "build_prompt_with_refusal"},
+    prompt_functions={
+        "OSWorldG": "build_prompt_with_refusal",
+        "VenusBenchGD": "build_prompt_with_refusal",
+    },
     zoom=ZOOM,
     figures=(
         *sources.AUTHORS_MICRO.of(
