@@ -23,7 +23,7 @@ from utils.contracts import WorldError
 
 Task = dict[str, Any]
 OPENING_S = 20.0  # for the screen to become quiet once a task's application has its window
-OPENING_QUIET_S = 0.6
+OPENING_QUIET_S = 1.2
 
 
 class DesktopWorld:
