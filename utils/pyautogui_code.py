@@ -99,13 +99,17 @@ def _actions_of(statement: ast.stmt, to_point: ToPoint) -> list[dict[str, Any]]:
     name = _name_of(value.func)
     positional, named = _literals(name, value)
     if name in _KEYS:
-        kinds = {"hotkey": "key", "keyDown": "key_down", "keyUp": "key_up"}
-        return [{"kind": kinds[name], "keys": _keys(positional or list(named.values()))}]
+        return [_with_keys_named(name, positional or list(named.values()))]
     parameters = _PARAMETERS[name]
     if len(positional) > len(parameters):
         raise CodeError(f"{name} takes {len(parameters)} values, not {len(positional)}")
     values = dict(zip(parameters, positional, strict=False)) | named
-    return _actions_of_call(name, values, to_point)
+    return actions_of_call(name, values, to_point)
+
+
+def _with_keys_named(name: str, keys: Sequence[Any]) -> dict[str, Any]:
+    kinds = {"hotkey": "key", "keyDown": "key_down", "keyUp": "key_up"}
+    return {"kind": kinds[name], "keys": _keys(keys)}
 
 
 def _name_of(function: ast.expr) -> str:
@@ -130,19 +134,29 @@ def _literals(name: str, call: ast.Call) -> tuple[list[Any], dict[str, Any]]:
     return positional, named
 
 
-def _actions_of_call(
+def actions_of_call(
     name: str, values: Mapping[str, Any], to_point: ToPoint
 ) -> list[dict[str, Any]]:
-    """Return what a call does; most do one thing."""
+    """Return what a call does; most do one thing.
+
+    Args:
+        name: of a function of pyautogui.
+        values: its arguments by name; `keys` of `hotkey`, `keyDown` and `keyUp`.
+        to_point: as for `actions_of_code`.
+
+    Raises:
+        CodeError: an argument is none.
+    """
+    if name in _KEYS:
+        return [_with_keys_named(name, [values.get("keys")])]
     if name in ("write", "typewrite"):
         return [{"kind": "type", "text": _text(name, values.get("message"))}]
     if name == "press":
         presses = min(int(_number(name, values.get("presses", 1))), MOST_REPEATS)
         return [{"kind": "key", "keys": [key]} for key in _keys([values.get("keys")])] * presses
-    if name == "sleep":
-        return [{"kind": "wait", "seconds": _number(name, values.get("seconds"))}]
-    if name == "wait":
-        return [{"kind": "wait", "seconds": WAIT_S}]
+    if name in ("sleep", "wait"):
+        seconds = WAIT_S if name == "wait" else _number(name, values.get("seconds"))
+        return [{"kind": "wait", "seconds": seconds}]
     if name == "terminate":
         return [end_of_task(values.get("status"), values.get("answer"))]
     point = _point(name, values, to_point)

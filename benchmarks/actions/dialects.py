@@ -6,12 +6,13 @@
                           and Claude, written in the reply or as native tool calls
     parse_tool_calls      native tool calls; a reply without one ends the task, and is the answer
     parse_pyautogui       code: `pyautogui.click(0.412, 0.090)`, `computer.terminate(...)`
+    parse_computer_13     OSWorld's JSON: `{"action_type": "CLICK", "parameters": {...}}`
 
-Each reads points in the frame that is usual for it (the first and the last take fractions, or
-pixels of the screenshot where a coordinate is above 1). The functions at the end of this file read
-them in the other frames of `utils.coordinates`. Pure: nothing of a reply is ever executed. They
-return actions as mappings of their fields, None where a reply names no action, and raise `NoAction`
-where it names one that does not exist.
+Each reads points in the frame that is usual for it (the first and the last two take fractions,
+or pixels of the screenshot where a coordinate is above 1). The functions at the end of this file
+read them in the other frames of `utils.coordinates`. Pure: nothing of a reply is ever executed.
+They return actions as mappings of their fields, None where a reply names no action, and raise
+`NoAction` where it names one that does not exist.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.actions.action import NoAction
+from benchmarks.actions.computer_13 import read_computer_13
 from benchmarks.actions.computer_use import read_json, read_tool_calls
 from benchmarks.actions.default_prompt import read_default
 from benchmarks.actions.pyautogui_code import read_pyautogui
@@ -132,6 +134,18 @@ def code_parser(frame: Frame | None = None) -> ParseFunction:
     return parse
 
 
+def computer_13_parser(frame: Frame | None = None) -> ParseFunction:
+    """Return the parse function of agents that write the JSON of OSWorld's `computer_13`."""
+
+    def parse(response: str, meta: Mapping[str, Any]) -> Actions:
+        reply = after_thinking(response)[-LONGEST_READ:]
+        return read_computer_13(reply, partial(_point, frame, meta))
+
+    name = "parse_computer_13" if frame is None else f"parse_computer_13_{frame}"
+    parse.__name__ = parse.__qualname__ = name
+    return parse
+
+
 parse_actions = parser("actions")
 parse_actions_fractions = parser("actions", Frame.FRACTIONS)
 parse_actions_pixels = parser("actions", Frame.PIXELS)
@@ -183,3 +197,9 @@ parse_pyautogui_per_cent = code_parser(Frame.PER_CENT)
 parse_pyautogui_width_1000 = code_parser(Frame.WIDTH_1000)
 parse_pyautogui_longest_1024 = code_parser(Frame.LONGEST_1024)
 parse_pyautogui_letterboxed = code_parser(Frame.LETTERBOXED)
+
+parse_computer_13 = computer_13_parser()
+parse_computer_13_fractions = computer_13_parser(Frame.FRACTIONS)
+parse_computer_13_pixels = computer_13_parser(Frame.PIXELS)
+parse_computer_13_pixels_sent = computer_13_parser(Frame.PIXELS_SENT)
+parse_computer_13_per_mille = computer_13_parser(Frame.PER_MILLE)

@@ -1,0 +1,65 @@
+"""The JSON of OSWorld's action space `computer_13`.
+
+    {"action_type": "CLICK", "parameters": {"x": 735, "y": 512}}
+
+Its kinds do what functions of pyautogui do. Source: OSWorld (arXiv 2404.07972, appendix A).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.actions.action import NoAction
+from benchmarks.actions.values import Actions, ToPoint
+from utils.pyautogui_code import CodeError, actions_of_call, with_held_input
+from utils.tool_calls import json_objects
+
+FUNCTIONS = {
+    "MOVE_TO": "moveTo",
+    "CLICK": "click",
+    "MOUSE_DOWN": "mouseDown",
+    "MOUSE_UP": "mouseUp",
+    "RIGHT_CLICK": "rightClick",
+    "DOUBLE_CLICK": "doubleClick",
+    "DRAG_TO": "dragTo",
+    "SCROLL": "scroll",
+    "TYPING": "write",
+    "PRESS": "press",
+    "KEY_DOWN": "keyDown",
+    "KEY_UP": "keyUp",
+    "HOTKEY": "hotkey",
+}
+"""Kinds of actions by the functions of pyautogui that do the same."""
+PARAMETERS = {"text": "message", "key": "keys", "num_clicks": "clicks"}
+"""Names of parameters by those that pyautogui has."""
+ENDS = {"WAIT": "wait", "DONE": "done", "FAIL": "fail"}
+
+
+def read_computer_13(reply: str, to_point: ToPoint) -> Actions:
+    """Return the actions of a reply: each object with an "action_type"."""
+    actions: list[dict[str, Any]] = []
+    try:
+        for written in json_objects(reply):
+            if "action_type" in written:
+                actions += _actions_of(written, to_point)
+    except CodeError as error:
+        raise NoAction(str(error)) from None
+    return with_held_input(actions) or None
+
+
+def _actions_of(written: Mapping[str, Any], to_point: ToPoint) -> list[dict[str, Any]]:
+    kind = str(written["action_type"]).upper()
+    if kind in ENDS:
+        return [{"kind": ENDS[kind]}]
+    if kind not in FUNCTIONS:
+        known = ", ".join([*FUNCTIONS, *ENDS])
+        raise NoAction(f"unknown action_type {kind!r:.60}; known are {known}")
+    given = written.get("parameters")
+    given = given if isinstance(given, Mapping) else written
+    values = {PARAMETERS.get(name, name): value for name, value in given.items()}
+    name = FUNCTIONS[kind]
+    if name == "scroll":
+        across, down = values.pop("dx", 0), values.pop("dy", 0)
+        name, values["clicks"] = ("scroll", down) if down else ("hscroll", across)
+    return actions_of_call(name, values, to_point)
