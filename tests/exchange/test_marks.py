@@ -101,6 +101,8 @@ def test_the_report_says_so_at_its_head(place):
     summary = (folder_of(place, "m") / "report" / "data" / "summary_0.js").read_text()
     assert re.search(rf'"run":"I\d{{8}}_G\w+ \S+ {MARK}"', summary)
     assert '"name":"Origin"' in summary
+    assert "all images were sent as they are" not in summary  # nobody knows
+    assert "no reply was cut off" not in summary
 
 
 def test_a_comparison_says_so_wherever_it_names_it(place, root):

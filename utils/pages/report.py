@@ -249,7 +249,9 @@ class _ReportData:
             dataset["terms"] += [shared] if shared else []
         self._totals["images"] = len(self._images)
         if any(not dataset["no_score"] for dataset in datasets):
-            checks += run_checks(self._totals, model_entry(self._manifest), self._tallies)
+            run_wide = run_checks(self._totals, model_entry(self._manifest), self._tallies)
+            # Of answers made elsewhere nobody knows how they were asked: only findings stand.
+            checks += [check for check in run_wide if check["findings"] or not self._is_imported]
         checks.sort(key=lambda check: bool(check.pop("is_last", False)))
         stopped = [
             f"{title_of(str(self._manifest['stopped'][name].get('level')), name)}: {reason}"
