@@ -79,7 +79,7 @@ def only_problems(only: Only, labels: Mapping[str, Iterable[str]]) -> list[str]:
             if label.casefold() not in folded:
                 near = did_you_mean(label, known)
                 there = f"; there are {listed(known, MOST_LABELS)}"
-                problems.append(f'only.{grouping}: no row is "{label}"{near or there}')
+                problems.append(f'only.{grouping}: no row has the label "{label}"{near or there}')
     return problems
 
 
