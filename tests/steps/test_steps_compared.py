@@ -56,3 +56,26 @@ def test_a_ping_shows_both_actions(recorded):
     assert (
         'read as: open_app("Shoe Shop"), wanted: open_app("Shoe Shop"), verdict: hit' in run.output
     )
+
+
+def test_two_runs_that_were_scored_by_different_rules_say_so(recorded, capsys):
+    """The same replies, most of them right by one rule alone: in both directions."""
+    answers = {"scroll down": 'Action: scroll("up")', "type red shoe": 'Action: type("red cat")'}
+    recorded.server.answer = lambda request: Reply(
+        next((text for words, text in answers.items() if words in request.text), None)
+        or right(request).text
+    )
+    recorded.model["n"] = recorded.model["m"]
+    for model, rule in (("m", "os_atlas"), ("n", "qwen")):
+        next(iter(recorded.data.values()))["rule"] = rule
+        assert recorded.run("--no-report", "--model", model).code == 0
+    folders = [str(recorded.folder(name)) for name in "mn"]
+    output = recorded.home / "compared"
+    assert compare([*folders, "--why", "--output", str(output)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "the scores are by different rules, so equal replies may differ in them: m by" in printed
+    assert "scored by rule os_atlas;" in printed
+    assert "1 x verdict: hit in m, miss in n" in printed
+    assert "1 x verdict: miss in m, hit in n" in printed
+    scripts = [path.read_text() for path in output.rglob("*.js")]
+    assert any("Steps: scored by" in text for text in scripts), output

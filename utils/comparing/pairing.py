@@ -9,7 +9,7 @@ tests are corrected for each other, too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
@@ -255,7 +255,7 @@ def compare(
     if len(runs) > 1 and not any(pair.samples for pair in pairs):
         raise UserError(_nothing_in_common(runs, pairs))
     notes = [note for run in runs for note in run.notes()]
-    notes += wording_notes(runs)
+    notes += [*_notes_on_rules(runs), *wording_notes(runs)]
     notes += notes_of(runs, published)
     if len(runs) == 1:  # those of several stand beside their differences
         for name, scored in runs[0].sets.items():
@@ -335,6 +335,22 @@ def pairs_of_samples(run_set: ScoredSet, baseline_set: ScoredSet) -> list[Sample
         for key, facts in baseline_samples.items()
         if key in run_samples
     ]
+
+
+def _notes_on_rules(runs: Sequence[ComparedRun]) -> Iterator[str]:
+    """Say of each data set that its runs were scored by different rules."""
+    for dataset in dict.fromkeys(name for run in runs for name in run.sets):
+        rules = {
+            run.label: run.scored_by(dataset)
+            for run in runs
+            if dataset in run.sets and run.scored_by(dataset)
+        }
+        if len(set(rules.values())) > 1:
+            by_run = "; ".join(f"{label} by {rule}" for label, rule in rules.items())
+            yield (
+                f"{dataset}: the scores are by different rules, so equal replies may differ in "
+                f"them: {by_run}"
+            )
 
 
 def _notes_on(

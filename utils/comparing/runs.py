@@ -96,6 +96,10 @@ class ComparedRun:
         """The manifest's entry of a data set; empty where it has none."""
         return (self.manifest.get("datasets") or {}).get(dataset) or {}
 
+    def scored_by(self, dataset: str) -> str:
+        """The rule, rows, level and history of recorded steps; "" of other data sets."""
+        return str(self.sets[dataset].table.get("scored_by") or "")
+
     def notes(self) -> list[str]:
         """Notes that a reader of it must know."""
         notes: list[str] = []

@@ -60,6 +60,8 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
         folder: for a CSV file of each data set, which has every sample; None: no files.
     """
     is_same = True
+    for name, in_a, in_b in different_rules(a, b):
+        print(printable(f"{name} {in_a} in {a.label}, {in_b} in {b.label}"))
     settings = [
         f"{name} {in_a} in {a.label}, {in_b} in {b.label}"
         for name, in_a, in_b in different_settings(a, b)
@@ -158,6 +160,15 @@ def different_settings(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, s
     ]
 
 
+def different_rules(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
+    """Return by what the data sets of two runs were scored, where that differs."""
+    return [
+        (f"{dataset}: scored by", a.scored_by(dataset), b.scored_by(dataset))
+        for dataset in a.sets
+        if dataset in b.sets and a.scored_by(dataset) != b.scored_by(dataset)
+    ]
+
+
 def different_functions(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
     """Return the user's functions that differ between both configs: name, in `a`, in `b`."""
     return _different(_functions_of(a), _functions_of(b))
@@ -220,12 +231,14 @@ def _summary(
             yield f"{stage:<20}not known on both sides"
     for setting in settings:
         yield f"setting             {setting}"
-    counts = Counter(cause for cause, _ in causes if cause)
+    # Which run is right is not the same in all samples whose verdicts differ.
+    kinds = [(cause, detail if cause == "verdict" else "") for cause, detail in causes if cause]
+    counts = Counter(kinds)
     examples: dict[str, str] = {}
     for cause, detail in causes:
         examples.setdefault(cause, detail)
-    for cause, count in counts.most_common():
-        yield f"{count} x {cause}: {examples[cause]}"
+    for (cause, detail), count in counts.most_common():
+        yield f"{count} x {cause}: {detail or examples[cause]}"
     if not counts:
         yield "nothing differs" if pairs else "no sample has an answer on both sides"
 

@@ -24,7 +24,7 @@ from utils.comparing.boards import BY_RULE, Board
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, PairOutcome, SamplePair
 from utils.comparing.ranking import Ranking, rankings_of
 from utils.comparing.runs import ComparedRun, answers_to, right_text
-from utils.comparing.why import different_functions, different_settings
+from utils.comparing.why import different_functions, different_rules, different_settings
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.geometry.images import image_root
@@ -163,7 +163,7 @@ def _write_matches(
                 "count": files.count,
                 "facets": facets,
                 "labels": {name: words.group_text(name) for name in facets["platform"]},
-                "settings": [*settings, *functions],
+                "settings": [*different_rules(runs[a], runs[b]), *settings, *functions],
             }
         )
     return matches

@@ -75,7 +75,10 @@ SOURCE = "batechworks/AndroidControl_Curated 955062c"
 POINT = Rule(
     name="curated_point",
     judge=judge_by_point,
-    description="Clicks within 0.14; texts and directions are part of the type.",
+    description=(
+        "Clicks within 0.14. An answer has another type if its direction differs, or if neither "
+        "text contains the other and their F1 is under 0.5."
+    ),
     grounding="all click and long_press rows, whatever the type of the answer",
     convention="finger",
     source=SOURCE,
@@ -85,8 +88,9 @@ BOX = Rule(
     name="curated_box",
     judge=judge_by_box,
     description=(
-        "Clicks in the smallest candidate box, within 0.14 where a row has none; texts and "
-        "directions are part of the type."
+        "Clicks in the smallest candidate box, within 0.14 where a row has none. An answer has "
+        "another type if its direction differs, or if neither text contains the other and their F1 "
+        "is under 0.5."
     ),
     grounding=POINT.grounding,
     convention="finger",

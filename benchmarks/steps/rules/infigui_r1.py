@@ -91,8 +91,8 @@ RULE = Rule(
     judge=judge,
     description=(
         "Clicks in a candidate box enlarged to 1.2, or within 0.04 of the longer side in pixels; "
-        "texts contain each other; the finger must go the way of the annotated word, which is that "
-        "of the content."
+        "one text contains the other. Of a swipe the finger must go where the recorded word says, "
+        "although that word is about the content."
     ),
     grounding="click rows whose reply was read and had a point if it was a click",
     convention="finger",

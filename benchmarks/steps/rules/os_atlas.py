@@ -53,7 +53,7 @@ def _is_right(action: StepAction, truth: StepTruth, size: WH) -> bool:
 
 
 def texts_match(text: str, true_text: str) -> bool:
-    """Whether texts are equal, or their first words without regard to case."""
+    """Whether texts are equal, or of several words with the same first one, in whatever case."""
     if text == true_text:
         return True
     first_word, true_first_word = f"[{text}]".split()[0], f"[{true_text}]".split()[0]
@@ -75,8 +75,8 @@ RULE = Rule(
     name="os_atlas",
     judge=judge,
     description=(
-        "Clicks within 140 per mille of each axis, texts by their first word, directions and "
-        "buttons equal."
+        "Clicks within 140 per mille of each axis. Texts are equal, or both have several words and "
+        "the same first one. Directions and buttons are equal."
     ),
     grounding="click rows that were answered with a click",
     convention="content",

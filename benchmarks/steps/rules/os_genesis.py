@@ -59,7 +59,7 @@ RULE = Rule(
     judge=judge,
     description=(
         "Clicks within 368 px whatever the image's size; F1 of typed texts over 0.5; a swipe as "
-        "recorded or as the prompt says; all else equal to the letter."
+        "recorded, or the way that the words of the step name; all else equal to the letter."
     ),
     grounding="",
     convention="content",
