@@ -24,9 +24,13 @@ CALL = "run()"  # how messages name a call from Python, and a config that it hol
 NOT_FROM_PYTHON = (
     *("check", "ping", "parity", "compare", "runs", "recipes", "version"),
     *("import_path", "as_name", "import_order", "duplicates", "anyway"),
+    *("export", "output", "imported_too", "task_id"),
 )
-OF_IMPORTS = ("as_name", "format", "frame", "import_order", "duplicates", "anyway")
+OF_IMPORTS = ("as_name", "format", "frame", "import_order", "duplicates")
 """Fields of options that are about `--import`."""
+OF_EXPORTS = ("output", "imported_too", "task_id")
+"""Fields of options that are about `--export`."""
+WITH_EXPORTS = (*OF_EXPORTS, "export", "data", "anyway", "quiet", "verbose", "work_dir")
 NOT_OF_IMPORTS = (
     *("fresh", "limit", "parity", "ping", "retry_judge", "retry_refused", "ignore"),
     *("endpoint", "checkpoint", "model_glob"),
@@ -67,7 +71,11 @@ _seconds = partial(not_negative, kind=float)
 
 
 def _option(
-    default: Any, text: str, metavar: str = "", convert: Callable[[str], Any] = str, **how: Any
+    default: Any,
+    text: str,
+    metavar: str | tuple[str, ...] = "",
+    convert: Callable[[str], Any] = str,
+    **how: Any,
 ) -> Any:
     """Return a field with what `add_argument` gets; without a metavar it is a switch."""
     if metavar:
@@ -183,7 +191,22 @@ class Options:
         "with --import: which of two different answers to a sample counts",
         choices=("first", "last"),
     )
-    anyway: bool = _option(False, "with --import: score although many rows ask otherwise")
+    anyway: bool = _option(
+        False,
+        "with --import: score although many rows ask otherwise; with --export: hand on a figure "
+        "that an audit doubts",
+    )
+    export: tuple[str, ...] = _option(
+        (),
+        "instead of a run: write a finished run in a form that others take (docs/exchange.md)",
+        ("FORM", "RUN"),
+        nargs=2,
+    )
+    output: Path | None = _option(
+        None, "with --export: the file (default: in the folder of the run)", "FILE", Path
+    )
+    imported_too: bool = _option(False, "with --export: hand on answers made elsewhere, marked so")
+    task_id: str = _option("", "with --export: the task of the leaderboard on the hub", "ID")
     runs: bool = _option(False, "instead of a run: list all runs of the work-dir anew, then stop")
     arguments: tuple[str, ...] = ()  # as they were typed
     content: str | None = None  # JSON that stands for the config file
@@ -235,7 +258,14 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
     """
     try:
         values = _typed_values(arguments)
-        if not values.keys() & {"config", "endpoint", "checkpoint", "runs", "import_path"}:
+        if not values.keys() & {
+            "config",
+            "endpoint",
+            "checkpoint",
+            "runs",
+            "import_path",
+            "export",
+        }:
             raise UserError(
                 f"{PROGRAM}: --config FILE is missing (or --endpoint URL, --checkpoint PATH)"
             )
@@ -402,6 +432,7 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
             "--retry-judge does not go with --check or --mode: they ask no judge",
         ),
         *_wrong_with_import(options),
+        *_wrong_with_export(options),
     ]
     for is_wrong, why in problems:
         if is_wrong:
@@ -449,6 +480,22 @@ def _wrong_with_import(options: Options) -> Iterator[tuple[bool, str]]:
     yield is_import and options.mode == "infer", "--mode infer does not go with --import"
     has_both = bool(options.recipe) and bool(options.config.name)
     yield has_both, "--recipe goes with --import without --config: there the model's entry names it"
+
+
+def _wrong_with_export(options: Options) -> Iterator[tuple[bool, str]]:
+    """Yield what does not go with `--export`, and what goes with it alone; and whether it is so."""
+    is_export = bool(options.export)
+    for option in fields(Options):
+        if not option.metadata or option.name == "anyway":
+            continue
+        is_set = getattr(options, option.name) != option.default
+        flag = _flag(option.name.removesuffix("_s"))
+        if option.name in OF_EXPORTS:
+            yield is_set and not is_export, f"{flag} goes with --export alone"
+        elif option.name not in WITH_EXPORTS:
+            yield is_set and is_export, f"{flag} does not go with --export, which runs nothing"
+    is_alone = not is_export and options.import_path is None
+    yield options.anyway and is_alone, "--anyway goes with --import or --export alone"
 
 
 def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]]) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ class Answer:
     verdict: bool | None = None  # of the file
     error: str = ""  # why there is no answer
     repeat: int = 1  # which answer to its question it is
+    sent_wh: WH | None = None  # of the image as it was sent, and as the model saw it, in pixels
+    seen_wh: WH | None = None
     usage: Mapping[str, int] = field(default_factory=dict)
     finish_reason: str | None = None
     damage: str = ""  # what a spreadsheet may have done to the reply

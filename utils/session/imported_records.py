@@ -108,10 +108,7 @@ def _record(
     if answer.verdict is not None:
         place["verdict"] = answer.verdict
     fields: dict[str, Any] = {"origin": {**place, **origin}}
-    if answer.usage:
-        fields["usage"] = dict(answer.usage)
-    if answer.finish_reason:
-        fields["finish_reason"] = answer.finish_reason
+    fields |= _of_request(answer, sample)
     if answer.error and answer.is_empty:
         fields["error"] = {"class": "import", "message": answer.error}
         return imported_answer(sample, key, fingerprint, Status.FAILED, **fields)
@@ -123,6 +120,19 @@ def _record(
     elif point is None:
         fields["raw"] = ""
     return imported_answer(sample, key, fingerprint, Status.OK, **fields)
+
+
+def _of_request(answer: Answer, sample: Sample) -> dict[str, Any]:
+    """What a row says of the request that it answers, as records have it."""
+    fields: dict[str, Any] = {}
+    if answer.usage:
+        fields["usage"] = dict(answer.usage)
+    if answer.sent_wh or answer.seen_wh:
+        sizes = {"file": sample.file_wh, "sent": answer.sent_wh, "seen": answer.seen_wh}
+        fields["sizes"] = {stage: wh and list(wh) for stage, wh in sizes.items()}
+    if answer.finish_reason:
+        fields["finish_reason"] = answer.finish_reason
+    return fields
 
 
 def _stored_point(answer: Answer, sample: Sample, frame: Frame | None) -> Point:

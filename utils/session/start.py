@@ -85,13 +85,17 @@ def _run_nothing(arguments: Sequence[str], models: ModelRoom) -> int | None:
 
 
 def _ask_nothing(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> int | None:
-    """List runs or import answers and return the exit code; None: it is something else.
+    """List runs, export one or import answers and return the exit code; None: it is something else.
 
     Raises:
         UserError: that cannot be done.
     """
     if options.runs:
         return _list_runs(options.work_dir)
+    if options.export:
+        from utils.session.exporting import run_export  # a run has no use for it
+
+        return run_export(options)
     if options.import_path is None:
         return None
     from utils.session.importing import run_import  # a run has no use for it

@@ -9,12 +9,14 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from utils.errors import UserError
 from utils.exchange.answers import Answer
 from utils.exchange.files import MOST_ROW_BYTES, Row, RowFile, check_archive
 from utils.exchange.formats import plain
+from utils.exchange.formats.reading import size_of
 
 NAME = "bundle"
 TITLE = "a bundle of this program"
@@ -84,4 +86,10 @@ def _answers(line: int, row: Row) -> Iterator[Answer]:
         "correct": VERDICTS.get(str(row.get("verdict"))),
         "error": row.get("error") or ("" if is_answered else status),
     }
-    yield plain.answer_of(line, {**row, **known})
+    repeat = row.get("repeat")
+    yield replace(
+        plain.answer_of(line, {**row, **known}),
+        repeat=repeat if isinstance(repeat, int) and repeat > 0 else 1,
+        sent_wh=size_of(row.get("sent_wh")),
+        seen_wh=size_of(row.get("seen_wh")),
+    )

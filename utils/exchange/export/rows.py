@@ -1,0 +1,84 @@
+"""Values of a sample as the rows of other programs have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from utils.contracts import WH, Facts, Status
+from utils.errors import UserError
+from utils.store.records import error_text
+
+NEARLY_WHOLE_PX = 1e-6  # what pixels → fractions → pixels may have moved a whole number by
+
+
+def is_answered(facts: Facts) -> bool:
+    """Whether there is an answer."""
+    return bool(facts["status"] == Status.OK)
+
+
+def response_of(facts: Facts) -> str | None:
+    """The response as it came; None without an answer, or where a point alone is known."""
+    if not is_answered(facts):
+        return None
+    response = facts.get("raw", facts.get("prediction"))
+    return response if isinstance(response, str) else None
+
+
+def reply_of(facts: Facts) -> str | None:
+    """A response that says by itself what was answered.
+
+    That of a second look at a crop does not: its numbers are those of the crop.
+    """
+    return None if facts.get("zoom") else response_of(facts)
+
+
+def error_of(facts: Facts) -> str:
+    """Why there is no answer; "" where there is one."""
+    if is_answered(facts):
+        return ""
+    error = facts.get("error")
+    return error_text(error) if error else str(facts["status"])
+
+
+def id_of(facts: Facts) -> Any:
+    """The id of a sample; of tables without ids the number of its row."""
+    return facts.get("id", facts.get("index"))
+
+
+def size_of(facts: Facts) -> WH:
+    """Width and height of the image's file in pixels.
+
+    Raises:
+        UserError: the run does not know it.
+    """
+    size = facts.get("file_wh")
+    if not size:
+        raise UserError(
+            f"{facts.get('image')}: the size of this image is not in the run, so boxes cannot be "
+            "given in pixels; export the form bundle or csv"
+        )
+    return size[0], size[1]
+
+
+def point_px_of(facts: Facts) -> list[float] | None:
+    """The point in pixels of the file; None where there is none."""
+    point = facts.get("point_frac")
+    if point is None:
+        return None
+    width, height = size_of(facts)
+    return [_snapped(point[0] * width), _snapped(point[1] * height)]
+
+
+def box_px_of(facts: Facts) -> list[float] | None:
+    """The corners x1, y1, x2, y2 in pixels; None where the target is not one box."""
+    box = facts.get("box_frac")
+    if box is None:
+        return None
+    width, height = size_of(facts)
+    sides = (width, height, width, height)
+    return [_snapped(value * side) for value, side in zip(box, sides, strict=True)]
+
+
+def _snapped(value: float) -> float:
+    nearest = round(value)
+    return nearest if abs(value - nearest) < NEARLY_WHOLE_PX else value

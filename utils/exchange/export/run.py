@@ -1,0 +1,224 @@
+"""A scored run as exports read it: its samples, figures, settings, and what to say beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from utils.contracts import Facts
+from utils.errors import UserError
+from utils.findings import BESIDE_THE_SCORE, findings_in, is_warning
+from utils.protocol import IMPORTED, MADE_ELSEWHERE, SINGLE, official_figures
+from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
+from utils.store.find import find_run, is_import
+from utils.store.folder import safe_name
+from utils.store.run_facts import is_whole, model_entry, parse_functions
+from utils.text import as_json_text, listed
+
+SHOWN_SETTINGS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "max_new_tokens")
+
+
+@dataclass(frozen=True)
+class ExportedSet:
+    """One data set of a run that was scored.
+
+    Attributes:
+        entry: of the manifest.
+        samples: their facts, in file order.
+    """
+
+    name: str
+    level: str
+    is_partial: bool
+    entry: Mapping[str, Any]
+    analysis: Mapping[str, Any]
+    scores: Mapping[str, Any]
+    samples: Sequence[Facts]
+
+    @property
+    def table(self) -> str:
+        """The name of its annotations: "ScreenSpot-Pro, language cn"."""
+        return str((self.entry.get("annotations") or {}).get("file") or "")
+
+    @property
+    def figures(self) -> dict[str, dict[str, Any]]:
+        """The official figures by name: value, low and high in percent, samples."""
+        return {} if self.entry.get("no_score") else official_figures(self.analysis)
+
+    @property
+    def doubts(self) -> list[str]:
+        """The warnings of audits that are about its official figure."""
+        return [
+            finding.headline
+            for section, finding in findings_in(self.analysis)
+            if is_warning(finding) and section not in BESIDE_THE_SCORE
+        ]
+
+    @property
+    def why_no_figure(self) -> str:
+        """Why its figure stands for no published table; "" where it does."""
+        if not self.figures:
+            return f"has no score ({self.entry.get('no_score') or 'not all parts were scored'})"
+        if is_whole(self.entry, is_partial=self.is_partial):
+            return ""
+        if self.is_partial or self.entry.get("mode") != "all" or self.entry.get("left_out"):
+            return f"is a part of the data set ({len(self.samples):,} samples)"
+        return "was not scored on the published data (checksum or number of rows)"
+
+
+@dataclass(frozen=True)
+class ExportedRun:
+    """A run, or an import, with the data sets that are exported.
+
+    Attributes:
+        task_id: of the data set's leaderboard on the hub; "" where nobody has said it.
+    """
+
+    folder: Path
+    model: str
+    manifest: Mapping[str, Any]
+    sets: Sequence[ExportedSet]
+    task_id: str = ""
+
+    @property
+    def imported(self) -> Mapping[str, Any] | None:
+        """What is known of answers made elsewhere; None: it is a run."""
+        origin: Mapping[str, Any] | None = self.manifest.get(IMPORTED)
+        return {} if origin is None and is_import(self.folder) else origin
+
+    @property
+    def file_stem(self) -> str:
+        """The name of the model as files have it, with the mark of an import."""
+        return safe_name(self.model) + ("" if self.imported is None else f"_{IMPORTED}")
+
+    @property
+    def entry(self) -> Mapping[str, Any]:
+        """The model's entry in the config, without secrets."""
+        return model_entry({**self.manifest, "config": self.config})
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The config that the scores were made with, without secrets."""
+        scoring: Mapping[str, Any] = self.manifest.get("scoring") or {}
+        config: Mapping[str, Any] = scoring.get("config") or self.manifest.get("config") or {}
+        return config
+
+    @property
+    def parse_functions(self) -> Mapping[str, str]:
+        """The dotted paths of what reads the replies, by data set, where the user named one."""
+        return parse_functions(self.manifest)
+
+    @property
+    def commit(self) -> str:
+        """The commit of this program that has scored it."""
+        return str(((self.manifest.get("scoring") or {}).get("git") or {}).get("commit") or "")
+
+    @property
+    def made_at(self) -> str:
+        """When the answers were made, as ISO 8601 text."""
+        asking = self.manifest.get("asking") or {}
+        return str(asking.get("ended_at") or asking.get("started_at") or "")
+
+    @property
+    def hub_id(self) -> str:
+        """`organisation/name` on the hub, where the config names the checkpoint that way."""
+        path = str(self.entry.get("model_path") or "")
+        is_name = path.count("/") == 1 and not path.startswith((".", "/", "~", "…"))
+        return path if is_name and self.entry.get("imp_type") != "custom" else ""
+
+    def versions_of_servers(self, dataset: ExportedSet) -> list[str]:
+        """What has answered, and its version, as far as that is known."""
+        versions = {
+            " ".join(str(row[name]) for name in ("kind", "version") if row.get(name))
+            for row in dataset.entry.get("servers") or ()
+        }
+        return sorted(filter(None, versions))
+
+    def notes(self, dataset: ExportedSet, figure: str) -> str:
+        """What has to stand beside a figure: rows, protocol, prompt, interval, versions, doubts.
+
+        Args:
+            dataset: that the figure is of.
+            figure: its name in the official figures.
+        """
+        entry, cell = dataset.entry, dataset.figures[figure]
+        headline = (dataset.analysis.get("table") or {}).get("headline") or figure
+        parts = [f"{headline}, {cell['samples']:,} rows"]
+        if self.imported is not None:
+            origin = self.imported
+            parts.append(f"{MADE_ELSEWHERE}: {origin.get('file')} ({origin.get('format')})")
+        else:
+            parts += self._how_asked(dataset)
+        if cell.get("low") is not None:
+            parts.append(f"95 % interval {cell['low']:.1f} to {cell['high']:.1f}")
+        parts += self.versions_of_servers(dataset)
+        if entry.get("repeats", 1) > 1:
+            parts.append(f"{entry['repeats']} replies to each row")
+        reader = self.parse_functions.get(dataset.name)
+        parts.append(f"replies read by {reader or 'the default of the data set'}")
+        parts.append(f"MMBench-GUI evaluator, commit {self.commit[:8] or 'unknown'}")
+        parts += [f"DOUBTED BY AN AUDIT: {doubt}" for doubt in dataset.doubts]
+        return "; ".join(parts)
+
+    def _how_asked(self, dataset: ExportedSet) -> list[str]:
+        """Protocol, prompt and settings of a run."""
+        protocol = dataset.entry.get("protocol", SINGLE)
+        looks = "one look" if protocol == SINGLE else f"asked twice ({protocol})"
+        prompt = (self.entry.get("custom_prompt") or {}).get(dataset.name)
+        recipe = self.entry.get("recipe")
+        source = f"prompt of the recipe {recipe}" if recipe else "prompt of the data set"
+        if prompt and not recipe:
+            source = f"own prompt {prompt}"
+        settings = self.entry.get("generate_cfg") or {}
+        shown = [
+            f"{name} {as_json_text(settings[name])}" for name in SHOWN_SETTINGS if name in settings
+        ]
+        return [looks, source, *shown]
+
+
+def open_run(path: Path, datasets: Sequence[str] = (), task_id: str = "") -> ExportedRun:
+    """Open a scored run for export.
+
+    Args:
+        path: of the run's folder, or of a model's: its newest run then.
+        datasets: names or levels of those that are exported; empty: all.
+        task_id: of the data set's leaderboard on the hub.
+
+    Raises:
+        UserError: there is no such run, or it was not scored on one of the data sets.
+    """
+    folder = find_run(path)
+    files = whole_scorings(folder)
+    manifest = read_json(folder / MANIFEST_NAME)
+    for name in datasets:
+        if not any(_is_named(scored, name) for scored in files.values()):
+            raise UserError(
+                f"--data {name}: {folder} was not scored on it; it was on {listed([*files])}"
+            )
+    chosen = {
+        name: scored
+        for name, scored in files.items()
+        if not datasets or any(_is_named(scored, wanted) for wanted in datasets)
+    }
+    sets = [_set_of(scored, manifest) for scored in chosen.values()]
+    model = next(iter(files.values())).model
+    return ExportedRun(folder, model, manifest, sets, task_id)
+
+
+def _is_named(scored: ScoredFiles, name: str) -> bool:
+    return name.casefold() in (scored.dataset.casefold(), scored.level.casefold())
+
+
+def _set_of(scored: ScoredFiles, manifest: Mapping[str, Any]) -> ExportedSet:
+    entry = (manifest.get("datasets") or {}).get(scored.dataset) or {}
+    return ExportedSet(
+        name=scored.dataset,
+        level=scored.level,
+        is_partial=scored.is_partial,
+        entry=entry,
+        analysis=scored.analysis,
+        scores=scored.scores,
+        samples=list(scored.facts()),
+    )

@@ -1,0 +1,101 @@
+"""`--export`: a scored run becomes a file in a form that others take. Nothing is sent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from utils.config.options import Options
+from utils.errors import DONE, UserError
+from utils.exchange.export import Form, form_named
+from utils.exchange.export.run import ExportedRun, open_run
+from utils.geometry.images import expand_home
+from utils.protocol import MADE_ELSEWHERE
+from utils.scoring.sheets import whole_file
+from utils.text import counted, listed
+
+FOLDER = "export"  # in the folder of the run
+
+
+def run_export(options: Options) -> int:
+    """Write what `--export` names; return the exit code.
+
+    Raises:
+        UserError: it must not be exported in this form; nothing was written.
+    """
+    form_name, run_name = options.export
+    form = form_named(form_name)
+    run = open_run(expand_home(run_name), options.data, options.task_id)
+    fitting = [dataset for dataset in run.sets if form.takes(dataset)]
+    left_out = [dataset.name for dataset in run.sets if dataset not in fitting]
+    run = replace(run, sets=fitting)
+    problems = _problems(run, form, left_out, options)
+    if problems:
+        raise UserError(problems)
+    content = form.content(run)
+    path = _path(run, form, options)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as temporary:
+            temporary.write_bytes(content)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
+    print(f"{path}: {form.TITLE} ({len(content):,} bytes)")
+    for line in [*_remarks(run, left_out), *form.next_steps(run, str(path))]:
+        print(line)
+    return DONE
+
+
+def _problems(run: ExportedRun, form: Form, left_out: list[str], options: Options) -> list[str]:
+    """What stands in the way of an export."""
+    if not run.sets:
+        return [f"--export {form.NAME}: has no place for {listed(left_out)}"]
+    problems: list[str] = []
+    if form.IS_OF_ONE and len(run.sets) > 1:
+        names = listed([dataset.name for dataset in run.sets])
+        problems.append(f"--export {form.NAME}: is of one data set; say which: --data {names}")
+    if run.imported is not None and not options.imported_too:
+        problems.append(
+            f"{run.folder}: these are {MADE_ELSEWHERE}; to export them, marked as such: "
+            "--imported-too"
+        )
+    if not form.IS_FIGURE:
+        return problems
+    for dataset in run.sets:
+        if dataset.why_no_figure:
+            problems.append(
+                f"{dataset.name}: {dataset.why_no_figure}; the form {form.NAME} is for figures of "
+                "whole, published data sets. Leave it out with --data, or export bundle or csv"
+            )
+        elif dataset.doubts and not options.anyway:
+            problems.append(
+                f"{dataset.name}: an audit doubts the figure ({'; '.join(dataset.doubts)}). To "
+                "export it with that in its notes: --anyway"
+            )
+    return problems
+
+
+def _path(run: ExportedRun, form: Form, options: Options) -> Path:
+    """Where the file goes: what `--output` names, else a folder in that of the run."""
+    if options.output is None:
+        return run.folder / FOLDER / form.file_name(run)
+    path = expand_home(options.output)
+    if path.exists():
+        raise UserError(f"--output {path}: exists already; name another file, or remove it")
+    return path
+
+
+def _remarks(run: ExportedRun, left_out: list[str]) -> list[str]:
+    """What a person should know about the file."""
+    remarks: list[str] = []
+    if left_out:
+        remarks.append(f"left out, as this form has no place for them: {listed(left_out)}")
+    for dataset in run.sets:
+        if dataset.is_partial:
+            remarks.append(
+                f"{dataset.name}: a part of the data set, {counted(len(dataset.samples), 'sample')}"
+            )
+        remarks += [f"warning: {dataset.name}: {doubt}" for doubt in dataset.doubts]
+    if run.imported is not None:
+        remarks.append(f"marked as {MADE_ELSEWHERE}")
+    return remarks
