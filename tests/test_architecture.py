@@ -281,8 +281,8 @@ NAMES_OF_DATA_SETS = re.compile(
 )
 KNOW_DATA_SETS = {"utils.protocol", "utils.datasets.published", *DOWNLOAD}
 """Modules of what is published: downloads, other people's figures, hashes of files."""
-FORMATS = "utils.exchange.formats."
-"""What other programs write, which is named for their tables."""
+FORMATS = ("utils.exchange.formats.", "utils.exchange.export.")
+"""What other programs write and take, which is named for their tables."""
 
 
 def test_utils_names_no_level_and_no_data_set():

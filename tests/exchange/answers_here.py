@@ -55,3 +55,57 @@ def counts_of(folder: Path) -> dict[str, int]:
     """The counts of an import's findings."""
     (analysis,) = folder.glob("*_analysis*.json")
     return json.loads(analysis.read_text("utf-8"))["imported"]["counts"]
+
+
+APPLICATIONS = {  # of ScreenSpot-Pro: group, and application with its platform
+    "Dev": ("android_studio_macos pycharm_macos quartus_windows vmware_macos vscode_macos"),
+    "Creative": (
+        "blender_windows davinci_macos fruitloops_windows illustrator_windows photoshop_windows "
+        "premiere_windows unreal_engine_windows"
+    ),
+    "CAD": "autocad_windows inventor_windows solidworks_windows vivado_windows",
+    "Scientific": "eviews_windows matlab_macos origin_windows stata_windows",
+    "Office": "excel_macos powerpoint_windows word_macos",
+    "OS": "linux_common_linux macos_common_macos windows_common_windows",
+}
+
+
+def make_screenspot_pro(root: Path, rows: int) -> Path:
+    """ScreenSpot-Pro's 26 files with so many rows, each on an image of its own that is not there.
+
+    Every target is the box 100, 50, 300, 100 on an image of 1000 x 500.
+    """
+    names = [(group, name) for group, text in APPLICATIONS.items() for name in text.split()]
+    files: dict[str, list[dict[str, Any]]] = {name: [] for _, name in names}
+    for number in range(rows):
+        group, name = names[number % len(names)]
+        application, _, platform = name.rpartition("_")
+        row = {
+            "img_filename": f"{name}/{number}.png",
+            "bbox": [100, 50, 300, 100],
+            "instruction": f"target {number}",
+            "instruction_cn": f"目标 {number}",
+            "id": f"{name}_{number}",
+            "application": application,
+            "platform": platform,
+            "img_size": [1000, 500],
+            "ui_type": "icon" if number % 3 else "text",
+            "group": group,
+        }
+        files[name].append(row)
+    folder = root / "ScreenSpot-Pro" / "annotations"
+    folder.mkdir(parents=True)
+    for name, content in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(content), "utf-8")
+    return root
+
+
+def screenspot_pro_replies(rows: int) -> list[dict[str, Any]]:
+    """A reply to each of these rows: right, wrong, unreadable in turns; the last one failed."""
+    names = [name for text in APPLICATIONS.values() for name in text.split()]
+    answers = [
+        {"id": f"{names[number % 26]}_{number}", "reply": [RIGHT, WRONG, RIGHT, "no"][number % 4]}
+        for number in range(rows - 1)
+    ]
+    last = {"id": f"{names[(rows - 1) % 26]}_{rows - 1}", "error": "lost", "reply": None}
+    return [*answers, last]

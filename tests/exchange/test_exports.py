@@ -7,7 +7,15 @@ import zipfile
 import pytest
 
 from evaluate import load_run
-from tests.exchange.answers_here import RIGHT, WRONG, imported, plain_rows, write_lines
+from tests.exchange.answers_here import (
+    RIGHT,
+    WRONG,
+    imported,
+    make_screenspot_pro,
+    plain_rows,
+    screenspot_pro_replies,
+    write_lines,
+)
 from tests.support import runs
 from tests.support.mock_server import MockServer
 
@@ -212,3 +220,134 @@ def test_a_file_goes_where_output_says(tmp_path, one_run):
 def one_run(tmp_path_factory, root):
     """A run with a right answer, a wrong one, and one without a point to each second question."""
     return run_of(tmp_path_factory.mktemp("one"), root, [RIGHT, WRONG, "nowhere"])
+
+
+# -- ScreenSpot-Pro -------------------------------------------------------------------------------
+
+ROWS = 1581
+
+
+@pytest.fixture(scope="module")
+def pro_root(tmp_path_factory):
+    """A data root with as many rows of ScreenSpot-Pro as were published."""
+    return make_screenspot_pro(tmp_path_factory.mktemp("pro"), ROWS)
+
+
+@pytest.fixture(scope="module")
+def pro_import(tmp_path_factory, pro_root):
+    """The folder of an import of answers to all of them."""
+    place = tmp_path_factory.mktemp("answers")
+    file = write_lines(place / "acme.jsonl", screenspot_pro_replies(ROWS))
+    result = imported(place, pro_root, file, "--data", "ScreenSpotPro")
+    assert result.code == 1, result.output  # of the failed one
+    return next((place / "outputs").glob("*/I*"))
+
+
+def exported(tmp_path, folder, form, name, *options):
+    """The file that an export of this import has written."""
+    path = tmp_path / name
+    result = export(form, folder, "--imported-too", "--output", path, *options)
+    assert result.code == 0, result.output
+    return path, result.output
+
+
+def test_the_result_file_has_the_metrics_of_the_score_file(tmp_path, pro_import):
+    path, _ = exported(tmp_path, pro_import, "screenspot_pro", "acme.json")
+    report = json.loads(path.read_text())
+    scores = load_run(pro_import).scores["ScreenSpotPro"]
+    rows = report["details"]
+    assert len(rows) == ROWS
+    assert rows[0] == {
+        "id": "android_studio_macos_0",
+        "img_path": "ScreenSpot-Pro/images/android_studio_macos/0.png",
+        "group": "Dev",
+        "platform": "macos",
+        "application": "android_studio",
+        "lang": "en",
+        "instruction_style": "instruction",
+        "prompt_to_evaluate": "target 0",
+        "gt_type": "positive",
+        "ui_type": "text",
+        "task_filename": "android_studio_macos",
+        "pred": [200, 75],
+        "raw_response": RIGHT,
+        "bbox": [100, 50, 300, 100],
+        "correctness": "correct",
+    }
+    for style, grouping in (("simple", "group"), ("detailed", "application")):
+        blocks = report["metrics"][f"leaderboard_{style}_style"]
+        ours = {label.partition(":")[2]: block for label, block in blocks.items()}
+        assert {label: counts_in(block) for label, block in ours.items()} == {
+            label: counts_in(block) for label, block in scores[grouping].items()
+        }
+    assert counts_in(report["metrics"]["overall"]) == counts_in(scores["overall"])
+    assert len(report["metrics"]["fine_grained"]) == 26
+    assert len(report["metrics"]["seeclick_style"]) == 3
+
+
+def counts_in(block):
+    """Counts and accuracies of a block, in percent, under either program's names."""
+    if "num_correct_action" in block:
+        shares = [100 * block[name] for name in ("action_acc", "text_acc", "icon_acc")]
+        counts = [block[name] for name in ("num_correct_action", "num_total", "wrong_format_num")]
+    else:
+        shares = [block[name] for name in ("accuracy", "text_accuracy", "icon_accuracy")]
+        counts = [block[name] for name in ("num_correct", "num_total", "num_wrong_format")]
+    return [*counts, *(round(share or 0, 9) for share in shares)]
+
+
+def test_a_result_file_comes_back_with_the_same_verdicts(tmp_path, pro_import, pro_root):
+    path, _ = exported(tmp_path, pro_import, "screenspot_pro", "acme.json")
+    result = imported(tmp_path, pro_root, path, "--as", "back")
+    assert result.code == 1, result.output  # of the failed one
+    after = verdicts(next((tmp_path / "outputs" / "back").glob("I*")))
+    assert after == verdicts(pro_import)
+    assert {status for status, _ in after.values()} == {"ok", "failed"}
+
+
+def test_the_row_of_the_leaderboard_has_its_keys_and_says_how_it_was_made(tmp_path, pro_import):
+    path, output = exported(tmp_path, pro_import, "screenspot_pro_leaderboard", "row.json")
+    (row,) = json.loads(path.read_text()).values()
+    results = row["results"]
+    assert [*results] == ["group", "application", "overall"]
+    assert [*results["group"]] == ["Dev", "Creative", "CAD", "Scientific", "Office", "OS"]
+    assert len(results["application"]) == 26
+    assert {tuple(cells) for cells in results["application"].values()} == {("icon", "text", "avg")}
+    accuracy = load_run(pro_import).figures["ScreenSpotPro"]["average"]
+    assert results["overall"]["avg"] == pytest.approx(accuracy / 100)
+    for text in ("1,581 rows", "answers made elsewhere", "95 % interval", "evaluator, commit"):
+        assert text in row["description"]
+    assert "by e-mail" in output
+
+
+@pytest.mark.parametrize("form", ["screenspot_pro_leaderboard"])
+def test_figures_of_a_part_are_not_handed_on(tmp_path, form):
+    root = make_screenspot_pro(tmp_path / "data", 52)
+    file = write_lines(tmp_path / "acme.jsonl", screenspot_pro_replies(52))
+    assert imported(tmp_path, root, file, "--data", "ScreenSpotPro").code == 1
+    folder = next((tmp_path / "outputs").glob("*/I*"))
+    result = export(form, folder, "--imported-too", "--anyway")
+    assert result.code == 2
+    assert "was not scored on the published data" in result.output
+    assert export("screenspot_pro", folder, "--imported-too").code == 0
+    assert [path.name for path in (folder / "export").iterdir()] == ["acme_imported.json"]
+
+
+def test_a_figure_that_an_audit_doubts_is_handed_on_only_with_its_doubt(tmp_path, pro_root):
+    replies = [{**row, "reply": "(512, 512)"} for row in screenspot_pro_replies(ROWS)]
+    file = write_lines(tmp_path / "acme.jsonl", replies)
+    result = imported(tmp_path, pro_root, file, "--data", "ScreenSpotPro")
+    folder = next((tmp_path / "outputs").glob("*/I*"))
+    assert "warning:" in result.output
+    result = export("screenspot_pro_leaderboard", folder, "--imported-too")
+    assert result.code == 2
+    assert "an audit doubts the figure" in result.output
+    options = ("--imported-too", "--anyway")
+    path, _ = exported(tmp_path, folder, "screenspot_pro_leaderboard", "row.json", *options[1:])
+    assert "DOUBTED BY AN AUDIT" in path.read_text()
+
+
+def test_a_form_of_one_table_has_no_place_for_another(one_run):
+    result = export("screenspot_pro", one_run)
+    assert result.code == 2
+    assert "has no place for" in result.output

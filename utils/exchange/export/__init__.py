@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from utils.errors import UserError
-from utils.exchange.export import bundle, samples_csv
+from utils.exchange.export import (
+    bundle,
+    samples_csv,
+    screenspot_pro,
+    screenspot_pro_leaderboard,
+)
 from utils.exchange.export.run import ExportedRun, ExportedSet
 from utils.text import did_you_mean, listed
 
@@ -48,7 +53,12 @@ class Form(Protocol):
         """What a person may do with the file; nothing is sent by this program."""
 
 
-FORMS: tuple[Form, ...] = (bundle, samples_csv)
+FORMS: tuple[Form, ...] = (
+    bundle,
+    samples_csv,
+    screenspot_pro,
+    screenspot_pro_leaderboard,
+)
 
 
 def form_named(name: str) -> Form:

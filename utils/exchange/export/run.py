@@ -39,7 +39,7 @@ class ExportedSet:
 
     @property
     def table(self) -> str:
-        """The name of its annotations: "ScreenSpot-Pro, language cn"."""
+        """The name of its annotations, with the settings that change what is asked."""
         return str((self.entry.get("annotations") or {}).get("file") or "")
 
     @property

@@ -11,7 +11,15 @@ from collections.abc import Iterator, Sequence
 
 from utils.exchange.answers import Answer
 from utils.exchange.files import Row, RowFile
-from utils.exchange.formats.reading import box_of, ids_of, point_of, reply_of, text_of, verdict_of
+from utils.exchange.formats.reading import (
+    box_of,
+    error_text,
+    ids_of,
+    point_of,
+    reply_of,
+    text_of,
+    verdict_of,
+)
 
 NAME = "sspro_json"
 TITLE = "ScreenSpot-Pro JSON, also of its parallel script and of UI-Venus"
@@ -36,4 +44,5 @@ def rows(file: RowFile) -> Iterator[Answer]:
             reply=reply_of(row.get("raw_response")),
             point=point_of(row.get("pred")),
             verdict=verdict_of(row.get("correctness")),
+            error=error_text(row.get("error")),
         )
