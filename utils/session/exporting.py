@@ -7,7 +7,8 @@ from pathlib import Path
 
 from utils.config.options import Options
 from utils.errors import DONE, UserError
-from utils.exchange.export import Form, form_named
+from utils.exchange.export import Form, bundle, form_named
+from utils.exchange.export.rows import is_resized
 from utils.exchange.export.run import ExportedRun, open_run
 from utils.geometry.images import expand_home
 from utils.protocol import MADE_ELSEWHERE
@@ -41,7 +42,7 @@ def run_export(options: Options) -> int:
     except OSError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
     print(f"{path}: {form.TITLE} ({len(content):,} bytes)")
-    for line in [*_remarks(run, left_out), *form.next_steps(run, str(path))]:
+    for line in [*_remarks(run, form, left_out), *form.next_steps(run, str(path))]:
         print(line)
     return DONE
 
@@ -85,7 +86,7 @@ def _path(run: ExportedRun, form: Form, options: Options) -> Path:
     return path
 
 
-def _remarks(run: ExportedRun, left_out: list[str]) -> list[str]:
+def _remarks(run: ExportedRun, form: Form, left_out: list[str]) -> list[str]:
     """What a person should know about the file."""
     remarks: list[str] = []
     if left_out:
@@ -96,6 +97,12 @@ def _remarks(run: ExportedRun, left_out: list[str]) -> list[str]:
                 f"{dataset.name}: a part of the data set, {counted(len(dataset.samples), 'sample')}"
             )
         remarks += [f"warning: {dataset.name}: {doubt}" for doubt in dataset.doubts]
+        resized = sum(map(is_resized, dataset.samples))
+        if resized and form is not bundle and not form.IS_FIGURE:
+            remarks.append(
+                f"{dataset.name}: the model had {counted(resized, 'image')} in another size; if "
+                "its replies count pixels, they can be read again from a bundle alone"
+            )
     if run.imported is not None:
         remarks.append(f"marked as {MADE_ELSEWHERE}")
     return remarks

@@ -13,6 +13,7 @@ from typing import Protocol
 from utils.errors import UserError
 from utils.exchange.export import (
     bundle,
+    clawgui,
     samples_csv,
     screenspot_pro,
     screenspot_pro_leaderboard,
@@ -58,6 +59,7 @@ FORMS: tuple[Form, ...] = (
     samples_csv,
     screenspot_pro,
     screenspot_pro_leaderboard,
+    clawgui,
 )
 
 

@@ -15,7 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from utils.contracts import Facts, repeat_of
-from utils.exchange.export.rows import error_of, id_of, is_answered, reply_of, response_of
+from utils.exchange.export.rows import (
+    error_of,
+    id_of,
+    is_answered,
+    is_resized,
+    reply_of,
+    response_of,
+)
 from utils.exchange.export.run import ExportedRun, ExportedSet
 from utils.exchange.formats.bundle import ENDING, FORM, MANIFEST
 from utils.protocol import ACTING, SINGLE
@@ -119,9 +126,8 @@ def _seldom(facts: Facts) -> dict[str, Any]:
         "usage": facts.get("usage"),
         "image_size": facts.get("file_wh"),
     }
-    for name in ("sent_wh", "seen_wh"):  # replies may count their pixels
-        if facts.get(name) != facts.get("file_wh"):
-            values[name] = facts.get(name)
+    if is_resized(facts):  # replies may count these pixels
+        values |= {name: facts.get(name) for name in ("sent_wh", "seen_wh")}
     if repeat_of(facts["key"]) > 1:
         values["repeat"] = repeat_of(facts["key"])
     if facts.get("zoom"):

@@ -60,13 +60,19 @@ def size_of(facts: Facts) -> WH:
     return size[0], size[1]
 
 
+def is_resized(facts: Facts) -> bool:
+    """Whether the model had the image in another size, whose pixels its reply may count."""
+    sizes = (facts.get("sent_wh"), facts.get("seen_wh"))
+    return any(size and size != facts.get("file_wh") for size in sizes)
+
+
 def point_px_of(facts: Facts) -> list[float] | None:
     """The point in pixels of the file; None where there is none."""
     point = facts.get("point_frac")
     if point is None:
         return None
     width, height = size_of(facts)
-    return [_snapped(point[0] * width), _snapped(point[1] * height)]
+    return [snapped(point[0] * width), snapped(point[1] * height)]
 
 
 def box_px_of(facts: Facts) -> list[float] | None:
@@ -76,9 +82,10 @@ def box_px_of(facts: Facts) -> list[float] | None:
         return None
     width, height = size_of(facts)
     sides = (width, height, width, height)
-    return [_snapped(value * side) for value, side in zip(box, sides, strict=True)]
+    return [snapped(value * side) for value, side in zip(box, sides, strict=True)]
 
 
-def _snapped(value: float) -> float:
+def snapped(value: float) -> float:
+    """A number of pixels, whole where it differs from that by rounding alone."""
     nearest = round(value)
     return nearest if abs(value - nearest) < NEARLY_WHOLE_PX else value
