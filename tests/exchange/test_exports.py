@@ -2,9 +2,13 @@
 
 import csv
 import json
+import re
 import zipfile
 
 import pytest
+import yaml
+from huggingface_hub import parse_eval_result_entries
+from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from evaluate import load_run
 from tests.exchange.answers_here import (
@@ -18,6 +22,7 @@ from tests.exchange.answers_here import (
 )
 from tests.support import runs
 from tests.support.mock_server import MockServer
+from utils.exchange.export.run import open_run
 
 MODEL = """
 import re
@@ -226,6 +231,8 @@ def one_run(tmp_path_factory, root):
     return run_of(tmp_path_factory.mktemp("one"), root, [RIGHT, WRONG, "nowhere"])
 
 
+FIGURES = ["screenspot_pro_leaderboard", "eval_results", "model_index", "lm_eval"]
+
 # -- ScreenSpot-Pro -------------------------------------------------------------------------------
 
 ROWS = 1581
@@ -324,7 +331,7 @@ def test_the_row_of_the_leaderboard_has_its_keys_and_says_how_it_was_made(tmp_pa
     assert "by e-mail" in output
 
 
-@pytest.mark.parametrize("form", ["screenspot_pro_leaderboard"])
+@pytest.mark.parametrize("form", FIGURES)
 def test_figures_of_a_part_are_not_handed_on(tmp_path, form):
     root = make_screenspot_pro(tmp_path / "data", 52)
     file = write_lines(tmp_path / "acme.jsonl", screenspot_pro_replies(52))
@@ -380,3 +387,63 @@ def test_rows_of_clawgui_have_its_columns_and_pixels(one_run, tmp_path):
         "grounding_type": "basic",
         "m_infer": RIGHT,
     }
+
+
+# -- the hub, and lm-eval -------------------------------------------------------------------------
+
+
+def test_an_entry_for_the_hub_is_what_the_hub_reads(tmp_path, pro_import):
+    options = ("--task-id", "1.0")
+    path, output = exported(tmp_path, pro_import, "eval_results", "e.yaml", *options)
+    content = yaml.safe_load(path.read_text())
+    (entry,) = parse_eval_result_entries(content)
+    accuracy = load_run(pro_import).figures["ScreenSpotPro"]["average"]
+    assert (entry.dataset_id, entry.task_id) == ("likaixin/ScreenSpot-Pro", "1.0")
+    assert entry.value == round(accuracy, 2)
+    assert isinstance(entry.value, float)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", entry.date)
+    assert "answers made elsewhere" in entry.notes
+    assert "hf upload ORGANISATION/MODEL" in output
+    assert "--create-pr" in output
+
+
+def test_without_the_id_of_the_task_no_entry_for_the_hub_is_made(pro_import):
+    result = export("eval_results", pro_import, "--imported-too")
+    assert result.code == 2
+    assert "--task-id ID" in result.output
+    assert "is not guessed" in result.output
+
+
+def test_a_model_index_is_what_the_hub_reads_and_carries_the_mark(tmp_path, pro_import):
+    path, _ = exported(tmp_path, pro_import, "model_index", "card.yaml")
+    text = path.read_text()
+    name, results = model_index_to_eval_results(yaml.safe_load(text)["model-index"])
+    assert name == "acme"
+    (result,) = results
+    assert result.dataset_type == "likaixin/ScreenSpot-Pro"
+    assert result.metric_value == round(load_run(pro_import).figures["ScreenSpotPro"]["average"], 2)
+    assert result.metric_name.endswith("1,581 rows (answers made elsewhere)")
+    assert text.startswith("# ScreenSpot-Pro: average (micro over all rows), 1,581 rows; answers")
+
+
+def test_a_file_like_lm_evals_has_fractions_and_the_error_of_the_interval(tmp_path, pro_import):
+    path, _ = exported(tmp_path, pro_import, "lm_eval", "results.json")
+    report = json.loads(path.read_text())
+    results = load_run(pro_import)
+    cell = results.manifest["datasets"]["ScreenSpotPro"]["figures"]["average"]
+    figures = report["results"]["screenspot_pro"]
+    assert figures["acc,none"] == pytest.approx(cell["value"] / 100)
+    half_width = (cell["high"] - cell["low"]) / 2
+    assert figures["acc_stderr,none"] * 1.959964 == pytest.approx(half_width / 100)
+    assert report["n-samples"] == {"screenspot_pro": {"original": ROWS, "effective": ROWS}}
+    assert report["model_name"] == "acme"
+    assert report["configs"]["screenspot_pro"]["metadata"]["imported"] is True
+
+
+def test_the_second_level_has_two_headlines(one_run):
+    (dataset,) = open_run(one_run).sets
+    assert [*dataset.headlines] == [
+        "average (the mean of basic and advanced)",
+        "micro over all rows",
+    ]
+    assert "one look; prompt of the data set" in open_run(one_run).notes(dataset)

@@ -14,6 +14,9 @@ from utils.errors import UserError
 from utils.exchange.export import (
     bundle,
     clawgui,
+    eval_results,
+    lm_eval,
+    model_index,
     samples_csv,
     screenspot_pro,
     screenspot_pro_leaderboard,
@@ -60,6 +63,9 @@ FORMS: tuple[Form, ...] = (
     screenspot_pro,
     screenspot_pro_leaderboard,
     clawgui,
+    eval_results,
+    model_index,
+    lm_eval,
 )
 
 

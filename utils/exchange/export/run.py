@@ -10,13 +10,14 @@ from typing import Any
 from utils.contracts import Facts
 from utils.errors import UserError
 from utils.findings import BESIDE_THE_SCORE, findings_in, is_warning
-from utils.protocol import IMPORTED, MADE_ELSEWHERE, SINGLE, official_figures
+from utils.protocol import IMPORTED, MADE_ELSEWHERE, SINGLE, official_figures, official_text
 from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
 from utils.store.find import find_run, is_import
 from utils.store.folder import safe_name
 from utils.store.run_facts import is_whole, model_entry, parse_functions
 from utils.text import as_json_text, listed
 
+MICRO = "micro"
 SHOWN_SETTINGS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "max_new_tokens")
 
 
@@ -46,6 +47,20 @@ class ExportedSet:
     def figures(self) -> dict[str, dict[str, Any]]:
         """The official figures by name: value, low and high in percent, samples."""
         return {} if self.entry.get("no_score") else official_figures(self.analysis)
+
+    @property
+    def headlines(self) -> dict[str, dict[str, Any]]:
+        """The one figure that stands for it, by its name and rule; and the micro average."""
+        figures = self.figures
+        if not figures:
+            return {}
+        name = [*figures][-1]
+        title = official_text(self.analysis) or name
+        cells = {title: figures[name]}
+        micro = (self.analysis.get("averages") or {}).get(MICRO)
+        if micro:  # of tables whose official figure is another one
+            cells[f"{MICRO} over all rows"] = micro
+        return cells
 
     @property
     def doubts(self) -> list[str]:
@@ -136,16 +151,11 @@ class ExportedRun:
         }
         return sorted(filter(None, versions))
 
-    def notes(self, dataset: ExportedSet, figure: str) -> str:
-        """What has to stand beside a figure: rows, protocol, prompt, interval, versions, doubts.
-
-        Args:
-            dataset: that the figure is of.
-            figure: its name in the official figures.
-        """
-        entry, cell = dataset.entry, dataset.figures[figure]
-        headline = (dataset.analysis.get("table") or {}).get("headline") or figure
-        parts = [f"{headline}, {cell['samples']:,} rows"]
+    def notes(self, dataset: ExportedSet) -> str:
+        """What has to stand beside a figure: rows, protocol, prompt, interval, versions, doubts."""
+        entry = dataset.entry
+        title, cell = next(iter(dataset.headlines.items()))
+        parts = [f"{title}, {cell['samples']:,} rows"]
         if self.imported is not None:
             origin = self.imported
             parts.append(f"{MADE_ELSEWHERE}: {origin.get('file')} ({origin.get('format')})")

@@ -24,7 +24,6 @@ NAME = "screenspot_pro_leaderboard"
 TITLE = "the row of ScreenSpot-Pro's leaderboard"
 IS_FIGURE = True
 IS_OF_ONE = True
-OFFICIAL = "average"  # the name of its figure here
 GROUPS = ("Dev", "Creative", "CAD", "Scientific", "Office", "OS")
 APPLICATIONS = (
     *("android_studio", "pycharm", "quartus", "vmware", "vscode"),
@@ -59,7 +58,7 @@ def content(run: ExportedRun) -> bytes:
         "overall": _cells(metrics["overall"]),
     }
     link = f"https://huggingface.co/{run.hub_id}" if run.hub_id else ""
-    row = {"link": link, "description": run.notes(dataset, OFFICIAL), "results": results}
+    row = {"link": link, "description": run.notes(dataset), "results": results}
     return (json.dumps({run.model: row}, indent=4) + "\n").encode()
 
 
