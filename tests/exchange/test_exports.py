@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import sys
 import zipfile
 
 import pytest
@@ -326,7 +327,7 @@ def test_the_row_of_the_leaderboard_has_its_keys_and_says_how_it_was_made(tmp_pa
     assert {tuple(cells) for cells in results["application"].values()} == {("icon", "text", "avg")}
     accuracy = load_run(pro_import).figures["ScreenSpotPro"]["average"]
     assert results["overall"]["avg"] == pytest.approx(accuracy / 100)
-    for text in ("1,581 rows", "answers made elsewhere", "95 % interval", "evaluator, commit"):
+    for text in ("1,581 rows", "answers made elsewhere", "1 without an answer", "95 % interval"):
         assert text in row["description"]
     assert "by e-mail" in output
 
@@ -447,3 +448,24 @@ def test_the_second_level_has_two_headlines(one_run):
         "micro over all rows",
     ]
     assert "one look; prompt of the data set" in open_run(one_run).notes(dataset)
+
+
+# -- inspect --------------------------------------------------------------------------------------
+
+
+def test_without_its_package_no_inspect_log_is_made(one_run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
+    result = export("inspect", one_run)
+    assert result.code == 2
+    assert "pip install inspect_ai" in result.output
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_an_inspect_log_comes_back_with_the_same_verdicts(tmp_path, root, repeats):
+    pytest.importorskip("inspect_ai")
+    data = {"GUIElementGrounding": {"mode": "all", "repeats": repeats}}
+    folder = run_of(tmp_path, root, [RIGHT, WRONG, None], data=data)
+    result = export("inspect", folder)
+    assert result.code == 0, result.output
+    (file,) = (folder / "export").iterdir()
+    assert verdicts_after_import(folder, file, tmp_path, root) == verdicts(folder)

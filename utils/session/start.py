@@ -95,6 +95,7 @@ def _ask_nothing(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom)
     if options.export:
         from utils.session.exporting import run_export  # a run has no use for it
 
+        _begin(options)
         return run_export(options)
     if options.import_path is None:
         return None

@@ -15,6 +15,7 @@ from utils.exchange.export import (
     bundle,
     clawgui,
     eval_results,
+    inspect_log,
     lm_eval,
     model_index,
     samples_csv,
@@ -66,6 +67,7 @@ FORMS: tuple[Form, ...] = (
     eval_results,
     model_index,
     lm_eval,
+    inspect_log,
 )
 
 

@@ -45,7 +45,8 @@ def content(run: ExportedRun) -> bytes:
     if not run.task_id:
         raise UserError(
             f"--export {NAME}: the id of the leaderboard's task is missing: --task-id ID. It "
-            f"stands in https://huggingface.co/datasets/{hub_id}/blob/main/eval.yaml and is not guessed"
+            f"stands in https://huggingface.co/datasets/{hub_id}/blob/main/eval.yaml and is not "
+            "guessed"
         )
     dataset = run.sets[0]
     _, cell = next(iter(dataset.headlines.items()))

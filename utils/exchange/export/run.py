@@ -9,6 +9,7 @@ from typing import Any
 
 from utils.contracts import Facts
 from utils.errors import UserError
+from utils.exchange.export.rows import is_answered
 from utils.findings import BESIDE_THE_SCORE, findings_in, is_warning
 from utils.protocol import IMPORTED, MADE_ELSEWHERE, SINGLE, official_figures, official_text
 from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
@@ -138,10 +139,11 @@ class ExportedRun:
 
     @property
     def hub_id(self) -> str:
-        """`organisation/name` on the hub, where the config names the checkpoint that way."""
+        """`organisation/name` on the hub, where the config names no folder that is here."""
         path = str(self.entry.get("model_path") or "")
         is_name = path.count("/") == 1 and not path.startswith((".", "/", "~", "…"))
-        return path if is_name and self.entry.get("imp_type") != "custom" else ""
+        is_of_hub = is_name and self.entry.get("imp_type") != "custom" and not Path(path).exists()
+        return path if is_of_hub else ""
 
     def versions_of_servers(self, dataset: ExportedSet) -> list[str]:
         """What has answered, and its version, as far as that is known."""
@@ -161,6 +163,9 @@ class ExportedRun:
             parts.append(f"{MADE_ELSEWHERE}: {origin.get('file')} ({origin.get('format')})")
         else:
             parts += self._how_asked(dataset)
+        without_answer = sum(not is_answered(facts) for facts in dataset.samples)
+        if without_answer:
+            parts.append(f"{without_answer:,} without an answer, which count as wrong")
         if cell.get("low") is not None:
             parts.append(f"95 % interval {cell['low']:.1f} to {cell['high']:.1f}")
         parts += self.versions_of_servers(dataset)
