@@ -215,6 +215,13 @@ def test_a_run_that_ends_leaves_no_crops_and_a_check_makes_none(zooming):
     assert crops_of(stage) == [] == list(temporary.iterdir())
 
 
+def test_a_work_dir_may_be_named_from_the_current_folder(zooming):
+    stage, _, _ = zooming
+    ran = stage.run("--work-dir", "out", "--no-report", "--retry", "0")
+    assert ran.code == 0, ran.output
+    assert len(ran.requests) == 4 * 2 * 2  # each of two questions on an image is looked at twice
+
+
 def test_crops_of_another_data_set_stay(zooming):
     stage, _, _ = zooming
     stage.run()

@@ -48,7 +48,9 @@ class CropFolder:
         with self._lock:
             if self._path is None:
                 self._run_folder.mkdir(parents=True, exist_ok=True)
-                self._path = Path(tempfile.mkdtemp(prefix=self._prefix, dir=self._run_folder))
+                # Absolute: another path is one below the folder of images.
+                folder = self._run_folder.absolute()
+                self._path = Path(tempfile.mkdtemp(prefix=self._prefix, dir=folder))
             return self._path
 
     def remove_left_behind(self) -> None:
