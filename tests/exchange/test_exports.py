@@ -134,6 +134,15 @@ def test_a_bundle_holds_questions_with_several_replies_each(tmp_path, root):
     assert len(after) == 12
 
 
+def test_the_answers_of_a_bundle_are_imported_as_a_file_of_their_own(tmp_path, root):
+    folder = run_of(tmp_path, root, [RIGHT, WRONG, "nowhere"])
+    assert export("bundle", folder).code == 0
+    with zipfile.ZipFile(folder / "export" / "m_bundle.zip") as archive:
+        file = archive.extract("GUIElementGrounding_answers.jsonl", tmp_path)
+    after = verdicts_after_import(folder, file, tmp_path, root)
+    assert after == verdicts(folder)
+
+
 def test_multiple_choice_comes_back_from_a_bundle(tmp_path, root):
     data = {"GUIContentUnderstanding": {"mode": "all"}}
     folder = run_of(tmp_path, root, ["B", "A", "no letter"], data=data)
@@ -268,6 +277,7 @@ def test_the_result_file_has_the_metrics_of_the_score_file(tmp_path, pro_import)
     report = json.loads(path.read_text())
     scores = load_run(pro_import).scores["ScreenSpotPro"]
     rows = report["details"]
+    assert report["notes"] == "answers made elsewhere: acme.jsonl"
     assert len(rows) == ROWS
     assert rows[0] == {
         "id": "android_studio_macos_0",

@@ -24,6 +24,7 @@ from utils.exchange.export.rows import (
     response_of,
 )
 from utils.exchange.export.run import ExportedRun, ExportedSet
+from utils.exchange.files import MOST_SHEET_BYTES
 from utils.exchange.formats.bundle import ENDING, FORM, MANIFEST
 from utils.protocol import ACTING, SINGLE
 
@@ -93,6 +94,14 @@ def content(run: ExportedRun) -> bytes:
 
 def next_steps(_run: ExportedRun, path: str) -> Sequence[str]:
     """What to do with the file."""
+    with zipfile.ZipFile(path) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+    if size > MOST_SHEET_BYTES:
+        return [
+            f"Unpacked it is larger than the {MOST_SHEET_BYTES >> 20} MiB that --import takes of "
+            f"an archive. To score it again, unpack it and import each file *{ENDING} with "
+            "--data NAME"
+        ]
     return [
         f"To score it again: unzip {path} config.json, then "
         f"python evaluate.py --config config.json --import {path}"

@@ -165,7 +165,7 @@ class ExportedRun:
             parts += self._how_asked(dataset)
         without_answer = sum(not is_answered(facts) for facts in dataset.samples)
         if without_answer:
-            parts.append(f"{without_answer:,} without an answer, which count as wrong")
+            parts.append(f"{without_answer:,} without an answer (wrong in the score)")
         if cell.get("low") is not None:
             parts.append(f"95 % interval {cell['low']:.1f} to {cell['high']:.1f}")
         parts += self.versions_of_servers(dataset)

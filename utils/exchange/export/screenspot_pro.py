@@ -21,6 +21,7 @@ from utils.exchange.export.rows import (
     response_of,
 )
 from utils.exchange.export.run import ExportedRun, ExportedSet
+from utils.protocol import MADE_ELSEWHERE
 
 NAME = "screenspot_pro"
 TITLE = "ScreenSpot-Pro's result file, with rows and metrics"
@@ -49,7 +50,9 @@ def content(run: ExportedRun) -> bytes:
     """The file."""
     dataset = run.sets[0]
     details = rows_of(dataset)
-    report = {"details": details, "metrics": metrics_of(details)}
+    report: dict[str, Any] = {"details": details, "metrics": metrics_of(details)}
+    if run.imported is not None:
+        report["notes"] = f"{MADE_ELSEWHERE}: {run.imported.get('file')}"
     return (json.dumps(report, indent=4) + "\n").encode()
 
 
