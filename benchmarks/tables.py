@@ -70,7 +70,10 @@ class TableBenchmark(Benchmark):
         """Yield the rows of all files, in their order."""
 
     def files(self) -> Sequence[Path]:
-        """The annotation files that are read; the manifest has their checksum."""
+        """The annotation files that are read; the manifest has their checksum.
+
+        None where `read_rows` makes its rows by itself.
+        """
         return sorted(self.root.rglob("*.json")) or sorted(self.root.rglob("*.jsonl"))
 
     def read_file(self, path: str) -> list[dict[str, Any]]:
@@ -108,7 +111,7 @@ class TableBenchmark(Benchmark):
                 raise failure.__cause__ from None
             raise UserError(f"{reader} {failure.summary}") from None
         files = self.files()
-        if not files or not all(isinstance(path, Path) for path in files):
+        if not all(isinstance(path, Path) for path in files):
             raise UserError(
                 f"{type(self).__module__}.{type(self).__qualname__}.files gives {files!r:.100}; "
                 "expected the paths of the files that read_rows reads, so that the manifest has "
