@@ -122,29 +122,28 @@ def tool_call_parser(frame: Frame | None = None) -> ParseFunction:
     return parse
 
 
-def code_parser(frame: Frame | None = None) -> ParseFunction:
-    """Return the parse function of agents that write code for pyautogui; it is read, never run."""
+def plain_parser(
+    dialect: str, read: Callable[[str, ToPoint], Actions], frame: Frame | None = None
+) -> ParseFunction:
+    """Return the parse function of a dialect whose signs are read as they stand.
+
+    Args:
+        dialect: its name.
+        read: gives the actions of a reply, as the readers of this room do.
+        frame: of its points; None: fractions, or pixels where a coordinate is above 1.
+    """
 
     def parse(response: str, meta: Mapping[str, Any]) -> Actions:
         reply = after_thinking(response)[-LONGEST_READ:]
-        return read_pyautogui(reply, partial(_point, frame, meta))
+        return read(reply, partial(_point, frame, meta))
 
-    name = "parse_pyautogui" if frame is None else f"parse_pyautogui_{frame}"
+    name = f"parse_{dialect}" if frame is None else f"parse_{dialect}_{frame}"
     parse.__name__ = parse.__qualname__ = name
     return parse
 
 
-def computer_13_parser(frame: Frame | None = None) -> ParseFunction:
-    """Return the parse function of agents that write the JSON of OSWorld's `computer_13`."""
-
-    def parse(response: str, meta: Mapping[str, Any]) -> Actions:
-        reply = after_thinking(response)[-LONGEST_READ:]
-        return read_computer_13(reply, partial(_point, frame, meta))
-
-    name = "parse_computer_13" if frame is None else f"parse_computer_13_{frame}"
-    parse.__name__ = parse.__qualname__ = name
-    return parse
-
+code_parser = partial(plain_parser, "pyautogui", read_pyautogui)
+computer_13_parser = partial(plain_parser, "computer_13", read_computer_13)
 
 parse_actions = parser("actions")
 parse_actions_fractions = parser("actions", Frame.FRACTIONS)
@@ -187,19 +186,19 @@ parse_tool_calls_fractions = tool_call_parser(Frame.FRACTIONS)
 parse_tool_calls_per_mille = tool_call_parser(Frame.PER_MILLE)
 
 parse_pyautogui = code_parser()
-parse_pyautogui_fractions = code_parser(Frame.FRACTIONS)
-parse_pyautogui_pixels = code_parser(Frame.PIXELS)
-parse_pyautogui_pixels_sent = code_parser(Frame.PIXELS_SENT)
-parse_pyautogui_grid_pixels = code_parser(Frame.GRID_PIXELS)
-parse_pyautogui_million_pixels = code_parser(Frame.MILLION_PIXELS)
-parse_pyautogui_per_mille = code_parser(Frame.PER_MILLE)
-parse_pyautogui_per_cent = code_parser(Frame.PER_CENT)
-parse_pyautogui_width_1000 = code_parser(Frame.WIDTH_1000)
-parse_pyautogui_longest_1024 = code_parser(Frame.LONGEST_1024)
-parse_pyautogui_letterboxed = code_parser(Frame.LETTERBOXED)
+parse_pyautogui_fractions = code_parser(frame=Frame.FRACTIONS)
+parse_pyautogui_pixels = code_parser(frame=Frame.PIXELS)
+parse_pyautogui_pixels_sent = code_parser(frame=Frame.PIXELS_SENT)
+parse_pyautogui_grid_pixels = code_parser(frame=Frame.GRID_PIXELS)
+parse_pyautogui_million_pixels = code_parser(frame=Frame.MILLION_PIXELS)
+parse_pyautogui_per_mille = code_parser(frame=Frame.PER_MILLE)
+parse_pyautogui_per_cent = code_parser(frame=Frame.PER_CENT)
+parse_pyautogui_width_1000 = code_parser(frame=Frame.WIDTH_1000)
+parse_pyautogui_longest_1024 = code_parser(frame=Frame.LONGEST_1024)
+parse_pyautogui_letterboxed = code_parser(frame=Frame.LETTERBOXED)
 
 parse_computer_13 = computer_13_parser()
-parse_computer_13_fractions = computer_13_parser(Frame.FRACTIONS)
-parse_computer_13_pixels = computer_13_parser(Frame.PIXELS)
-parse_computer_13_pixels_sent = computer_13_parser(Frame.PIXELS_SENT)
-parse_computer_13_per_mille = computer_13_parser(Frame.PER_MILLE)
+parse_computer_13_fractions = computer_13_parser(frame=Frame.FRACTIONS)
+parse_computer_13_pixels = computer_13_parser(frame=Frame.PIXELS)
+parse_computer_13_pixels_sent = computer_13_parser(frame=Frame.PIXELS_SENT)
+parse_computer_13_per_mille = computer_13_parser(frame=Frame.PER_MILLE)

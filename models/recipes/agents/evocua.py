@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from models.recipes.agents import image, screen, text
-from models.recipes.agents.replies import end_in_words, from_file_px, section, summary
+from models.recipes.agents.replies import actions_or_end, from_file_px, section, summary
 from models.recipes.base import Agent, Limits
 from models.recipes.reading import NOT_READ, file_wh, seen_wh
 from utils.contracts import Line, Message, Point
-from utils.pyautogui_code import AT_POINTER, actions_of_code, code_blocks, with_held_input
+from utils.pyautogui_code import AT_POINTER, code_blocks, with_held_input
 
 S2 = """\
 # Tools
@@ -277,10 +277,7 @@ def parse_actions_s1(response: str, meta: Mapping[str, Any]) -> list[dict[str, A
             return from_file_px((round(x * seen_w), round(y * seen_h)), meta)
         return from_file_px((int(x / seen_w * width), int(y / seen_h * height)), meta)
 
-    try:
-        return actions_of_code(blocks[-1], to_point) or None
-    except NOT_READ:
-        return end_in_words(blocks[-1])
+    return actions_or_end(blocks[-1], to_point)
 
 
 AGENT = Agent(

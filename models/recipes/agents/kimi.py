@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.recipes.agents import image, screen, text
-from models.recipes.agents.replies import end_in_words, from_file_px, reasoning_of, section
+from models.recipes.agents.replies import actions_or_end, from_file_px, reasoning_of, section
 from models.recipes.base import Agent
-from models.recipes.reading import NOT_READ, file_wh
+from models.recipes.reading import file_wh
 from utils.contracts import Line, Message, Point
-from utils.pyautogui_code import actions_of_code, code_blocks
+from utils.pyautogui_code import code_blocks
 
 THINKING = """\
 You are a GUI agent. You are given an instruction, a screenshot of the screen and your previous interactions with the computer. You need to perform a series of actions to complete the task. The passoword of the computer is {password}.
@@ -131,10 +131,7 @@ def _actions(reply: str, meta: Mapping[str, Any]) -> list[dict[str, Any]] | None
             return from_file_px((round(x * width), round(y * height)), meta)
         return from_file_px((round(x), round(y)), meta)
 
-    try:
-        return actions_of_code(blocks[-1], to_point) or None
-    except NOT_READ:
-        return end_in_words(blocks[-1])
+    return actions_or_end(blocks[-1], to_point)
 
 
 AGENT = Agent(

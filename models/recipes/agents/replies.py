@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from models.recipes.reading import file_wh, from_pixels
+from models.recipes.reading import NOT_READ, file_wh, from_pixels
 from utils.contracts import Point
+from utils.pyautogui_code import ToPoint, actions_of_code
 
 
 def from_file_px(point_px: tuple[int, int], meta: Mapping[str, Any]) -> Point:
@@ -59,6 +60,19 @@ def end_in_words(code: str) -> list[dict[str, Any]] | None:
             return [{"kind": "fail"}]
         return [{"kind": "done"}] if "success" in lowered else None
     return [{"kind": "wait"}] if "computer.wait" in lowered else None
+
+
+def actions_or_end(code: str, to_point: ToPoint) -> list[dict[str, Any]] | None:
+    """Return the actions of code; where it is none that is known, the end that it names in words.
+
+    Args:
+        code: for pyautogui.
+        to_point: as for `actions_of_code`.
+    """
+    try:
+        return actions_of_code(code, to_point) or None
+    except NOT_READ:
+        return end_in_words(code)
 
 
 def reasoning_of(step: Mapping[str, Any]) -> str:
