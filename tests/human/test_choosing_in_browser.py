@@ -1,6 +1,7 @@
 """L1 and L2 answered by a person in a browser, through `evaluate.py`."""
 
 import json
+import time
 
 from PIL import Image
 
@@ -131,7 +132,9 @@ def test_a_phone_answers_by_touch(ask, stage):
 
 
 def fingers(page, *places):
-    """Move fingers over the screenshot.
+    """Move fingers over the screenshot, a second for each place, and rest before they are lifted.
+
+    The browser goes on with a quick movement by itself, and takes the next tap for a stop of it.
 
     Args:
         places: one after the other, each the distances of the fingers from the middle, across.
@@ -139,16 +142,20 @@ def fingers(page, *places):
     session = page.context.new_cdp_session(page.page)
     left, top, width, height = page.box("#stage")
 
-    def touch(kind, distances):
+    places = (*places, places[-1])
+    begin_s = time.time() - len(places)
+
+    def touch(kind, distances, at_s):
         points = [
             {"x": left + width / 2 + distance, "y": top + height / 2, "id": number}
             for number, distance in enumerate(distances)
         ]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        event = {"type": kind, "touchPoints": points, "timestamp": at_s}
+        session.send("Input.dispatchTouchEvent", event)
 
     for number, distances in enumerate(places):
-        touch("touchMove" if number else "touchStart", distances)
-    touch("touchEnd", [])
+        touch("touchMove" if number else "touchStart", distances, begin_s + number)
+    touch("touchEnd", [], begin_s + len(places))
     page.settle()
 
 

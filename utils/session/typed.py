@@ -58,8 +58,7 @@ def with_typed_config(
     names = checkpoint_names({"imp_type": "openai", **entry})
     recipe = options.recipe
     if recipe is None:
-        more = [] if options.checkpoint is None else models.names_in_checkpoint(options.checkpoint)
-        recipe = _recipe_of([*names, *more], models)
+        recipe = _recipe_of(_all_names(names, options.checkpoint, models), models)
         notes.append(f"recipe: {recipe}, as the model is called {names[0]}")
     data = names_of_levels(options.data, levels)
     config = {
@@ -97,6 +96,19 @@ def _of_endpoint(
         notes.append(f"model: {name}, the only one that the server offers")
     mark = "&" if "?" in url else "?"
     return {"model_path": f"{url}{mark}model={quote(name, safe='/:@')}"}, notes
+
+
+def _all_names(names: Sequence[str], checkpoint: str | None, models: KnownModels) -> Sequence[str]:
+    """The names of a model, with those in its checkpoint's config.
+
+    The config of a hub id may have to be fetched, so it is asked only if the id does not say enough.
+    """
+    if checkpoint is None:
+        return names
+    is_folder = Path(checkpoint).expanduser().is_dir()
+    if not is_folder and len(models.recipes_for(names)) == 1:
+        return names
+    return [*names, *models.names_in_checkpoint(checkpoint)]
 
 
 def _recipe_of(names: Sequence[str], models: KnownModels) -> str:
