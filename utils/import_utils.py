@@ -64,6 +64,7 @@ def search_beside(config: Path) -> None:
     These folders come last, so that no file in them hides a module of the program or of a package.
     """
     _search_in_project()
+    importlib.invalidate_caches()  # a file may be newer than the last look at its folder
     _searched[:] = [Path.cwd(), config.absolute().parent]
     for folder in _searched:
         if str(folder) not in sys.path:
@@ -80,7 +81,6 @@ def file_beside(name: str) -> Path | None:
 def _search_in_project() -> None:
     if str(PROJECT) not in sys.path:  # the program may be started from any folder
         sys.path.insert(0, str(PROJECT))
-    importlib.invalidate_caches()  # a file may be newer than the last look at its folder
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def _callable_at(parts: list[str]) -> Callable[..., Any]:
     for index, part in enumerate(parts[1:], start=1):
         name = ".".join(parts[:index])
         is_last = index == len(parts) - 1
-        is_module = hasattr(value, "__path__") and importlib.util.find_spec(f"{name}.{part}")
+        is_module = hasattr(value, "__path__") and _is_there(f"{name}.{part}")
         owner = value
         if is_module and not (is_last and hasattr(value, part)):
             value = _imported(parts[: index + 1])
@@ -145,7 +145,7 @@ def _callable_at(parts: list[str]) -> Callable[..., Any]:
 
 def _imported(parts: list[str]) -> ModuleType:
     name = ".".join(parts)
-    if name not in sys.modules and importlib.util.find_spec(name) is None:
+    if name not in sys.modules and not _is_there(name):
         folders = [str(PROJECT), *map(str, _searched)]
         available = [info.name for info in pkgutil.iter_modules(folders)]
         searched = ", ".join(dict.fromkeys(folders))
@@ -159,6 +159,14 @@ def _imported(parts: list[str]) -> ModuleType:
         raise
     except BaseException as error:  # noqa: BLE001 - a module may do anything, sys.exit() too
         raise UserError(f"{name} cannot be imported: {_one_line(error)}") from None
+
+
+def _is_there(name: str) -> bool:
+    """Whether there is a module; what a look at its folder has remembered may be older than it."""
+    if importlib.util.find_spec(name) is None:
+        importlib.invalidate_caches()
+        return importlib.util.find_spec(name) is not None
+    return True
 
 
 def _refuse_namesake(name: str) -> None:

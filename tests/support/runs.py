@@ -124,7 +124,12 @@ def _as_in_a_process(
         sys.argv, sys.path = command, [str(PROJECT), *folders, *before["path"]]
         sys.stdout, sys.stderr, sys.dont_write_bytecode = stdout, stderr, True
         importlib.invalidate_caches()
-        with warnings.catch_warnings(), mock.patch("utils.store.folder.datetime", ONE_DAY):
+        with (
+            warnings.catch_warnings(),
+            mock.patch("utils.store.folder.datetime", ONE_DAY),
+            mock.patch("gc.unfreeze"),  # what pytest holds is no garbage of the run's
+            mock.patch("gc.get_freeze_count", return_value=0),  # and all of the run's may be
+        ):
             warnings.simplefilter("ignore")
             yield
     finally:

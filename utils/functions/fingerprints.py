@@ -201,17 +201,21 @@ class _Code:
 
     def texts(self) -> dict[str, str]:
         """The code that counts, by module: what is mentioned by code that counts."""
+        own_file = functools.cache(self._own_file)  # nothing is loaded meanwhile
+        statements_of = functools.cache(self._statements)
         counted: dict[str, dict[int, str]] = {}
         count = -1
         while count < (count := sum(map(len, counted.values())) + len(self._modules)):
             for name in sorted(self._modules):
                 texts = counted.setdefault(name, {})
-                for number, statement in enumerate(self._statements(name)):
+                for number, statement in enumerate(statements_of(name)):
+                    if number in texts:
+                        continue
                     if not statement.binds or statement.binds & self._mentioned:
                         texts[number] = statement.text
                         self._mentioned |= statement.mentions
                         modules = [_TODAY.get(module, module) for module in statement.imports]
-                        self._modules.update(filter(self._own_file, modules))
+                        self._modules.update(filter(own_file, modules))
         return {
             FIRST_NAMES.get(name, name): "\n".join(texts[number] for number in sorted(texts))
             for name, texts in sorted(counted.items())

@@ -101,7 +101,7 @@ def _of_endpoint(
 def _all_names(names: Sequence[str], checkpoint: str | None, models: KnownModels) -> Sequence[str]:
     """The names of a model, with those in its checkpoint's config.
 
-    The config of a hub id may have to be fetched, so it is asked only if the id does not say enough.
+    That of a hub id may have to be fetched, so it is read only if the id does not say enough.
     """
     if checkpoint is None:
         return names
