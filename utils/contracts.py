@@ -291,6 +291,7 @@ class Benchmark(Protocol):
     score_suffix: ClassVar[str] = "score"
     result_columns: ClassVar[tuple[str, ...]]  # behind the line's own if `result_has_line`
     result_has_line: ClassVar[bool] = False
+    not_in_sheets: ClassVar[tuple[str, ...]] = ()  # columns of a line that are no text for people
     # That fits: "grounding" (points on an image), "steps" (of a phone) or "desktop_steps".
     recipe_form: ClassVar[str] = ""
     # By dotted path: functions of the program's own that may read what another one cannot.

@@ -22,6 +22,8 @@ _NEXT = re.compile(r"[ ,;]*(?=(?P<name>\w+)\s*\()")
 _REST_OF_LINE = re.compile(r"[ \t`*.;,]*(?:(?:#|//).*)?$", re.MULTILINE)
 _BETWEEN = re.compile(rf"\W*+(?:{_LABEL})*+", re.IGNORECASE)  # two lines of actions
 _SIGN = re.compile(r"[\\'\"()\n]")
+_NUMBER = r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?"
+_ONLY_NUMBERS = re.compile(rf"\w+[ \t]*\([ \t]*({_NUMBER}(?:[ \t]*,[ \t]*{_NUMBER})*)[ \t]*\)")
 _WARNINGS_LOCK = threading.Lock()  # two threads that put filters back would leave wrong ones
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "scroll": ("x", "y", "direction", "amount"),
@@ -135,6 +137,8 @@ def _action_of_call(text: str, to_point: ToPoint) -> ActionFields:
 
 def _literals(name: str, text: str) -> tuple[list[Any], dict[str, Any]]:
     """Return the values of a call by position and by name; nothing of it is run."""
+    if plain := _ONLY_NUMBERS.fullmatch(text):  # nearly all: it takes a tenth of the time
+        return [float(value) if "." in value else int(value) for value in plain[1].split(",")], {}
     try:
         with _WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):  # "\d" in a text
             call = ast.parse(text.replace("\n", "\\n"), mode="eval").body

@@ -53,6 +53,8 @@ from utils.geometry.targets import Target
 LEVELS = ("high", "low")
 HISTORIES = ("none", "instructions", "actions", "own")
 HEADLINE = "headline"
+NOT_TOLD = ("recorded", "doubts", "problem")
+"""Columns of a row that are of the truth."""
 ANY_SIZE = (1000, 1000)  # whether a recorded action can be read does not depend on it
 
 
@@ -90,6 +92,7 @@ class StepBenchmark(TableBenchmark):
         "utils.analysis.server_audit.server_audit",
     )
     system_prompt = SYSTEM_PROMPT
+    not_in_sheets = ("history", "recorded", "labels", "doubts", "problem")
     result_columns = (
         "id",
         "image_path",
@@ -209,8 +212,12 @@ class StepBenchmark(TableBenchmark):
     def read(
         self, line: Line, sizes: Sizes, reply: str, parse: ParseFunction, meta_extra: Line
     ) -> tuple[Any, UserFunctionError | None]:
-        """The action in a reply, and why there is none, if a function is to blame."""
-        parsed, error = super().read(line, sizes, reply, parse, meta_extra)
+        """The action in a reply, and why there is none, if a function is to blame.
+
+        A parse function is not told what was recorded.
+        """
+        told = {name: value for name, value in line.items() if name not in NOT_TOLD}
+        parsed, error = super().read(told, sizes, reply, parse, meta_extra)
         try:
             return self.answer_of(parsed, size_of(line, sizes.file_wh)), error
         except ValueError as nonsense:

@@ -120,6 +120,11 @@ class SamplesFile:
             yield lambda facts: lines.write(to_json(facts) + "\n")
 
 
+def prediction_columns(benchmark: Benchmark, columns: Iterable[str]) -> list[str]:
+    """The columns of the spreadsheet of predictions: those of a data set's lines for people."""
+    return [*(name for name in columns if name not in benchmark.not_in_sheets), "prediction"]
+
+
 @contextmanager
 def result_files(
     file: SamplesFile,
@@ -141,7 +146,7 @@ def result_files(
         has_repeats: each question has several answers, with a row for each.
     """
     last_columns = [REPEAT] if has_repeats else []
-    with_line = [*columns, "prediction"]
+    with_line = prediction_columns(benchmark, columns)
     line_columns = with_line if benchmark.result_has_line else []
     result_columns = [*line_columns, *benchmark.result_columns, *last_columns]
     with (

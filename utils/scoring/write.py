@@ -25,7 +25,13 @@ from utils.findings import FINDINGS, Finding, as_json, findings_in
 from utils.protocol import IMPORTED, SINGLE, why_no_score
 from utils.scoring.imported import ImportAudit
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, are_all_answered, write_rotations
-from utils.scoring.samples import REPEAT, Clean, SamplesFile, result_files
+from utils.scoring.samples import (
+    REPEAT,
+    Clean,
+    SamplesFile,
+    prediction_columns,
+    result_files,
+)
 from utils.scoring.scorer import WITHOUT_ANSWER, ScoredSample, Scorer, reply_of, shown_reply
 from utils.scoring.servers import servers_section
 from utils.scoring.sheets import Together, open_sheet, write_json
@@ -120,7 +126,8 @@ def write_predictions(task: ScoringTask, view: LogView) -> bool:
     is_partial = view.is_part(task.data.mode, task.limit)
     path = task.folder.file(task.name, ".xlsx", partial=is_partial)
     last_columns = [REPEAT] if view.repeats > 1 else []
-    with open_sheet(path, [*view.columns, "prediction", *last_columns]) as add:
+    columns = prediction_columns(task.data.benchmark, view.columns)
+    with open_sheet(path, [*columns, *last_columns]) as add:
         for record in view.records():
             reply, error = reply_of(record, task.postprocess)
             is_whole = is_whole and reply is not None
