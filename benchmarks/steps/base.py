@@ -8,7 +8,7 @@ model, so every answer is judged by all of them, and the config names the one of
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ from benchmarks.steps.results import (
 )
 from benchmarks.steps.rules import ALL_RULES, Rule, StepVerdict
 from benchmarks.steps.section import StepSection
-from benchmarks.steps.shown import shown_step
+from benchmarks.steps.shown import ShownAction, shown_step
 from benchmarks.steps.truth import StepTruth
 from benchmarks.steps.user_rules import rule_of_user
 from benchmarks.tables import TableBenchmark
@@ -247,7 +247,8 @@ class StepBenchmark(TableBenchmark):
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
         """Return a hit if the answer is right by the rule of the score."""
-        judged = self.judge_step(line, parsed, size_of(line, sizes.file_wh))
+        size = size_of(line, sizes.file_wh)
+        judged = self.judge_step(line, parsed, size)
         verdicts = judged.verdicts
         type_worth, grounding, success = worth_of(verdicts[self._chosen])
         verdict = Verdict.HIT if success == 1 else Verdict.MISS
@@ -289,19 +290,32 @@ class StepBenchmark(TableBenchmark):
             "point_frac": None if judged.point_frac is None else list(judged.point_frac),
             "groups": {"action": [result.kind], **labels},
             "episode": result.episode,
-            "step": shown_step(
-                judged.recorded_words,
-                judged.answered_words,
-                judged.recorded,
-                judged.answered,
-                verdicts,
-                has_boxes=self._rules[self._chosen].has_boxes,
-            ),
+            "step": self._shown(line, size, judged, result.doubts),
             "details": details_of(
                 result, judged.recorded, judged.answered, list(verdicts.values())
             ),
         }
         return Judgement(result.verdict, result, columns, facts)
+
+    def _shown(
+        self, line: Line, size: WH, judged: JudgedAnswer, doubts: Sequence[str]
+    ) -> dict[str, Any]:
+        """The step as pages show it, with where each rule takes a click for right."""
+        truth = self.truth_of(line, size)
+        answered = None
+        if judged.answered is not None and judged.answered_words is not None:
+            answered = ShownAction(judged.answered_words, judged.answered)
+        return shown_step(
+            ShownAction(judged.recorded_words, judged.recorded),
+            answered,
+            {
+                name: (judged.verdicts[name], self._rules[name].area_in_json(truth, size))
+                for name in (self._chosen, *(rule for rule in self._rules if rule != self._chosen))
+            },
+            self._rules,
+            size,
+            doubts,
+        )
 
     # -- figures ----
 

@@ -19,6 +19,13 @@ from benchmarks.steps.action import opposite
 
 VERSION = 1  # of the rules: figures without doubtful rows compare only within one
 REPEATS, EMPTY, OPPOSITE, OTHER_AXIS = "repeats", "empty", "opposite", "other_axis"
+MEANINGS = {
+    REPEATS: "the instruction is that of the step before",
+    EMPTY: "there is no instruction",
+    OPPOSITE: "the instruction says the opposite of the recorded direction",
+    OTHER_AXIS: "the instruction says a direction of the other axis",
+}
+"""Each doubt in words."""
 DIRECTION_WORD = re.compile(r"\b(up|down|left|right)\b")
 
 

@@ -44,6 +44,7 @@ def published_section(dataset: str, protocol: Mapping[str, str]) -> dict[str, An
             "Only rows that differ in nothing can be compared with the figures of this run; the "
             "others show what else was published."
         ],
+        "is_folded": True,
     }
 
 

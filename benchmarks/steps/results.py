@@ -9,8 +9,10 @@ from benchmarks.figures import Sections
 from benchmarks.matrics import Scores, in_order, mean
 from benchmarks.steps.action import KINDS, StepAction
 from benchmarks.steps.chance import ClickRow, cheap_answers
+from benchmarks.steps.doubtful import MEANINGS, VERSION
 from benchmarks.steps.figures import figures
 from benchmarks.steps.rules import JudgedStep, Rule, Share, StepVerdict
+from benchmarks.steps.shown import rule_words
 from benchmarks.steps.truth import StepTruth
 from utils.analysis.columns import Row, SampleColumns, share
 from utils.contracts import WH, Verdict
@@ -175,6 +177,7 @@ def step_sections(  # noqa: PLR0913 - what a section says of a data set
             "columns": list(members),
             "rows": rows,
             "unit": f"% by the rule {chosen}; {protocol}",
+            "rule": chosen,
             "scored_by": f"rule {chosen}; {protocol}",
             "clusters": "episode",
             "official": list(FIGURES),
@@ -193,6 +196,9 @@ def step_sections(  # noqa: PLR0913 - what a section says of a data set
             **{grouping: steps.by_label(grouping) for grouping in groupings},
         },
     }
+    sections["rule_words"] = rule_words(rules, chosen)
+    if doubtful := _doubtful_section(columns, by_rule[chosen], chosen):
+        sections["doubtful"] = doubtful
     if len(rules) > 1:
         sections["rules"] = _rules_section(columns, by_rule, rules, chosen)
     sections["official"] = _official_section(by_rule, rules)
@@ -217,6 +223,7 @@ def _rules_section(
     by_score = by_rule[chosen]
     first_misses = _are_first_misses(by_score)
     at = {FIRST_MISSES: columns.spans(first_misses)}
+    words_of_rows = {}
     for name, steps in by_rule.items():
         shares = figures(steps)
         percents = {figure: _rounded(_percent(value)) for figure, value in shares.items()}
@@ -226,6 +233,7 @@ def _rules_section(
             and step.verdict.success != other.verdict.success
             for step, other in zip(steps, by_score, strict=True)
         ]
+        words_of_rows[row_name] = rules[name].sentences
         at[f"{row_name} {DIFFERS}"] = columns.spans(differs)
         rows.append(
             {
@@ -236,18 +244,17 @@ def _rules_section(
                 "SR rows": int(shares["SR"].denominator),
             }
         )
-    words = {name: _rule_in_words(rule) for name, rule in rules.items()}
     notes = [
         "Episodes: those whose steps are all right. Progress: the mean share of an episode's steps "
         "before its first miss. Differs: steps on which this rule and that of the score disagree.",
-        *(f"{name}: {text}" for name, text in words.items()),
     ]
     return {
         "title": "The same answers under every rule, in %",
         "rows": rows,
         "notes": notes,
         "score": chosen,
-        "words": words,
+        "words": {name: rule.sentences for name, rule in rules.items()},
+        "words_of_rows": words_of_rows,
         "figures": {
             figure: {name: row[figure] for name, row in zip(rules, rows, strict=True)}
             for figure in COMPARED_BY_RULE
@@ -257,10 +264,31 @@ def _rules_section(
     }
 
 
-def _rule_in_words(rule: Rule) -> str:
-    """What a rule asks for, in a line."""
-    grounding = f" Grounding is over {rule.grounding}." if rule.grounding else ""
-    return f"{rule.description}{grounding}"
+def _doubtful_section(
+    columns: SampleColumns, steps: Sequence[JudgedStep], chosen: str
+) -> dict[str, Any] | None:
+    """The rows whose annotation is doubtful, by reason; None where there are none."""
+    doubts = [set(details["doubts"]) for details in columns["details"]]
+    if not any(doubts):
+        return None
+    rows = []
+    at = {}
+    for name, is_meant in {
+        "any of these": [bool(doubtful) for doubtful in doubts],
+        **{words: [code in doubtful for doubtful in doubts] for code, words in MEANINGS.items()},
+    }.items():
+        if not any(is_meant):
+            continue
+        part = [step for step, is_in in zip(steps, is_meant, strict=True) if is_in]
+        success = _rounded(_percent(figures(part)["SR"]))
+        rows.append({"name": name, "count": sum(is_meant), f"SR by {chosen}, %": success})
+        at[name] = columns.spans(is_meant)
+    return {
+        "title": "Doubtful annotation",
+        "rows": rows,
+        "notes": [f"By rules that anybody can apply, version {VERSION} (docs/steps.md)."],
+        "at": at,
+    }
 
 
 def _are_first_misses(steps: Sequence[JudgedStep]) -> list[bool]:
@@ -278,12 +306,15 @@ def _official_section(by_rule: StepsByRule, rules: Mapping[str, Rule]) -> dict[s
     for name, rule in rules.items():
         if rule.official_figures is None:
             continue
-        for figure, value in rule.official_figures(by_rule[name]).items():
+        steps = by_rule[name]
+        figure_notes = {} if rule.official_notes is None else rule.official_notes(steps)
+        for figure, value in rule.official_figures(steps).items():
             rows.append(
                 {
                     "name": f"{name}: {figure}",
                     "value": _rounded(_percent(value)),
                     "of": f"{value.numerator:g} of {value.denominator:g}",
+                    "note": figure_notes.get(figure, ""),
                 }
             )
     notes = ["As the authors' scripts count, some without the replies that they cannot read."]

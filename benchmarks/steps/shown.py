@@ -2,47 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.steps.action import StepAction, finger_direction
-from benchmarks.steps.rules import StepVerdict
+from benchmarks.steps.doubtful import MEANINGS
+from benchmarks.steps.rules import Rule, StepVerdict
+from utils.contracts import WH
 
 MIDDLE, REACH = 0.5, 0.2  # of the image: where a swipe is drawn that is known by its direction
 APART = {"answer": -0.06, "recorded": 0.06}  # so that one does not hide the other
 STEPS = {"up": (0.0, -1.0), "down": (0.0, 1.0), "left": (-1.0, 0.0), "right": (1.0, 0.0)}
 FRACTIONS = (1, 1)
+RIGHT, WRONG, ANOTHER_TYPE = "right", "wrong", "another type"
+NOT_READ, NOT_COUNTED = "not read", "not counted"
+VERDICTS = {
+    RIGHT: "The rule takes the answer for the recorded action.",
+    "50 %": "A part of the step is right, by a rule that scores a step from 0 to 1.",
+    WRONG: "The rule gets as far as the point, the text, the direction or the button, and it is "
+    "not the recorded one.",
+    ANOTHER_TYPE: "The answer is another type of action than the recorded one, so the rule looks "
+    "no further. Rules have types of their own: their sentences say so.",
+    NOT_READ: "No action could be read from the reply. That is wrong by every rule.",
+    NOT_COUNTED: "The rule leaves this row out of its success rate: its sentences say which rows.",
+}
+"""What each word for a verdict means."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAction:
+    """An action in words, and its JSON form."""
+
+    words: str
+    fields: Mapping[str, Any]
 
 
 def shown_step(
-    recorded_words: str,
-    answered_words: str | None,
-    recorded: Mapping[str, Any],
-    answered: Mapping[str, Any] | None,
-    verdicts: Mapping[str, StepVerdict],
-    *,
-    has_boxes: bool,
+    recorded: ShownAction,
+    answered: ShownAction | None,
+    verdicts: Mapping[str, tuple[StepVerdict, Mapping[str, Any] | None]],
+    rules: Mapping[str, Rule],
+    size: WH,
+    doubts: Sequence[str],
 ) -> dict[str, Any]:
     """The step as pages take it.
 
     Args:
-        recorded_words: the recorded action in words.
-        answered_words: the answer in words; None: nothing could be read.
-        recorded: the recorded action in its JSON form.
-        answered: the answer in its JSON form.
-        verdicts: by rule.
-        has_boxes: the rule of the score takes a click in some box for right.
+        recorded: the action of a person.
+        answered: that of the model; None: nothing could be read.
+        verdicts: by rule, that of the score first, each with the JSON form of the area where the
+            rule takes a click for right; None: there is no such area.
+        rules: by name.
+        size: of the image in pixels.
+        doubts: codes of why the annotation may be wrong.
+    """
+    answered_fields = {} if answered is None else answered.fields
+    return {
+        "recorded": recorded.words,
+        "answer": None if answered is None else answered.words,
+        "apart": _apart(recorded.fields.get("point"), answered_fields.get("point"), size),
+        "doubts": [MEANINGS[doubt] for doubt in doubts],
+        "rules": [
+            [name, _in_a_word(verdict, rules[name], is_read=answered is not None), area]
+            for name, (verdict, area) in verdicts.items()
+        ],
+        "points": [*_points(recorded.fields, "recorded"), *_points(answered_fields, "answer")],
+    }
+
+
+def rule_words(rules: Mapping[str, Rule], chosen: str) -> dict[str, Any]:
+    """What pages say of the rules of a data set: the section `rule_words` of the analysis.
+
+    Args:
+        rules: by name.
+        chosen: the name of the rule of the score.
     """
     return {
-        "recorded": recorded_words,
-        "answer": answered_words,
-        "rules": [
-            [name, _in_a_word(verdict, is_read=answered is not None)]
-            for name, verdict in verdicts.items()
-        ],
-        "points": [*_points(recorded, "recorded"), *_points(answered or {}, "answer")],
-        "has_boxes": has_boxes,
+        "score": chosen,
+        "rules": {
+            name: {
+                "sentences": rule.sentences,
+                "clicks": rule.clicks,
+                "has_boxes": rule.has_boxes,
+            }
+            for name, rule in rules.items()
+        },
+        "verdicts": dict(VERDICTS),
     }
+
+
+def _apart(
+    recorded: Sequence[float] | None, answered: Sequence[float] | None, size: WH
+) -> str | None:
+    """How far the answered point is from the recorded one; None unless both have one."""
+    if not recorded or not answered:
+        return None
+    dx, dy = abs(answered[0] - recorded[0]), abs(answered[1] - recorded[1])
+    return (
+        f"{math.hypot(dx, dy):.3f} ({dx:.3f} of the width, {dy:.3f} of the height), "
+        f"{math.hypot(dx * size[0], dy * size[1]):.0f} px"
+    )
 
 
 def _points(action: Mapping[str, Any], owner: str) -> Iterator[dict[str, Any]]:
@@ -64,13 +125,13 @@ def _way(action: Mapping[str, Any], beside: float) -> tuple[list[float], list[fl
     return [x - REACH * dx, y - REACH * dy], [x + REACH * dx, y + REACH * dy]
 
 
-def _in_a_word(verdict: StepVerdict, *, is_read: bool) -> str:
+def _in_a_word(verdict: StepVerdict, rule: Rule, *, is_read: bool) -> str:
     if verdict.success is None:
-        return "not counted"
+        return NOT_COUNTED
     if not is_read:
-        return "not read"
+        return NOT_READ
     if verdict.success == 1:
-        return "right"
+        return RIGHT
     if verdict.success:
         return f"{100 * verdict.success:.0f} %"
-    return "wrong" if verdict.type else "another type"
+    return WRONG if verdict.type or not rule.asks_type else ANOTHER_TYPE

@@ -42,6 +42,15 @@ class StepTruth:
     tree: tuple[TreeNode, ...] = ()
     prompt: str = ""  # the whole text that the model was asked
 
+    def point_frac(self, size: WH) -> Point | None:
+        """The recorded point as fractions of an image of this size in pixels; None: there is none.
+
+        Of rows in pixels it is divided here, which may differ in the last digit from `action`.
+        """
+        if self.point_px is None:
+            return self.action.point
+        return self.point_px[0] / size[0], self.point_px[1] / size[1]
+
     def candidate_boxes_frac(self, size: WH) -> tuple[Corners, ...]:
         """The candidate boxes as fractions of an image of this size in pixels."""
         return self.boxes_frac or tuple(as_fractions(box, size) for box in self.boxes_px)

@@ -156,7 +156,35 @@ def episode(number, **changes):
     ],
 )
 def test_two_misses_are_apart_if_they_came_to_different_things(make, name, first, second, outcome):
-    assert SamplePair(make(0, **{name: second}), make(0, **{name: first})).outcome == outcome
+    run, baseline = make(0, **{name: second}), make(0, **{name: first})
+    run["prediction"] = "in other words"
+    assert SamplePair(run, baseline).outcome == outcome
+
+
+@pytest.mark.parametrize("make", [l1_sample, l2_sample])
+def test_two_misses_with_the_same_reply_are_said_to_be_the_same(make):
+    assert SamplePair(make(0), make(0)).outcome == "both wrong, same reply"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "outcome"),
+    [
+        ("scroll", "type", "both wrong, different"),
+        ("scroll", "scroll", "both wrong, similar"),
+        (None, None, "both wrong, similar"),
+        (None, "scroll", "both wrong, different"),
+    ],
+)
+def test_two_misses_at_a_recorded_step_are_apart_if_their_actions_are(first, second, outcome):
+    pair = [
+        {
+            **l2_sample(0, point_frac=None, prediction=str(number)),
+            "step": {"answer": kind and f"{kind}(...)", "recorded": "back()"},
+            "details": {"answered": kind and {"kind": kind}},
+        }
+        for number, kind in enumerate((second, first))
+    ]
+    assert SamplePair(*pair).outcome == outcome
 
 
 @pytest.mark.parametrize(

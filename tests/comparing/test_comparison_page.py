@@ -43,7 +43,7 @@ OUTCOMES = {
     "only-a-right": 2,
     "only-b-right": 3,
     "both-wrong-different": 2,
-    "both-wrong-similar": 1,
+    "both-wrong-same-reply": 1,
     "both-right": 1,
 }
 

@@ -46,12 +46,12 @@ RIGHT = {
 }
 
 
-def write_recorded(root):
-    """The two episodes as MobileAgent publishes them, with images of a width of their own."""
+def write_recorded(root, episodes=EPISODES):
+    """Episodes as MobileAgent publishes them, with images of a width of their own."""
     folder = root / "AndroidControl"
     (folder / "images").mkdir(parents=True)
     with (folder / "android_control_test.jsonl").open("w") as lines:
-        for episode in EPISODES:
+        for episode in episodes:
             steps = []
             for number, (instruction, action) in enumerate(episode["steps"]):
                 name = f"{episode['episode_id']}_{number}.png"

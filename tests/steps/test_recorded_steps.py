@@ -46,6 +46,16 @@ def test_an_answer_file_is_scored_by_another_rule_without_a_request(recorded):
     assert "by the rule ui_s1" in again.output
 
 
+def test_a_scoring_by_another_rule_says_that_it_replaces_the_one_before(recorded):
+    assert "scoring before was by" not in recorded.run().output
+    recorded.data["Steps"]["rule"] = "qwen"
+    again = recorded.run()
+    assert "the score is by the rule qwen now; the scoring before was by os_atlas" in again.output
+    summary = (recorded.folder() / "report" / "data" / "summary_0.js").read_text("utf-8")
+    assert "figures by os_atlas are in the table" in summary
+    assert "scoring before was by" not in recorded.run().output
+
+
 TOLD = {  # what the third step of the first episode is told, by level and history
     ("high", "none"): "Task: Find a red shoe.",
     ("low", "none"): "Task: Find a red shoe.\n\nThe next step: type red shoe",

@@ -842,3 +842,24 @@ def test_random_clicks_hit_about_the_area_that_a_rule_accepts():
     assert share.denominator == 3000
     assert share.value == pytest.approx(3.14159 * 0.14**2, abs=0.015)
     assert random_clicks(RULES["os_atlas"].judge, rows) == share
+
+
+def test_step_of_gui_r1_says_which_kinds_have_left_it():
+    rows = [
+        JudgedStep(
+            str(number), 0, None, StepTruth(StepAction(kind)), StepVerdict(True, None, is_right)
+        )
+        for number, (kind, is_right) in enumerate(
+            [("click", True), ("swipe", False), ("wait", None), ("click", False)]
+        )
+    ]
+    assert gui_r1.official_figures(rows)["Step"] == (1, 2)
+    note = "without swipe, where not one is right; with them 1 of 3"
+    assert gui_r1.official_notes(rows) == {"Step": note}
+
+
+def test_an_answered_long_press_is_another_type_for_agentcpm_which_its_sentences_say():
+    press = StepAction("long_press", point=(0.5, 0.5))
+    truth = StepTruth(press)
+    assert RULES["agentcpm"].judge(press, truth, PHONE).type is False
+    assert "an answered long press is another type" in RULES["agentcpm"].sentences

@@ -5,6 +5,7 @@ import csv
 import pytest
 
 from tests.steps.conftest import right
+from tests.support.browser import tabs_of
 from tests.support.mock_server import Reply
 from utils.session.compare import main as compare
 
@@ -79,3 +80,37 @@ def test_two_runs_that_were_scored_by_different_rules_say_so(recorded, capsys):
     assert "1 x verdict: miss in m, hit in n" in printed
     scripts = [path.read_text() for path in output.rglob("*.js")]
     assert any("Steps: scored by" in text for text in scripts), output
+
+
+def test_runs_of_one_model_are_told_apart_by_their_rules_and_show_both_verdicts_of_each(
+    recorded, capsys, browser
+):
+    recorded.server.answer = lambda request: Reply("Action: click(0.5, 0.62)")
+    work_dirs = []
+    for rule in ("os_atlas", "ui_s1"):
+        recorded.data["Steps"]["rule"] = rule
+        work_dirs.append(str(recorded.home / f"by_{rule}"))
+        assert recorded.run("--no-report", "--work-dir", work_dirs[-1]).code == 0
+    capsys.readouterr()
+    assert compare([*work_dirs, "--output", str(recorded.home / "compared")]) == 0
+    printed = capsys.readouterr().out
+    assert "m (rule os_atlas)" in printed and "m (rule ui_s1)" in printed
+    with tabs_of(browser) as open_tab:
+        tab = open_tab(recorded.home / "compared" / "comparison.html")
+        tab.go("#/sample/Steps/1")
+        assert tab.text(".step .pairs").count("click(0.500, 0.620)") == 2
+        assert "click(0.500, 0.500)" in tab.text(".step .pairs")
+        rules = tab.page.locator(".rules details")
+        texts = [" ".join(text.split()) for text in rules.locator("summary").all_inner_texts()]
+        assert texts[0] == "os_atlas score of A A right B right"
+        assert "ui_s1 score of B A wrong B wrong" in texts
+        assert tab.texts("#legend .key") == [
+            "accepted by os_atlas",
+            "recorded",
+            "A's action",
+            "B's action",
+        ]
+        assert tab.texts("#canvas .point b") == ["R", "A", "B"]
+        assert tab.findings() == []
+        tab.go("#/samples?outcome=both-wrong-same-reply")
+        assert tab.count == "4 of 5 samples"

@@ -2,10 +2,21 @@
 
 import pytest
 
-from tests.steps.conftest import write_recorded
+from tests.steps.conftest import EPISODES, write_recorded
 from tests.support.browser import DESKTOP, PHONE, tabs_of
 from tests.support.mock_server import MockServer, Reply
 from tests.support.stage import Stage
+
+CORNER = {"action": "click", "coordinate": [54, 120]}
+EPISODES_WITH_A_DOUBT = [
+    *EPISODES,
+    {
+        "episode_id": 13,
+        "goal": "Look at the message.",
+        "is_successful": True,
+        "steps": [("look at the message", {"action": "wait"}), ("look at the message", CORNER)],
+    },
+]
 
 
 def answer(request):
@@ -16,6 +27,8 @@ def answer(request):
         return Reply("Action: drag(0.5, 0.2, 0.5, 0.8)")
     if "go back" in request.text:
         return Reply("Action: drag(0.5, 0.8, 0.5, 0.2)")
+    if "look at the message" in request.text:
+        return Reply("Action: click(0.99, 0.01)")
     return Reply("Action: click(0.6, 0.55)")
 
 
@@ -24,7 +37,7 @@ def report(tmp_path_factory):
     home = tmp_path_factory.mktemp("steps")
     with MockServer(answer) as server:
         stage = Stage.make(home, server, 1)
-        write_recorded(stage.root)
+        write_recorded(stage.root, EPISODES_WITH_A_DOUBT)
         stage.data = {"Steps": {"benchmark": "AndroidControl", "rows": "official", "level": "low"}}
         assert stage.run().code == 0
         yield stage.folder() / "report" / "index.html"
@@ -48,13 +61,78 @@ def test_recorded_action_and_answer_have_a_colour_each_and_a_legend(browser, rep
     with tabs_of(browser) as open_tab:
         tab = open_tab(report)
         tab.go("#/sample/Steps/1")
-        assert tab.texts("#legend .key") == ["recorded", "answer"]
+        assert tab.texts("#legend .key") == ["accepted by os_atlas", "recorded", "answer"]
         colours = tab.run(
             "[...document.querySelectorAll('#canvas .point')]"
             ".map((point) => getComputedStyle(point, '::after').backgroundColor)"
         )
         assert len(set(colours)) == 2
         tab.page.locator("#film .mini-point.of-r").first.wait_for()
+
+
+def test_a_rule_that_is_opened_shows_what_it_asks_for_and_accepts(browser, report):
+    with tabs_of(browser) as open_tab:
+        tab = open_tab(report)
+        tab.go("#/sample/Steps/1")
+        assert "this rule has no box: a click is right within 140 per mille" in tab.text("#legend")
+        before = tab.page.locator("#canvas .outline path").first.get_attribute("d")
+        tab.page.locator(".rules summary", has_text="qwen").press("Enter")
+        tab.page.locator("#legend .key", has_text="accepted by qwen").wait_for()
+        assert "has no box" not in tab.text("#legend")
+        assert tab.page.locator("#canvas .outline path").first.get_attribute("d") != before
+        assert tab.page.locator(".rules details[open] p").all_inner_texts() == [
+            tab.page.locator(".rules details", has_text="qwen").locator("p").inner_text()
+        ]
+        tab.page.locator(".meanings summary").first.press("Enter")
+        assert "another type of action" in tab.text(".meanings")
+
+
+def test_a_doubtful_annotation_is_marked_with_the_reason(browser, report):
+    with tabs_of(browser) as open_tab:
+        tab = open_tab(report)
+        tab.go("#/sample/Steps/0")
+        assert tab.page.locator(".doubtful").count() == 0
+        tab.go("#/samples?check=Doubtful annotation: any of these")
+        assert tab.count == "1 of 7 samples"
+        assert tab.texts("#list .tag.odd") == ["doubtful"]
+        tab.go("#/sample/Steps/6")
+        assert "the instruction is that of the step before" in tab.text(".doubtful")
+
+
+def test_the_list_shows_actions_and_its_filters_are_named_after_what_they_hold(browser, report):
+    with tabs_of(browser) as open_tab:
+        tab = open_tab(report)
+        tab.go("#/samples?view=table")
+        assert tab.texts("#list .of-answer code")[:2] == [
+            'open_app("Shoe Shop")',
+            "click(0.600, 0.550)",
+        ]
+        labels = tab.run(
+            "[...document.querySelectorAll('#selects label')].map((l) => l.firstChild.textContent)"
+        )
+        assert "Action type" in labels and "Split" not in labels
+
+
+def test_published_figures_are_folded_and_names_stay_in_sight(browser, report):
+    with tabs_of(browser) as open_tab:
+        tab = open_tab(report, viewport=PHONE)
+        published = tab.page.locator("details.audit", has_text="Published figures")
+        assert published.get_attribute("open") is None
+        published.locator("> summary").press("Enter")
+        name = published.locator("tbody th").first
+        before = name.bounding_box()["x"]
+        published.locator(".wide").evaluate("(wide) => { wide.scrollLeft = 200; }")
+        assert name.bounding_box()["x"] == pytest.approx(before, abs=1)
+
+
+def test_letters_of_marks_stay_inside_the_image(browser, report):
+    with tabs_of(browser) as open_tab:
+        tab = open_tab(report)
+        tab.go("#/sample/Steps/6")  # the answer lies in a corner
+        letter = tab.page.locator("#canvas .point.of-a b").bounding_box()
+        image = tab.page.locator("#canvas").bounding_box()
+        assert letter["x"] + letter["width"] <= image["x"] + image["width"]
+        assert letter["y"] >= image["y"]
 
 
 def test_swipes_are_arrows_of_the_finger(browser, report):

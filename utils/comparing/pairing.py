@@ -55,6 +55,7 @@ class PairOutcome(StrEnum):
     ONLY_B = "only B right"
     APART = "both wrong, different"
     ALIKE = "both wrong, similar"
+    SAME = "both wrong, same reply"
     BOTH = "both right"
 
 
@@ -70,7 +71,8 @@ class SamplePair(NamedTuple):
 
         Of several answers to a question most must be right. Wrong ones are apart if other options
         were chosen or other texts answered, the clicks lie further from each other than the target
-        is large (its diagonal), or episodes ended otherwise.
+        is large (its diagonal), the actions of a recorded step are others, or episodes ended
+        otherwise.
         """
         match self.baseline["hit"] > MOST, self.run["hit"] > MOST:
             case True, True:
@@ -79,7 +81,9 @@ class SamplePair(NamedTuple):
                 return PairOutcome.ONLY_A
             case False, True:
                 return PairOutcome.ONLY_B
-        return PairOutcome.APART if self._is_apart() else PairOutcome.ALIKE
+        if self._is_apart():
+            return PairOutcome.APART
+        return PairOutcome.SAME if self._has_same_reply else PairOutcome.ALIKE
 
     @property
     def has_same_truth(self) -> bool:
@@ -106,12 +110,30 @@ class SamplePair(NamedTuple):
         digests = {facts.get("image_digest") for facts in self} - {None}
         return len(digests) > 1
 
+    @property
+    def _has_same_reply(self) -> bool:
+        """Whether both models replied, letter by letter the same; an episode has many replies."""
+        reply, baseline_reply = self.run.get("prediction"), self.baseline.get("prediction")
+        are_answered = all(facts.get("status") == "ok" for facts in self)
+        is_episode = "ended" in self.run
+        return are_answered and not is_episode and reply is not None and reply == baseline_reply
+
+    @property
+    def _has_other_kind_of_action(self) -> bool:
+        """Whether the actions of a recorded step are of two kinds, or one could not be read."""
+        kinds = [(facts["details"]["answered"] or {}).get("kind") for facts in self]
+        return kinds[0] != kinds[1]
+
     def _is_apart(self) -> bool:
+        if "step" in self.run and self._has_other_kind_of_action:
+            return True
         point, baseline_point = self.run.get("point_frac"), self.baseline.get("point_frac")
         box, wh = self.run.get("box_frac"), self.run.get("file_wh")
         if (point is None) != (baseline_point is None):
             return True
         if point is None or baseline_point is None or box is None or wh is None:
+            if "step" in self.run:
+                return bool(self.run["step"]["answer"] != self.baseline["step"]["answer"])
             return any(self.run.get(name) != self.baseline.get(name) for name in _RESULT)
         between_px = [(point[axis] - baseline_point[axis]) * wh[axis] for axis in (0, 1)]
         target_px = [(box[axis + 2] - box[axis]) * wh[axis] for axis in (0, 1)]

@@ -44,6 +44,7 @@ class ScoredSet:
     figures: Mapping[str, Mapping[str, Any]]
     table: Mapping[str, Any]
     rules: Mapping[str, Any]  # figures of recorded steps by every rule; empty for other data
+    rule_words: Mapping[str, Any]  # what these rules ask for; empty for other data
     doubts: Sequence[str]  # what audits say against the score, in a clause each
     has_score: bool = True  # False: too many samples have no answer, so no figure is shown
     repeats: int = 1  # answers to each question
@@ -179,7 +180,7 @@ def read_runs(arguments: Sequence[str | Path]) -> list[ComparedRun]:
     requested = requested_runs([str(argument) for argument in arguments])
     files = [whole_scorings(run.folder) for run in requested]
     models = [next(iter(files_of_run.values())).model for files_of_run in files]
-    labels = _labels(requested, models)
+    labels = _labels(requested, models, [_rules_text(files_of_run) for files_of_run in files])
     return [
         _compared_run(run, label, model, files_of_run)
         for run, label, model, files_of_run in zip(requested, labels, models, files, strict=True)
@@ -260,6 +261,7 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
         figures=figures,
         table=table,
         rules=rules,
+        rule_words=analysis.get("rule_words") or {},
         doubts=doubts,
         has_score=not no_score,
         repeats=max((len(answers_to(facts)) for facts in samples.values()), default=1),
@@ -313,22 +315,56 @@ def _unanswered(samples: Iterable[Facts]) -> int:
     return sum(answer.get("verdict") is None for answer in answers)
 
 
-def _labels(runs: Sequence[RequestedRun], models: Sequence[str]) -> list[str]:
-    """Return a name for each run: the given one or the model's, with the folder where needed."""
+def _labels(runs: Sequence[RequestedRun], models: Sequence[str], rules: Sequence[str]) -> list[str]:
+    """Return a name for each run: the given one or the model's, with what tells it from others.
+
+    Args:
+        runs: as they were named.
+        models: of each run.
+        rules: those that each run was scored by; "" where its data have none.
+    """
     names = {run.name for run in runs}
     labels: list[str] = []
     for run, model in zip(runs, models, strict=True):
-        folder = run.folder.resolve().name
-        is_shared = models.count(model) > 1 or model in names
         label = run.name
         if not label:
-            label = f"{model} ({folder})" if is_shared else model
+            is_shared = models.count(model) > 1 or model in names
+            label = model
+            if is_shared:
+                alike = [number for number, other in enumerate(models) if other == model]
+                own_text = _text_apart([runs[i] for i in alike], [rules[i] for i in alike], run)
+                label = f"{model} ({own_text})"
         number = 2
         while label in labels or (label in names and not run.name):
-            label = f"{model} ({folder}, {number})"
+            label = f"{model} ({run.folder.resolve().name}, {number})"
             number += 1
         labels.append(label)
     return [printable(label + _mark(run)) for label, run in zip(labels, runs, strict=True)]
+
+
+def _text_apart(runs: Sequence[RequestedRun], rules: Sequence[str], run: RequestedRun) -> str:
+    """What tells a run from others of its model: the rule of its score, its folder, its work-dir.
+
+    Args:
+        runs: of the model.
+        rules: of each of them.
+        run: one of them.
+    """
+    folders = [other.folder.resolve() for other in runs]
+    names = [folder.name for folder in folders]
+    work_dirs = [folder.parent.parent.name for folder in folders]
+    candidates = [list(rules), names, work_dirs] if all(rules) else [names, work_dirs]
+    for texts in candidates:
+        if len(set(texts)) == len(runs):
+            return texts[runs.index(run)]
+    return run.folder.resolve().name
+
+
+def _rules_text(files: Mapping[str, ScoredFiles]) -> str:
+    """The rules that recorded steps were scored by: `rule qwen`; "" of other data."""
+    tables = [files_of_set.analysis.get("table") or {} for files_of_set in files.values()]
+    rules = list(dict.fromkeys(table["rule"] for table in tables if "rule" in table))
+    return f"rule {', '.join(rules)}" if rules else ""
 
 
 def _mark(run: RequestedRun) -> str:

@@ -28,6 +28,7 @@ from utils.text import (
 )
 
 WIDTH = 100  # of the console's text, in columns
+LETTERS = ("A", "B")  # of the two sides of a comparison
 _LONGEST_NAME = 40  # of a run in a table; in a headline half of it
 _SHORTEST_RANKED = 16  # in a table of many runs; rather than cut names more, figures are left out
 _HOW_TO_READ = (
@@ -266,7 +267,7 @@ def _board(board: Board) -> Iterator[str]:
     yield f"{board.title} · {measure_of(board)} in %, 95 % interval below where there is one"
     lines = [["", *(group_text(name) for name in board.columns)]]
     for row in board.rows:
-        name = f"{one_line(row.name, _LONGEST_NAME)} {row.mark[:1]}".rstrip()
+        name = f"{_brief(row.name, _LONGEST_NAME)} {row.mark[:1]}".rstrip()
         lines.append([name, *(cell_text(row.cells.get(column)) for column in board.columns)])
     yield from grid(lines)
 
@@ -284,10 +285,20 @@ def _board_by_rule(board: Board) -> Iterator[str]:
     """Yield the table with a line for each rule, since there are more rules than runs."""
     yield ""
     yield f"{board.title}, in %"
-    lines = [["", *(one_line(row.name, _LONGEST_NAME // 2) for row in board.rows)]]
+    names = [row.name for row in board.rows]
+    room = (WIDTH - max(map(len, board.columns)) - 2 * len(names)) // len(names)
+    lines = [["", *_heads_of_runs(names, room)]]
     for rule in board.columns:
         lines.append([rule, *(format_percent(row.score(rule)) for row in board.rows)])
     yield from grid(lines)
+
+
+def _heads_of_runs(names: Sequence[str], room: int) -> list[str]:
+    """The names of runs as heads of columns: of long ones both ends, which tell two apart."""
+    brief = [_brief(name, max(_LONGEST_NAME // 2, room)) for name in names]
+    if len(set(brief)) == len(names):
+        return brief
+    return [f"{letter}: {text}" for letter, text in zip(LETTERS, brief, strict=False)]
 
 
 def measure_of(board: Board) -> str:

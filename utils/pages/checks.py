@@ -159,6 +159,7 @@ def details(dataset: str, level: str, section: Section) -> Json:
         "title": _short_title(section),
         "tables": [table for table in tables if table["rows"]],
         "notes": notes,
+        "is_folded": bool(section.get("is_folded")),
     }
 
 
@@ -189,6 +190,7 @@ def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]
     if "value" in columns:
         columns.sort(key=lambda key: key != count_key)  # of how many, beside the share
     heads = {**HEADS, "value": first.get("unit") or ("right %" if "share" in first else "%")}
+    words = section.get("words_of_rows") or {}
     lines: list[Json] = []
     for row in rows:
         is_reference = row is first and "lead" in row  # what the others are compared with
@@ -205,7 +207,8 @@ def _table(dataset: str, section: Section, caption: str, rows: Sequence[Section]
                     "link": _link(dataset, section, name),
                 }
             )
-        lines.append({"name": str(row.get("name", "")), "cells": cells})
+        name = str(row.get("name", ""))
+        lines.append({"name": name, "cells": cells, "words": words.get(name)})
     return {
         "caption": caption,
         "basis": None if count_key == "samples" else _basis(dataset, section, rows),

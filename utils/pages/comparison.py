@@ -39,7 +39,7 @@ from utils.pages.data_files import (
 from utils.pages.pictures import Pictures
 from utils.pages.portable import ZIP, write_zip
 from utils.pages.privacy import path_hider
-from utils.pages.report import CORE, pictures_of_report, shown_target
+from utils.pages.report import CORE, area_of, pictures_of_report, shown_target
 from utils.protocol import title_of
 from utils.scoring.sheets import write_text
 from utils.store.run_facts import REPORT_FOLDER
@@ -157,7 +157,10 @@ def _write_matches(
             {
                 "a": a,
                 "b": b,
-                "sets": [_set(pair) for pair in pairs],
+                "sets": [
+                    {**_set(pair), "rules": _rule_words(runs[a], runs[b], pair.dataset)}
+                    for pair in pairs
+                ],
                 "rows": rows,
                 "details": details,
                 "count": files.count,
@@ -248,6 +251,19 @@ def _set(pair: PairOfRuns) -> dict[str, Any]:
             outcome: [counts[outcome], format_share(counts[outcome], total)]
             for outcome in PairOutcome
         },
+    }
+
+
+def _rule_words(a: ComparedRun, b: ComparedRun, dataset: str) -> dict[str, Any] | None:
+    """What rules of recorded steps ask for, and by which each run was scored; else None."""
+    words_of_runs = [run.sets[dataset].rule_words for run in (a, b)]
+    if not all(words_of_runs):
+        return None
+    words_of_a, words_of_b = words_of_runs
+    return {
+        "scores": [words_of_a["score"], words_of_b["score"]],
+        "rules": {**words_of_a["rules"], **words_of_b["rules"]},
+        "verdicts": {**words_of_a["verdicts"], **words_of_b["verdicts"]},
     }
 
 
@@ -397,10 +413,36 @@ def _add_sample(
         "wh": facts.get("file_wh"),
         "screen": screen,
         "right": [right_text(side) for side in sides],
+        "step": _step(pair) if "step" in facts else None,
     }
     for name, field in FIELDS_OF_SIDES.items():
         details[name] = [side.get(field) for side in sides]
     files.add({**facts, "dataset": dataset, "outcome": pair.outcome}, row, details)
+
+
+def _step(pair: SamplePair) -> dict[str, Any]:
+    """A recorded step with the actions of both runs, and what each rule says of them."""
+    a, b = pair.baseline["step"], pair.run["step"]
+    areas = {rule[0]: area_of(rule) for rule in (*a["rules"], *b["rules"])}
+    verdicts = [{rule[0]: rule[1] for rule in step["rules"]} for step in (a, b)]
+    points = [point for point in b["points"] if point["mark"] == "R"]
+    for letter, step in zip(words.LETTERS, (a, b), strict=True):
+        points += [
+            {**point, "name": point["name"].replace("answer", f"{letter}'s action"), "mark": letter}
+            for point in step["points"]
+            if point["mark"] != "R"
+        ]
+    return {
+        "recorded": b["recorded"],
+        "answers": [a["answer"], b["answer"]],
+        "apart": [a.get("apart"), b.get("apart")],
+        "doubts": b.get("doubts") or [],
+        "rules": [
+            [name, *(verdicts_of_run.get(name) for verdicts_of_run in verdicts), area]
+            for name, area in areas.items()
+        ],
+        "points": points,
+    }
 
 
 def _image_of(pair: SamplePair) -> tuple[str | None, str | None]:

@@ -407,6 +407,9 @@ def _terms(analysis: Mapping[str, Any], unit: str) -> list[str]:
         if headline and cell and name != headline
     ]
     lines = [f"official figure: {official}"] if official else []
+    by_rule = analysis.get("rules")
+    if by_rule:
+        lines.append(f'figures by every other rule: "{by_rule["title"]}", below')
     if others:
         lines.append(f"not official: {', '.join(others)}")
     return lines

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -174,13 +174,28 @@ def pictures_of_report(report: Path) -> dict[str, dict[str, Any]]:
 
 
 def shown_target(facts: Facts) -> dict[str, Any]:
-    """What pages draw as the target of a sample; nothing where the rule of a step has no boxes.
+    """What pages draw as the target of a sample; None where there is none.
 
-    A click inside a box that the rule does not look at says nothing about the verdict.
+    Of a recorded step it is where the rule of the score takes a click for right: a click inside a
+    box that the rule does not look at says nothing about the verdict.
     """
-    step = facts.get("step") or {}
-    is_shown = step.get("has_boxes", True)
-    return {name: facts.get(name) if is_shown else None for name in ("box_frac", "target")}
+    if "step" not in facts:
+        return {name: facts.get(name) for name in ("box_frac", "target")}
+    return {"box_frac": None, "target": area_of(facts["step"]["rules"][0])}
+
+
+def area_of(rule: Sequence[Any]) -> dict[str, Any] | None:
+    """The area that a rule accepts at a step; older samples files have none."""
+    _name, _verdict, *area = rule
+    return area[0] if area else None
+
+
+def _row_of_step(facts: Facts) -> dict[str, Any] | None:
+    """What the list shows of a recorded step; None of other samples."""
+    step = facts.get("step")
+    if step is None:
+        return None
+    return {"answer": step["answer"], "doubts": step.get("doubts") or []}
 
 
 def _shown_files(run_folder: Path) -> tuple[dict[str, ScoredFiles], list[str]]:
@@ -303,6 +318,7 @@ class _ReportData:
             "problems": [] if tally.why_no_score(level) else tally.problems(level),
             "notices": notices_of(analysis) + replaced + ([rows] if rows else []),
             "details": tables_of(name, level, analysis),
+            "rules": analysis.get("rule_words"),
             "beside": published_of_checkpoint(entry.get("published")),
             **scores_of(tally, analysis, level, is_comparable=is_comparable),
         }
@@ -345,6 +361,7 @@ class _ReportData:
         }
         row = {name: facts.get(name) for name in self._row_fields}
         row |= shown_target(facts)
+        row["step"] = _row_of_step(facts)
         row["check"] = [self._files.number("check", name) for name in checks]
         row["picture"] = picture
         replies = {name: facts.get(name) for name in REPLY_FIELDS}

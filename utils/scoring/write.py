@@ -21,7 +21,7 @@ from utils.analysis.repeats import SECTION as REPEATS
 from utils.analysis.repeats import repeats_section, table_with_means
 from utils.contracts import DataSet, Facts, Record, repeat_of
 from utils.errors import UserError
-from utils.findings import FINDINGS, Finding, as_json, findings_in
+from utils.findings import FINDINGS, Finding, as_json, findings_in, note
 from utils.protocol import IMPORTED, SINGLE, why_no_score
 from utils.scoring.imported import ImportAudit
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, are_all_answered, write_rotations
@@ -35,7 +35,7 @@ from utils.scoring.samples import (
 from utils.scoring.scorer import WITHOUT_ANSWER, ScoredSample, Scorer, reply_of, shown_reply
 from utils.scoring.servers import servers_section
 from utils.scoring.sheets import Together, open_sheet, write_json
-from utils.store.derived import SAMPLES_FORMAT, SAMPLES_SUFFIX
+from utils.store.derived import SAMPLES_FORMAT, SAMPLES_SUFFIX, read_json
 from utils.store.folder import RunFolder
 from utils.store.seals import checksums_of
 from utils.store.strict_json import finite
@@ -188,6 +188,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             is_whole = is_whole and not (missing or rotation_scorer.has_failures)
         analysis |= {name: as_json(section) for name, section in records.section().items()}
         analysis |= finite(servers_section(view))
+        analysis |= _other_rule_section(analysis_file, analysis)
         write_json(score_file, _scores(scorer, analysis), together)
         write_json(analysis_file, analysis, together)
     if circular is None:  # those of an earlier version are out of date beside the new samples
@@ -322,6 +323,30 @@ def _analysis(
     if findings := scorer.findings():
         analysis["replies"] = as_json({"title": "Replies", FINDINGS: findings})
     return analysis
+
+
+def _other_rule_section(file: Path, analysis: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a section that says so where the scoring before was by another rule; else none.
+
+    Args:
+        file: the analysis of the scoring before, which is replaced now.
+        analysis: of this scoring.
+    """
+    before = (read_json(file, must_be_whole=False).get("table") or {}).get("rule")
+    rule = analysis["table"].get("rule")
+    if before in (None, rule) or rule is None:
+        return {}
+    by_rule = analysis.get("rules") or {}
+    if before in by_rule.get("words", ()):
+        where = f'figures by {before} are in the table "{by_rule["title"]}"'
+    else:
+        where = f"figures by {before} are gone: this scoring was by one rule alone"
+    finding = note(
+        "other_rule.replaced",
+        f"the score is by the rule {rule} now; the scoring before was by {before}, and this one "
+        f"replaces its files and report; {where}",
+    )
+    return {"other_rule": as_json({"title": "Rule of the score", FINDINGS: [finding]})}
 
 
 def _scores(scorer: Scorer, analysis: Mapping[str, Any]) -> dict[str, Any]:

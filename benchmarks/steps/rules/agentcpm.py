@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.steps.action import POINTING, Corners, StepAction, finger_direction
+from benchmarks.steps.rules.area import Area, around
 from benchmarks.steps.rules.matching import (
     distance,
     is_contained_folded,
@@ -40,8 +41,7 @@ def judge_android_control(action: StepAction | None, truth: StepTruth, size: WH)
     if action is None or _type(action) != true_type:
         return _verdict(False, False, true_type)
     if true_type == "click" and recorded.point is not None:
-        grown = [_grown(box) for box in truth.node_boxes_frac(size)]
-        boxes = nearest(grown, recorded.point, NEAREST_COUNT)
+        boxes = _nearest_boxes(truth, recorded.point, size)
         is_hit = _is_hit(action.point, recorded.point, boxes, ANDROID_CONTROL_RADIUS)
         return _verdict(True, is_hit, true_type)
     return _verdict(True, _is_match(action, recorded), true_type)
@@ -54,8 +54,7 @@ def judge_aitz(action: StepAction | None, truth: StepTruth, size: WH) -> StepVer
         return _verdict(False, False, true_type)
     if true_type in POINTING:
         true_point = truth.action.point
-        grown = [_grown(box) for box in truth.node_boxes_frac(size)]
-        boxes = [box for box in grown if true_point is not None and is_inside(box, true_point)]
+        boxes = _boxes_around(truth, size)
         return _verdict(True, _is_hit(action.point, true_point, boxes, RADIUS), true_type)
     return _verdict(True, _is_match(action, truth.action), true_type)
 
@@ -71,6 +70,41 @@ def judge_odyssey(action: StepAction | None, truth: StepTruth, _size: WH) -> Ste
     if true_type in POINTING:
         return _verdict(True, _is_hit(action.point, recorded.point, [], RADIUS), true_type)
     return _verdict(True, _is_match(action, recorded), true_type)
+
+
+def area_on_android_control(truth: StepTruth, size: WH) -> Area | None:
+    """Where a click is right on a row of AndroidControl."""
+    point = truth.action.point
+    if truth.action.kind not in POINTING or point is None:
+        return None
+    circle = around(point, ANDROID_CONTROL_RADIUS)
+    return circle and Area(tuple(_nearest_boxes(truth, point, size)), circle.ellipses)
+
+
+def area_on_aitz(truth: StepTruth, size: WH) -> Area | None:
+    """Where a click is right on a row of AITZ or CAGUI."""
+    circle = area_on_odyssey(truth, size)
+    return circle and Area(tuple(_boxes_around(truth, size)), circle.ellipses)
+
+
+def area_on_odyssey(truth: StepTruth, _size: WH) -> Area | None:
+    """Where a click is right on a row of GUI-Odyssey."""
+    return around(truth.action.point, RADIUS) if truth.action.kind in POINTING else None
+
+
+def _nearest_boxes(truth: StepTruth, true_point: Point, size: WH) -> list[Corners]:
+    """The enlarged boxes that count on AndroidControl."""
+    grown = [_grown(box) for box in truth.node_boxes_frac(size)]
+    return nearest(grown, true_point, NEAREST_COUNT)
+
+
+def _boxes_around(truth: StepTruth, size: WH) -> list[Corners]:
+    """The enlarged boxes that count on AITZ and CAGUI."""
+    true_point = truth.action.point
+    if true_point is None:
+        return []
+    grown = [_grown(box) for box in truth.node_boxes_frac(size)]
+    return [box for box in grown if is_inside(box, true_point)]
 
 
 def _type(action: StepAction) -> str:
@@ -119,10 +153,13 @@ SOURCE = "OpenBMB/AgentCPM-GUI acbaf50"
 ANDROID_CONTROL = Rule(
     name="agentcpm",
     judge=judge_android_control,
+    clicks="in one of the 5 boxes, enlarged to 1.2, nearest to the recorded point, or within 0.04",
     description=(
-        "Clicks in one of the 5 enlarged boxes nearest to the recorded point, or within 0.04; "
-        "texts contain each other; waiting and ending are one; rows that open an app are dropped."
+        "Texts contain each other; directions and buttons are equal; waiting and every end are "
+        "one type and always right. Rows that open an app are dropped. A recorded long press is "
+        "judged as a click: an answered long press is another type there."
     ),
+    area=area_on_android_control,
     grounding="all click and long_press rows",
     convention="finger",
     source=SOURCE,
@@ -130,10 +167,12 @@ ANDROID_CONTROL = Rule(
 AITZ = Rule(
     name="aitz_agentcpm",
     judge=judge_aitz,
+    clicks="in a box that, enlarged to 1.2, holds the recorded point, or within 0.14",
     description=(
-        "Clicks in an enlarged box that holds the recorded point, or within 0.14; texts contain "
-        "each other; waiting and ending are one."
+        "Texts contain each other; directions and buttons are equal; waiting and every end are "
+        "one type and always right."
     ),
+    area=area_on_aitz,
     grounding="all click rows",
     convention="finger",
     source=SOURCE,
@@ -141,10 +180,12 @@ AITZ = Rule(
 ODYSSEY = Rule(
     name="odyssey_agentcpm",
     judge=judge_odyssey,
+    clicks="within 0.14 of the recorded point",
     description=(
-        "Clicks within 0.14; texts contain each other; waiting and ending are one; recent apps "
-        "are recorded as home."
+        "Texts contain each other; directions and buttons are equal; waiting and every end are "
+        "one type and always right. The button for recent apps is recorded as home."
     ),
+    area=area_on_odyssey,
     grounding="all click rows",
     convention="finger",
     source=SOURCE,

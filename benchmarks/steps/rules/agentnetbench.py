@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchmarks.steps.action import Corners
+from benchmarks.steps.rules.area import Area
 from benchmarks.steps.rules.matching import distance, edit_similarity, is_inside
 from benchmarks.steps.rules.rule import Rule, StepVerdict
 from utils.contracts import WH, Point
@@ -183,6 +184,21 @@ def judge_step(
     )
 
 
+def area(alternatives: Alternatives, _size: WH) -> Area | None:
+    """Where the clicks that were recorded score in full; alternatives may have others."""
+    pointed = [action for action in alternatives[0] if action.type in POINTED and action.point]
+    if not pointed:
+        return None
+    return Area(
+        boxes=tuple(box for action in pointed for box in action.boxes_frac),
+        ellipses=tuple(
+            (*action.point, FULL_SCORE_DISTANCE, FULL_SCORE_DISTANCE)
+            for action in pointed
+            if action.point is not None
+        ),
+    )
+
+
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
@@ -190,10 +206,12 @@ def _mean(values: Sequence[float]) -> float | None:
 RULE = Rule(
     name="agentnetbench",
     judge=judge_step,
+    clicks="in a box of the target or within 0.014; beyond, its score falls with the distance",
     description=(
-        "Several actions a step, compared by position: clicks in a box of the target or by a "
-        "score that falls with the distance, texts by edit distance, keys as sets; any scroll."
+        "Several actions a step are compared by position: texts by edit distance, keys as sets; "
+        "any scroll is right."
     ),
+    area=area,
     grounding="",
     convention=None,
     source="xlang-ai/OpenCUA 1d70f20",

@@ -46,10 +46,11 @@ def _is_right(action: StepAction, recorded: StepAction) -> bool:
 RULE = Rule(
     name="aitz_coat_broken",
     judge=judge,
+    clicks="only at the corner (0, 0), whatever was recorded, since that is how it was committed",
     description=(
-        "As committed: a click is right only at the corner (0, 0), whatever was recorded; texts "
-        "contain each other or are alike; directions, buttons and ends equal."
+        "Texts contain each other or are 0.8 alike; directions, buttons and ends are equal."
     ),
+    has_boxes=False,
     grounding="",
     convention="finger",
     source="IMNearth/CoAT 9ab1a9f",

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 
 from benchmarks.steps.action import POINTING, StepAction, finger_direction
+from benchmarks.steps.rules.area import Area, around_px
 from benchmarks.steps.rules.matching import distance, is_inside, nearest, scaled, token_f1
 from benchmarks.steps.rules.rule import JudgedStep, Rule, Share, StepVerdict
 from benchmarks.steps.truth import StepTruth, as_fractions
@@ -70,6 +71,16 @@ def _is_hit(action: StepAction, truth: StepTruth, size: WH) -> bool:
     return distance(point_px, _in_frame(true_per_mille)) <= RADIUS_PX
 
 
+def area(truth: StepTruth, size: WH) -> Area | None:
+    """Where a click is right; of more than five boxes those nearest to the answer count."""
+    true_per_mille = _true_per_mille(truth, size)
+    if truth.action.kind not in POINTING or true_per_mille is None:
+        return None
+    circle = around_px(_in_frame(true_per_mille), RADIUS_PX, FRAME_WH)
+    boxes = tuple(as_fractions(box, FRAME_WH) for box in truth.boxes_px)
+    return circle and Area(boxes, circle.ellipses)
+
+
 def _true_per_mille(truth: StepTruth, size: WH) -> Point | None:
     if truth.point_px is None:
         return truth.action.point and scaled(truth.action.point, 1000, 1000)
@@ -102,10 +113,12 @@ def _share(rows: Sequence[JudgedStep]) -> Share:
 RULE = Rule(
     name="clawgui",
     judge=judge,
+    clicks="in a candidate box, or within 368 px of a 1080 x 2400 image: a third of the width",
     description=(
-        "Clicks in a candidate box or within 368 px of a 1080 x 2400 image; F1 of texts over 0.5; "
-        "directions and buttons equal."
+        "Texts are equal or have an F1 over 0.5; directions and buttons are equal. An end, and "
+        "buttons other than back and home, are read as no action."
     ),
+    area=area,
     grounding="click and long_press rows whose reply was read",
     convention="finger",
     source="ZJU-REAL/ClawGUI d990d3e",

@@ -6,10 +6,11 @@ Source: batechworks/AndroidControl_Curated 955062c, src/eval/utils.py.
 from __future__ import annotations
 
 from benchmarks.steps.action import POINTING, StepAction, finger_direction
+from benchmarks.steps.rules.area import Area, around
 from benchmarks.steps.rules.matching import area, is_contained, is_inside, scaled, token_f1
 from benchmarks.steps.rules.os_atlas import type_word
 from benchmarks.steps.rules.rule import Rule, StepVerdict
-from benchmarks.steps.truth import StepTruth
+from benchmarks.steps.truth import StepTruth, as_fractions
 from utils.contracts import WH
 
 RADIUS = 0.14  # of each axis, excluded
@@ -60,25 +61,38 @@ def _texts_match(text: str, true_text: str) -> bool:
     return False
 
 
+def area_by_point(truth: StepTruth, size: WH) -> Area | None:
+    """Where a click is right by its distance."""
+    return around(truth.point_frac(size), RADIUS) if truth.action.kind in POINTING else None
+
+
+def area_by_box(truth: StepTruth, size: WH) -> Area | None:
+    """Where a click is right: in the smallest box, by the distance where the row has none."""
+    if truth.action.kind not in POINTING or not truth.boxes_px:
+        return area_by_point(truth, size)
+    return Area(boxes=(as_fractions(min(truth.boxes_px, key=area), size),))
+
+
 def _is_near(action: StepAction | None, truth: StepTruth, size: WH) -> bool:
-    true_point = truth.action.point
-    if truth.point_px is not None:
-        true_point = (truth.point_px[0] / size[0], truth.point_px[1] / size[1])
+    true_point = truth.point_frac(size)
     if action is None or action.point is None or true_point is None:
         return False
     dx, dy = action.point[0] - true_point[0], action.point[1] - true_point[1]
     return dx**2 + dy**2 < RADIUS**2
 
 
+DESCRIPTION = (
+    "An answer is another type also if its direction differs, or if neither text contains the "
+    "other and their F1 is under 0.5."
+)
 SOURCE = "batechworks/AndroidControl_Curated 955062c"
 
 POINT = Rule(
     name="curated_point",
     judge=judge_by_point,
-    description=(
-        "Clicks within 0.14. An answer has another type if its direction differs, or if neither "
-        "text contains the other and their F1 is under 0.5."
-    ),
+    clicks="below 0.14 of the recorded point",
+    description=DESCRIPTION,
+    area=area_by_point,
     grounding="all click and long_press rows, whatever the type of the answer",
     convention="finger",
     source=SOURCE,
@@ -87,11 +101,9 @@ POINT = Rule(
 BOX = Rule(
     name="curated_box",
     judge=judge_by_box,
-    description=(
-        "Clicks in the smallest candidate box, within 0.14 where a row has none. An answer has "
-        "another type if its direction differs, or if neither text contains the other and their F1 "
-        "is under 0.5."
-    ),
+    clicks="in the smallest candidate box; below 0.14 of the recorded point where a row has none",
+    description=DESCRIPTION,
+    area=area_by_box,
     grounding=POINT.grounding,
     convention="finger",
     source=SOURCE,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.steps.action import POINTING, StepAction, content_direction
+from benchmarks.steps.rules.area import Area, around
 from benchmarks.steps.rules.matching import is_contained, token_f1
 from benchmarks.steps.rules.os_atlas import type_word
 from benchmarks.steps.rules.rule import JudgedStep, Rule, Share, StepVerdict
@@ -36,10 +37,13 @@ def judge(action: StepAction | None, truth: StepTruth, size: WH) -> StepVerdict:
     return StepVerdict(is_type_right, None, None)
 
 
+def area(truth: StepTruth, size: WH) -> Area | None:
+    """Where a click is right."""
+    return around(truth.point_frac(size), RADIUS) if truth.action.kind in POINTING else None
+
+
 def _is_hit(action: StepAction | None, truth: StepTruth, size: WH) -> bool:
-    true_point = truth.action.point
-    if truth.point_px is not None:
-        true_point = (truth.point_px[0] / size[0], truth.point_px[1] / size[1])
+    true_point = truth.point_frac(size)
     if true_point is None:
         return False
     x, y = (action and action.point) or (0.0, 0.0)
@@ -64,32 +68,56 @@ def texts_match(text: str, true_text: str) -> bool:
 
 
 def official_figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
-    """Type, Step and GR, where a category without a single hit leaves both numbers."""
-    kinds = {row.truth.action.kind for row in rows}
-    rights = {
-        kind: [row.verdict.success for row in rows if row.truth.action.kind == kind]
-        for kind in kinds
-    }
-    counted = [kind for kind in kinds if any(rights[kind])]
-    step = [right for kind in counted for right in rights[kind]]
-    grounding = [right for kind in counted if kind in POINTING for right in rights[kind]]
+    """Type, Step and GR, where a kind of action without a single hit leaves both numbers."""
     return {
         "Type": Share(sum(bool(row.verdict.type) for row in rows), len(rows)),
-        "Step": Share(sum(map(bool, step)), len(step)),
-        "GR": Share(sum(map(bool, grounding)), len(grounding)),
+        **{
+            name: Share(sum(map(sum, rights.values())), sum(map(len, filter(any, rights.values()))))
+            for name, rights in _rights_by_figure(rows).items()
+        },
     }
+
+
+def official_notes(rows: Sequence[JudgedStep]) -> dict[str, str]:
+    """The kinds of action that have left Step and GR, and what these are with them."""
+    notes = {}
+    for name, rights in _rights_by_figure(rows).items():
+        left_out = [kind for kind, values in rights.items() if not any(values)]
+        if left_out:
+            numerator, total = sum(map(sum, rights.values())), sum(map(len, rights.values()))
+            notes[name] = (
+                f"without {', '.join(left_out)}, where not one is right; with them {numerator} of "
+                f"{total}"
+            )
+    return notes
+
+
+def _rights_by_figure(rows: Sequence[JudgedStep]) -> dict[str, dict[str, list[bool]]]:
+    """Of Step and GR whether each row is right, by the kind of the recorded action."""
+    figures: dict[str, dict[str, list[bool]]] = {"Step": {}, "GR": {}}
+    for row in rows:
+        kind = row.truth.action.kind
+        if row.verdict.success is not None:
+            figures["Step"].setdefault(kind, []).append(bool(row.verdict.success))
+        if kind in POINTING:
+            figures["GR"].setdefault(kind, []).append(bool(row.verdict.success))
+    return figures
 
 
 RULE = Rule(
     name="gui_r1",
     judge=judge,
+    clicks="below 0.14 of the recorded point, whatever the type of the answer",
     description=(
-        "Clicks within 0.14 and texts by F1 of 0.5, whatever the type; rows that wait or go back "
-        "are in no step figure."
+        "Texts and directions need an F1 of 0.5, whatever the type; an answer without a point has "
+        "(0, 0). Rows that wait or go back are in no step figure."
     ),
+    area=area,
+    asks_type=False,
     grounding="all click and long_press rows",
     convention="content",
     source="ritzz-ai/GUI-R1 d43eea2",
     has_boxes=False,
     official_figures=official_figures,
+    official_notes=official_notes,
 )

@@ -13,6 +13,7 @@ from functools import cache
 
 from benchmarks.steps.action import POINTING, StepAction, finger_direction, opposite
 from benchmarks.steps.rules import qwen
+from benchmarks.steps.rules.area import Area
 from benchmarks.steps.rules.matching import distance
 from benchmarks.steps.rules.rule import JudgedStep, Rule, Share, StepVerdict, sum_of
 from benchmarks.steps.truth import StepTruth
@@ -76,6 +77,14 @@ def _is_near(point: Point, true_point: Point, resized_wh: WH) -> bool:
     return distance(point_px, true_px) <= RADIUS * max(width, height)
 
 
+def area(truth: StepTruth, size: WH) -> Area | None:
+    """Where a click is right: as by Qwen's rule, with another tolerance."""
+    width, height = _resized_wh(size)
+    radius_px = RADIUS * max(width, height)
+    boxes = truth.candidate_boxes_frac(size)
+    return qwen.area_of(truth, boxes, (radius_px / width, radius_px / height))
+
+
 def official_figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
     """The figures of `compute_scores`, whose right clicks include those that open an app."""
     return {
@@ -89,11 +98,12 @@ def official_figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
 RULE = Rule(
     name="infigui_r1",
     judge=judge,
+    clicks="in a candidate box enlarged to 1.2, or within 0.04 of the longer side in pixels",
     description=(
-        "Clicks in a candidate box enlarged to 1.2, or within 0.04 of the longer side in pixels; "
-        "one text contains the other. Of a swipe the finger must go where the recorded word says, "
-        "although that word is about the content."
+        "One text contains the other. Of a swipe the finger must go where the recorded word says, "
+        "although that word is about the content. A click may open an app where the row has boxes."
     ),
+    area=area,
     grounding="click rows whose reply was read and had a point if it was a click",
     convention="finger",
     source="InfiXAI/InfiGUI-R1 a4fca17",
@@ -102,7 +112,9 @@ RULE = Rule(
 FINGER = Rule(
     name="infigui_r1_finger",
     judge=judge_with_finger_truth,
+    clicks=RULE.clicks,
     description="infigui_r1 with the annotated direction turned to that of the finger.",
+    area=area,
     grounding=RULE.grounding,
     convention="finger",
     source=RULE.source,

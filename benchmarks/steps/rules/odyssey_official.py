@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from benchmarks.steps.action import POINTING, StepAction, finger_direction
+from benchmarks.steps.rules.area import Area, around
 from benchmarks.steps.rules.matching import (
     distance,
     edit_similarity,
@@ -56,6 +57,15 @@ def _is_hit(action: StepAction, truth: StepTruth, size: WH) -> bool:
     return is_inside(boxes[0], action.point) or (
         distance(action.point, truth.action.point) <= RADIUS
     )
+
+
+def area(truth: StepTruth, size: WH) -> Area | None:
+    """Where a click is right: nowhere if the row has no box."""
+    boxes = truth.candidate_boxes_frac(size)
+    if truth.action.kind not in POINTING or not boxes:
+        return None
+    circle = around(truth.action.point, RADIUS)
+    return circle and Area((boxes[0],), circle.ellipses)
 
 
 def scroll_word(swipe: StepAction) -> str:
@@ -125,10 +135,12 @@ def _mean(values: Sequence[float | None]) -> float | None:
 RULE = Rule(
     name="odyssey_official",
     judge=judge,
+    clicks="in the target's box or within 0.14 of the recorded point; nowhere if a row has no box",
     description=(
-        "Clicks in the target's box or within 0.14, wrong where a row has no box; texts contain "
-        "each other or are half alike; directions and buttons equal."
+        "Texts up to a colon contain each other or are half alike; directions and buttons are "
+        "equal."
     ),
+    area=area,
     grounding="all click and long_press rows",
     convention="finger",
     source="OpenGVLab/GUI-Odyssey fefcbe9",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.steps.action import POINTING, StepAction
+from benchmarks.steps.rules.area import Area, around
 from benchmarks.steps.rules.matching import distance, scaled, token_f1
 from benchmarks.steps.rules.odyssey_official import scroll_word
 from benchmarks.steps.rules.os_atlas import type_word
@@ -42,6 +43,11 @@ def _is_right(action: StepAction, recorded: StepAction) -> bool:
     return True
 
 
+def area(truth: StepTruth, _size: WH) -> Area | None:
+    """Where a click is right."""
+    return around(truth.action.point, RADIUS / 1000) if truth.action.kind in POINTING else None
+
+
 def official_figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
     """Grounding: right clicks by the clicks and long presses of right type."""
     typed = [row for row in rows if row.verdict.type and row.truth.action.kind in POINTING]
@@ -51,10 +57,12 @@ def official_figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
 RULE = Rule(
     name="odyssey_os_atlas",
     judge=judge,
+    clicks="within 140 per mille of each axis",
     description=(
-        "Clicks within 140 per mille of each axis, typed texts by F1 of the whole action over 0.5, "
-        "directions and buttons equal."
+        "Typed texts need an F1 of the whole action, the word TYPE included, over 0.5; directions "
+        "and buttons are equal."
     ),
+    area=area,
     grounding="click rows that were answered with a click",
     convention="finger",
     source="OS-Copilot/OS-Atlas bad0840",

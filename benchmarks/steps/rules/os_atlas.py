@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from benchmarks.steps.action import POINTING, StepAction, content_direction
+from benchmarks.steps.rules.area import Area, around_px
 from benchmarks.steps.rules.matching import distance, scaled, token_f1
 from benchmarks.steps.rules.rule import Rule, StepVerdict
 from benchmarks.steps.truth import StepTruth
@@ -71,13 +72,22 @@ def _true_point(truth: StepTruth, size: WH) -> Point | None:
     return math.floor(x), math.floor(y)
 
 
+def area(truth: StepTruth, size: WH) -> Area | None:
+    """Where a click is right."""
+    if truth.action.kind not in POINTING:
+        return None
+    return around_px(_true_point(truth, size), RADIUS, (1000, 1000))
+
+
 RULE = Rule(
     name="os_atlas",
     judge=judge,
+    clicks="within 140 per mille of each axis",
     description=(
-        "Clicks within 140 per mille of each axis. Texts are equal, or both have several words and "
-        "the same first one. Directions and buttons are equal."
+        "Texts are equal, or both have several words and the same first one. Directions and "
+        "buttons are equal; another button is another type."
     ),
+    area=area,
     grounding="click rows that were answered with a click",
     convention="content",
     source="OS-Copilot/OS-Atlas bad0840",

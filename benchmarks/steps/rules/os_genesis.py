@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 
 from benchmarks.steps.action import POINTING, StepAction, content_direction
+from benchmarks.steps.rules.area import Area, around_px
 from benchmarks.steps.rules.matching import distance, scaled, token_f1
 from benchmarks.steps.rules.os_atlas import type_word
 from benchmarks.steps.rules.rule import Rule, StepVerdict
 from benchmarks.steps.truth import StepTruth
-from utils.contracts import WH
+from utils.contracts import WH, Point
 
 RADIUS_PX = math.sqrt((0.14 * 1080) ** 2 + (0.14 * 2400) ** 2)
 MIN_F1 = 0.5  # excluded
@@ -44,23 +45,38 @@ def _is_right(action: StepAction, truth: StepTruth, size: WH) -> bool:
     return True
 
 
+def area(truth: StepTruth, size: WH) -> Area | None:
+    """Where a click is right."""
+    if truth.action.kind not in POINTING:
+        return None
+    return around_px(_true_point_px(truth, size), RADIUS_PX, size)
+
+
 def _is_hit(action: StepAction, truth: StepTruth, size: WH) -> bool:
-    true_point_px = truth.point_px
-    if true_point_px is None and truth.action.point is not None:
-        true_point_px = scaled(truth.action.point, *size)
+    true_point_px = _true_point_px(truth, size)
     if action.point is None or true_point_px is None:
         return False
     x, y = scaled(action.point, *size)
-    return distance((int(x), int(y)), (int(true_point_px[0]), int(true_point_px[1]))) <= RADIUS_PX
+    return distance((int(x), int(y)), true_point_px) <= RADIUS_PX
+
+
+def _true_point_px(truth: StepTruth, size: WH) -> Point | None:
+    """The truth's point in whole pixels, rounded down."""
+    point_px = truth.point_px
+    if point_px is None and truth.action.point is not None:
+        point_px = scaled(truth.action.point, *size)
+    return point_px and (int(point_px[0]), int(point_px[1]))
 
 
 RULE = Rule(
     name="os_genesis",
     judge=judge,
+    clicks="within 368 px of the recorded point, whatever the image's size",
     description=(
-        "Clicks within 368 px whatever the image's size; F1 of typed texts over 0.5; a swipe as "
-        "recorded, or the way that the words of the step name; all else equal to the letter."
+        "Typed texts are equal or have an F1 over 0.5. A swipe goes as recorded, or as the words "
+        "of the step say. All else is equal to the letter; another button is another type."
     ),
+    area=area,
     grounding="",
     convention="content",
     source="OS-Copilot/OS-Genesis e9178a8",

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmarks.steps.action import POINTING, Corners, StepAction
+from benchmarks.steps.rules.area import Area
 from benchmarks.steps.rules.matching import (
     centre,
     distance,
@@ -87,13 +88,45 @@ def _is_hit(
     return true_point is not None and is_near(point, true_point)
 
 
+def area(truth: StepTruth, size: WH) -> Area | None:
+    """Where a click is right, with the candidate boxes of the row."""
+    return area_of(truth, truth.candidate_boxes_frac(size), (RADIUS, RADIUS))
+
+
+def area_without_boxes(truth: StepTruth, _size: WH) -> Area | None:
+    """Where a click is right by the distance alone."""
+    return area_of(truth, (), (RADIUS, RADIUS))
+
+
+def area_of(
+    truth: StepTruth, boxes: tuple[Corners, ...], radii: tuple[float, float]
+) -> Area | None:
+    """Where a click is right: in the enlarged boxes, and around the point; also to open an app.
+
+    Args:
+        truth: the recorded action.
+        boxes: candidate boxes in fractions.
+        radii: the tolerance in fractions of width and height.
+    """
+    recorded = truth.action
+    true_point = recorded.point if recorded.kind in POINTING else None
+    if recorded.kind == "open_app" and boxes:
+        true_point = centre(boxes[0])
+    if true_point is None:
+        return None
+    grown = tuple(enlarged(box, ENLARGEMENT) for box in boxes)
+    return Area(grown, ellipses=((*true_point, *radii),))
+
+
 QWEN = Rule(
     name="qwen",
     judge=judge,
+    clicks="in a candidate box enlarged to 1.2, or within 0.04 of the recorded point",
     description=(
-        "Clicks in a candidate box enlarged to 1.2, or within 0.04; texts contain each other; any "
-        "swipe is right; a click in the row's boxes may open an app."
+        "Texts contain each other; any swipe is right; buttons are equal. A click in the row's "
+        "boxes may open an app. Buttons are one type; an end is never right."
     ),
+    area=area,
     grounding="all click rows",
     convention=None,
     source="X-PLUG/MobileAgent 11cea57",
@@ -101,10 +134,12 @@ QWEN = Rule(
 UI_S1 = Rule(
     name="ui_s1",
     judge=judge_without_boxes,
+    clicks="within 0.04 of the recorded point",
     description=(
-        "Clicks within 0.04; there are no boxes, because the released code empties them; texts "
-        "contain each other; any swipe is right."
+        "There are no boxes, because the released code empties them. Texts contain each other; "
+        "any swipe is right; buttons are equal. Buttons are one type; an end is never right."
     ),
+    area=area_without_boxes,
     grounding="all click rows",
     convention=None,
     source="X-PLUG/MobileAgent 11cea57",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from benchmarks.steps.action import Convention, StepAction
+from benchmarks.steps.rules.area import AreaFunction
 from benchmarks.steps.truth import StepTruth
 from utils.contracts import WH
 
@@ -70,6 +71,8 @@ JudgeFunction = Callable[[Any, Any, WH], StepVerdict]
 
 Answers are `StepAction` and truths `StepTruth`; on a desktop, lists of actions."""
 OfficialFigures = Callable[[Sequence[JudgedStep]], dict[str, Share]]
+OfficialNotes = Callable[[Sequence[JudgedStep]], dict[str, str]]
+"""Of some of the official figures a note each, by the figure's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +81,28 @@ class Rule:
 
     name: str
     judge: JudgeFunction
-    description: str  # in one sentence
+    description: str  # what else it asks for, in sentences
     grounding: str  # the denominator of Grounding in words; "": the rule has none
     convention: Convention | None  # of a swipe's direction; None: the direction is not asked for
     source: str  # repository and commit of the authors' code
     official_figures: OfficialFigures | None = None  # where the official denominators differ
+    official_notes: OfficialNotes | None = None  # what a reader of them would not expect
+    clicks: str = ""  # where a click is right: "within 0.04"; "": the description says it
+    area: AreaFunction | None = None  # the same, to be drawn
     has_boxes: bool = True  # a click in some box is right
+    asks_type: bool = True  # an answer of another kind is wrong for that alone
+
+    @property
+    def sentences(self) -> str:
+        """What the rule asks for, with the denominator of Grounding."""
+        clicks = f"A click is right {self.clicks}. " if self.clicks else ""
+        grounding = f" Grounding is over {self.grounding}." if self.grounding else ""
+        return f"{clicks}{self.description}{grounding}"
+
+    def area_in_json(self, truth: Any, size: WH) -> dict[str, Any] | None:
+        """Where a click is right on an image of this size, as JSON; None: nowhere to be drawn."""
+        area = self.area(truth, size) if self.area is not None else None
+        return None if area is None else area.as_json()
 
 
 def sum_of(rows: Sequence[JudgedStep], name: str) -> float:

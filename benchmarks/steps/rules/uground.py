@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.steps.action import StepAction, content_direction
-from benchmarks.steps.rules.matching import area, is_inside, scaled
+from benchmarks.steps.rules.area import Area
+from benchmarks.steps.rules.matching import area as area_of_box
+from benchmarks.steps.rules.matching import is_inside, scaled
 from benchmarks.steps.rules.os_atlas import type_word
 from benchmarks.steps.rules.rule import JudgedStep, Rule, Share, StepVerdict, sum_of
-from benchmarks.steps.truth import StepTruth, TreeNode
+from benchmarks.steps.truth import StepTruth, TreeNode, as_fractions
 from utils.contracts import WH, Point
 
 GROUNDED = ("click", "long_press", "type")
@@ -87,7 +89,15 @@ def _smallest_node(tree: Sequence[TreeNode], point_px: Point | None) -> TreeNode
     if point_px is None:
         return None
     nodes = [node for node in tree if is_inside(node.box_px, point_px)]
-    return min(nodes, key=lambda node: area(node.box_px), default=None)
+    return min(nodes, key=lambda node: area_of_box(node.box_px), default=None)
+
+
+def area(truth: StepTruth, size: WH) -> Area | None:
+    """The smallest node at the recorded point; nodes that stand for other kinds are not drawn."""
+    node = _smallest_node(truth.tree, truth.point_px)
+    if truth.action.kind not in GROUNDED or node is None:
+        return None
+    return Area(boxes=(as_fractions(node.box_px, size),))
 
 
 def official_figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
@@ -103,10 +113,12 @@ def official_figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
 RULE = Rule(
     name="uground",
     judge=judge,
+    clicks="in the smallest node of the accessibility tree that holds the recorded point",
     description=(
-        "Clicks in the smallest node of the accessibility tree that holds the recorded point; a "
-        "click on the app's name or on the back button stands for opening it or going back."
+        "A click on the app's name or on the back button stands for opening it or going back. All "
+        "else is equal."
     ),
+    area=area,
     grounding="rows answered with the recorded grounded kind, or with a click for an app or back",
     convention="content",
     source="OSU-NLP-Group/UGround 3a9b9f2",

@@ -6,7 +6,7 @@ Report.figures = (() => {
   const figures = {};
   const GROUPS = { L1: "By platform", L2: "By platform and kind of element" };
   const APART =
-    "Different: other options or texts, clicks farther apart than the target is large, or episodes that ended otherwise.";
+    "Different: other options, texts or kinds of action, clicks farther apart than the target is large, or episodes that ended otherwise.";
 
   figures.draw = (host) => {
     const { summary, match } = pairs;
@@ -29,6 +29,7 @@ Report.figures = (() => {
               "The same answers under every rule",
               "In %. The answers of each run were judged by all rules.",
               summary.by_rule.map(ruleTable),
+              meanings(match),
             )
           : null,
         match ? differs(match) : null,
@@ -46,6 +47,12 @@ Report.figures = (() => {
         .filter(Boolean),
     );
     Report.ranking.follow(host);
+  };
+
+  /** What the words for verdicts at the samples mean. */
+  const meanings = (match) => {
+    const words = match?.sets.find(({ rules }) => rules)?.rules;
+    return words ? Report.rules.meanings(words.verdicts) : null;
   };
 
   const mark = (letter) => el("b", { class: `mark of-${letter.toLowerCase()}` }, letter);
@@ -270,7 +277,7 @@ Report.figures = (() => {
       el(
         "summary",
         {},
-        el("b", {}, GROUPS[found.level] ?? "By platform and category"),
+        el("b", {}, found.rules ? "By episode and other groups" : (GROUPS[found.level] ?? "By platform and category")),
         el(
           "span",
           { class: "quiet" },

@@ -2,7 +2,7 @@
 /* The list of samples beside the one that is open: both clicks on its image, both replies. */
 
 Report.samples = (() => {
-  const { byId, el, styled, badge, whole, plural, distance, stage, pairs, figures } = Report;
+  const { byId, el, styled, badge, whole, plural, distance, rules, stage, pairs, figures } = Report;
   const ROW_PX = 76,
     ROWS_AHEAD = 6;
   const LABELS = { dataset: "Data set", platform: "Platform", split: "Split", kind: "Type", tier: "Tier" };
@@ -36,7 +36,9 @@ Report.samples = (() => {
 
   /** Filters by what two other runs have. */
   samples.reset = () => {
-    const { facets } = pairs.match;
+    const { facets, sets } = pairs.match;
+    const areSteps = sets.map(({ rules: words }) => Boolean(words));
+    if (areSteps.some(Boolean)) LABELS.split = areSteps.every(Boolean) ? "Action type" : "Split or action type";
     selects = {};
     byId("selects").replaceChildren(
       ...Object.keys(LABELS)
@@ -110,13 +112,7 @@ Report.samples = (() => {
       ...outcome.map((name, place) => chip(name, pairs.slug(name), left.outcome[place])),
     );
     if (focused >= 0) byId("outcomes").children[focused]?.focus();
-    for (const [name, select] of Object.entries(selects)) {
-      select.options[0].textContent = `All (${whole(without[name])})`;
-      pairs.match.facets[name].forEach((value, place) => {
-        select.options[place + 1].textContent = `${pairs.label(value)} (${whole(left[name][place])})`;
-      });
-      select.value = samples.wanted[name]?.[0] ?? "";
-    }
+    for (const [name, select] of Object.entries(selects)) showChoice(name, select, left[name], without[name]);
     search.show(samples.query);
     const isAll = rows.length === pairs.count,
       all = plural(pairs.count, pairs.noun(...pairs.match.sets));
@@ -125,6 +121,16 @@ Report.samples = (() => {
     byId("nothing").hidden = rows.length > 0;
     byId("rows").hidden = !rows.length;
     styled(byId("window"), { height: `${rows.length * ROW_PX}px` });
+  }
+
+  /** One select: how many samples each value would leave, and which one is wanted. */
+  function showChoice(name, select, left, without) {
+    select.options[0].textContent = `All (${whole(without)})`;
+    pairs.match.facets[name].forEach((value, place) => {
+      select.options[place + 1].textContent = `${pairs.label(value)} (${whole(left[place])})`;
+    });
+    select.value = samples.wanted[name]?.[0] ?? "";
+    select.title = select.value ? select.selectedOptions[0].textContent : "";
   }
 
   /** Brings the rows in sight into the page, takes the others out. */
@@ -171,11 +177,17 @@ Report.samples = (() => {
           }),
         ),
         el("span", { class: "what" }, pairs.columns.text[row] ?? "(no text)"),
-        el("span", { class: "quiet meta" }, `${meta.join(" · ")} · ${pairs.columns.index[row] ?? "–"}`),
+        el("span", { class: "quiet meta" }, `${meta.join(" · ")} · ${number(row)}`),
       ),
       { top: `${place * ROW_PX}px` },
     );
   }
+
+  /** The number of a row, and where there are several data sets that of its own. */
+  const number = (row) => {
+    const name = pairs.match.sets.length > 1 ? `${pairs.value("dataset", row)} ` : "";
+    return `${name}#${pairs.columns.index[row] ?? "–"}`;
+  };
 
   const address = (place) => `#/sample/${pairs.id(samples.rows[place])}${pairs.query(samples.wanted, samples.query)}`;
 
@@ -208,7 +220,8 @@ Report.samples = (() => {
     const wh = details.wh ?? pairs.picture(row)?.wh ?? [1600, 1000];
     head(row, place);
     asked(row);
-    image(row, wh);
+    image(row, wh, details.step);
+    byId("pane").classList.toggle("of-step", Boolean(details.step));
     if (details.screen)
       byId("legend").replaceChildren(
         el("span", { class: "quiet" }, `${details.screen}'s last screen; the reports have every step`),
@@ -216,6 +229,7 @@ Report.samples = (() => {
     byId("sides").replaceChildren(
       ...[
         details.options ? options(details) : null,
+        details.step ? step(row, details.step) : null,
         ...["A", "B"].map((letter, side) => reply(letter, side, row, details, wh)),
       ].filter(Boolean),
     );
@@ -271,9 +285,9 @@ Report.samples = (() => {
   }
 
   /** The image with both clicks; not with those of a run that was asked about another image. */
-  function image(row, wh) {
+  function image(row, wh, recorded) {
     const picture = pairs.picture(row),
-      { text, box, points, target, declined, image_digests: digests } = pairs.columns;
+      { text, box, target, declined, image_digests: digests } = pairs.columns;
     const replaced = ["A", "B"].filter((_, side) => Report.isReplaced(picture, digests[row][side]));
     const were = replaced.length > 1 ? "were" : "was";
     stage.show({
@@ -284,18 +298,64 @@ Report.samples = (() => {
         .filter((_, side) => declined[row][side])
         .map((mark) => `${mark} says that it is not there`)
         .join(", "),
-      clicks: ["A", "B"].flatMap((mark, side) =>
-        points[row][side] && !replaced.includes(mark)
-          ? [{ point: points[row][side], mark, name: `${mark}'s click` }]
-          : [],
-      ),
+      clicks: places(row, recorded).filter(({ mark }) => !replaced.includes(mark)),
       picture,
       alt: `Screenshot for: ${text[row] ?? ""}`,
       isAnswered: true,
       note: replaced.length
         ? `This image was replaced since ${replaced.join(" and ")} ${were} asked about it: old marks are not drawn`
         : "",
+      ...(recorded ? accepted(row, recorded) : null),
+      ...(recorded && replaced.length ? { target: null, accepted: null, clicks: [] } : null),
     });
+  }
+
+  /** Both clicks; of a recorded step what a person did, too. */
+  const places = (row, recorded) =>
+    recorded?.points ??
+    ["A", "B"]
+      .map((mark, side) => ({ point: pairs.columns.points[row][side], mark, name: `${mark}'s click` }))
+      .filter(({ point }) => point);
+
+  const NO_WORDS = { scores: [], rules: {}, verdicts: {} };
+  const wordsOf = (row) => pairs.set(row)?.rules ?? NO_WORDS;
+
+  /** What the rule accepts that is open at first: that of A's score. */
+  function accepted(row, { rules: all, points }) {
+    const words = wordsOf(row);
+    const [name, , , area] = all.find(([rule]) => rule === words.scores[0]) ?? all[0];
+    return { target: area, accepted: rules.accepted(name, area, words, rules.isClick(points)) };
+  }
+
+  /** What was recorded, what both have answered, and what each rule makes of it. */
+  function step(row, { recorded, answers, apart, doubts, rules: all, points }) {
+    const words = wordsOf(row);
+    return el(
+      "section",
+      { class: "side step", "aria-label": "Recorded step" },
+      rules.doubt(doubts),
+      el(
+        "dl",
+        { class: "pairs" },
+        el("dt", {}, el("span", { class: "key dot of-r" }, "Recorded")),
+        el("dd", {}, el("code", {}, recorded)),
+        ["A", "B"].map((letter, side) => [
+          el("dt", {}, figures.mark(letter), " Answer"),
+          el(
+            "dd",
+            {},
+            answers[side] === null ? "none could be read" : el("code", {}, answers[side]),
+            apart[side] ? el("span", { class: "quiet" }, ` apart ${apart[side]}`) : null,
+          ),
+        ]),
+      ),
+      rules.list(
+        all.map(([name, ofA, ofB, area]) => ({ name, verdicts: [ofA, ofB], area })),
+        words,
+        { isClick: rules.isClick(points), heads: ["A", "B"].map((letter) => () => figures.mark(letter)) },
+      ),
+      rules.meanings(words.verdicts),
+    );
   }
 
   function options({ options: all, answer, chosen }) {

@@ -36,8 +36,8 @@ const Report = (() => {
     return entry.promise;
   }
 
-  /** The outline of a target that is more than one box: boxes and polygons in fractions of the image. */
-  function outline({ boxes = [], polygons = [] }) {
+  /** The outline of a target that is more than one box: boxes, polygons and ellipses in fractions of the image. */
+  function outline({ boxes = [], polygons = [], ellipses = [] }) {
     const places = [
       ...boxes.map(([x1, y1, x2, y2]) => [
         [x1, y1],
@@ -47,7 +47,13 @@ const Report = (() => {
       ]),
       ...polygons,
     ];
-    const path = places.map((corners) => `M${corners.map((corner) => corner.join(" ")).join("L")}Z`).join("");
+    const round = ellipses.map(
+      ([x, y, w, h]) => `M${x - w} ${y}A${w} ${h} 0 1 0 ${x + w} ${y}A${w} ${h} 0 1 0 ${x - w} ${y}Z`,
+    );
+    const path = [
+      ...places.map((corners) => `M${corners.map((corner) => corner.join(" ")).join("L")}Z`),
+      ...round,
+    ].join("");
     return svg(
       "svg",
       { class: "outline", viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" },
@@ -85,7 +91,7 @@ const Report = (() => {
   }
 
   /** Whether a target is nothing at all: the element is not on the screen. */
-  const isAbsent = (target) => Boolean(target) && !target.boxes && !target.polygons;
+  const isAbsent = (target) => Boolean(target) && !target.boxes && !target.polygons && !target.ellipses;
 
   const NAMES = {
     os_windows: "Windows",

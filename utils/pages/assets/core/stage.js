@@ -9,12 +9,12 @@ Report.stage = (() => {
     MARGIN_PX = 8;
 
   /**
-   * @typedef {{wh: number[], box: number[] | null, target?: object | null, declined?: string, clicks: any[],
+   * @typedef {{wh: number[], box: number[] | null, target?: any, declined?: string, clicks: any[],
    *   crop?: number[], picture: {view?: string, others?: string[]} | null, alt: string, isAnswered: boolean,
-   *   note?: string}} ShownImage
+   *   note?: string, accepted?: {rule: string, note: string} | null}} ShownImage
    */
 
-  let shown = null; // {wh, box, clicks, isSharp: not a smaller view image}
+  let shown = null; // {screen, wh, box, clicks, isSharp: not a smaller view image}
   let view = { scale: 1, x: 0, y: 0, fitted: true }; // CSS pixels per pixel of the file, place of the canvas
   const fingers = new Map();
   const stage = {};
@@ -86,21 +86,45 @@ Report.stage = (() => {
    * clicks' `point` are fractions of it. A click has a `name`, and where there are several a `mark`; a swipe
    * goes from its `point` `to` another.
    * `target`: boxes and polygons, where it is not one box; `declined`: who said that there is none;
-   * `crop`: the part that a model has looked at again.
+   * `crop`: the part that a model has looked at again; `accepted`: `target` is what a rule accepts, which has
+   * something to `note`.
    *
    * @param {ShownImage} screen
    */
   stage.show = (screen) => {
     const { wh, box, clicks, picture } = screen;
     const source = picture?.view;
-    shown = { wh, box, clicks, isSharp: !source?.endsWith("_1600.webp") || Math.max(...wh) <= 1600 };
+    const isSharp = !source?.endsWith("_1600.webp") || Math.max(...wh) <= 1600;
+    shown = { screen, wh, box: box ?? bounds(screen), clicks, isSharp };
     byId("canvas").replaceChildren(source ? image(screen) : absent(picture), ...marks(screen));
     styled(byId("stage"), { "--shape": (wh[0] / wh[1]).toFixed(4) });
     byId("canvas").className = source ? "canvas" : "canvas empty";
-    byId("zoom-target").hidden = !box;
+    byId("zoom-target").hidden = !shown.box;
     byId("legend").replaceChildren(...legend(screen));
     fit();
   };
+
+  /** Draws what another rule accepts, and leaves the image where it is. */
+  stage.accept = (target, accepted) => {
+    if (!shown?.screen.accepted) return; // nor on an image that was replaced
+    const screen = { ...shown.screen, target, accepted };
+    Object.assign(shown, { screen, box: bounds(screen) });
+    const [picture] = byId("canvas").children;
+    byId("canvas").replaceChildren(picture, ...marks(screen));
+    byId("zoom-target").hidden = !shown.box;
+    byId("legend").replaceChildren(...legend(screen));
+  };
+
+  /**
+   * Left, upper, right and lower end of what a rule accepts; null where that is no place.
+   * @param {ShownImage} screen
+   */
+  function bounds({ target, accepted }) {
+    if (!target || !accepted) return null;
+    const { boxes = [], ellipses = [] } = target;
+    const all = [...boxes, ...ellipses.map(([x, y, w, h]) => [x - w, y - h, x + w, y + h])];
+    return [0, 1, 2, 3].map((side) => (side < 2 ? Math.min : Math.max)(...all.map((corners) => corners[side])));
+  }
 
   /** The image; where it does not load one of its copies, or in the end why there is none. */
   function image({ picture, alt }) {
@@ -127,8 +151,9 @@ Report.stage = (() => {
    * What is drawn over the image.
    * @param {ShownImage} screen
    */
-  function marks({ wh, box, target, clicks, crop }) {
+  function marks({ wh, box, target, clicks, crop, accepted }) {
     const layers = [];
+    if (accepted && target) layers.push(outline(target));
     if (crop) layers.push(styled(el("i", { class: "crop", title: "second look" }), fractions(crop)));
     if (box) {
       for (const { point, to, mark } of clicks) if (!to) layers.push(leash(box, point, wh, mark));
@@ -138,7 +163,11 @@ Report.stage = (() => {
       if (to) layers.push(arrow(point, to, wh, mark));
       layers.push(
         styled(
-          el("i", { class: `point ${of(mark)}`, title: name, "data-mark": mark }, mark ? el("b", {}, mark) : null),
+          el(
+            "i",
+            { class: `point ${of(mark)} ${atBorder(point)}`, title: name, "data-mark": mark },
+            mark ? el("b", {}, mark) : null,
+          ),
           { left: `${100 * point[0]}%`, top: `${100 * point[1]}%` },
         ),
       );
@@ -150,26 +179,40 @@ Report.stage = (() => {
    * What the marks mean, and what there is none of.
    * @param {ShownImage} screen
    */
-  function legend({ box, target, declined, clicks, crop, isAnswered, note }) {
+  function legend(screen) {
+    const { box, target, declined, clicks, crop, isAnswered, note, accepted } = screen;
     const quiet = (text) => el("span", { class: "quiet" }, text);
     const isWithoutClick = box && !clicks.length && !declined;
+    const framed = nameOfTarget(screen);
     return [
-      box ? el("span", { class: "key box" }, "target") : null,
+      framed ? el("span", { class: "key box" }, framed) : null,
       crop ? el("span", { class: "key box dashed" }, "second look") : null,
-      ...clicks.map(({ point, to, name, mark }) =>
-        el(
-          "span",
-          { class: `key ${to ? "way" : "dot"} ${of(mark)}` },
-          name,
-          isInside(point) ? null : ", outside the image",
-        ),
-      ),
+      ...clicks.map(keyOf),
+      accepted?.note ? quiet(accepted.note) : null,
       isAbsent(target) ? quiet("there is no such element") : null,
       declined ? quiet(declined) : null,
-      isWithoutClick ? quiet(isAnswered ? "no click could be read" : "no reply") : null,
+      isWithoutClick ? quiet(whyNoClick(isAnswered)) : null,
       note ? quiet(note) : null,
     ].filter(Boolean);
   }
+
+  /**
+   * What is framed in the image; nothing where nothing is.
+   * @param {ShownImage} screen
+   */
+  const nameOfTarget = ({ box, target, accepted }) =>
+    accepted ? target && `accepted by ${accepted.rule}` : box && "target";
+
+  const whyNoClick = (isAnswered) => (isAnswered ? "no click could be read" : "no reply");
+
+  /** What a mark on the image is. */
+  const keyOf = ({ point, to, name, mark }) =>
+    el(
+      "span",
+      { class: `key ${to ? "way" : "dot"} ${of(mark)}` },
+      name,
+      isInside(point) ? null : ", outside the image",
+    );
 
   /** Why there is no image to show, in words. */
   function whyAbsent(picture) {
@@ -182,6 +225,11 @@ Report.stage = (() => {
   }
 
   const isInside = (point) => point.every((value) => value >= 0 && value <= 1);
+  /** At which borders a point lies, so that its letter stands on the side of the image. */
+  const atBorder = ([x, y]) =>
+    [x < 0.1 ? "at-left" : "", x > 0.9 ? "at-right" : "", y < 0.06 ? "at-top" : "", y > 0.94 ? "at-bottom" : ""]
+      .filter(Boolean)
+      .join(" ");
   const of = (mark) => (mark ? `of-${mark.toLowerCase()}` : "");
 
   const fractions = (box) => ({

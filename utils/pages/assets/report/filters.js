@@ -30,7 +30,7 @@ Report.filters = (() => {
     reply: "Reply, A to Z",
     "-reply": "Reply, Z to A",
   };
-  const MOST_CHARS = 24;
+  const MOST_CHARS = 40;
   const filters = {
     /** @type {(changes: {[field: string]: any}) => void} */
     onChange: () => {},
@@ -40,14 +40,14 @@ Report.filters = (() => {
   let search = null;
 
   filters.start = () => {
-    if (store.summary.datasets.every((data) => ["L3", "L4"].includes(data.level))) NAMES.split = "Category";
+    nameFields(store.summary.datasets);
     for (const name of store.FIELDS) {
       if (isChoice(name)) selects[name] = choice(name, store.values(name));
     }
     const order = byId("order");
     order.append(
       ...Object.entries(ORDERS)
-        .filter(([value]) => !value.endsWith("distance") || store.columns.point_frac?.some(Boolean))
+        .filter(([value]) => !value.endsWith("distance") || hasDistances())
         .map(([value, word]) => el("option", { value }, word)),
     );
     order.addEventListener("change", () => filters.onChange({ sort: order.value }));
@@ -61,6 +61,20 @@ Report.filters = (() => {
       byId(`as-${view}`).addEventListener("click", () => filters.onChange({ view: view === "table" ? view : null }));
     }
     if (matchMedia("(max-width: 700px)").matches) byId("more-filters").open = false;
+  };
+
+  /** Names the fields after what they hold for these data sets. */
+  function nameFields(datasets) {
+    if (!datasets.every(({ level }) => /^L\d$/.test(level))) NAMES.dataset = "Data set";
+    if (datasets.every(({ level }) => ["L3", "L4"].includes(level))) NAMES.split = "Category";
+    else if (datasets.every(({ rules }) => rules)) NAMES.split = "Action type";
+    else if (datasets.some(({ rules }) => rules)) NAMES.split = "Split or action type";
+  }
+
+  /** Whether some click is so far from a target. */
+  const hasDistances = () => {
+    const { box_frac: boxes, point_frac: points } = store.columns;
+    return Boolean(points?.some((point, row) => point && boxes[row]));
   };
 
   /** Whether some samples have a value of a field that others do not have. */
@@ -86,7 +100,10 @@ Report.filters = (() => {
 
   function word(name, value) {
     if (name === "verdict") return told(value, store.noun === "episode");
-    if (name === "dataset") return store.summary.datasets.find((data) => data.name === value)?.level ?? value;
+    if (name === "dataset") {
+      const data = store.summary.datasets.find((each) => each.name === value);
+      return data ? store.brief(data) : value;
+    }
     return label(value);
   }
 
@@ -123,7 +140,9 @@ Report.filters = (() => {
     });
     several.textContent = wanted.map((value) => word(name, value)).join(" or ");
     const known = wanted.length === 1 && options.find((option) => option.value === wanted[0]);
-    (known || (wanted.length ? several : all)).selected = true;
+    const chosen = known || (wanted.length ? several : all);
+    chosen.selected = true;
+    select.title = wanted.length ? chosen.textContent : "";
     select.classList.toggle("chosen", wanted.length > 0);
   }
 

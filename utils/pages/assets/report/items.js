@@ -24,9 +24,16 @@ Report.items = (() => {
 
   /** What a row's answer comes to: the letters, chosen and right, or how far off the click was. */
   items.answer = (row) => {
-    const right = store.columns.answer[row];
+    const right = store.columns.answer[row],
+      step = store.columns.step?.[row];
+    if (step) return action(row, step);
     if (right !== null) return items.letters(items.isAnswered(row) ? store.columns.chosen[row] : null, right);
     if (items.isFree(row)) return el("span", {}, items.isAnswered(row) ? items.answered(row) : "");
+    return click(row);
+  };
+
+  /** How far off the click of a row was. */
+  function click(row) {
     if (store.isReplaced(row)) return el("span", { class: "quiet" }, "image replaced since");
     if (store.columns.declined[row]) return el("span", {}, "says it is not there");
     const found = store.distance(row, store.picture(row)?.wh);
@@ -36,6 +43,23 @@ Report.items = (() => {
       {},
       found.px === 0 ? "inside" : `${found.px < 10 ? found.px.toFixed(1) : whole(Math.round(found.px))} px off`,
     );
+  }
+
+  /** The action that was read at a recorded step, and whether what it is compared with is doubtful. */
+  const action = (row, { answer, doubts }) => [
+    items.isAnswered(row)
+      ? el("code", { class: "action", title: answer }, answer === null ? "none could be read" : answer)
+      : null,
+    doubts.length
+      ? el("span", { class: "tag odd", title: `Doubtful annotation: ${doubts.join("; ")}` }, "doubtful")
+      : null,
+  ];
+
+  /** The number of a row, and where there are several data sets that of its own. */
+  const number = (row) => {
+    const { datasets } = store.summary;
+    const name = datasets.length > 1 ? `${store.brief(store.dataset(row))} ` : "";
+    return `${name}#${store.columns.index[row] ?? "–"}${items.repeat(row)}`;
   };
 
   /** Whether a row asks for a text of the model's own. */
@@ -61,7 +85,7 @@ Report.items = (() => {
           { class: "line" },
           items.outcome(row),
           items.answer(row),
-          el("span", { class: "quiet number" }, `#${store.columns.index[row] ?? "–"}${items.repeat(row)}`),
+          el("span", { class: "quiet number" }, number(row)),
         ),
         el("p", { class: "text" }, marked(excerpt(store.columns.text[row] ?? "(no text)", needle, 140), needle)),
         reply(row, needle, letters),
@@ -85,11 +109,7 @@ Report.items = (() => {
             marked(excerpt(store.columns.text[row] ?? "(no text)", needle, 260), needle),
           ),
         ),
-        el(
-          "p",
-          { class: "quiet tags" },
-          [`#${store.columns.index[row] ?? "–"}${items.repeat(row)}`, ...tags(row).map(label)].join(" · "),
-        ),
+        el("p", { class: "quiet tags" }, [number(row), ...tags(row).map(label)].join(" · ")),
       ),
       cell("answer", items.answer(row)),
       cell("verdict", items.outcome(row)),

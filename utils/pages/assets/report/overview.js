@@ -553,7 +553,7 @@ Report.overview = (() => {
         el(
           "tbody",
           {},
-          rows.map(({ name, cells }) =>
+          rows.map(({ name, cells, words }) => [
             el(
               "tr",
               {},
@@ -567,7 +567,14 @@ Report.overview = (() => {
                 ),
               ),
             ),
-          ),
+            words
+              ? el(
+                  "tr",
+                  { class: "words-of" },
+                  el("td", { colspan: 1 + cells.length }, el("p", { class: "quiet" }, words)),
+                )
+              : null,
+          ]),
         ),
       ),
     );
@@ -595,7 +602,19 @@ Report.overview = (() => {
         data.groups.map((group) => chart(group, data.unit)),
         averages(data),
       ),
-      data.details.map((section) => el("section", { class: "audit" }, el("h3", {}, section.title), tables(section))),
+      data.details.map((section) => audit(section, data)),
+    );
+  }
+
+  /** A table that looks for nothing; what is context alone is folded at first. */
+  function audit(section, { rules }) {
+    const isOfRules = section.tables.some((table) => table.rows.some(({ words }) => words));
+    return el(
+      "details",
+      { class: "audit", open: !section.is_folded },
+      el("summary", {}, el("h3", {}, section.title)),
+      tables(section),
+      isOfRules && rules ? Report.rules.meanings(rules.verdicts) : null,
     );
   }
 

@@ -84,6 +84,7 @@ Report.sample = (() => {
         box: store.columns.box_frac[row],
         clicks: steps.isOne(facts) ? facts.step.points : looks(store.columns.point_frac[row], facts.zoom),
         crop: facts.zoom?.crop_frac,
+        accepted: steps.isOne(facts) ? steps.accepted(row, facts.step) : null,
       });
   }
 
@@ -153,7 +154,7 @@ Report.sample = (() => {
   function answer(row, facts) {
     if (facts.options) return options(row, facts);
     if (items.isFree(row)) return freeAnswer(row);
-    return steps.isOne(facts) ? steps.card(facts.step) : null;
+    return steps.isOne(facts) ? steps.card(row, facts.step) : null;
   }
 
   /** A text of the model's own, beside the one that was expected. */

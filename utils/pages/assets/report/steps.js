@@ -2,7 +2,7 @@
 /* A recorded step among those of its episode, what was recorded there, and what each rule says. */
 
 Report.steps = (() => {
-  const { byId, el, styled, arrow, outline, store } = Report;
+  const { byId, el, styled, arrow, outline, rules, store } = Report;
   const steps = {};
 
   steps.isOne = (facts) => Boolean(facts.step);
@@ -81,11 +81,13 @@ Report.steps = (() => {
   }
 
   /** What was recorded, what was answered, and what each rule makes of it. */
-  steps.card = ({ recorded, answer, rules }) =>
-    el(
+  steps.card = (row, { recorded, answer, apart, doubts, rules: all, points }) => {
+    const words = wordsOf(row);
+    return el(
       "div",
       { class: "block" },
       el("h3", {}, "Recorded step"),
+      rules.doubt(doubts),
       el(
         "dl",
         { class: "pairs" },
@@ -93,12 +95,26 @@ Report.steps = (() => {
         el("dd", {}, el("code", {}, recorded)),
         el("dt", {}, el("span", { class: "key dot of-a" }, "Answer")),
         el("dd", {}, answer === null ? "none could be read" : el("code", {}, answer)),
-        rules.map(([name, verdict]) => [el("dt", {}, name), el("dd", {}, mark(verdict))]),
+        apart ? [el("dt", {}, "Apart"), el("dd", {}, apart)] : null,
       ),
+      el("h3", {}, "By every rule"),
+      rules.list(
+        all.map(([name, verdict, area = null]) => ({ name, verdicts: [verdict], area })),
+        words,
+        { isClick: rules.isClick(points) },
+      ),
+      rules.meanings(words.verdicts),
     );
+  };
 
-  const mark = (verdict) =>
-    el("span", { class: verdict === "right" ? "tag good" : verdict === "not counted" ? "quiet" : "tag bad" }, verdict);
+  /** What the rule of the score accepts, as the image shows it at first. */
+  steps.accepted = (row, { rules: [[name, , area = null]], points }) =>
+    rules.accepted(name, area, wordsOf(row), rules.isClick(points));
+
+  const wordsOf = (row) => {
+    const { score, ...words } = store.dataset(row).rules ?? { score: "", rules: {}, verdicts: {} };
+    return { ...words, scores: [score] };
+  };
 
   return steps;
 })();

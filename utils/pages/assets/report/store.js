@@ -84,6 +84,10 @@ Report.store = (() => {
     return found === null ? null : store.summary.facets[name][found];
   };
 
+  /** How a data set is called where there is little room: by its level, if no other one has it. */
+  store.brief = ({ name, level }) =>
+    level && store.summary.datasets.filter((data) => data.level === level).length === 1 ? level : name;
+
   store.dataset = (row) => store.summary.datasets.find((data) => data.name === store.value("dataset", row));
 
   store.picture = (row) => {
@@ -159,7 +163,8 @@ Report.store = (() => {
     image: (row) => store.columns.picture[row],
     text: (row) => store.columns.text[row],
     verdict: (row) => ["hit", "miss", "unparsed", "no answer"].indexOf(store.value("verdict", row)),
-    answer: (row) => store.columns.chosen?.[row] ?? store.distance(row, wh(row))?.px,
+    answer: (row) =>
+      store.columns.chosen?.[row] ?? store.columns.step?.[row]?.answer ?? store.distance(row, wh(row))?.px,
     distance: (row) => store.distance(row, wh(row))?.px || null, // a hit is no near miss
   };
   const wh = (row) => (store.isReplaced(row) ? null : (store.picture(row)?.wh ?? [1, 1]));
