@@ -40,7 +40,7 @@ Report.rules = (() => {
           el(
             "summary",
             {},
-            el("span", { class: "rule" }, name, tagOfScore(name, words.scores)),
+            el("span", { class: "rule" }, `${name} `, tagOfScore(name, words.scores)),
             el(
               "span",
               { class: "verdicts" },
