@@ -24,17 +24,20 @@ CALL = "run()"  # how messages name a call from Python, and a config that it hol
 NOT_FROM_PYTHON = (
     *("check", "ping", "parity", "compare", "runs", "recipes", "version"),
     *("import_path", "as_name", "import_order", "duplicates", "anyway"),
-    *("export", "output", "imported_too", "task_id"),
+    *("export", "output", "imported_too", "task_id", "look"),
 )
 OF_IMPORTS = ("as_name", "format", "frame", "import_order", "duplicates")
 """Fields of options that are about `--import`."""
-OF_EXPORTS = ("output", "imported_too", "task_id")
+OF_EXPORTS = ("imported_too", "task_id")
 """Fields of options that are about `--export`."""
-WITH_EXPORTS = (*OF_EXPORTS, "export", "data", "anyway", "quiet", "verbose", "work_dir")
+WITH_EXPORTS = (*OF_EXPORTS, "export", "output", "data", "anyway", "quiet", "verbose", "work_dir")
+WITH_LOOK = ("look", "output", "work_dir", "data", "model", "quiet", "verbose")
+"""Fields of options that go with `--look`."""
 NOT_OF_IMPORTS = (
     *("fresh", "limit", "parity", "ping", "retry_judge", "retry_refused", "ignore"),
     *("endpoint", "checkpoint", "model_glob"),
 )
+TRACKERS = ("wandb", "mlflow", "tensorboard")
 FLAGS = {"report": "--no-report", "import_path": "--import", "as_name": "--as"}
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 
@@ -203,11 +206,30 @@ class Options:
         nargs=2,
     )
     output: Path | None = _option(
-        None, "with --export: the file (default: in the folder of the run)", "FILE", Path
+        None,
+        "with --export: the file (default: in the folder of the run); with --look: a folder",
+        "FILE",
+        Path,
     )
     imported_too: bool = _option(False, "with --export: hand on answers made elsewhere, marked so")
     task_id: str = _option("", "with --export: the task of the leaderboard on the hub", "ID")
     runs: bool = _option(False, "instead of a run: list all runs of the work-dir anew, then stop")
+    look: str | None = _option(
+        None,
+        "instead of a run: what a run that is going on comes to so far (default: the newest one); "
+        "nothing in its folder is touched",
+        "RUN",
+        nargs="?",
+        const="",
+    )
+    log_to: tuple[str, ...] = _option(
+        (),
+        "send the figures to a tracker, too, while the run goes on and after it: "
+        "wandb, mlflow, tensorboard (docs/results.md)",
+        "TRACKER",
+        choices=TRACKERS,
+        **SEVERAL,
+    )
     arguments: tuple[str, ...] = ()  # as they were typed
     content: str | None = None  # JSON that stands for the config file
     from_python: bool = field(default=False, compare=False)  # a caller gets problems as an error
@@ -265,6 +287,7 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
             "runs",
             "import_path",
             "export",
+            "look",
         }:
             raise UserError(
                 f"{PROGRAM}: --config FILE is missing (or --endpoint URL, --checkpoint PATH)"
@@ -315,10 +338,11 @@ def _converted(option: Field[Any], name: str, value: Any) -> Any:
         raise UserError(f"{what}: {name} is on or off: True or False")
     if isinstance(value, bool):
         raise UserError(f"{what}: {name} takes a value, or None for its default")
-    if "nargs" in settings:
-        return tuple(map(str, value if isinstance(value, (list, tuple)) else [value]))
-    if value not in settings.get("choices", [value]):
+    values = value if isinstance(value, (list, tuple)) else [value]
+    if any(one not in settings.get("choices", values) for one in values):
         raise UserError(f"{what}: must be one of {listed(settings['choices'])}")
+    if "nargs" in settings:
+        return tuple(map(str, values))
     try:
         return settings.get("type", str)(str(value))
     except argparse.ArgumentTypeError as error:
@@ -396,7 +420,8 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
     """
     work_dir = values.get("work_dir") or os.environ.get("EVAL_WORK_DIR") or "outputs"
     lists = {
-        key: tuple(dict.fromkeys(values.get(key, ()))) for key in ("data", "model", "retry_server")
+        key: tuple(dict.fromkeys(values.get(key, ())))
+        for key in ("data", "model", "retry_server", "log_to")
     }
     changes = tuple(values.get("set", ()))
     only = tuple(values.get("only", ()))
@@ -433,6 +458,7 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
         ),
         *_wrong_with_import(options),
         *_wrong_with_export(options),
+        *_wrong_with_look(options),
     ]
     for is_wrong, why in problems:
         if is_wrong:
@@ -494,8 +520,19 @@ def _wrong_with_export(options: Options) -> Iterator[tuple[bool, str]]:
             yield is_set and not is_export, f"{flag} goes with --export alone"
         elif option.name not in WITH_EXPORTS:
             yield is_set and is_export, f"{flag} does not go with --export, which runs nothing"
+    is_output_alone = options.output is not None and not is_export and options.look is None
+    yield is_output_alone, "--output goes with --export or --look alone"
     is_alone = not is_export and options.import_path is None
     yield options.anyway and is_alone, "--anyway goes with --import or --export alone"
+
+
+def _wrong_with_look(options: Options) -> Iterator[tuple[bool, str]]:
+    """Yield what does not go with `--look`, and whether it is so."""
+    for option in fields(Options) if options.look is not None else ():
+        if option.metadata and option.name not in WITH_LOOK:
+            is_set = getattr(options, option.name) != option.default
+            flag = _flag(option.name.removesuffix("_s"))
+            yield is_set, f"{flag} does not go with --look, which asks nothing"
 
 
 def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]]) -> tuple[str, ...]:

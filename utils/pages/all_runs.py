@@ -15,10 +15,11 @@ import re
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from string import Template
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -53,8 +54,9 @@ LOCK_WAIT_S = 60.0
 ASSETS = Path(__file__).parent / "assets"
 LONGEST_REASON = 60  # characters of why a data set was stopped
 LEAD_CLASS = 'class="lead"'  # first column of a data set, on a phone the only one
+RUNNING = "running"  # the state of a run whose log is being written
 _RUN_FOLDER = re.compile(r"[TI]\d{8}_G\w+", re.ASCII)  # I: answers made elsewhere
-_LOG = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
+LOG_NAME = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class ListedRun:
     model: str
     folder: str  # below the work-dir
     last_active_s: float  # when it ended or last wrote, seconds since 1970
-    state: str  # "whole", "partial", "stopped", "running"
+    state: str  # "whole", "partial", "stopped", RUNNING
     reason: str  # the state in words
     datasets: Mapping[str, Mapping[str, Any]]  # as the manifest has them
     stopped: Mapping[str, Mapping[str, Any]]  # likewise
@@ -81,6 +83,7 @@ class ListedRun:
     stamp: str  # of its scoring; "" of older versions
     origin: str = ""  # "answers made elsewhere" of an import
     comparisons: list[ListedComparison] = field(default_factory=list)
+    progress: str = ""  # of a run that is going on, where it was scored so far: "120 of 300"
 
     def figures(self, dataset: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the official figures of a data set by name; empty where it was not scored."""
@@ -101,8 +104,14 @@ def index_after_run(work_dir: Path) -> None:
         print(f"warning: {work_dir}: no list of all runs ({one_line_reason(error)})")
 
 
-def write_index(work_dir: Path) -> Path:
+def write_index(
+    work_dir: Path, so_far: Mapping[str, Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
+) -> Path:
     """Write the page and return it; several runs may do so at once.
+
+    Args:
+        work_dir: of the runs.
+        so_far: as in `with_figures_so_far`.
 
     Raises:
         StopRun: the folder cannot be written.
@@ -114,7 +123,8 @@ def write_index(work_dir: Path) -> Path:
     with suppress(Timeout, OSError):
         lock.acquire()
     try:
-        return write_text(work_dir / INDEX, render_index(listed_runs(work_dir)))
+        runs = with_figures_so_far(listed_runs(work_dir), so_far)
+        return write_text(work_dir / INDEX, render_index(runs))
     finally:
         lock.release()
 
@@ -125,7 +135,7 @@ def write_index(work_dir: Path) -> Path:
 def listed_runs(work_dir: Path) -> list[ListedRun]:
     """Return all runs below a work-dir, the newest first."""
     runs: dict[str, ListedRun] = {}
-    for folder in _run_folders(work_dir):
+    for folder in run_folders(work_dir):
         run = _listed(folder)
         if run is not None:
             runs[run.folder] = run
@@ -138,7 +148,34 @@ def listed_runs(work_dir: Path) -> list[ListedRun]:
     return sorted(runs.values(), key=lambda run: (-run.last_active_s, run.folder))
 
 
-def _run_folders(work_dir: Path) -> Iterator[Path]:
+def with_figures_so_far(
+    runs: Sequence[ListedRun], so_far: Mapping[str, Mapping[str, Mapping[str, Any]]]
+) -> list[ListedRun]:
+    """Return a list of runs in which those that are going on have their figures so far.
+
+    Args:
+        runs: all of them.
+        so_far: what the manifest would say of each data set, by name, by the folder of the run.
+    """
+    listed: list[ListedRun] = []
+    for run in runs:
+        facts = so_far.get(run.folder)
+        if facts and run.state == RUNNING:
+            samples = sum(entry["samples"] for entry in facts.values())
+            answered = samples - sum(entry["missing"] for entry in facts.values())
+            run = replace(
+                run,
+                datasets={**run.datasets, **facts},
+                unscored=[name for name in run.unscored if name not in facts],
+                progress=f"{answered:,} of {samples:,}",
+                reason=f"{answered:,} of {samples:,} samples had an answer when this page was "
+                "built; the figures are those of these samples",
+            )
+        listed.append(run)
+    return listed
+
+
+def run_folders(work_dir: Path) -> Iterator[Path]:
     """Yield the folders of all runs below a work-dir; a model's folder may be on another disk."""
     home = work_dir.resolve()
     for model in work_dir.iterdir():
@@ -154,7 +191,7 @@ def _listed(folder: Path) -> ListedRun | None:
     written_at = _modified_at(folder / MANIFEST_NAME)
     log_times: dict[str, float] = {}
     for log in folder.glob("*.jsonl"):
-        modified_at = _modified_at(log) if _LOG.fullmatch(log.name) else None
+        modified_at = _modified_at(log) if LOG_NAME.fullmatch(log.name) else None
         if modified_at is not None:
             log_times[log.name] = modified_at
     if written_at is None and not log_times:
@@ -257,7 +294,7 @@ def _state(
         is_running: a process is writing to its log.
     """
     if is_running:
-        return "running", "it was writing to its log when this page was built"
+        return RUNNING, "it was writing to its log when this page was built"
     if is_open:
         return "stopped", "not finished: the same command continues from there"
     if reasons:
@@ -371,7 +408,7 @@ def _row(run: ListedRun, columns: Mapping[str, Sequence[str]], levels: Mapping[s
         f'<th scope="row">{_report_link(run, run.model)}'
         f'<span class="folder"><a href="{_link(run.folder)}/">{folder}</a>{note}</span></th>',
         f'<td><span class="state is-{run.state}" title="{_text(run.reason)}">{run.state}</span>'
-        f"{warnings}</td>",
+        f"{f' {run.progress}' if run.progress else ''}{warnings}</td>",
     ]
     for dataset, figures in columns.items():
         cells.append(_cells(run, dataset, figures, levels[dataset]))

@@ -347,7 +347,9 @@ def _repeats_text(section: Mapping[str, Any], level: str) -> str:
 def _summary(scored: Scored, options: Options) -> list[str]:
     """The counts behind the numbers: answered, unparsed, failed, cut off, errors."""
     counts, total = scored.scorer.counts, scored.scorer.counts["samples"]
-    how = "without --mode eval" if options.mode == "eval" else "by the same command"
+    is_look = options.look is not None
+    is_rescoring = options.mode == "eval" and not is_look
+    how = "without --mode eval" if is_rescoring else "by the same command"
     fate = "left as they are (--ignore)" if options.ignore else f"queried again {how}"
     if IMPORTED in scored.analysis:
         fate = "as the imported file has it"
@@ -367,10 +369,9 @@ def _summary(scored: Scored, options: Options) -> list[str]:
         what = f"{noun_of(scored.analysis['head']['level'])}s of this run have not been queried yet"
         if "repeats" in scored.analysis:
             what = "questions of this run have not got all of their answers yet and are left out"
-        again = (
-            "the same command without --mode eval" if options.mode == "eval" else "the same command"
-        )
-        lines.append(f"{scored.missing} {what}; {again} queries them")
+        again = "the same command without --mode eval" if is_rescoring else "the same command"
+        ending = "" if is_look else f"; {again} queries them"
+        lines.append(f"{scored.missing} {what}{ending}")
     if scored.scorer.resized:
         is_asked_for = bool(scored.scorer.kwargs.get("resize"))
         lines.append(resized_text(scored.scorer.resized, is_asked_for=is_asked_for))

@@ -19,7 +19,7 @@ from utils.analysis.judge_reading import SECTION as SECOND_READING
 from utils.analysis.judge_reading import with_reading
 from utils.analysis.repeats import SECTION as REPEATS
 from utils.analysis.repeats import repeats_section, table_with_means
-from utils.contracts import DataSet, Facts, Record, repeat_of
+from utils.contracts import Benchmark, DataSet, Facts, Record, repeat_of
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in, note
 from utils.protocol import IMPORTED, SINGLE, why_no_score
@@ -298,7 +298,6 @@ def _analysis(
     those of single runs, of which a section tells more.
     """
     benchmark = task.data.benchmark
-    analysis: dict[str, Any] = {"head": head}
     settings = AuditSettings(
         task.name,
         task.folder.model,
@@ -306,20 +305,13 @@ def _analysis(
         benchmark.scored_kinds,
         scorer.image_rule,
     )
-    sections = {
-        **benchmark.sections(columns, os.environ),
-        **audit_sections(task.data.audits, columns, settings),
-    }
-    for name, section in sections.items():
+    sections, single_runs = score_sections(benchmark, columns, repeats)
+    analysis: dict[str, Any] = {"head": head, **sections}
+    for name, section in audit_sections(task.data.audits, columns, settings).items():
         analysis[name] = finite(as_json(section))
-    if repeats > 1:
-        single_runs = [
-            benchmark.sections(columns.where([n == number for n in columns[REPEAT]]), os.environ)
-            for number in range(1, repeats + 1)
-        ]
-        table = table_with_means(analysis["table"], [run["table"] for run in single_runs])
-        analysis["table"] = finite(table)
-        analysis[REPEATS] = finite(repeats_section(columns, table["title"], single_runs))
+    if single_runs:
+        title = analysis["table"]["title"]
+        analysis[REPEATS] = finite(repeats_section(columns, title, single_runs))
     if findings := scorer.findings():
         analysis["replies"] = as_json({"title": "Replies", FINDINGS: findings})
     return analysis
@@ -347,6 +339,31 @@ def _other_rule_section(file: Path, analysis: Mapping[str, Any]) -> dict[str, An
         f"replaces its files and report; {where}",
     )
     return {"other_rule": as_json({"title": "Rule of the score", FINDINGS: [finding]})}
+
+
+def score_sections(
+    benchmark: Benchmark, columns: SampleColumns, repeats: int
+) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
+    """Return the benchmark's own sections as JSON, and those of each single run of several.
+
+    Args:
+        benchmark: that has judged the samples.
+        columns: of all samples.
+        repeats: how many answers each question has; values of the table are then the means of
+            those of the single runs.
+    """
+    sections = {
+        name: finite(as_json(section))
+        for name, section in benchmark.sections(columns, os.environ).items()
+    }
+    single_runs: list[Mapping[str, Any]] = []
+    for number in range(1, repeats + 1) if repeats > 1 else ():
+        of_run = columns.where([n == number for n in columns[REPEAT]])
+        single_runs.append(benchmark.sections(of_run, os.environ))
+    if single_runs:
+        tables = [run["table"] for run in single_runs]
+        sections["table"] = finite(table_with_means(sections["table"], tables))
+    return sections, single_runs
 
 
 def _scores(scorer: Scorer, analysis: Mapping[str, Any]) -> dict[str, Any]:

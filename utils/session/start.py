@@ -6,9 +6,10 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from utils.config.environment import load_dotenv_files
 from utils.config.options import HelpShown, Options, UsageError, parse_arguments
@@ -18,7 +19,7 @@ from utils.engine.interrupt import end_like_ctrl_c
 from utils.engine.ranks.group import Rank, rank_of
 from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
-from utils.pages.all_runs import listed_runs, write_index
+from utils.pages.all_runs import RUNNING, listed_runs, with_figures_so_far, write_index
 from utils.session.parity import plans_of, run_and_compare
 from utils.session.plan import Plan
 from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
@@ -85,13 +86,20 @@ def _run_nothing(arguments: Sequence[str], models: ModelRoom) -> int | None:
 
 
 def _ask_nothing(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> int | None:
-    """List runs, export one or import answers and return the exit code; None: it is something else.
+    """Do what makes no request and return the exit code; None: it is something else.
+
+    That is to list runs, look at one, export one, or import answers.
 
     Raises:
         UserError: that cannot be done.
     """
     if options.runs:
-        return _list_runs(options.work_dir)
+        return _list_runs(options, benchmarks, models)
+    if options.look is not None:
+        from utils.session.look import run_look  # a run has no use for it
+
+        _begin(options)
+        return run_look(options, benchmarks, models)
     if options.export:
         from utils.session.exporting import run_export  # a run has no use for it
 
@@ -143,27 +151,45 @@ def _begin(options: Options) -> Rank | None:
     return rank_of(os.environ)
 
 
-def _list_runs(work_dir: Path) -> int:
+def _list_runs(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> int:
     """Write the list of all runs of a work-dir anew, and say how to delete one.
+
+    Of runs that are going on it has the figures so far.
 
     Raises:
         UserError: there is no such folder, or it cannot be written.
     """
+    work_dir = options.work_dir
     if not work_dir.is_dir():
         raise UserError(f"--work-dir {work_dir}: there is no such folder, so there are no runs")
     dead = drop_dead_links(work_dir)
     if dead:
         print(f"{counted(dead, 'link')} into deleted runs removed")
     runs = listed_runs(work_dir)
-    for run in runs:
+    so_far = {
+        run.folder: _figures_so_far(work_dir / run.folder, options, benchmarks, models)
+        for run in runs
+        if run.state == RUNNING
+    }
+    for run in with_figures_so_far(runs, so_far):
         origin = f"  ({run.origin})" if run.origin else ""
-        print(f"{run.state:<8} {work_dir / run.folder}{origin}")
-    print(f"{counted(len(runs), 'run')}: {write_index(work_dir).absolute().as_uri()}")
+        progress = f"  ({run.progress})" if run.progress else ""
+        print(f"{run.state:<8} {work_dir / run.folder}{origin}{progress}")
+    page = write_index(work_dir, so_far)
+    print(f"{counted(len(runs), 'run')}: {page.absolute().as_uri()}")
     folder = work_dir / "MODEL" / "T20260101_Gab12cd34"
     print(
         HOW_TO_DELETE.format(folder=shlex.quote(str(folder)), work_dir=shlex.quote(str(work_dir)))
     )
     return DONE
+
+
+def _figures_so_far(
+    folder: Path, options: Options, benchmarks: BenchmarkRoom, models: ModelRoom
+) -> Mapping[str, Mapping[str, Any]]:
+    from utils.session.so_far import figures_of_folder  # for runs that are going on alone
+
+    return figures_of_folder(folder, options, benchmarks, models)
 
 
 def _compare(arguments: Sequence[str]) -> int:

@@ -1,0 +1,171 @@
+"""`--look`: the figures of a run so far, without touching it."""
+
+import json
+import re
+import threading
+
+import pytest
+
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import evaluate, finish
+from tests.support.stage import L1, L2, NOBODY, Stage, dataset_of, some_right
+from utils.pages.all_runs import listed_runs
+
+PATIENCE_S = 120
+TABLE = re.compile(r"^L\d .*?^official figure: .*?$", re.MULTILINE | re.DOTALL)
+
+
+class HeldServer(MockServer):
+    """Answers some requests, and holds all later ones until it is released."""
+
+    def __init__(self, answered):
+        super().__init__(self._answer)
+        self._places, self._released = threading.Semaphore(answered), threading.Event()
+
+    def _answer(self, request):
+        if not self._places.acquire(blocking=False):
+            assert self._released.wait(PATIENCE_S)
+        return some_right(request)
+
+    def release(self):
+        self._released.set()
+
+    def __exit__(self, *error):
+        self.release()
+        super().__exit__(*error)
+
+
+def look(stage, *arguments, **env):
+    return evaluate("--look", *arguments, cwd=stage.home, env={"LMUData": "/nowhere", **env})
+
+
+def contents(folder):
+    """Everything in a folder: names, sizes, content, and when it was last written."""
+    return {
+        str(path): (path.stat().st_mtime_ns, path.is_file() and path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def wait_for_answers(stage, count):
+    """Blocks until so many answers are in the logs of a run."""
+    deadline = threading.Event()
+    for _ in range(PATIENCE_S * 20):
+        logs = stage.work_dir.glob("*/T*/*.jsonl")
+        lines = [line for log in logs for line in log.read_bytes().splitlines(keepends=True)]
+        if sum(line.startswith(b'{"kind":"answer"') for line in lines) >= count:
+            return
+        deadline.wait(0.05)
+    raise AssertionError(f"{count} answers were not written")
+
+
+def test_a_run_that_is_going_on_is_scored_so_far_and_left_as_it_is(tmp_path):
+    with HeldServer(answered=50) as server:
+        stage = Stage.make(tmp_path, server, 15)
+        process = stage.start()
+        try:
+            wait_for_answers(stage, 50)
+            before = contents(stage.work_dir)
+            result = look(stage, EVAL_WORK_DIR=str(stage.work_dir))
+            assert contents(stage.work_dir) == before
+            assert (result.code, result.stderr) == (0, ""), result.output
+            assert "45 of 45 samples (100.0 %)" in result.stdout
+            assert "5 of 30 samples (16.7 %); not ended, last written to" in result.stdout
+            assert "n = 5 (partial)" in result.stdout
+            assert "25 samples of this run have not been queried yet\n" in result.stdout
+            evaluate("--runs", "--work-dir", stage.work_dir, cwd=tmp_path)
+            page = (stage.work_dir / "index.html").read_text("utf-8")
+            assert "running</span> 50 of 75" in page
+            assert ">40.00<" in page
+        finally:
+            server.release()
+            finished = finish(process)
+    assert finished.code == 0
+    after = look(stage, stage.folder())
+    assert "30 of 30 samples (100.0 %); ended " in after.stdout
+    assert TABLE.findall(after.stdout) == TABLE.findall(finished.stdout)
+    assert len(TABLE.findall(after.stdout)) == 2
+
+
+def test_what_a_killed_run_left_behind_is_scored(tmp_path):
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.run("--data", L2)
+    log = stage.log(L2)
+    lines = log.read_bytes().splitlines(keepends=True)
+    answers = [line for line in lines if line.startswith(b'{"kind":"answer"')]
+    kept = [line for line in lines if line.startswith(b'{"kind":"run"')] + answers[:4]
+    log.write_bytes(b"".join(kept) + answers[4][:200])
+    before = contents(stage.work_dir)
+    result = look(stage, stage.work_dir / "m")
+    assert contents(stage.work_dir) == before
+    assert "4 of 6 samples (66.7 %); not ended" in result.stdout
+    assert "n = 4 (partial)" in result.stdout
+
+
+def test_all_models_of_the_newest_command_are_shown(tmp_path):
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.model = {"m": stage.model["m"], "other": {**stage.model["m"]}}
+        stage.run()
+    result = look(stage, "--work-dir", stage.work_dir, "--data", "L2")
+    assert re.findall(r'model "(\w+)"', result.stdout) == ["m", "other"]
+    assert (result.stdout.count("6 of 6 samples"), L1 in result.stdout) == (2, False)
+
+
+def test_a_folder_for_the_look_gets_the_report_and_is_replaced_by_the_next_look(tmp_path):
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.run("--data", L2)
+    output = tmp_path / "so far"
+    for _ in range(2):
+        result = look(stage, stage.folder(), "--output", output)
+        assert result.code == 0, result.output
+    folder = output / "m" / stage.folder().name
+    assert (folder / "report" / "index.html").is_file()
+    score = json.loads((folder / f"m_{L2}_score.json").read_bytes())
+    assert score == stage.scores(L2)
+
+
+def test_nothing_is_written_over_by_a_look(tmp_path):
+    with MockServer(some_right) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.run("--data", L2)
+    for output in (stage.work_dir, stage.folder() / "look"):
+        result = look(stage, stage.folder(), "--output", output)
+        assert result.code == 2
+        assert "name a" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["nowhere"], "--look nowhere: there is no such folder"),
+        (["."], "--look .: holds no log of a run"),
+        (["--work-dir", "nowhere"], "there is no such folder, so no run"),
+        (["--limit", "3"], "--limit does not go with --look"),
+    ],
+)
+def test_a_look_at_nothing_says_so(tmp_path, arguments, problem):
+    stage = Stage(tmp_path, NOBODY, {})
+    result = look(stage, *arguments)
+    assert (result.code, problem in result.stderr) == (2, True), result.output
+
+
+def test_the_users_own_parse_function_reads_the_replies(tmp_path):
+    def right_but_odd(request):
+        return Reply("B" if dataset_of(request) == L1 else "20 15")
+
+    with MockServer(right_but_odd) as server:
+        stage = Stage.make(tmp_path, server)
+        stage.module("""
+            def point(reply, meta):
+                x, y = reply.split()
+                return int(x) / 100, int(y) / 100
+        """)
+        stage.data = {L2: {"parse_function": "mymodel.point"}}
+        ran = stage.run()
+    result = look(stage, stage.folder(), PYTHONPATH=str(stage.code))
+    assert TABLE.findall(result.stdout) == TABLE.findall(ran.stdout)
+    assert "100.00" in result.stdout
+    assert listed_runs(stage.work_dir)[0].progress == ""

@@ -1,0 +1,242 @@
+"""`--look`: what a run comes to so far, whether it goes on, was stopped or has ended.
+
+run folder → its logs as they are now, copied elsewhere → scored there with the run's own config
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from utils.config.options import Options, names_of_levels
+from utils.contracts import question_of
+from utils.engine.ranks import runs as ranks
+from utils.errors import DONE, SOME_FAILED, UserError
+from utils.geometry.images import expand_home
+from utils.judging.judge import FOLDER as JUDGE
+from utils.pages.all_runs import LOG_NAME, run_folders
+from utils.protocol import noun_of
+from utils.scoring.console import duration, pace
+from utils.session.evaluation import Evaluation
+from utils.session.prepare import BenchmarkRoom, ModelRoom
+from utils.session.result import Result
+from utils.session.runner import finish_folders
+from utils.session.score import rescore
+from utils.session.so_far import LogOfRun, logged_evaluation, logs_in
+from utils.store.folder import RunFolder, safe_name
+from utils.store.index import LogIndex
+from utils.store.log import RunLog
+from utils.store.view import LogView
+from utils.text import counted, format_share, local_time
+
+MARK = ".look"  # in a folder of `--output`: copies, which the next look replaces
+DERIVED = ("report", "export", "source", JUDGE)  # folders of a run that hold no screenshots
+SILENT_S = 600.0  # a run that has written nothing for so long may have been killed
+
+
+def run_look(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> int:
+    """Score what `--look` names as far as it has come; return the exit code.
+
+    Raises:
+        UserError: there is no such run, or the folder of `--output` holds something else.
+    """
+    levels = [(benchmark.level, name) for name, benchmark in benchmarks.BENCHMARK.items()]
+    options = replace(options, data=names_of_levels(options.data, levels))
+    folders = _folders(options)
+    code = DONE
+    with _copies(options, folders) as work_dir:
+        for folder in folders:
+            code = max(code, _look_at(folder, work_dir, options, benchmarks, models))
+    return code
+
+
+# -- which runs -----------------------------------------------------------------------------------
+
+
+def _folders(options: Options) -> list[Path]:
+    """The run folders to look at: what is named, or those of the newest command's models."""
+    assert options.look is not None
+    if options.look:
+        path = expand_home(options.look)
+        if not path.is_dir():
+            raise UserError(f"--look {path}: there is no such folder")
+        if logs_in(path):
+            return [path]
+        candidates = [entry for entry in path.glob("[TI]*") if not entry.is_symlink()]
+        newest = _newest(candidates)
+        if newest is not None:
+            return [newest]
+        raise UserError(
+            f"--look {path}: holds no log of a run; expected <work-dir>/<model>/T<date>_G<commit>, "
+            "or <work-dir>/<model> for its newest run"
+        )
+    if not options.work_dir.is_dir():
+        raise UserError(f"--work-dir {options.work_dir}: there is no such folder, so no run")
+    newest = _newest(run_folders(options.work_dir))
+    if newest is None:
+        raise UserError(f"--look: no log of a run below {options.work_dir}")
+    return _of_one_command(newest, options.work_dir)
+
+
+def _newest(folders: Iterator[Path] | Sequence[Path]) -> Path | None:
+    """The folder whose log was written to last; None: none holds a log."""
+    by_age = sorted(((_written_s(folder), folder) for folder in folders), reverse=True)
+    return next((folder for written_s, folder in by_age if written_s and logs_in(folder)), None)
+
+
+def _written_s(folder: Path) -> float:
+    times = [0.0]
+    for path in folder.glob("*.jsonl"):
+        if LOG_NAME.fullmatch(path.name):
+            with suppress(OSError):
+                times.append(path.stat().st_mtime)
+    return max(times)
+
+
+def _of_one_command(newest: Path, work_dir: Path) -> list[Path]:
+    """The newest folder of each model that the same command asks, in the order of the config."""
+    begin = logs_in(newest)[0].begin
+    config = begin.get("config") or {}
+    folders: list[Path] = []
+    for model in config.get("model") or {}:
+        if model == begin["model"]:
+            folders.append(newest)
+            continue
+        candidates = (work_dir / safe_name(model)).glob("T*")
+        folder = _newest([folder for folder in candidates if not folder.is_symlink()])
+        if folder is None:
+            continue
+        other = logs_in(folder)[0].begin
+        if all(other.get(name) == begin.get(name) for name in ("arguments", "config_file")):
+            folders.append(folder)
+    return folders or [newest]
+
+
+# -- copies ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _copies(options: Options, folders: Sequence[Path]) -> Iterator[Path]:
+    """A work-dir for copies: the folder of `--output`, else one that goes afterwards.
+
+    Raises:
+        UserError: the folder of `--output` is not one of earlier looks, and not empty.
+    """
+    if options.output is None:
+        with tempfile.TemporaryDirectory(prefix="look-") as work_dir:
+            yield Path(work_dir)
+        return
+    output = expand_home(options.output)
+    is_used = output.exists() and (not output.is_dir() or any(output.iterdir()))
+    if is_used and not (output / MARK).exists():
+        raise UserError(
+            f"--output {output}: holds something else than an earlier look; name a new folder"
+        )
+    if any(output.resolve().is_relative_to(folder.resolve()) for folder in folders):
+        raise UserError(f"--output {output}: is in the folder of the run; name another one")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        (output / MARK).touch()
+    except OSError as error:
+        raise UserError(f"--output {output}: cannot be written ({error.strerror})") from None
+    yield output
+
+
+def _copy(folder: Path, home: Path, *, with_screens: bool) -> Path:
+    """Copy the logs of a run as they are now into a folder of the same name; return that."""
+    copy = home / folder.resolve().name
+    for place in (".", JUDGE):
+        # Those of ranks first: when they are merged, the run's own log has what they held.
+        paths = sorted((folder / place).glob("*.jsonl"), key=lambda path: ".rank" not in path.name)
+        for path in paths:
+            is_log = place == JUDGE or ".rank" in path.name or bool(LogOfRun(path).runs)
+            if is_log and not path.is_symlink():
+                (copy / place).mkdir(parents=True, exist_ok=True)
+                with suppress(FileNotFoundError):  # the log of a rank goes when it is merged
+                    shutil.copyfile(path, copy / place / path.name)
+    for entry in folder.iterdir() if with_screens else ():
+        if entry.is_dir() and entry.name not in DERIVED and not entry.name.startswith("."):
+            with suppress(FileExistsError):
+                (copy / entry.name).symlink_to(entry.resolve(), target_is_directory=True)
+    return copy
+
+
+# -- scoring --------------------------------------------------------------------------------------
+
+
+def _look_at(
+    folder: Path, work_dir: Path, options: Options, benchmarks: BenchmarkRoom, models: ModelRoom
+) -> int:
+    """Score one run folder in a copy, and print what came of it; return the exit code."""
+    logs = [
+        log
+        for log in logs_in(folder)
+        if (not options.data or log.dataset in options.data)
+        and (not options.model or log.model in options.model)
+    ]
+    if not logs:
+        return DONE
+    written_s = _written_s(folder)
+    copy = _copy(folder, work_dir / safe_name(logs[0].model), with_screens=bool(options.output))
+    print(f'\nmodel "{logs[0].model}": {folder}')
+    made = replace(options, work_dir=work_dir, output=None)
+    evaluations = [
+        logged_evaluation(LogOfRun(copy / log.path.name), made, benchmarks, models) for log in logs
+    ]
+    with ExitStack() as stack:
+        outcomes = [
+            outcome
+            for evaluation in evaluations
+            for outcome in _scored(evaluation, RunFolder(evaluation.name, copy), written_s)
+        ]
+        if outcomes and options.output is not None:
+            stack.enter_context(RunFolder(logs[0].model, copy).scoring())
+            finish_folders(made, evaluations, outcomes, is_only_model=False)
+    return SOME_FAILED if any(outcome.problems for outcome in outcomes) else DONE
+
+
+def _scored(evaluation: Evaluation, copy: RunFolder, written_s: float) -> list[Result]:
+    """Score one data set of a copy, and print how far it has come; nothing without an answer."""
+    path = copy.log(evaluation.dataset)
+    with closing(RunLog(path)) as log:
+        ranks.adopt(copy, evaluation.dataset, log)
+    with closing(LogView(path)) as view:
+        answered = len(view.covered) - view.missing
+        print(f"{evaluation.dataset}: {_progress_text(evaluation, view, path, written_s)}")
+    if not answered:
+        return []
+    with ExitStack() as locks:
+        return rescore([evaluation], locks, copy.path.resolve() if copy.is_imported else None)
+
+
+def _progress_text(evaluation: Evaluation, view: LogView, path: Path, written_s: float) -> str:
+    """How far the newest run of a log has come, in words.
+
+    Args:
+        evaluation: what is asked of whom.
+        view: of the log.
+        path: of the log.
+        written_s: when the run last wrote, seconds since 1970.
+    """
+    samples = len(view.covered)
+    answered = samples - view.missing
+    noun = noun_of(evaluation.benchmark.level)
+    share = format_share(answered, samples or 1)
+    text = f"{answered} of {counted(samples, noun)} ({share} %)"
+    if view.end:
+        return f"{text}; ended {local_time(str(view.end.get('ended_at')))}"
+    silent_s = max(0.0, time.time() - written_s)
+    text += f"; not ended, last written to {duration(silent_s)} ago"
+    if silent_s > SILENT_S:
+        return f"{text}: it waits, or was killed"
+    new = [answer for answer in LogIndex(path).answers if answer.seq == view.run.get("seq")]
+    times = [datetime.fromisoformat(answer.asked_at) for answer in new if answer.asked_at]
+    took_s = written_s - min(times).timestamp() if times else 0.0
+    done = len({question_of(answer.key) for answer in new})
+    return text + pace(done, took_s, view.missing)

@@ -1,0 +1,149 @@
+"""The figures of a run that is going on, from its log. Nothing is written, and no lock is taken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from utils.analysis.columns import SampleColumns
+from utils.config.options import Options
+from utils.contracts import Record
+from utils.errors import StopRun, UserError
+from utils.protocol import official_figures, why_no_score
+from utils.scoring.samples import facts_of
+from utils.scoring.scorer import WITHOUT_ANSWER
+from utils.scoring.write import score_sections
+from utils.session.evaluation import Evaluation
+from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
+from utils.store.folder import RunFolder
+from utils.store.log import LoggedRun, runs_of
+from utils.store.manifest import entry_of
+from utils.store.view import LogView, Selection
+
+
+@dataclass(frozen=True)
+class LogOfRun:
+    """The log of one data set of a run, as it is now."""
+
+    path: Path
+
+    @cached_property
+    def runs(self) -> list[LoggedRun]:
+        """Its runs, the newest last; none: it is no log of a run."""
+        return runs_of(self.path)
+
+    @property
+    def begin(self) -> Record:
+        """The record that opens its newest run."""
+        return self.runs[-1].begin
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return str(self.begin["model"])
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set."""
+        return str(self.begin["dataset"])
+
+
+def logs_in(folder: Path) -> list[LogOfRun]:
+    """Return the logs of the runs in a run's folder, by name."""
+    paths = [
+        path
+        for path in sorted(folder.glob("*.jsonl"))
+        if not path.is_symlink() and ".rank" not in path.name
+    ]
+    return [log for log in map(LogOfRun, paths) if log.runs]
+
+
+def logged_evaluation(
+    log: LogOfRun, options: Options, benchmarks: BenchmarkRoom, models: ModelRoom
+) -> Evaluation:
+    """Return the evaluation of a logged run, by the config that its log holds.
+
+    Args:
+        log: of a data set.
+        options: those of the command; work-dir and what is printed are taken from them.
+        benchmarks: the package.
+        models: the package.
+
+    Raises:
+        UserError: the config cannot be used any more.
+    """
+    config = log.begin.get("config") or {}
+    sections = {
+        "model": {log.model: (config.get("model") or {}).get(log.model)},
+        "data": {log.dataset: (config.get("data") or {}).get(log.dataset)},
+    }
+    if not all(entry for entries in sections.values() for entry in entries.values()):
+        raise UserError(f"{log.path}: the record of its newest run holds no config")
+    options_of_log = replace(
+        options,
+        config=Path(config.get("path") or "config"),
+        content=json.dumps(sections),
+        data=(log.dataset,),
+        model=(log.model,),
+        mode="eval",
+        limit=log.begin.get("limit"),
+    )
+    plan = prepare(options_of_log, benchmarks, models)
+    return plan.evaluations[log.model][0]
+
+
+def facts_so_far(evaluation: Evaluation, folder: RunFolder) -> dict[str, Any]:
+    """Return what the manifest would say of a data set if its run stopped now.
+
+    Its figures are those of the answers so far; without an answer there are none. A judge and later
+    rotations of a question are no part of them. `unparsed` and `without_answer` are counts.
+
+    Raises:
+        UserError, StopRun: the log cannot be scored.
+    """
+    data = evaluation.data
+    benchmark, limit = data.benchmark, evaluation.options.limit
+    with closing(LogView(folder.log(evaluation.dataset), None, limit)) as view:
+        scorer = evaluation.scorer(skip_errors=True, run=view.run)
+        columns = SampleColumns()
+        for record in Selection(view, benchmark.in_mode, data.mode, limit):
+            columns.add(facts_of(record, scorer.judge(record), has_repeats=view.repeats > 1))
+        is_part = view.is_part(data.mode, limit)
+        facts = entry_of(view, benchmark.level, is_part=is_part).facts
+    counts = scorer.counts
+    if not counts["samples"]:
+        return facts
+    facts["unparsed"] = counts["unparsed"]
+    facts["without_answer"] = sum(counts[kind] for kind in WITHOUT_ANSWER)
+    no_score = why_no_score(
+        benchmark.level,
+        counts["samples"],
+        without_answer=facts["without_answer"],
+        environment_failures=counts["environment_failures"],
+    )
+    if no_score:
+        return {**facts, "figures": {}, "no_score": no_score}
+    sections, _ = score_sections(benchmark, columns, facts.get("repeats", 1))
+    return {**facts, "figures": official_figures(sections)}
+
+
+def figures_of_folder(
+    folder: Path, options: Options, benchmarks: BenchmarkRoom, models: ModelRoom
+) -> dict[str, Mapping[str, Any]]:
+    """Return the facts of the data sets of a run that is going on, by name; see `facts_so_far`.
+
+    What cannot be scored so far is left out.
+    """
+    by_dataset: dict[str, Mapping[str, Any]] = {}
+    for log in logs_in(folder):
+        try:
+            evaluation = logged_evaluation(log, options, benchmarks, models)
+            by_dataset[log.dataset] = facts_so_far(evaluation, RunFolder(log.model, folder))
+        except (UserError, StopRun) as error:
+            print(f"warning: {log.path}: not scored so far ({error})")
+    return by_dataset
