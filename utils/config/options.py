@@ -24,21 +24,21 @@ CALL = "run()"  # how messages name a call from Python, and a config that it hol
 NOT_FROM_PYTHON = (
     *("check", "ping", "parity", "compare", "runs", "recipes", "version"),
     *("import_path", "as_name", "import_order", "duplicates", "anyway"),
-    *("export", "output", "imported_too", "task_id", "look"),
+    *("export", "output", "imported_too", "task_id", "look", "as_json"),
 )
 OF_IMPORTS = ("as_name", "format", "frame", "import_order", "duplicates")
 """Fields of options that are about `--import`."""
 OF_EXPORTS = ("imported_too", "task_id")
 """Fields of options that are about `--export`."""
 WITH_EXPORTS = (*OF_EXPORTS, "export", "output", "data", "anyway", "quiet", "verbose", "work_dir")
-WITH_LOOK = ("look", "output", "work_dir", "data", "model", "quiet", "verbose")
+WITH_LOOK = ("look", "output", "as_json", "work_dir", "data", "model", "quiet", "verbose")
 """Fields of options that go with `--look`."""
 NOT_OF_IMPORTS = (
     *("fresh", "limit", "parity", "ping", "retry_judge", "retry_refused", "ignore"),
-    *("endpoint", "checkpoint", "model_glob"),
+    *("endpoint", "checkpoint", "model_glob", "log_to"),
 )
 TRACKERS = ("wandb", "mlflow", "tensorboard")
-FLAGS = {"report": "--no-report", "import_path": "--import", "as_name": "--as"}
+FLAGS = {"report": "--no-report", "import_path": "--import", "as_name": "--as", "as_json": "--json"}
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 
 EXAMPLES = """\
@@ -222,6 +222,7 @@ class Options:
         nargs="?",
         const="",
     )
+    as_json: bool = _option(False, "with --look: figures and counts as JSON")
     log_to: tuple[str, ...] = _option(
         (),
         "send the figures to a tracker, too, while the run goes on and after it: "
@@ -528,6 +529,9 @@ def _wrong_with_export(options: Options) -> Iterator[tuple[bool, str]]:
 
 def _wrong_with_look(options: Options) -> Iterator[tuple[bool, str]]:
     """Yield what does not go with `--look`, and whether it is so."""
+    yield options.as_json and options.look is None, "--json goes with --look alone"
+    both = options.as_json and options.output is not None
+    yield both, "--output does not go with --json, which writes nothing"
     for option in fields(Options) if options.look is not None else ():
         if option.metadata and option.name not in WITH_LOOK:
             is_set = getattr(options, option.name) != option.default

@@ -18,12 +18,16 @@ from utils.scoring import console
 from utils.session.evaluation import Evaluation
 from utils.session.jobs import make_job
 from utils.session.plan import Plan
+from utils.session.tracking import Tracking
 from utils.store.folder import RunFolder
 from utils.store.records import end_record
 
 
 def infer(
-    evaluations: Sequence[Evaluation], jobs: Sequence[Job], group: Group | None = None
+    evaluations: Sequence[Evaluation],
+    jobs: Sequence[Job],
+    group: Group | None = None,
+    tracking: Tracking | None = None,
 ) -> tuple[float, float]:
     """Query all that has no answer until it is in the logs, of all ranks if rank 0 calls.
 
@@ -31,6 +35,7 @@ def infer(
         evaluations: of one model.
         jobs: of these evaluations.
         group: the ranks that share the samples; None: this process is alone.
+        tracking: counts finished samples, too.
 
     Returns:
         The seconds that it took, and those of CPU.
@@ -51,11 +56,12 @@ def infer(
         unit="answer" if has_repeats else "sample",
         serving=model.servers.shown if model.servers is not None else None,
     )
-    group_progress = None if group is None else ranks.GroupProgress(bar, group, model.name)
+    progress = bar if tracking is None else tracking.counting(bar)
+    group_progress = None if group is None else ranks.GroupProgress(progress, group, model.name)
     began_s, began_cpu_s = time.monotonic(), time.process_time()
     longest_s = others_cpu_s = 0.0
     try:
-        Engine(model, options, group_progress or bar, clean).run(jobs)
+        Engine(model, options, group_progress or progress, clean).run(jobs)
         if group_progress is not None and group_progress.group.rank.leads:
             folder = RunFolder(model.name, jobs[0].log.path.parent)
             longest_s, others_cpu_s = ranks.collect(group_progress, folder, jobs)

@@ -5,14 +5,17 @@ run folder → its logs as they are now, copied elsewhere → scored there with 
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from utils.config.options import Options, names_of_levels
 from utils.contracts import question_of
@@ -28,7 +31,7 @@ from utils.session.prepare import BenchmarkRoom, ModelRoom
 from utils.session.result import Result
 from utils.session.runner import finish_folders
 from utils.session.score import rescore
-from utils.session.so_far import LogOfRun, logged_evaluation, logs_in
+from utils.session.so_far import LogOfRun, figures_of_folder, logged_evaluation, logs_in
 from utils.store.folder import RunFolder, safe_name
 from utils.store.index import LogIndex
 from utils.store.log import RunLog
@@ -49,6 +52,9 @@ def run_look(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> 
     levels = [(benchmark.level, name) for name, benchmark in benchmarks.BENCHMARK.items()]
     options = replace(options, data=names_of_levels(options.data, levels))
     folders = _folders(options)
+    if options.as_json:
+        _print_json(folders, options, benchmarks, models)
+        return DONE
     code = DONE
     with _copies(options, folders) as work_dir:
         for folder in folders:
@@ -116,6 +122,19 @@ def _of_one_command(newest: Path, work_dir: Path) -> list[Path]:
         if all(other.get(name) == begin.get(name) for name in ("arguments", "config_file")):
             folders.append(folder)
     return folders or [newest]
+
+
+def _print_json(
+    folders: Sequence[Path], options: Options, benchmarks: BenchmarkRoom, models: ModelRoom
+) -> None:
+    """Print what is known of the data sets of some run folders so far, as one JSON list."""
+    runs: list[dict[str, Any]] = []
+    with redirect_stdout(sys.stderr):  # what is said about configs
+        for folder in folders:
+            facts = figures_of_folder(folder, options, benchmarks, models)
+            logs = logs_in(folder)
+            runs.append({"model": logs[0].model, "folder": str(folder), "datasets": facts})
+    print(json.dumps(runs, indent=1))
 
 
 # -- copies ---------------------------------------------------------------------------------------

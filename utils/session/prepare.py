@@ -26,6 +26,7 @@ from utils.contracts import Benchmark, DataSet, ModelWrapper, ParseFunction
 from utils.engine.gate import MOST_IN_FLIGHT
 from utils.engine.ranks.group import SHARED_TYPES, Rank
 from utils.errors import UserError
+from utils.exchange.trackers import missing_packages
 from utils.functions.signatures import parse_caller
 from utils.import_utils import check_reference, search_beside
 from utils.judging.judge import Judge
@@ -129,6 +130,7 @@ def prepare(
         *functions.problems,
         *name_collisions(model_entries),
         *work_dir_problems(options.work_dir),
+        *missing_packages(options.log_to),
         *model_problems,
         *judge_problems,
         *_judge_to_retry(options, data_entries),

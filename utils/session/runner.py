@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from utils.config.options import Options
@@ -21,6 +21,7 @@ from utils.session.manifest_writer import write_manifest
 from utils.session.plan import Plan
 from utils.session.result import Result, report_stop
 from utils.session.score import rescore, score
+from utils.session.tracking import Tracking
 from utils.store.folder import INDEX, RunFolder, logs_by_age
 from utils.store.log import has_answer
 from utils.text import counted
@@ -122,18 +123,23 @@ def evaluate_model(
         evaluations: of the model, one for each data set.
         group: the ranks that share its samples, led by this process; None: it is alone.
     """
-    with ExitStack() as stack:
+    with closing(Tracking(evaluations)) as tracking, ExitStack() as stack:
         if plan.options.mode == "eval":
             outcomes = rescore(evaluations, stack)
         else:
-            outcomes = _query_and_score(plan, evaluations, group, stack)
+            outcomes = _query_and_score(plan, evaluations, group, stack, tracking)
         is_only = len(plan.models) == 1
         finish_folders(plan.options, evaluations, outcomes, is_only_model=is_only)
+        tracking.finish(outcomes)
     return outcomes
 
 
 def _query_and_score(
-    plan: Plan, evaluations: Sequence[Evaluation], group: Group | None, stack: ExitStack
+    plan: Plan,
+    evaluations: Sequence[Evaluation],
+    group: Group | None,
+    stack: ExitStack,
+    tracking: Tracking,
 ) -> list[Result]:
     """Query and score; `stack` gets the lock on the files that are derived from the logs."""
     with ExitStack() as logs:
@@ -142,8 +148,9 @@ def _query_and_score(
         folder, jobs = open_jobs(evaluations, logs)
         if group is not None:
             ranks.begin(group, folder, jobs)
+        tracking.begin(folder, sum(len(job.samples) for job in jobs))
         try:
-            infer(evaluations, jobs, group)
+            infer(evaluations, jobs, group, tracking)
         except StopRun as stop:  # of the model; its answers stay
             outcomes = [
                 Result(job.dataset, folder, SOME_FAILED, stop.problems, stop.summary)

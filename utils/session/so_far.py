@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -101,7 +102,7 @@ def facts_so_far(evaluation: Evaluation, folder: RunFolder) -> dict[str, Any]:
     """Return what the manifest would say of a data set if its run stopped now.
 
     Its figures are those of the answers so far; without an answer there are none. A judge and later
-    rotations of a question are no part of them. `unparsed` and `without_answer` are counts.
+    rotations of a question are no part of them.
 
     Raises:
         UserError, StopRun: the log cannot be scored.
@@ -118,12 +119,10 @@ def facts_so_far(evaluation: Evaluation, folder: RunFolder) -> dict[str, Any]:
     counts = scorer.counts
     if not counts["samples"]:
         return facts
-    facts["unparsed"] = counts["unparsed"]
-    facts["without_answer"] = sum(counts[kind] for kind in WITHOUT_ANSWER)
     no_score = why_no_score(
         benchmark.level,
         counts["samples"],
-        without_answer=facts["without_answer"],
+        without_answer=sum(counts[kind] for kind in WITHOUT_ANSWER),
         environment_failures=counts["environment_failures"],
     )
     if no_score:
@@ -137,7 +136,7 @@ def figures_of_folder(
 ) -> dict[str, Mapping[str, Any]]:
     """Return the facts of the data sets of a run that is going on, by name; see `facts_so_far`.
 
-    What cannot be scored so far is left out.
+    What cannot be scored so far is left out, and said on stderr.
     """
     by_dataset: dict[str, Mapping[str, Any]] = {}
     for log in logs_in(folder):
@@ -145,5 +144,5 @@ def figures_of_folder(
             evaluation = logged_evaluation(log, options, benchmarks, models)
             by_dataset[log.dataset] = facts_so_far(evaluation, RunFolder(log.model, folder))
         except (UserError, StopRun) as error:
-            print(f"warning: {log.path}: not scored so far ({error})")
+            print(f"warning: {log.path}: not scored so far ({error})", file=sys.stderr)
     return by_dataset
