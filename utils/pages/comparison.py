@@ -13,7 +13,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from utils.comparing import words
 from utils.comparing.boards import BY_RULE, Board
+from utils.comparing.headroom import RULE, Headroom
 from utils.comparing.pairing import Comparison, Difference, PairOfRuns, PairOutcome, SamplePair
 from utils.comparing.ranking import Ranking, rankings_of
 from utils.comparing.runs import ComparedRun, answers_to, right_text
@@ -69,10 +70,16 @@ ROWS_PER_FILE, DETAILS_PER_FILE = 4000, 200
 MADE = "Made on {}. What is scored anew after that needs a new comparison."
 
 
-def write_page(comparison: Comparison, output: Path, *, small_images: bool = False) -> Path:
+def write_page(
+    comparison: Comparison,
+    output: Path,
+    *,
+    small_images: bool = False,
+    headrooms: Sequence[Headroom] = (),
+) -> Path:
     """Write the page into a folder and return it; it replaces one from before when it is whole.
 
-    With `small_images` there is a zip beside it.
+    With `small_images` there is a zip beside it. `headrooms` are shown below the differences.
 
     Raises:
         UserError: the folder cannot be written.
@@ -82,7 +89,7 @@ def write_page(comparison: Comparison, output: Path, *, small_images: bool = Fal
             for asset in (*CORE.iterdir(), *ASSETS.iterdir()):
                 if asset.name != PAGE:
                     shutil.copyfile(asset, fresh / asset.name)
-            _write_data(comparison, output, fresh, small_images=small_images)
+            _write_data(comparison, output, fresh, headrooms, small_images=small_images)
             stamps = {
                 os.path.relpath(run.path, output): stamp_of(run.manifest) for run in comparison.runs
             }
@@ -96,7 +103,15 @@ def write_page(comparison: Comparison, output: Path, *, small_images: bool = Fal
     return page
 
 
-def _write_data(comparison: Comparison, output: Path, fresh: Path, *, small_images: bool) -> None:
+def _write_data(
+    comparison: Comparison,
+    output: Path,
+    fresh: Path,
+    headrooms: Sequence[Headroom],
+    *,
+    small_images: bool,
+) -> None:
+    doubtful = {(headroom.dataset, row.key) for headroom in headrooms for row in headroom.doubtful}
     root = _image_root()
     to_json = path_hider([*(run.path for run in comparison.runs), root, Path.cwd()])
     ready = _images_of_reports(comparison.runs)
@@ -104,7 +119,7 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path, *, small_imag
     with closing(
         Pictures(root, fresh / "pictures", fresh, small=small_images, ready=ready, prefix=prefix)
     ) as images:
-        matches = _write_matches(comparison, fresh / "data", to_json, images)
+        matches, links = _write_matches(comparison, fresh / "data", to_json, images, doubtful)
         pictures = [_linked(picture, output, small_images=small_images) for picture in images.all()]
     runs = [_run(run, output) for run in comparison.runs]
     if small_images:
@@ -115,6 +130,7 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path, *, small_imag
         "boards": [_board(board) for board in comparison.boards if board.split and not board.rule],
         "by_rule": _by_rule(comparison),
         "rankings": [],
+        "headrooms": [_headroom(headroom, links) for headroom in headrooms],
         "matches": matches,
         "notes": [*comparison.notes, MADE.format(local_time(time.time()))],
         "how": words.HOW_TO_READ,
@@ -128,9 +144,25 @@ def _write_data(comparison: Comparison, output: Path, fresh: Path, *, small_imag
 
 
 def _write_matches(
-    comparison: Comparison, folder: Path, to_json: ToJson, images: Pictures
-) -> list[dict[str, Any]]:
-    """Write the samples of every two runs; return what the summary says of each two."""
+    comparison: Comparison,
+    folder: Path,
+    to_json: ToJson,
+    images: Pictures,
+    doubtful: Collection[tuple[str, str]],
+) -> tuple[list[dict[str, Any]], dict[tuple[str, str], str]]:
+    """Write the samples of every two runs.
+
+    Args:
+        comparison: of the runs.
+        folder: for the files.
+        to_json: makes their content.
+        images: of the page.
+        doubtful: data set and key of samples that have an image in any case.
+
+    Returns:
+        What the summary says of each two, and where on the page each doubtful sample is.
+    """
+    links: dict[tuple[str, str], str] = {}
     runs = {run.label: run for run in comparison.runs}
     pairs_by_runs: dict[tuple[str, str], list[PairOfRuns]] = {}
     for pair in comparison.pairs:
@@ -148,7 +180,12 @@ def _write_matches(
         ids = [report_ids(runs[label]) for label in (a, b)]
         for pair in pairs:
             for sample in pair.samples:
-                _add_sample(files, pair.dataset, sample, ids, images)
+                name = (pair.dataset, str(sample.run["key"]))
+                is_needed = sample.outcome in DIFFERING or name in doubtful
+                _add_sample(files, pair.dataset, sample, ids, images, is_needed=is_needed)
+                if name in doubtful and name in ids[1]:
+                    query = f"?pair={number + 1}" if number else ""
+                    links.setdefault(name, f"#/sample/{ids[1][name]}{query}")
         rows, details = files.close()
         facets = files.facets()
         settings = different_settings(runs[a], runs[b])
@@ -169,7 +206,7 @@ def _write_matches(
                 "settings": [*different_rules(runs[a], runs[b]), *settings, *functions],
             }
         )
-    return matches
+    return matches, links
 
 
 def _images_of_reports(runs: Sequence[ComparedRun]) -> dict[str, dict[str, Any]]:
@@ -318,6 +355,32 @@ def _ranking(ranking: Ranking) -> dict[str, Any]:
     }
 
 
+def _headroom(headroom: Headroom, links: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+    """What the summary has of a data set's headroom; `links` lead to its doubtful rows."""
+    return {
+        "title": title_of(headroom.level, headroom.dataset),
+        "rows": headroom.rows,
+        "strong": list(headroom.strong),
+        "rule": RULE,
+        "shares": [[name, share.count, *share.cells] for name, share in headroom.shares],
+        "runs": [
+            [one.run.label, one.rows, *one.all_rows.cells, *one.without_doubtful.cells]
+            for one in headroom.runs
+        ],
+        "doubtful": [
+            {
+                "link": links.get((headroom.dataset, row.key)),
+                "image": row.facts.get("image"),
+                "text": row.facts.get("text"),
+                "answer": row.answer,
+                "seen_by": list(row.seen_by),
+                "right": list(row.right),
+            }
+            for row in headroom.doubtful
+        ],
+    }
+
+
 def _board(board: Board) -> dict[str, Any]:
     rows = [
         {
@@ -380,6 +443,8 @@ def _add_sample(
     pair: SamplePair,
     ids: Sequence[Mapping[Any, str]],
     images: Pictures,
+    *,
+    is_needed: bool,
 ) -> None:
     """Write a sample of two runs.
 
@@ -389,6 +454,7 @@ def _add_sample(
         pair: the sample in both runs.
         ids: names of samples in the report of A and of B, by data set and key.
         images: of the page.
+        is_needed: it has an image even where no report has it.
     """
     facts = pair.run
     sides = (pair.baseline, pair.run)
@@ -397,7 +463,7 @@ def _add_sample(
     row = {
         "text": pair.text,
         "index": facts.get("index"),
-        "picture": images.number(image, is_needed=pair.outcome in DIFFERING),
+        "picture": images.number(image, is_needed=is_needed),
         "box": target["box_frac"],
         "target": target["target"],
         "declined": [bool(side.get("declined")) for side in sides],

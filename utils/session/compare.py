@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from utils.comparing import training
+from utils.comparing import headroom, training
 from utils.comparing.files import figures_csv, flips_csv, wide_csv
+from utils.comparing.headroom import Headroom
 from utils.comparing.pairing import Comparison, compare
 from utils.comparing.runs import ComparedRun, read_runs, without_work_dirs
 from utils.comparing.tables import as_latex, as_markdown, with_columns
@@ -24,7 +25,7 @@ from utils.pages.all_runs import runs_compared
 from utils.pages.by_step import write_by_step
 from utils.pages.comparison import write_page
 from utils.pages.portable import ZIP
-from utils.scoring.sheets import write_text
+from utils.scoring.sheets import write_json, write_text
 from utils.starting import imports_are_done
 from utils.store.folder import COMPARISONS, INDEX, safe_name, work_dir_problems
 from utils.text import printable
@@ -54,6 +55,8 @@ examples:
       your own scores above the published ones
   python compare.py outputs/local outputs/served --why
       also the first thing that differs, sample by sample: messages, image, settings, reply, ...
+  python compare.py outputs --headroom
+      also what all strong runs get right, miss, or answer alike against the table: doubtful rows
   python compare.py outputs --by-step
       official figures of the checkpoints of a training run over their steps
 
@@ -90,8 +93,11 @@ def _compare(arguments: Sequence[str] | None) -> int:
     for note in notes:
         print(printable(note))
     print(as_text(comparison, flips=options.flips), end="")
+    headrooms = headroom.headrooms_of(comparison.runs) if options.headroom else None
+    if headrooms is not None:
+        print(headroom.as_text(headrooms))
     try:
-        _write_files(comparison, options, output)
+        _write_files(comparison, options, output, headrooms)
     except UserError as error:
         missing = f"files are missing in --output {output} ({error.__cause__})"
         print(f"The comparison above stands; {missing}; name another folder", file=sys.stderr)
@@ -128,7 +134,15 @@ def _over_steps(options: argparse.Namespace, output: Path) -> int:
     Raises:
         UserError: there are none, or an option does not go with them.
     """
-    for name in ("published", "why", "all_pairs", "intervals", "columns", "small_images"):
+    for name in (
+        "published",
+        "why",
+        "headroom",
+        "all_pairs",
+        "intervals",
+        "columns",
+        "small_images",
+    ):
         if getattr(options, name):
             raise UserError(f"--by-step does not go with --{name.replace('_', '-')}")
     formats = set(options.format)
@@ -146,7 +160,12 @@ def _over_steps(options: argparse.Namespace, output: Path) -> int:
     return DONE
 
 
-def _write_files(comparison: Comparison, options: argparse.Namespace, output: Path) -> None:
+def _write_files(
+    comparison: Comparison,
+    options: argparse.Namespace,
+    output: Path,
+    headrooms: Sequence[Headroom] | None,
+) -> None:
     """Write the files of a comparison, and print why the runs differ if that was asked for.
 
     Raises:
@@ -160,6 +179,9 @@ def _write_files(comparison: Comparison, options: argparse.Namespace, output: Pa
             "replaces; --output DIR keeps several"
         )
     files = _write_tables(comparison, options, output)
+    if headrooms is not None and "csv" in options.format:
+        files.append(output / headroom.FILE)
+        write_json(files[-1], headroom.file_content(headrooms))
     if options.why:
         for a, b in combinations(runs, 2):
             if options.all_pairs or a is runs[0]:
@@ -167,7 +189,9 @@ def _write_files(comparison: Comparison, options: argparse.Namespace, output: Pa
     if files:
         print(f"\nFiles: {', '.join(map(str, files))}")
     if "html" in options.format:
-        page = write_page(comparison, output, small_images=options.small_images)
+        page = write_page(
+            comparison, output, small_images=options.small_images, headrooms=headrooms or ()
+        )
         if options.small_images:
             archive = output / ZIP
             print(f"To send around: {archive} ({archive.stat().st_size / 1e6:.1f} MB)")
@@ -231,6 +255,11 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("runs", nargs="*", metavar="RUN", help="folder of a run or of a model, or NAME=folder")
     add("--published", action="store_true", help="show the published results too, marked as such")
     add("--why", action="store_true", help="also why the runs differ, sample by sample")
+    add(
+        "--headroom",
+        action="store_true",
+        help="also rows that all strong runs get right or miss, and rows that may be wrong",
+    )
     add(
         "--by-step",
         action="store_true",

@@ -32,6 +32,7 @@ Report.figures = (() => {
               meanings(match),
             )
           : null,
+        summary.headrooms.map(headroom),
         match ? differs(match) : null,
         summary.boards.length
           ? el(
@@ -434,6 +435,65 @@ Report.figures = (() => {
         ),
       ),
       said.map((line) => el("p", { class: "quiet" }, line)),
+    );
+  }
+
+  /** What all strong runs get right and miss, and the rows on which they agree against the table. */
+  function headroom(found) {
+    const cells = ([name, ...values]) =>
+      el(
+        "tr",
+        {},
+        el("th", { scope: "row" }, name),
+        values.map((value) => el("td", {}, typeof value === "number" ? whole(value) : value)),
+      );
+    const rows = (heads, list) =>
+      el(
+        "div",
+        { class: "wide", tabIndex: 0, role: "region", "aria-label": heads[0] },
+        el(
+          "table",
+          { class: "plain" },
+          el(
+            "thead",
+            {},
+            el(
+              "tr",
+              {},
+              heads.map((name) => el("th", { scope: "col" }, name)),
+            ),
+          ),
+          el("tbody", {}, list.map(cells)),
+        ),
+      );
+    return panel(
+      `Headroom of ${found.title}`,
+      `${plural(found.rows, "row")} that ${plural(found.strong.length, "strong run")} answered. ${found.rule}`,
+      rows(["rows", "count", "%", "95 %"], found.shares),
+      rows(["right, in % of all rows alike", "rows", "all", "95 %", "without doubtful", "95 %"], found.runs),
+      found.doubtful.length
+        ? el(
+            "details",
+            { class: "groups" },
+            el("summary", {}, el("b", {}, "Doubtful rows"), el("span", { class: "quiet" }, " to look at")),
+            el(
+              "ul",
+              {},
+              found.doubtful.map((row) =>
+                el(
+                  "li",
+                  {},
+                  row.link ? el("a", { href: row.link }, row.text) : row.text,
+                  el(
+                    "span",
+                    { class: "quiet" },
+                    ` → ${row.answer} in ${row.seen_by.length} of ${found.strong.length}; ${row.image}`,
+                  ),
+                ),
+              ),
+            ),
+          )
+        : null,
     );
   }
 

@@ -1,0 +1,339 @@
+"""What is left to gain on a table: rows that all strong runs miss, and rows that may be wrong.
+
+A row is doubtful where most strong runs give one and the same answer, and the table another one.
+Most of them being wrong in the same way is possible, too: a doubtful row is one to look at. Its
+figure is shown beside the official one, never in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import hypot
+from typing import Any
+
+from utils.analysis.intervals import interval
+from utils.analysis.paired import MOST
+from utils.comparing.pairing import SamplePair
+from utils.comparing.runs import ComparedRun, ScoredSet
+from utils.comparing.words import one_line, wrapped
+from utils.contracts import Facts, Status
+from utils.protocol import ACTING, noun_of, title_of
+from utils.scoring.console import grid
+from utils.text import counted, format_interval, format_percent, printable
+
+FILE = "doubtful_rows.json"
+FORMAT = 1
+FEWEST_RUNS = 3
+STRONG_POINTS = 20.0  # a run is strong if its accuracy is so near that of the best
+NEAR_SHARE = 0.01  # of the image's diagonal: answers so near one another mean one place
+MOST_SHOWN = 10  # doubtful rows on the console
+RULE = (
+    f"Strong runs are those within {STRONG_POINTS:.0f} points of the best, with at least half as "
+    "many answers as the largest. A row is doubtful if more than half of them, and at least "
+    f"{FEWEST_RUNS}, give the same wrong answer: clicks within {100 * NEAR_SHARE:.0f} % of the "
+    "image's diagonal of one of them, the same letter, or that there is no such element. Where "
+    "their place is as near to the target, the target is narrowly missed, and the row not doubtful."
+)
+
+
+@dataclass(frozen=True)
+class DoubtfulRow:
+    """A row on whose answer most strong runs agree, against the table."""
+
+    facts: Facts  # of one of these runs
+    answer: str  # that they agree on, as people read it
+    seen_by: Sequence[str]  # labels of these runs
+    right: Sequence[str]  # of those that the table calls right
+
+    @property
+    def is_near(self) -> bool:
+        """Whether they narrowly miss the target."""
+        point, box = self.facts.get("point_frac"), self.facts.get("box_frac")
+        if point is None or box is None:
+            return False
+        nearest = [min(max(point[axis], box[axis]), box[axis + 2]) for axis in (0, 1)]
+        return _are_near(point, nearest, self.facts)
+
+    @property
+    def key(self) -> str:
+        """Of the sample."""
+        return str(self.facts["key"])
+
+    def as_json(self) -> dict[str, Any]:
+        """The row as the file has it."""
+        return {
+            "key": self.key,
+            **{name: self.facts.get(name) for name in ("index", "image", "text", "box_frac")},
+            "answer": self.answer,
+            "point_frac": self.facts.get("point_frac"),
+            "seen_by": list(self.seen_by),
+            "right": list(self.right),
+        }
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of rows in percent, with its 95 % interval by image where there is one."""
+
+    count: int
+    value: float
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, marks: Sequence[float], images: Sequence[Hashable]) -> Share:
+        """The share of the marks, 0 or 1 (a mean of several answers: between) a row."""
+        bounds = interval(marks, None, images)
+        low, high = (None, None) if bounds is None else (100 * bounds.low, 100 * bounds.high)
+        value = 100 * sum(marks) / (len(marks) or 1)
+        return cls(sum(mark > MOST for mark in marks), value, low, high)
+
+    @property
+    def cells(self) -> list[str]:
+        """The share and its interval as a table has them."""
+        cell = {"value": self.value, "low": self.low, "high": self.high}
+        return [format_percent(self.value), format_interval(cell)]
+
+
+@dataclass(frozen=True)
+class OfOneRun:
+    """The share of right rows of one run, with and without the doubtful ones."""
+
+    run: ComparedRun
+    is_strong: bool
+    rows: int
+    all_rows: Share
+    rows_left: int
+    without_doubtful: Share
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """What strong runs on one data set have in common."""
+
+    dataset: str
+    level: str
+    strong: Sequence[str]  # labels
+    rows: int  # that all of these have answered
+    all_right: Share
+    all_wrong: Share
+    missed_alike: Share
+    doubtful_share: Share
+    doubtful: Sequence[DoubtfulRow]
+    runs: Sequence[OfOneRun]
+
+    @property
+    def shares(self) -> list[tuple[str, Share]]:
+        """The parts of the rows, each with its name."""
+        return [
+            ("right in all runs", self.all_right),
+            ("wrong in all runs", self.all_wrong),
+            ("narrowly missed by most, in one place", self.missed_alike),
+            ("doubtful: most agree on another answer", self.doubtful_share),
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """The data set as the file has it."""
+        return {
+            "level": self.level,
+            "rows": self.rows,
+            "right_in_all": self.all_right.count,
+            "wrong_in_all": self.all_wrong.count,
+            "runs": [
+                {
+                    "name": one.run.label,
+                    "model": one.run.model,
+                    "folder": one.run.folder,
+                    "is_strong": one.is_strong,
+                    "rows": one.rows,
+                    "accuracy": one.all_rows.value,
+                    "accuracy_without_doubtful": one.without_doubtful.value,
+                }
+                for one in self.runs
+            ],
+            "doubtful": [row.as_json() for row in self.doubtful],
+        }
+
+
+def headrooms_of(runs: Sequence[ComparedRun]) -> list[Headroom]:
+    """Return the headroom of each data set with three strong runs or more; episodes have none."""
+    headrooms: list[Headroom] = []
+    for dataset in dict.fromkeys(name for run in runs for name in run.sets):
+        with_set = [run for run in runs if dataset in run.sets and run.sets[dataset].has_score]
+        if not with_set or with_set[0].sets[dataset].level in ACTING:
+            continue
+        strong = _strong(with_set, dataset)
+        if len(strong) >= FEWEST_RUNS:
+            headrooms.append(_headroom(dataset, with_set, strong))
+    return headrooms
+
+
+def file_content(headrooms: Sequence[Headroom]) -> dict[str, Any]:
+    """Return the content of the file of doubtful rows."""
+    return {
+        "format": FORMAT,
+        "rule": RULE,
+        "datasets": {headroom.dataset: headroom.as_json() for headroom in headrooms},
+    }
+
+
+def as_text(headrooms: Sequence[Headroom]) -> str:
+    """Return the headroom of each data set for the console."""
+    lines: list[str] = []
+    for headroom in headrooms:
+        lines += ["", *_lines(headroom)]
+    if not headrooms:
+        lines.append("Headroom: no data set has three strong runs (episodes have none)")
+    return "\n".join(map(printable, [*lines, "", *wrapped(RULE)]))
+
+
+# -- which runs, which rows -----------------------------------------------------------------------
+
+
+def _strong(runs: Sequence[ComparedRun], dataset: str) -> list[ComparedRun]:
+    """The runs whose agreement says something about the rows of a data set."""
+    sets = {run.label: run.sets[dataset] for run in runs}
+    most = max(len(_answered(scored)) for scored in sets.values())
+    large = [run for run in runs if 2 * len(_answered(sets[run.label])) >= most]
+    accuracies = {run.label: _accuracy(sets[run.label]) for run in large}
+    best = max(accuracies.values())
+    return [run for run in large if accuracies[run.label] >= best - STRONG_POINTS]
+
+
+def _answered(scored: ScoredSet) -> dict[str, Facts]:
+    return {key: facts for key, facts in scored.samples.items() if facts.get("verdict")}
+
+
+def _accuracy(scored: ScoredSet) -> float:
+    hits: list[float] = [facts["hit"] for facts in _answered(scored).values()]
+    return 100 * sum(hits) / (len(hits) or 1)
+
+
+def _headroom(dataset: str, runs: Sequence[ComparedRun], strong: Sequence[ComparedRun]) -> Headroom:
+    samples = {run.label: _answered(run.sets[dataset]) for run in strong}
+    first, *others = samples.values()
+    keys = [
+        key
+        for key, facts in first.items()
+        if all(key in own and SamplePair(own[key], facts).has_same_truth for own in others)
+    ]
+    images = [first[key].get("image") for key in keys]
+    rows = {key: {label: own[key] for label, own in samples.items()} for key in keys}
+    right = {key: _right(row) for key, row in rows.items()}
+    agreed = [row for key in keys if (row := _agreed(rows[key], right[key])) is not None]
+    doubtful = [row for row in agreed if not row.is_near]
+    near = {row.key for row in agreed if row.is_near}
+    names = {row.key for row in doubtful}
+    return Headroom(
+        dataset=dataset,
+        level=runs[0].sets[dataset].level,
+        strong=[run.label for run in strong],
+        rows=len(keys),
+        all_right=Share.of([len(right[key]) == len(strong) for key in keys], images),
+        all_wrong=Share.of([not right[key] for key in keys], images),
+        missed_alike=Share.of([key in near for key in keys], images),
+        doubtful_share=Share.of([key in names for key in keys], images),
+        doubtful=doubtful,
+        runs=[_with_and_without(run, dataset, names, run in strong) for run in runs],
+    )
+
+
+def _right(row: Mapping[str, Facts]) -> list[str]:
+    return [label for label, facts in row.items() if facts["hit"] > MOST]
+
+
+def _agreed(row: Mapping[str, Facts], right: Sequence[str]) -> DoubtfulRow | None:
+    """The row if most runs agree on another answer than the table's; None: they do not."""
+    wrong = {label: facts for label, facts in row.items() if label not in right}
+    if len(wrong) < FEWEST_RUNS or 2 * len(wrong) <= len(row):
+        return None
+    groups = (
+        (facts, [other for other in wrong if _agree(facts, wrong[other])])
+        for facts in wrong.values()
+    )
+    facts, seen_by = max(groups, key=lambda group: len(group[1]))
+    if len(seen_by) < FEWEST_RUNS or 2 * len(seen_by) <= len(row):
+        return None
+    return DoubtfulRow(facts, _answer_text(facts), seen_by, right)
+
+
+def _agree(facts: Facts, other: Facts) -> bool:
+    """Whether two wrong answers come to the same."""
+    point, other_point = facts.get("point_frac"), other.get("point_frac")
+    if point is not None and other_point is not None:
+        return _are_near(point, other_point, facts)
+    if point is not None or other_point is not None:
+        return False
+    if facts.get("declined") and other.get("declined"):
+        return True
+    return facts.get("chosen") is not None and facts["chosen"] == other.get("chosen")
+
+
+def _are_near(point: Sequence[float], other: Sequence[float], facts: Facts) -> bool:
+    """Whether two points, in fractions of a sample's image, mean one place."""
+    width, height = facts.get("file_wh") or (1, 1)
+    apart = hypot((point[0] - other[0]) * width, (point[1] - other[1]) * height)
+    return apart <= NEAR_SHARE * hypot(width, height)
+
+
+def _answer_text(facts: Facts) -> str:
+    point = facts.get("point_frac")
+    if point is None:
+        return str(facts["chosen"]) if facts.get("chosen") else "there is no such element"
+    wh = facts.get("file_wh")
+    if not wh:
+        return f"{100 * point[0]:.1f} %, {100 * point[1]:.1f} %"
+    return f"({point[0] * wh[0]:.0f}, {point[1] * wh[1]:.0f})"
+
+
+def _with_and_without(
+    run: ComparedRun, dataset: str, doubtful: set[str], is_strong: bool
+) -> OfOneRun:
+    samples = {
+        key: facts
+        for key, facts in run.sets[dataset].samples.items()
+        if facts.get("status") != Status.MISSING
+    }
+    kept = [facts for key, facts in samples.items() if key not in doubtful]
+    return OfOneRun(
+        run,
+        is_strong,
+        len(samples),
+        _share_of_hits([*samples.values()]),
+        len(kept),
+        _share_of_hits(kept),
+    )
+
+
+def _share_of_hits(samples: Sequence[Facts]) -> Share:
+    return Share.of([facts["hit"] for facts in samples], [facts.get("image") for facts in samples])
+
+
+# -- the console ----------------------------------------------------------------------------------
+
+
+def _lines(headroom: Headroom) -> Iterator[str]:
+    noun = noun_of(headroom.level)
+    title = title_of(headroom.level, headroom.dataset)
+    yield (
+        f"Headroom of {title}: {counted(headroom.rows, noun)} that "
+        f"{counted(len(headroom.strong), 'strong run')} answered"
+    )
+    rows = [[name, str(share.count), *share.cells] for name, share in headroom.shares]
+    yield from grid([[f"{noun}s", "count", "%", "95 %"], *rows])
+    yield ""
+    heads = ["right, in %", "rows", "all", "95 %", "without doubtful", "95 %"]
+    yield from grid([heads, *map(_cells_of_run, headroom.runs)])
+    yield "Each row counts alike here. The official figure is that of the score table."
+    for row in headroom.doubtful[:MOST_SHOWN]:
+        where = f"{row.facts.get('image')} #{row.facts.get('index')}"
+        text = one_line(str(row.facts.get("text")), 60)
+        yield f"  {where}: {text} → {row.answer} in {len(row.seen_by)} of {len(headroom.strong)}"
+    if len(headroom.doubtful) > MOST_SHOWN:
+        yield f"  and {len(headroom.doubtful) - MOST_SHOWN} more doubtful rows"
+
+
+def _cells_of_run(one: OfOneRun) -> list[str]:
+    name = one_line(one.run.label, 40) + ("" if one.is_strong else " (not strong)")
+    return [name, str(one.rows), *one.all_rows.cells, *one.without_doubtful.cells]
