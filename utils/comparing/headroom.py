@@ -73,7 +73,7 @@ class DoubtfulRow:
 
 
 @dataclass(frozen=True)
-class Share:
+class RowShare:
     """A part of rows in percent, with its 95 % interval by image where there is one."""
 
     count: int
@@ -82,7 +82,7 @@ class Share:
     high: float | None
 
     @classmethod
-    def of(cls, marks: Sequence[float], images: Sequence[Hashable]) -> Share:
+    def of(cls, marks: Sequence[float], images: Sequence[Hashable]) -> RowShare:
         """The share of the marks, 0 or 1 (a mean of several answers: between) a row."""
         bounds = interval(marks, None, images)
         low, high = (None, None) if bounds is None else (100 * bounds.low, 100 * bounds.high)
@@ -103,9 +103,9 @@ class OfOneRun:
     run: ComparedRun
     is_strong: bool
     rows: int
-    all_rows: Share
+    all_rows: RowShare
     rows_left: int
-    without_doubtful: Share
+    without_doubtful: RowShare
 
 
 @dataclass(frozen=True)
@@ -116,15 +116,15 @@ class Headroom:
     level: str
     strong: Sequence[str]  # labels
     rows: int  # that all of these have answered
-    all_right: Share
-    all_wrong: Share
-    missed_alike: Share
-    doubtful_share: Share
+    all_right: RowShare
+    all_wrong: RowShare
+    missed_alike: RowShare
+    doubtful_share: RowShare
     doubtful: Sequence[DoubtfulRow]
     runs: Sequence[OfOneRun]
 
     @property
-    def shares(self) -> list[tuple[str, Share]]:
+    def shares(self) -> list[tuple[str, RowShare]]:
         """The parts of the rows, each with its name."""
         return [
             ("right in all runs", self.all_right),
@@ -230,10 +230,10 @@ def _headroom(dataset: str, runs: Sequence[ComparedRun], strong: Sequence[Compar
         level=runs[0].sets[dataset].level,
         strong=[run.label for run in strong],
         rows=len(keys),
-        all_right=Share.of([len(right[key]) == len(strong) for key in keys], images),
-        all_wrong=Share.of([not right[key] for key in keys], images),
-        missed_alike=Share.of([key in near for key in keys], images),
-        doubtful_share=Share.of([key in names for key in keys], images),
+        all_right=RowShare.of([len(right[key]) == len(strong) for key in keys], images),
+        all_wrong=RowShare.of([not right[key] for key in keys], images),
+        missed_alike=RowShare.of([key in near for key in keys], images),
+        doubtful_share=RowShare.of([key in names for key in keys], images),
         doubtful=doubtful,
         runs=[_with_and_without(run, dataset, names, run in strong) for run in runs],
     )
@@ -306,8 +306,10 @@ def _with_and_without(
     )
 
 
-def _share_of_hits(samples: Sequence[Facts]) -> Share:
-    return Share.of([facts["hit"] for facts in samples], [facts.get("image") for facts in samples])
+def _share_of_hits(samples: Sequence[Facts]) -> RowShare:
+    return RowShare.of(
+        [facts["hit"] for facts in samples], [facts.get("image") for facts in samples]
+    )
 
 
 # -- the console ----------------------------------------------------------------------------------
