@@ -3,7 +3,8 @@
     tools/slurm_cluster.sh .venv/bin/python -m tools.slurm_cases [CASE ...]
 
 Prints of each case what became of it: states of the job, answers by server, and whether each
-sample was answered once. Cases: one_job, requeue, preempted, two_kinds, checkpoints.
+sample was answered once. Cases: one_job, requeue, nodes, nodes_killed, preempted, two_kinds,
+checkpoints.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 EXAMPLES = PROJECT / "examples" / "slurm"
 DATASET = "GUIElementGrounding"
 SMALL = ("--nodes=2", "--ntasks-per-node=2", "--gpus-per-node=2", "--cpus-per-task=1")
+ON_NODES = ("--nodes=2", "--gpus-per-node=2", "--cpus-per-task=1")
 LATENCY_S = 0.3
 PATIENCE_S = 420
 
@@ -41,7 +45,7 @@ def serve(arguments: list[str]) -> None:
     parser.add_argument(
         "--places", type=int, default=4, help="requests that are answered at a time"
     )
-    options = parser.parse_args(arguments)
+    options, _ = parser.parse_known_args(arguments)  # where it stands in for vLLM there are others
     places = threading.Semaphore(options.places)
     answered = Counter[str]()
 
@@ -79,6 +83,16 @@ def serve(arguments: list[str]) -> None:
     ThreadingHTTPServer((options.host, options.port), Handler).serve_forever()
 
 
+def _processes(word: str) -> list[int]:
+    """The process ids of all whose command line has a word."""
+    pids = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if word.encode() in (folder / "cmdline").read_bytes():
+                pids.append(int(folder.name))
+    return pids
+
+
 class Cluster:
     """Jobs of one case, in a folder of its own.
 
@@ -110,6 +124,43 @@ class Cluster:
         """Set what each server does besides serving."""
         words = [sys.executable, "-m", "tools.slurm_cases", "serve", *options]
         self.environment["SERVE"] = " ".join(words)
+
+    def stand_in_for_vllm(self) -> None:
+        """Have the run start these servers where it would start vLLM's, as its tasks."""
+        python = self.folder / "vllm_python"
+        lines = [
+            "#!/bin/bash",
+            '[ "$1" = -c ] && exec echo "{}"',
+            f"export PYTHONPATH={PROJECT}",
+            f'exec {sys.executable} -m tools.slurm_cases serve "$@"',
+        ]
+        python.write_text("\n".join([*lines, ""]))
+        python.chmod(0o755)
+        self.environment["VLLM_PYTHON"] = str(python)
+        self.environment["CLIENT"] = self.environment["CLIENT"].replace("config.json", "nodes.json")
+
+    def checkpoint(self) -> Path:
+        """A checkpoint without weights."""
+        folder = self.folder / "checkpoint"
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        (folder / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+        return folder
+
+    def servers(self) -> list[int]:
+        """The process ids of servers that a run has started for this case."""
+        return _processes(f"--model={self.folder}")
+
+    def task(self, number: int) -> int:
+        """The process id of a task of srun."""
+        variable = f"SLURM_PROCID={number}".encode()
+        [pid] = [
+            pid
+            for pid in _processes(f"{self.folder}/outputs")
+            if variable in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            and Path(f"/proc/{pid}/comm").read_text().startswith("python")
+        ]
+        return pid
 
     def submit(self, script: str, *options: str, **variables: str) -> str:
         """Submit a script of the examples; return the number of the job."""
@@ -182,6 +233,31 @@ def requeue(folder: Path) -> None:
     cluster.report(f"requeue, second try ({', '.join(states)})")
 
 
+def nodes(folder: Path) -> None:
+    """Two nodes on each of which the run itself starts two servers."""
+    cluster = Cluster(folder, 400)
+    cluster.stand_in_for_vllm()
+    job = cluster.submit("nodes.sbatch", *ON_NODES, MODEL=str(cluster.checkpoint()))
+    states = cluster.wait(job)
+    cluster.report(f"nodes ({', '.join(states)})")
+    print(f"  processes that are left: {len(cluster.servers())}", flush=True)
+
+
+def nodes_killed(folder: Path) -> None:
+    """The same, and one task is killed: the client's first, then that of the other node."""
+    for number in (0, 1):
+        cluster = Cluster(folder / str(number), 2000)
+        cluster.stand_in_for_vllm()
+        job = cluster.submit("nodes.sbatch", *ON_NODES, MODEL=str(cluster.checkpoint()))
+        cluster.wait(job, lambda _, cluster=cluster: len(cluster.answers()) > 100)
+        os.kill(cluster.task(number), signal.SIGKILL)
+        began_s = time.monotonic()
+        states = cluster.wait(job)
+        cluster.report(f"nodes, task {number} killed ({', '.join(states)})")
+        left = len(cluster.servers())
+        print(f"  over after {time.monotonic() - began_s:.0f} s; servers left: {left}", flush=True)
+
+
 def preempted(folder: Path) -> None:
     """Servers in an array of their own, one of which is preempted in the middle and comes back."""
     cluster = Cluster(folder, 700)
@@ -230,7 +306,10 @@ def checkpoints(folder: Path) -> None:
         print(f"  {log.name.rpartition('_')[2]}: {log.read_text().strip()}", flush=True)
 
 
-CASES = {case.__name__: case for case in (one_job, requeue, preempted, two_kinds, checkpoints)}
+CASES = {
+    case.__name__: case
+    for case in (one_job, requeue, nodes, nodes_killed, preempted, two_kinds, checkpoints)
+}
 
 
 def main() -> None:

@@ -527,6 +527,35 @@ class Servers(Protocol):
         """What each server has done, and when it was there."""
 
 
+class OtherMachines(Protocol):
+    """The other machines of a run, which start servers of a model for it."""
+
+    @property
+    def key(self) -> str:
+        """What these servers want to be shown."""
+
+    def call(self) -> str:
+        """Have them start servers; return the folder in which each has a file with its address."""
+
+
+class ClientElsewhere(Protocol):
+    """The client of a run on another machine, for a model that serves it on this one."""
+
+    @property
+    def key(self) -> str:
+        """What it shows to the servers."""
+
+    @property
+    def host(self) -> str:
+        """The address at which it reaches this machine."""
+
+    def is_waiting(self) -> bool:
+        """Whether it needs the servers still; after a moment. StopRun: it is gone."""
+
+    def tell(self, base_urls: Sequence[str]) -> None:
+        """Tell it which servers answer on this machine now."""
+
+
 class ModelWrapper(Protocol):
     """What the engine needs of a model. No state may change between calls that alters a request.
 
@@ -538,6 +567,14 @@ class ModelWrapper(Protocol):
     # Functions and classes of the user's that decide about answers; fingerprints hold their code.
     deciding_code: Sequence[Callable[..., Any]] = ()
     servers: Servers | None = None  # None: there is one, the model itself
+
+    def use_machines(self, machines: OtherMachines) -> None:
+        """Query servers of other machines, too; before the first request."""
+        return
+
+    def serve(self, client: ClientElsewhere) -> None:
+        """Start servers for the client of a run, until it needs none any more; ask nothing."""
+        return
 
     def in_flight(self, requested: int | None) -> int | None:
         """The number of `generate` calls that run at once; None: all that a server takes."""

@@ -20,7 +20,8 @@ TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1", "MASTER_P
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, Rank(1, 2)),
+        ({}, Rank(1, 2, leads_machine=False)),
+        ({"LOCAL_RANK": "0", "GROUP_WORLD_SIZE": "2"}, Rank(1, 2, machines=2)),
         ({"RANK": "0"}, Rank(0, 2)),
         ({"RANK": "0", "WORLD_SIZE": "1"}, None),
         ({"RANK": None, "WORLD_SIZE": None}, None),  # one process

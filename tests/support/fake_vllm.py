@@ -12,6 +12,7 @@ environment, one word or several; it notes each start in the file `FAKE_VLLM_NOT
     first_dies:N  the first of all servers does so when one request more has come
     broken:N    then its engine is gone: 500, and 503 from its health check
     hold        never answers a request
+    together:N  answers none before the run has looked at N servers
     family      starts a grandchild that leaves the process group and does not listen to SIGTERM
 """
 
@@ -102,9 +103,18 @@ class _Server:
         limit = self.behaviour.get("broken")
         return limit is not None and self.answered >= limit
 
+    def wait_for_others(self, count: int) -> None:
+        notes_file = Path(os.environ["FAKE_VLLM_NOTES"])
+        ends_s = time.monotonic() + PATIENCE_S
+        while len([*notes_file.parent.glob(f"{notes_file.name}.looked-at-*")]) < count:
+            assert time.monotonic() < ends_s
+            time.sleep(0.02)
+
     def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
         if body.get("max_tokens") == 1:  # a look at the server, no sample
+            Path(f"{os.environ['FAKE_VLLM_NOTES']}.looked-at-{os.getpid()}").touch()
             return 200, {"choices": [], "usage": {"prompt_tokens": 10}}
+        self.wait_for_others(self.behaviour.get("together") or 0)
         if "hold" in self.behaviour:
             print("holding a request", flush=True)
             _note(held=True)

@@ -1,9 +1,7 @@
 """`imp_type: "vllm"` in real runs of `evaluate.py`, with a stand-in for vLLM's interpreter."""
 
-import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import time
@@ -11,80 +9,30 @@ import time
 import pytest
 
 from tests.support import fake_vllm
-from tests.support.stage import L1, L2, NOBODY, Stage, answer_records, read_log_lines
+from tests.support.stage import L1, L2, read_log_lines
+from tests.support.vllm_stage import (
+    SAMPLES,
+    SECRETS,
+    acting,
+    all_end,
+    all_gone,
+    answers,
+    handles_of,
+    logs,
+    started,
+    vllm_stage,
+    weights_file,
+)
 
-SAMPLES = 15
 PATIENCE_S = 120  # a busy machine takes its time over each process
-SECRETS = {"OPENAI_API_KEY": "sk-precious-openai-1", "WANDB_API_KEY": "precious-wandb-2"}
-
-
-def weights_file(name):
-    """A whole safetensors file without a tensor."""
-    header = json.dumps({"__metadata__": {"name": name}}).encode()
-    return len(header).to_bytes(8, "little") + header
 
 
 @pytest.fixture
 def stage(tmp_path, monkeypatch):
     """Its model `m` is a checkpoint that the stand-in serves."""
-    new_stage = Stage.make(tmp_path, NOBODY)
-    for folder in ("checkpoint", "tmp"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "checkpoint" / "config.json").write_text("{}")
-    (tmp_path / "checkpoint" / "model.safetensors").write_bytes(weights_file("one"))
-    (tmp_path / "template.jinja").write_text("{{ messages }}")
-    new_stage.model = {
-        "m": {
-            "model_path": "checkpoint",
-            "imp_type": "vllm",
-            "generate_cfg": {"max_tokens": 16, "temperature": 0},
-        }
-    }
-    new_stage.env = {
-        "VLLM_PYTHON": str(fake_vllm.install(tmp_path)),
-        "TMPDIR": str(tmp_path / "tmp"),
-        "FAKE_VLLM_NOTES": str(tmp_path / "vllm_notes.jsonl"),
-        **SECRETS,
-    }
+    new_stage = vllm_stage(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", new_stage.env["TMPDIR"])  # read once in a process
     return new_stage
-
-
-def acting(how):
-    """Variables that say what the stand-in does."""
-    return {"FAKE_VLLM": how}
-
-
-def started(stage):
-    """The notes of every server that was started."""
-    return [note for note in fake_vllm.notes(stage.home) if "pids" in note]
-
-
-def logs(stage):
-    return list((stage.home / "tmp").glob("vllm_*.log"))
-
-
-def answers(stage):
-    return [r for log in (stage.work_dir / "m").glob("T*/*.jsonl") for r in answer_records(log)]
-
-
-def all_gone(stage):
-    """Whether the processes of all servers have ended."""
-    return all_end([handle for note in started(stage) for handle in handles_of(note["pids"])])
-
-
-def handles_of(pids):
-    """Of the processes among these that are there."""
-    lines = []
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            lines.append(os.pidfd_open(pid))
-    return lines
-
-
-def all_end(handles, timeout_s=0):
-    """Whether all these processes end in time; zombies have."""
-    return all(select.select([handle], [], [], timeout_s)[0] for handle in handles)
 
 
 def test_a_checkpoint_is_evaluated_through_a_server_that_is_gone_afterwards(stage):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -12,7 +13,8 @@ from utils.contracts import ModelWrapper, Record, Servers
 from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
-from utils.engine.ranks.group import Group
+from utils.engine.ranks.group import Group, Rank
+from utils.engine.ranks.machines import Machine, job_folder
 from utils.errors import DONE
 from utils.scoring import console
 from utils.session.evaluation import Evaluation
@@ -107,11 +109,26 @@ def _end_of(job: Job, servers: Servers | None, wall_s: float, cpu_s: float) -> R
     return record
 
 
-def follow(plan: Plan, group: Group) -> int:
-    """Do the work of a rank other than 0: query its shard of each model's samples."""
+def follow(plan: Plan, rank: Rank, group: Group | None) -> int:
+    """Do the work of a rank other than 0: query its shard of each model's samples, or serve.
+
+    Args:
+        plan: what the run is about, as far as this rank has a part in it.
+        rank: this one.
+        group: of the ranks that torchrun has started.
+    """
+    spread = plan.spread_models
+    machine: Machine | None = None
+    if spread:
+        machine = Machine(job_folder(plan.options.work_dir, rank, group), os.environ)
     for name, evaluations in plan.evaluations.items():
         try:
-            _take_part(evaluations, group)
+            if machine is not None and name in spread:
+                client = machine.wait_for_call(name)
+                if client is not None:
+                    plan.models[name].serve(client)
+            elif group is not None:
+                _take_part(evaluations, group)
         finally:
             plan.models[name].close()
     return DONE

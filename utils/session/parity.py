@@ -23,7 +23,7 @@ def plans_of(
     """
     if options.parity is None:
         return [prepare(options, benchmarks, models, rank)]
-    if rank is not None:
+    if rank is not None and not rank.slurm_step:
         raise UserError("--parity compares in one process; start it without torchrun")
     from utils.comparing.why import two_models
 

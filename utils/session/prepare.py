@@ -32,7 +32,7 @@ from utils.import_utils import check_reference, search_beside
 from utils.judging.judge import Judge
 from utils.sections import DataSection, OpenSection
 from utils.session.evaluation import Evaluation, UserFunction
-from utils.session.plan import Plan
+from utils.session.plan import Plan, has_replicas
 from utils.store.folder import name_collisions, work_dir_problems
 
 
@@ -94,7 +94,7 @@ def prepare(
     """Read the config, resolve functions, load data; find all problems before raising.
 
     Args:
-        rank: of this process in a group; ranks other than 0 leave out models that 0 asks alone.
+        rank: of this process among several; ranks other than 0 leave out models that 0 asks alone.
 
     Raises:
         UserError: anything that stands in the way, one line each.
@@ -110,6 +110,8 @@ def prepare(
     warnings = [*reading.warnings, *odd_settings()]
     for warning in warnings:
         print(f"warning: {warning}")
+    if rank is not None and rank.slurm_step and not any(map(has_replicas, reading.models.values())):
+        rank = None  # each process of an srun is a run by itself
     model_entries, data_entries = _selected(options, reading, rank)
     functions = Functions(reading, [*model_entries], [*data_entries])
     wrappers, model_problems = _build_models(options, model_entries, functions, models)
@@ -167,6 +169,7 @@ def prepare(
         secrets,
         judges=judges,
         warnings=len(warnings) + len(notes),
+        rank=rank,
     )
 
 
@@ -270,7 +273,7 @@ def _selected(
         models = {
             name: entry
             for name, entry in models.items()
-            if entry is None or entry.imp_type in SHARED_TYPES
+            if entry is None or _has_part_in(entry, rank)
         }
     data = {
         name: entry
@@ -278,6 +281,13 @@ def _selected(
         if not options.data or name in options.data
     }
     return models, data
+
+
+def _has_part_in(entry: ModelEntry, rank: Rank) -> bool:
+    """Whether a rank other than 0 asks its part of a model's samples, or starts servers of it."""
+    if has_replicas(entry):
+        return rank.leads_machine and rank.machines > 1
+    return entry.imp_type in SHARED_TYPES and not rank.slurm_step
 
 
 def _build_models(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -9,7 +10,8 @@ from pathlib import Path
 
 from utils.config.options import Options
 from utils.engine.ranks import runs as ranks
-from utils.engine.ranks.group import SHARED_TYPES, Group, Rank, joined
+from utils.engine.ranks.group import Group, joined
+from utils.engine.ranks.machines import Client, ServersWanted, client_host, job_folder
 from utils.errors import DONE, SOME_FAILED, StopRun, UserError
 from utils.pages.all_runs import index_after_run
 from utils.pages.report import report_after_run  # now: the program may be another by the end
@@ -27,41 +29,33 @@ from utils.store.log import has_answer
 from utils.text import counted
 
 
-def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Result]]:
+def run_plan(plan: Plan) -> tuple[int, list[Result]]:
     """Run every model on every data set.
-
-    Args:
-        plan: what to run.
-        rank: of this process under torchrun.
 
     Returns:
         The exit code, and the outcome of each data set of each model.
     """
-    shared = {
-        name
-        for name, evaluations in plan.evaluations.items()
-        if evaluations[0].entry.imp_type in SHARED_TYPES
-    }
+    rank, shared, spread = plan.rank, plan.shared_models, plan.spread_models
     with ExitStack() as stack:
-        group = stack.enter_context(joined(rank)) if rank is not None and shared else None
+        group: Group | None = None
+        if rank is not None and not rank.slurm_step and (shared or spread):
+            group = stack.enter_context(joined(rank))
         if rank is not None and not rank.leads:
-            return (follow(plan, group) if group is not None else DONE), []
+            return follow(plan, rank, group), []
+        client: Client | None = None
+        if rank is not None and spread:
+            folder = job_folder(plan.options.work_dir, rank, group)
+            client = stack.enter_context(Client(folder, client_host(os.environ), spread))
         stack.callback(index_after_run, plan.options.work_dir)  # when stopped, too
         console.show_left_out(plan.bad_samples, console.MOST_LEFT_OUT)
         for judge in plan.judges.values():
             stack.callback(judge.model.close)
         outcomes: list[Result] = []
         failed: list[str] = []
-        for name, model in plan.models.items():
-            try:
-                group_of_model = group if name in shared else None
-                results = evaluate_model(plan, plan.evaluations[name], group_of_model)
-            except UserError as error:
-                logs = logs_by_age(plan.options.work_dir, name)
-                folder = RunFolder(name, logs[0][0].parent) if logs else None
-                results = [report_stop(plan.options, "", folder, error.problems, error.summary)]
-            finally:
-                model.close()
+        for name in plan.models:
+            group_of_model = group if name in shared else None
+            client_of_model = client if name in spread else None
+            results = _evaluate_and_close(plan, name, group_of_model, client_of_model)
             outcomes += results
             if any(result.problems for result in results):
                 failed.append(name)
@@ -70,6 +64,25 @@ def run_plan(plan: Plan, rank: Rank | None = None) -> tuple[int, list[Result]]:
         _show_models(plan, outcomes)
         code = SOME_FAILED if plan.bad_samples else DONE
         return max([code, *(outcome.code for outcome in outcomes)]), outcomes
+
+
+def _evaluate_and_close(
+    plan: Plan, name: str, group: Group | None, client: Client | None
+) -> list[Result]:
+    """Evaluate one model, and let go of it and of the servers that other machines have of it."""
+    model = plan.models[name]
+    if client is not None:
+        model.use_machines(ServersWanted(client, name))
+    try:
+        return evaluate_model(plan, plan.evaluations[name], group)
+    except UserError as error:
+        logs = logs_by_age(plan.options.work_dir, name)
+        folder = RunFolder(name, logs[0][0].parent) if logs else None
+        return [report_stop(plan.options, "", folder, error.problems, error.summary)]
+    finally:
+        model.close()
+        if client is not None:
+            client.release(name)
 
 
 def _print_failures(plan: Plan, outcomes: Sequence[Result], failed: Sequence[str]) -> None:

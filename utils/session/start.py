@@ -16,7 +16,7 @@ from utils.config.options import HelpShown, Options, UsageError, parse_arguments
 from utils.config.secret_filter import protect_output, quieten
 from utils.engine.engine import Interrupted
 from utils.engine.interrupt import end_like_ctrl_c
-from utils.engine.ranks.group import Rank, rank_of
+from utils.engine.ranks.group import Rank, rank_of, slurm_rank_of
 from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
 from utils.pages.all_runs import RUNNING, listed_runs, with_figures_so_far, write_index
@@ -52,10 +52,8 @@ def run_command(arguments: Sequence[str], benchmarks: BenchmarkRoom, models: Mod
         if code is not None:
             return code
         rank = _begin(options)
-        if rank is not None and not rank.leads:
-            if options.check or options.mode == "eval":
-                return DONE
-            speak_of_errors_only(rank)
+        if rank is not None and not rank.slurm_step and _is_silent(options, rank):
+            return DONE
         plans = _plans(options, benchmarks, models, rank)
     except HelpShown:
         return DONE
@@ -69,7 +67,17 @@ def run_command(arguments: Sequence[str], benchmarks: BenchmarkRoom, models: Mod
     except KeyboardInterrupt:
         print(NOT_STARTED)
         return INTERRUPTED
-    return _run(options, plans, rank)
+    return _run(options, plans)
+
+
+def _is_silent(options: Options, rank: Rank) -> bool:
+    """Whether a rank has nothing to do; of those that have, rank 0 alone prints."""
+    if rank.leads:
+        return False
+    if options.check or options.mode == "eval":
+        return True
+    speak_of_errors_only(rank)
+    return False
 
 
 def _run_nothing(arguments: Sequence[str], models: ModelRoom) -> int | None:
@@ -148,7 +156,7 @@ def _begin(options: Options) -> Rank | None:
     if options.quiet:
         quieten()
     end_like_ctrl_c()
-    return rank_of(os.environ)
+    return rank_of(os.environ) or slurm_rank_of(os.environ)
 
 
 def _list_runs(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> int:
@@ -200,8 +208,11 @@ def _compare(arguments: Sequence[str]) -> int:
     return compare(arguments)
 
 
-def _run(options: Options, plans: Sequence[Plan], rank: Rank | None) -> int:
+def _run(options: Options, plans: Sequence[Plan]) -> int:
     if not plans:
+        return DONE
+    rank = plans[0].rank
+    if rank is not None and rank.slurm_step and _is_silent(options, rank):
         return DONE
     try:
         if options.check:
@@ -210,7 +221,7 @@ def _run(options: Options, plans: Sequence[Plan], rank: Rank | None) -> int:
             return check(plans[0])
         if len(plans) > 1:
             return run_and_compare(plans)
-        code, _ = run_plan(plans[0], rank)
+        code, _ = run_plan(plans[0])
         return code
     except (Interrupted, KeyboardInterrupt):
         advice = "There is no answer yet: the same command begins again."

@@ -120,30 +120,37 @@ class Replicas:
         self._abandoned = threading.Event()  # none is started or waited for any more
         self._closing = threading.Event()
 
+    def start(self) -> bool:
+        """Start all of them, once, and wait for none; return whether this call did."""
+        with self._lock:
+            if self._threads:
+                return False
+            self._threads = [
+                threading.Thread(target=self._keep, args=(number,), daemon=True)
+                for number in range(len(self._devices))
+            ]
+            for thread in self._threads:
+                thread.start()
+            return True
+
+    def answering(self) -> list[Endpoint]:
+        """The servers that answer now."""
+        with self._lock:
+            return [*self._endpoints.values()]
+
     def addresses(self) -> Addresses:
         """The servers that answer; the first call starts them, and waits for each.
 
         Raises:
             StopRun: none of them could be started.
         """
-        with self._lock:
-            is_first = not self._threads
-            if is_first:
-                numbers = range(len(self._devices))
-                self._threads = [
-                    threading.Thread(target=self._keep, args=(number,), daemon=True)
-                    for number in numbers
-                ]
-                for thread in self._threads:
-                    thread.start()
-        if is_first:
+        if self.start():
             for _ in self._threads:
                 self._first_tries.acquire()
             if not self._endpoints and self._problem is not None:
                 self.abandon()
                 raise self._problem
-        with self._lock:
-            return Addresses([*self._endpoints.values()])
+        return Addresses(self.answering())
 
     def may_come(self) -> bool:
         """Whether any replica is not given up."""

@@ -25,6 +25,7 @@ from utils.errors import StopRun
 from utils.geometry.images import expand_home
 
 HOST = "127.0.0.1"
+EVERY_INTERFACE = "0.0.0.0"  # of a server for another machine
 API = "vllm.entrypoints.openai.api_server"
 TAIL_LINES = 30
 LONGEST_TAIL_LINE = 300
@@ -114,7 +115,13 @@ class VllmServer:
     """One server from its start to its end; its output goes to a file for its owner alone."""
 
     def __init__(
-        self, model: str, served_name: str, serve_args: Sequence[str], devices: str | None = None
+        self,
+        model: str,
+        served_name: str,
+        serve_args: Sequence[str],
+        devices: str | None = None,
+        *,
+        shared_key: str = "",
     ) -> None:
         """Start it.
 
@@ -123,13 +130,16 @@ class VllmServer:
             served_name: as which it serves it.
             serve_args: further arguments.
             devices: the GPUs that it may use, as CUDA_VISIBLE_DEVICES; None: all that this run may.
+            shared_key: of a server that other machines reach: the key that all such servers want;
+                "": it is for this process alone.
         """
         self._served_name = served_name
-        self.key = secrets.token_hex(24)
+        self.key = shared_key or secrets.token_hex(24)
+        host = EVERY_INTERFACE if shared_key else HOST
         with tempfile.NamedTemporaryFile(prefix="vllm_", suffix=".log", delete=False) as log:
             self.log = Path(log.name)
         with socket.socket() as probe:
-            probe.bind((HOST, 0))
+            probe.bind((host, 0))
             self.port = probe.getsockname()[1]
         self._environ = server_environment(os.environ, key=self.key)
         if devices is not None:
@@ -142,7 +152,7 @@ class VllmServer:
             *serve_args,
             f"--model={model}",
             f"--served-model-name={served_name}",
-            f"--host={HOST}",
+            f"--host={host}",
             f"--port={self.port}",
         ]
         self._keeper = subprocess.Popen(

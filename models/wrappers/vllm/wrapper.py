@@ -12,11 +12,12 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from models.wrappers.api.addresses import Addresses, addresses_in
 from models.wrappers.api.servers import ServerPool
 from models.wrappers.api.wrapper import APIModelWrapper
 from models.wrappers.known_versions import version_notes
@@ -24,8 +25,15 @@ from models.wrappers.local import checkpoint
 from models.wrappers.vllm.arguments import deciding_options, serve_words, split_options
 from models.wrappers.vllm.replicas import GpuShares, Replicas, gpus_of, share_gpus
 from models.wrappers.vllm.server import HOST, VllmServer, interpreter_problems, server_versions
-from utils.config.endpoint import parse_endpoint
-from utils.contracts import Abandoned, CallError, Generation, Prepared
+from utils.config.endpoint import Endpoint, parse_endpoint
+from utils.contracts import (
+    Abandoned,
+    CallError,
+    ClientElsewhere,
+    Generation,
+    OtherMachines,
+    Prepared,
+)
 from utils.coordinates import PIXEL_LIMITS
 from utils.errors import StopRun
 from utils.functions.fingerprints import digest
@@ -69,16 +77,18 @@ class VllmModelWrapper(APIModelWrapper):
         self._start_error: StopRun | None = None
         self._replicas: Replicas | None = None
         self._gpu_shares = GpuShares([])
+        self._machines: OtherMachines | None = None  # that start replicas for this run, too
+        self._client: ClientElsewhere | None = None  # it is another machine's run that asks
         if entry.replicas is not None:
             self._gpu_shares = share_gpus(entry.replicas, self._serve_args, gpus_of(os.environ))
             self._replicas = self._new_replicas(self._gpu_shares.devices)
             self.servers = ServerPool(
                 name,
-                self._replicas.addresses,
+                partial(self._addresses, self._replicas),
                 self._new_server,
                 envelope={"headers": {}, "params": {}},
                 may_differ=False,
-                may_come=self._replicas.may_come,
+                may_come=partial(self._may_come, self._replicas),
             )
 
     def problems(self) -> list[str]:
@@ -170,17 +180,65 @@ class VllmModelWrapper(APIModelWrapper):
         return Replicas(
             devices,
             new_server=self._launched,
-            endpoint_of=lambda server: parse_endpoint(_address(self.name, server.port, server.key)),
+            endpoint_of=self._endpoint_of,
             timeout_s=self._start_timeout_s,
             show=self._show,
         )
+
+    def _endpoint_of(self, server: VllmServer) -> Endpoint:
+        """A server's address, as its client reaches it."""
+        host = HOST if self._client is None else self._client.host
+        return parse_endpoint(_address(self.name, server.port, server.key, host))
+
+    def _addresses(self, replicas: Replicas) -> Addresses:
+        """Those of this machine's servers that answer, and of other machines'.
+
+        The first call starts them all, and waits for this machine's.
+
+        Raises:
+            StopRun: none could be started on this machine.
+        """
+        if self._machines is None:
+            return replicas.addresses()
+        folder = self._machines.call()
+        like = parse_endpoint(_address(self.name, 1, self._machines.key))
+        own = replicas.addresses()
+        others = addresses_in(folder, like)
+        return Addresses([*own.endpoints, *others.endpoints], others.problems)
+
+    def _may_come(self, replicas: Replicas) -> bool:
+        return self._machines is not None or replicas.may_come()
+
+    def use_machines(self, machines: OtherMachines) -> None:
+        """Query the replicas of other machines, too."""
+        self._machines = machines
+
+    def serve(self, client: ClientElsewhere) -> None:
+        """Keep the replicas of this machine running for a run whose client is on another one.
+
+        Those that cannot be started are named and left out, as where the client has some itself.
+
+        Raises:
+            StopRun: the client is gone.
+        """
+        assert self._replicas is not None
+        self._client = client
+        if self._gpu_shares.note:
+            self._show(self._gpu_shares.note)
+        self._replicas.start()
+        try:
+            while client.is_waiting():
+                client.tell([endpoint.base_url for endpoint in self._replicas.answering()])
+        finally:
+            client.tell([])  # before they stop
 
     def _launched(self, devices: str | None = None) -> VllmServer:
         """A server that has been started, and does not answer yet."""
         path = self.entry.model_path
         model = path if checkpoint.is_hub_id(path) else str(expand_home(path).absolute())
         atexit.register(self.close)
-        return VllmServer(model, self.name, self._serve_args, devices)
+        shared_key = self._client.key if self._client is not None else ""
+        return VllmServer(model, self.name, self._serve_args, devices, shared_key=shared_key)
 
     def _start_own(self) -> VllmServer:
         server = self._launched()
@@ -218,8 +276,8 @@ class VllmModelWrapper(APIModelWrapper):
             server.stop(keep_log=self._has_failures)
 
 
-def _address(name: str, port: int, key: str) -> str:
-    return f"http://{HOST}:{port}/v1?api_key={key}&model={quote(name, safe='')}"
+def _address(name: str, port: int, key: str, host: str = HOST) -> str:
+    return f"http://{host}:{port}/v1?api_key={key}&model={quote(name, safe='')}"
 
 
 def _pixel_limits(kwargs: Mapping[str, Any], serve_args: Sequence[str]) -> list[str]:

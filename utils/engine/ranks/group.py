@@ -40,6 +40,9 @@ class Rank:
 
     number: int
     count: int
+    machines: int = 1
+    leads_machine: bool = True  # it is the first rank on its machine
+    slurm_step: str = ""  # which srun has started it, as a name for files; "": torchrun
 
     @property
     def leads(self) -> bool:
@@ -61,10 +64,30 @@ def rank_of(environ: Mapping[str, str]) -> Rank | None:
         int(environ["MASTER_PORT"])
         if not 0 <= number < count:
             raise ValueError(f"RANK is {number}, expected 0 to {count - 1}")
+        machines = int(environ.get("GROUP_WORLD_SIZE", "1"))
+        local_number = int(environ.get("LOCAL_RANK", number))
     except ValueError as error:
         what = f"RANK, WORLD_SIZE and MASTER_PORT do not fit together: {error}"
         raise UserError(f"{what}; {ADVICE}") from None
-    return Rank(number, count)
+    return Rank(number, count, machines, leads_machine=local_number == 0)
+
+
+def slurm_rank_of(environ: Mapping[str, str]) -> Rank | None:
+    """Return this process's rank among those of one srun; None where it is the only one.
+
+    It says who starts servers where; for all else each process of srun is a run by itself. In the
+    script of a job, which no srun has started, the variables of a step are missing.
+    """
+    if int(environ.get("SLURM_STEP_NUM_TASKS", "1")) == 1 or "SLURM_PROCID" not in environ:
+        return None
+    names = ("SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT")
+    return Rank(
+        int(environ["SLURM_PROCID"]),
+        int(environ["SLURM_STEP_NUM_TASKS"]),
+        int(environ.get("SLURM_STEP_NUM_NODES", "1")),
+        leads_machine=environ.get("SLURM_LOCALID", "0") == "0",
+        slurm_step="-".join(environ.get(name, "0") for name in names),
+    )
 
 
 def torch_store() -> Any:
