@@ -260,6 +260,20 @@ def test_the_server_that_failed_gets_the_request_again_only_where_there_is_no_ot
         assert place.server is failed
 
 
+def test_requests_that_servers_may_have_died_of_do_not_meet_where_that_can_be_avoided():
+    first, second = Named("first"), Named("second")
+    servers_gate = gate_of(first, second, requested=3)
+    with servers_gate.slot(is_suspect=True) as place, servers_gate.slot() as other_place:
+        assert (place.server, other_place.server) == (first, second)
+        with servers_gate.slot() as fuller_place:  # of equal ones that idle longest
+            assert fuller_place.server is first
+        with servers_gate.slot(), servers_gate.slot(is_suspect=True) as place:
+            assert place.server is second
+            with servers_gate.slot(is_suspect=True) as place:  # rather than wait
+                assert place.suspects == 2
+    assert place.suspects == 0
+
+
 def test_a_server_that_is_taken_away_gets_nothing_new_and_keeps_what_was_learnt_of_it():
     leaving, staying = Named("leaving"), Named("staying")
     servers_gate = gate_of(leaving, staying, requested=None)

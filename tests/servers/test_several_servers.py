@@ -3,6 +3,7 @@
 import json
 import threading
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -105,33 +106,60 @@ def test_a_server_that_hangs_is_left_out_after_its_time_limit(stage, alone):
     assert f"{hanging.place} is down" in ran.output
 
 
-def test_a_sample_that_servers_die_of_is_asked_last_and_costs_two_servers_until_then(stage):
-    poison = "Question 1 medium?"
+POISON = "Question 1 medium?"
 
-    def answer_of(server):
-        def answer(request):
-            if poison in request.text:
-                others_answered.append(len(set(answered)))
+
+class Mortals:
+    """Five servers that die of the poisonous sample.
+
+    Attributes:
+        by_poison: how many have, and how many may.
+        by_chance: how many have died of another sample after the first death, and how many do.
+        answered: all samples that were, in order.
+    """
+
+    def __init__(self, by_poison, by_chance):
+        self.servers = [Replica() for _ in range(5)]
+        for server in self.servers:
+            server.answer = partial(self.answer, server)
+        self.by_poison, self.by_chance = (0, by_poison), (0, by_chance)
+        self.answered = []
+        self._lock = threading.Lock()
+
+    def answer(self, server, request):
+        with self._lock:
+            (poisoned, may_die), (killed, will_die) = self.by_poison, self.by_chance
+            if POISON in request.text and poisoned < may_die:
+                self.by_poison = poisoned + 1, may_die
                 return server.die()
-            answered.append(request.text)
+            if POISON not in request.text and poisoned and killed < will_die:
+                self.by_chance = killed + 1, will_die
+                return server.die()
+            self.answered.append(request.text)
             return some_right(request)
 
-        return answer
 
-    answered: list[str] = []
-    others_answered: list[int] = []
-    servers = [Replica() for _ in range(4)]
-    for server in servers:
-        server.answer = answer_of(server)
-    with running(*servers) as paths:
+@pytest.mark.parametrize(("in_flight"), ["1", "2"])
+def test_a_sample_that_servers_die_of_costs_two_of_them(in_flight, stage):
+    mortals = Mortals(by_poison=5, by_chance=0)
+    with running(*mortals.servers) as paths:
         run = stage(*paths)
-        ran = run.run("--api-nproc", "2")
-    assert ran.code == 1, ran.output
-    assert len(others_answered) == 3
-    assert others_answered[2] == SAMPLES - 1  # the third one died when all others were answered
+        ran = run.run("--api-nproc", in_flight)
+    assert (ran.code, mortals.by_poison[0]) == (1, 2), ran.output
+    assert (len(set(mortals.answered)), len(records(run))) == (SAMPLES - 1, SAMPLES)
     [failed] = [record for record in records(run) if record["status"] != "ok"]
     assert (failed["status"], failed["error"]["class"]) == ("failed", "connection")
-    assert len(records(run)) == SAMPLES
+    assert "2 times a server died while it had this sample" in failed["error"]["message"]
+
+
+def test_a_sample_that_servers_may_have_died_of_by_chance_is_asked_when_others_are_over(stage):
+    mortals = Mortals(by_poison=2, by_chance=1)  # who died without it shows that they do that
+    with running(*mortals.servers) as paths:
+        run = stage(*paths)
+        ran = run.run("--api-nproc", "1")
+    assert (ran.code, mortals.by_poison[0], mortals.by_chance[0]) == (0, 2, 1), ran.output
+    assert len(mortals.answered) == len(records(run)) == SAMPLES
+    assert POISON in mortals.answered[-1]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from utils.config.options import Options
 from utils.contracts import (
@@ -83,7 +83,9 @@ class _Attempts:
     answered_meanwhile: bool = False  # the server answered others beside a 502 or 503
     place: Place | None = None  # of the last one
     avoided: ModelServer | None = None  # it has failed last
-    deaths: int = 0  # servers that died while they had this request
+    error: CallError | None = None  # what failed last
+    deaths: int = 0  # of servers that had this request
+    died: set[int] = field(default_factory=set)  # the ids of these servers
     faults: int = 0  # failures of servers that live on
     not_found: bool = False  # a server was excluded that said 404
     is_last: bool = False  # it is asked when all others are over: servers may die of it
@@ -123,6 +125,8 @@ class Asker:
         self._away_since_s = math.inf
         self._limited_since_s = math.inf
         self._silent_since_s: float | None = None  # if a line has said so
+        self._died: set[int] = set()  # ids of all servers that did
+        self._aside = 0  # requests that wait until all others are over
         self.has_stored = False  # answers from before
 
     def ask(self, prepared: Prepared) -> RequestResult | None:
@@ -135,10 +139,23 @@ class Asker:
         attempts = _Attempts()
         if self._servers is not None:
             self._servers.start()
+        try:
+            return self._ask(prepared, attempts)
+        finally:
+            self._note_cleared(attempts)
+
+    def _note_cleared(self, attempts: _Attempts) -> None:
+        """Note that a request which was set aside is over."""
+        with self._lock:
+            self._aside -= attempts.is_last
+        attempts.is_last = False
+
+    def _ask(self, prepared: Prepared, attempts: _Attempts) -> RequestResult | None:
         while True:
             result = self._attempt(prepared, attempts)
             if not isinstance(result, CallError):
                 return result
+            attempts.error = result
             if self._servers is not None and self._goes_elsewhere(result, attempts, self._servers):
                 continue
             decision, history = self._decision(result, attempts)
@@ -202,14 +219,34 @@ class Asker:
             if attempts.faults > FREE_FAULTS:
                 return False
         elif not is_away(error) or error.status_code is not None:
+            self._died.add(id(server))
+            attempts.died.add(id(server))
             attempts.deaths += 1
             if attempts.deaths >= DEATHS_TO_FAIL:
                 return False
             if attempts.deaths == DEATHS_TO_SET_ASIDE:
                 attempts.is_last = True
+                with self._lock:
+                    self._aside += 1
                 self._gate.set_aside()
         servers.note_moved(server)
         return True
+
+    def _is_cause(self, attempts: _Attempts) -> bool:
+        """Whether servers have died of this request as far as one can tell.
+
+        It was with every server that died in this run, and it is the only one left of which that
+        is true. Another server would die of it, too.
+        """
+        return self._aside == 1 and attempts.died == self._died
+
+    def _as_cause(self, error: CallError, attempts: _Attempts) -> CallError:
+        """The reason why such a request is not sent again."""
+        error.message += (
+            f" - {attempts.deaths} times a server died while it had this sample, and none died "
+            "without it: it is not asked again in this run"
+        )
+        return error
 
     def _attempt(self, prepared: Prepared, attempts: _Attempts) -> RequestResult | CallError | None:
         """Send the request once; None if the run stopped meanwhile.
@@ -217,9 +254,19 @@ class Asker:
         Raises:
             StopRun: there is no server left to send it to.
         """
-        with self._gate.slot(attempts.avoided, is_last=attempts.is_last) as place:
+        is_suspect = bool(attempts.died)
+        with self._gate.slot(
+            attempts.avoided, is_suspect=is_suspect, is_last=attempts.is_last
+        ) as place:
             if self._stopping.is_set():
                 return None
+            if attempts.is_last and attempts.error is not None and self._is_cause(attempts):
+                return RequestResult(
+                    Status.FAILED,
+                    attempts.count,
+                    error=self._as_cause(attempts.error, attempts),
+                    server=attempts.server,
+                )
             attempts.place = place
             attempts.count += 1
             answers_before = self._answers
@@ -240,6 +287,7 @@ class Asker:
                 return presentable(error, self._clean)
             latency_s = time.monotonic() - sent_s
             self._note_answer(place)
+            self._note_cleared(attempts)  # before another one that was set aside gets its turn
         return RequestResult(
             Status.OK,
             attempts.count,

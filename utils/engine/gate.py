@@ -84,6 +84,7 @@ class Place:
     control: Limit
     limit: int  # requests that may be in flight now
     in_flight: int = 0
+    suspects: int = 0  # of those in flight: a server has died while it had them
     paused_until_s: float = 0.0
     probing: bool = False  # after a pause one request goes ahead of the others
     is_open: bool = True  # False: nothing new is sent there
@@ -169,11 +170,19 @@ class Gate:
         self.limit = sum(place.limit for place in self._places if place.is_open)
 
     @contextmanager
-    def slot(self, avoided: ModelServer | None = None, *, is_last: bool = False) -> Iterator[Place]:
+    def slot(
+        self,
+        avoided: ModelServer | None = None,
+        *,
+        is_suspect: bool = False,
+        is_last: bool = False,
+    ) -> Iterator[Place]:
         """Wait for a place at a server, and give it back at the end.
 
         Args:
             avoided: the server that is taken only where there is no other.
+            is_suspect: a server has died while it had this request. It goes where no other such
+                request is, if it can: should that server die, too, it is clear by which one.
             is_last: wait until nothing but such requests is left, and then be the only one.
 
         Raises:
@@ -181,8 +190,9 @@ class Gate:
         """
         try:
             with self._changed:
-                place = self._wait_for_place(avoided, is_last=is_last)
+                place = self._wait_for_place(avoided, is_suspect=is_suspect, is_last=is_last)
                 place.in_flight += 1
+                place.suspects += is_suspect
                 self._in_flight += 1
                 self._entered += 1
                 place.last_used = self._entered
@@ -193,10 +203,13 @@ class Gate:
         finally:
             with self._changed:
                 place.in_flight -= 1
+                place.suspects -= is_suspect
                 self._in_flight -= 1
                 self._changed.notify(1 + self._choosy)
 
-    def _wait_for_place(self, avoided: ModelServer | None, *, is_last: bool) -> Place:
+    def _wait_for_place(
+        self, avoided: ModelServer | None, *, is_suspect: bool, is_last: bool
+    ) -> Place:
         """Wait for a place; one that is nobody's where the run stops meanwhile."""
         is_choosy = is_last or avoided is not None
         self.waiting += not is_last
@@ -204,7 +217,7 @@ class Gate:
         try:
             while not self._stopping.is_set():
                 now_s = self._clock()
-                place, wait_s = self._best_place(avoided, now_s)
+                place, wait_s = self._best_place(avoided, now_s, is_suspect=is_suspect)
                 if place is not None and (not is_last or self._may_be_last()):
                     return place
                 if self._empty_since_s < math.inf:
@@ -215,8 +228,14 @@ class Gate:
             self._choosy -= is_choosy
         return Place(None, self._first_limit, 0)
 
-    def _best_place(self, avoided: ModelServer | None, now_s: float) -> tuple[Place | None, float]:
+    def _best_place(
+        self, avoided: ModelServer | None, now_s: float, *, is_suspect: bool
+    ) -> tuple[Place | None, float]:
         """The open place with room that is used least, and when to look again if there is none."""
+
+        def order(place: Place) -> tuple[float, ...]:
+            return (place.suspects if is_suspect else 0, *place.use())
+
         best: Place | None = None
         wait_s = 1.0
         spare: Place | None = None  # at the server that is avoided
@@ -232,7 +251,7 @@ class Gate:
                 wait_s = min(wait_s, place.paused_until_s - now_s)
             elif is_avoided:
                 spare = place
-            elif best is None or place.use() < best.use():
+            elif best is None or order(place) < order(best):
                 best = place
         return (best if has_others else spare), wait_s
 
