@@ -6,18 +6,25 @@ several bytes, the two libraries write the torn end differently. And they say at
 empty answer counts as one in this process, and as none where a server may have lost it.
 """
 
+import json
 import os
+import re
 import select
 import signal
 import subprocess
+import threading
+import time
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.support import runs, tiny_checkpoint
-from tests.support.stage import L1, L2, answer_records
+from tests.support.stage import L1, L2, SCORES, answer_records
 
 LIMIT = 18  # of L1 easy: every picture of the sample data
 GREEDY_TOKENS = 24
+PATIENCE_S = 900  # two servers load on the cores of one
 KWARGS = {"min_pixels": 3136, "max_pixels": 200704}
 SERVE_ARGS = {"max-model-len": 8192, "max-num-seqs": 8, "enforce-eager": True, "dtype": "float32"}
 
@@ -45,6 +52,16 @@ class Place:
     def __init__(self, home, family):
         self.home, self.checkpoint = home, build(family, home / "checkpoint")
         common = {"model_path": str(self.checkpoint), "kwargs": KWARGS}
+        served = {
+            **common,
+            "imp_type": "vllm",
+            "serve_args": SERVE_ARGS,
+            "generate_cfg": {
+                "max_tokens": GREEDY_TOKENS,
+                "temperature": 0,
+                "extra_body": {"min_tokens": 1},
+            },
+        }
         self.config = runs.write_config(
             home / "c.json",
             model={
@@ -59,16 +76,8 @@ class Place:
                         "min_new_tokens": 1,
                     },
                 },
-                "vllm": {
-                    **common,
-                    "imp_type": "vllm",
-                    "serve_args": SERVE_ARGS,
-                    "generate_cfg": {
-                        "max_tokens": GREEDY_TOKENS,
-                        "temperature": 0,
-                        "extra_body": {"min_tokens": 1},
-                    },
-                },
+                "vllm": served,
+                "two": {**served, "replicas": 2},
             },
             data={L1: {"mode": "easy"}, L2: {"mode": "all"}},
         )
@@ -87,6 +96,13 @@ class Place:
 
     def run(self, *more):
         return runs.evaluate(*self.arguments, *more, **self.where, process=True)
+
+    def scores(self, model):
+        """The scores of a model's newest run, by data set."""
+        folder = runs.run_folder(self.home / "out", model)
+        stems = {name: f"{model}_{name}_{SCORES[name]}" for name in (L1, L2)}
+        files = {name: folder / f"{stem}_partial.json" for name, stem in stems.items()}
+        return {name: json.loads(file.read_bytes()) for name, file in files.items()}
 
     def answers(self, model):
         """By sample key."""
@@ -129,7 +145,7 @@ def test_both_ways_give_the_same_answers_to_images_of_the_same_size(setup):
 def test_nothing_of_the_server_is_left_and_a_second_run_starts_none(setup):
     assert list((setup.home / "tmp").glob("vllm_*.log")) == []
     assert of_session_with(str(setup.checkpoint)) == []
-    again = setup.run()
+    again = setup.run("--model", "local", "vllm")
     assert (again.code, again.output.count("queried 0")) == (0, 4), again.output
     assert "starting a vLLM server" not in again.output
 
@@ -146,6 +162,42 @@ def test_a_killed_run_takes_all_processes_of_the_server_along(setup):
     process.communicate()
     assert all(select.select([handle], [], [], 120)[0] for handle in handles)
     assert of_session_with(str(setup.checkpoint)) == []
+
+
+@pytest.mark.parametrize("setup", ["qwen2_5_vl"], indirect=True)
+def test_two_servers_give_the_scores_of_one_though_one_of_them_is_killed(setup):
+    process = runs.start(
+        *setup.arguments, "--model", "two", "--api-nproc", "1", "--retry", "0", **setup.where
+    )
+    stderr = []
+    reading = threading.Thread(target=lambda: stderr.extend(process.stderr), daemon=True)
+    reading.start()
+    ends_s = time.monotonic() + PATIENCE_S
+    while len(setup.answers("two")) < LIMIT // 2:
+        assert process.poll() is None and time.monotonic() < ends_s, "".join(stderr)
+        time.sleep(0.05)
+    port = re.search(r"replica 0 answers on port (\d+)", "".join(stderr))[1]
+    [server] = [pid for pid in of_session_with(f"--port={port}") if is_server(pid, port)]
+    os.kill(server, signal.SIGKILL)
+    stdout = process.stdout.read()
+    reading.join()
+    assert process.wait() == 0, stdout + "".join(stderr)
+    print(stdout)
+    assert f"127.0.0.1:{port} is down" in stdout
+    one, two = setup.answers("vllm"), setup.answers("two")
+    assert {key: record["raw"] for key, record in two.items()} == {
+        key: record["raw"] for key, record in one.items()
+    }
+    by_server = Counter(record["server"] for record in two.values())
+    assert len(by_server) >= 2 and by_server[f"127.0.0.1:{port}"] < LIMIT, by_server
+    assert setup.scores("two") == setup.scores("vllm")
+    assert of_session_with(str(setup.checkpoint)) == []
+
+
+def is_server(pid, port):
+    """Whether a process is a server itself, neither its keeper nor a part of it."""
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+    return f"--port={port}" in words and not any("keeper.py" in word for word in words)
 
 
 def of_session_with(word):
