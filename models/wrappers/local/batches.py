@@ -24,6 +24,7 @@ from utils.contracts import GENERATING, Abandoned, CallError, Generation
 
 LARGEST_AUTO = 64
 LARGEST_AUTO_ON_CPU = 8  # there, memory that runs out ends the process instead of raising
+SECOND_BATCH = 8  # for so many is prepared while the first batch is generated
 READY_BYTES = 4 * 1024**3  # of prepared inputs; images of 12 million pixels take 0.3 GB each
 SECONDS_TO_END = 2.0  # for the batch that is under way when all is over
 # Padded tokens at which a batch takes about twice as long as without padding, where padding needs a
@@ -110,10 +111,12 @@ class Batcher:
 
     Args:
         run: generates for a batch of items; results in order.
-        size: how many at once; "auto" starts with one and doubles until memory says no.
+        size: how many at once; "auto" starts with one and grows to what memory has room for.
         on_cpu: the model runs there.
         reply_tokens: that a reply may have; they take memory like those of the prompt.
         prefers_equal: whether padding makes the model's attention slower.
+        memory_share: says which share of the memory beside the weights the last batch took; None:
+            nobody knows, and "auto" doubles until memory says no.
     """
 
     def __init__(
@@ -124,8 +127,10 @@ class Batcher:
         on_cpu: bool,
         reply_tokens: int = 0,
         prefers_equal: bool = False,
+        memory_share: Callable[[], float | None] = lambda: None,
     ) -> None:
         self._run = run
+        self._memory_share = memory_share
         self._reply_tokens = reply_tokens
         self._prefers_equal = prefers_equal
         self._size = max_batch_size(size, on_cpu=on_cpu)
@@ -191,7 +196,10 @@ class Batcher:
         if ahead == 0:
             return True
         ready_bytes = sum(entry.item.nbytes for entry in self._waiting)
-        return ahead < max_ahead(self._count_for(self._shortest)) and ready_bytes < READY_BYTES
+        count = self._count_for(self._shortest)
+        if not self._batch_sizes:  # the second batch may be much larger than the first one
+            count = max(count, min(self._size, SECOND_BATCH))
+        return ahead < max_ahead(count) and ready_bytes < READY_BYTES
 
     def _count_for(self, tokens: int) -> int:
         """The number of requests of that length that may go together."""
@@ -310,8 +318,9 @@ class Batcher:
     ) -> None:
         self._batch_sizes.append(len(batch))
         self._generating_s += generating_s
+        share = self._memory_share()
         with self._changed:
-            self._room.note_fit(len(batch), _longest(batch))
+            self._room.note_fit(len(batch), _longest(batch), share)
         for entry, generation in zip(batch, generations, strict=True):
             entry.future.set_result(generation)
 

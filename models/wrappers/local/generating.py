@@ -10,7 +10,7 @@ import gc
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -70,6 +70,7 @@ class LoadedModel:
         preprocess: Callable[..., Any],
         postprocess: Callable[..., Any] | None,
     ) -> None:
+        self.memory_share: float | None = None  # of what is beside the weights, that a batch took
         self._name = name
         self._entry = entry
         self.checkpoint = checkpoint
@@ -146,7 +147,7 @@ class LoadedModel:
             StopRun: the device cannot be used any more.
         """
         try:
-            with on_device_of(self.checkpoint):
+            with on_device_of(self.checkpoint), self._memory_measured():
                 return self._answer(batch)
         except (CallError, RuntimeError, MemoryError) as error:
             stop_if_lost(self._name, self.checkpoint)
@@ -156,6 +157,23 @@ class LoadedModel:
             problem = model_failure(cause)
         free_memory()  # outside the handler: the traceback held the tensors
         raise OutOfMemory(problem)
+
+    @contextlib.contextmanager
+    def _memory_measured(self) -> Iterator[None]:
+        """Set `memory_share` to what a batch takes, where one GPU has the whole model."""
+        import torch
+
+        [device, *others] = self.checkpoint.devices
+        if others or not device.startswith("cuda"):
+            yield
+            return
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        unused, _ = torch.cuda.mem_get_info(device)
+        beside = unused + torch.cuda.memory_reserved(device) - before
+        yield
+        taken = torch.cuda.max_memory_allocated(device) - before
+        self.memory_share = min(1.0, taken / max(1, beside))
 
     def _answer(self, batch: Sequence[Encoded]) -> list[Generation]:
         began_s = time.monotonic()

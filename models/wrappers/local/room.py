@@ -21,15 +21,19 @@ class Room:
     shorter samples, and half as many in samples of twice the length. Where one has not, no more
     tokens fit in longer samples, but twice as many may fit in samples of half the length.
 
+    Where it is known which share of the memory a batch took, the next one has as many samples as
+    fit by that: more of one length take memory in proportion. Elsewhere batches double.
+
     Not thread-safe.
 
     Args:
-        grows: start with one sample and double; otherwise begin without a limit.
+        grows: start with one sample; otherwise begin without a limit.
     """
 
     def __init__(self, *, grows: bool) -> None:
         self._grows = grows
         self._fitted = [0] * CLASSES
+        self._expected = [0] * CLASSES  # to fit, by the share of memory that batches took
         self._limits = [sys.maxsize] * CLASSES
         self._full_batches = [0] * CLASSES  # since a limit was set or raised
         self._patience = [PATIENCE] * CLASSES
@@ -39,13 +43,23 @@ class Room:
         """The number of padded tokens that a batch may have whose longest sample has `length`."""
         number = length_class(length)
         if self._grows:
-            return min(2 * self._fitted[number], self._limits[number])
+            grown = self._expected[number] or 2 * self._fitted[number]
+            return min(grown, self._limits[number])
         return self._limits[number]
 
-    def note_fit(self, count: int, length: int) -> None:
-        """Learn from a batch of `count` samples, padded to `length`, that was generated."""
+    def note_fit(self, count: int, length: int, share: float | None = None) -> None:
+        """Learn from a batch that was generated.
+
+        Args:
+            count: its samples.
+            length: to which they were padded.
+            share: of the memory beside the weights that it took, above 0 and up to 1; None: that is
+                not known.
+        """
         padded = count * length
         number = length_class(length)
+        if share is not None and share > 0:
+            self._expected[number] = max(self._expected[number], int(padded / share))
         for shorter in range(number + 1):
             self._fitted[shorter] = max(self._fitted[shorter], padded)
         for longer in range(number + 1, CLASSES):
@@ -64,7 +78,10 @@ class Room:
         padded = count * length
         number = length_class(length)
         limit = padded // 2
-        if limit < self._fitted[number] < padded:
+        if self._expected[number]:  # it was only just too much
+            limit = padded * 9 // 10
+            self._expected[number] = limit
+        elif limit < self._fitted[number] < padded:
             limit = self._fitted[number]
         for longer in range(number, CLASSES):
             self._limits[longer] = min(self._limits[longer], limit)

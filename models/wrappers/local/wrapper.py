@@ -259,6 +259,7 @@ class LocalModelWrapper(WrapperDefaults):
             on_cpu=not loaded.devices[0].startswith("cuda"),
             reply_tokens=model.reply_tokens,
             prefers_equal=loaded.runs_with.get("attention") == "sdpa",
+            memory_share=lambda: model.memory_share,
         )
         return model, batcher
 
