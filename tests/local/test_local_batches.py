@@ -356,6 +356,18 @@ def test_auto_grows_and_steps_back_when_memory_runs_out(capsys):
     assert line in capsys.readouterr().err
 
 
+def test_the_second_batch_is_as_large_as_fits_where_the_share_of_memory_is_known():
+    def share():
+        wait_until(lambda: len(model.made) >= 10)  # while the first batch was generated
+        return len(model.batches[-1]) / 20
+
+    model = Model(room=20)
+    results = ask_all(model, "auto", items_of(60), on_cpu=False, threads=60, memory_share=share)
+    sizes = [len(batch) for batch in model.batches]
+    assert (results, sizes[0], model.failed) == (tens(60), 1, 0)
+    assert sizes[1] > 4 and max(sizes) <= 20
+
+
 @pytest.mark.parametrize("size", [16, "auto"])
 def test_one_long_prompt_does_not_make_all_later_batches_small(size, capsys):
     model = Model(room=32_000)
