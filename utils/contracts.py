@@ -576,6 +576,10 @@ class ModelWrapper(Protocol):
         """Start servers for the client of a run, until it needs none any more; ask nothing."""
         return
 
+    def served(self) -> Mapping[str, str | int]:
+        """Facts of what serves the model, which may be asked for them; none where nothing does."""
+        return {}
+
     def in_flight(self, requested: int | None) -> int | None:
         """The number of `generate` calls that run at once; None: all that a server takes."""
         return requested

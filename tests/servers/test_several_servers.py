@@ -429,6 +429,24 @@ def test_a_table_of_servers_is_missing_where_there_is_one(stage):
     assert not any("server" in record for record in records(run))
 
 
+def test_one_server_is_asked_once_for_its_version_which_the_run_records(stage):
+    with Replica() as server:
+        run = stage()
+        run.model["m"]["model_path"] = address(server)
+        assert run.run("--limit", "1").code == 0
+        assert server.gets == ["/version"]
+        served = {"version": "vLLM 0.11.0"}
+        manifest = json.loads((run.folder() / "manifest.json").read_text())
+        assert manifest["datasets"][L2]["served"] == end_of(run)["served"] == served
+        lines = read_log_lines(run.log(L2))
+        assert [line["served"] for line in lines if line["kind"] == "served"] == [served]
+        assert run.run("--limit", "1").code == 0  # nothing is asked: nobody is there for it
+        assert server.gets == ["/version"]
+        server.is_well = False  # what says nothing of itself answers all the same
+        assert run.run("--limit", "2").code == 0
+    assert "served" not in end_of(run)
+
+
 def test_a_check_counts_stored_answers_of_other_servers_and_asks_nobody(stage):
     with Replica() as before:
         run = stage(address(before))

@@ -23,6 +23,7 @@ class Replica(MockServer):
         image_tokens: that it counts for the image of a look.
         is_well: its health check passes, and it answers a look.
         looks: requests of one token that are no sample's.
+        gets: the paths that were read with GET.
     """
 
     def __init__(self, answer: Callable[[Request], Reply] = some_right, **served: Any) -> None:
@@ -32,6 +33,7 @@ class Replica(MockServer):
         self.image_tokens = 2691
         self.is_well = True
         self.looks: list[Request] = []
+        self.gets: list[str] = []
         self._deaths = threading.Lock()
         self._is_dead = False
 
@@ -41,6 +43,7 @@ class Replica(MockServer):
         return f"127.0.0.1:{self.port}"
 
     def offer(self, path: str) -> tuple[int, Any]:
+        self.gets.append(path)
         if not self.is_well:
             return 503, {"error": "not well"}
         if path == "/health":

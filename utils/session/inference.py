@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 
@@ -72,9 +72,10 @@ def infer(
     # Another rank may have begun, and finished, while this one was loading.
     wall_s = max(time.monotonic() - began_s, longest_s)
     cpu_s = time.process_time() - began_cpu_s + others_cpu_s
+    served = model.served() if any(job.reasons for job in jobs) else {}
     for job in jobs:
         if job.stopped is None:
-            job.log.append(_end_of(job, model.servers, wall_s, cpu_s))
+            job.log.append(_end_of(job, served, model.servers, wall_s, cpu_s))
         job.log.sync()  # a network disk that is full says so here
         print(console.queried_line(job.dataset, job.reasons, job.reused))
     for line in console.server_lines(model.servers.table(), wall_s) if model.servers else ():
@@ -86,7 +87,7 @@ def infer(
 
 
 def _warm_up(model: ModelWrapper, jobs: Sequence[Job], options: Options) -> None:
-    """Load the model if it will be asked; note what several servers serve."""
+    """Load the model if it will be asked; note what serves it."""
     servers = model.servers
     if servers is not None and not options.fresh:
         for job in jobs:
@@ -96,16 +97,24 @@ def _warm_up(model: ModelWrapper, jobs: Sequence[Job], options: Options) -> None
     if has_all and not options.fresh:
         return
     model.warm_up()
-    served = servers.served() if servers is not None else {}
+    served = model.served()
     for job in jobs if served else ():
         job.log.append({"kind": "served", "served": served})
 
 
-def _end_of(job: Job, servers: Servers | None, wall_s: float, cpu_s: float) -> Record:
+def _end_of(
+    job: Job,
+    served: Mapping[str, str | int],
+    servers: Servers | None,
+    wall_s: float,
+    cpu_s: float,
+) -> Record:
     """The record that closes a run's inference."""
     record = end_record(wall_s, cpu_s, queried=job.reasons, reused=job.reused)
+    if served:
+        record["served"] = served
     if servers is not None:
-        record |= {"served": servers.served(), "servers": servers.table()}
+        record["servers"] = servers.table()
     return record
 
 

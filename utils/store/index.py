@@ -98,7 +98,7 @@ class LogIndex:
         newest: the highest number of a run, 0 without any; the record of that run may be lost.
         answers: in the order of the file.
         columns: of the lines of each run's records, by its number, in order of first appearance.
-        served: what the servers of each run served, by its number, where there were several.
+        served: what was served in each run, by its number, as far as servers told.
         notes: of damaged lines.
     """
 
@@ -252,8 +252,12 @@ class AnswerIndex:
         for run in index.runs:
             settings = run.request_hashes["settings"]
             before = self._served.get(settings, (0, {}))
-            if run.seq in index.served and run.seq >= before[0]:
-                self._served[settings] = run.seq, index.served[run.seq]
+            served = index.served.get(run.seq)
+            if served is None or run.seq < before[0]:
+                continue
+            if served.keys() <= {"version"}:  # of one server, which was asked no more than that
+                served = {**before[1], **served}
+            self._served[settings] = run.seq, served
 
     def served_to(self, run: LoggedRun) -> Record:
         """What servers served to the newest run with these settings; empty: nobody knows."""

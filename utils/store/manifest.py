@@ -22,8 +22,9 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         published (of a recipe's checkpoint, beside the figures of a whole data set:
                         see `utils.datasets.published.figures_beside`),
                         runs_with (answers of local models by device, dtype, attention),
-                        answered_by (answers by server, of several), served and servers (what they
-                        serve, and a row for each in the newest run: see `utils.store.records`),
+                        served (what serves the model, its version say), of several servers also
+                        answered_by (answers by server) and servers (a row for each in the newest
+                        run): see `utils.store.records`,
                         annotations {file, bytes, md5, sha256},
                         pictures {count, digest}: see `utils.store.provenance.pictures_digest`
 files                   checksums (SHA-256) of the files that are read back, by name: see

@@ -72,6 +72,24 @@ def look_at(server: ApiServer, envelope: Mapping[str, Any]) -> Facts:
     return facts | _token_facts(server, {**envelope, "timeout": PROBE_TIMEOUT_S})
 
 
+def version_of(server: ApiServer, envelope: Mapping[str, Any]) -> Facts:
+    """The version of a server that is the only one, by a single GET; nothing where it is not told.
+
+    It is vLLM's path alone: asking for those of others, too, would be a request more for each.
+
+    Args:
+        server: the server.
+        envelope: headers and query of requests.
+    """
+    path, field, kind = _VERSIONS[0]
+    options = {**envelope, "timeout": LOOK_TIMEOUT_S}
+    with suppress(CallError, _Unknown):
+        version = _json(_get(server, _at_root(server, path), options)).get(field)
+        if isinstance(version, str):
+            return {"version": f"{kind} {version}"}
+    return {}
+
+
 class _Unknown(Exception):
     """The server has no such path."""
 

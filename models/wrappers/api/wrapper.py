@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from models.wrappers.api.addresses import Addresses, addresses_in, as_of
 from models.wrappers.api.arguments import envelope_problems
+from models.wrappers.api.looking import version_of
 from models.wrappers.api.responses import input_items
 from models.wrappers.api.server import ApiRequest, ApiServer
 from models.wrappers.api.servers import ServerPool
@@ -135,18 +136,30 @@ class APIModelWrapper(WrapperDefaults):
         source: Callable[[], Addresses] = partial(addresses_in, servers, model_path)
         if isinstance(servers, list):
             source = partial(Addresses, [as_of(address, model_path) for address in servers])
-        parameters = entry.generate_cfg
         return ServerPool(
             self.name,
             source,
             self._new_server,
-            envelope={
-                "headers": dict(parameters.get("extra_headers") or {}),
-                "params": dict(parameters.get("extra_query") or {}),
-            },
+            envelope=self._envelope(),
             may_differ=entry.servers_may_differ,
             may_come=lambda: not isinstance(servers, list),
         )
+
+    def _envelope(self) -> dict[str, Any]:
+        """Headers and query of requests that are no sample's."""
+        parameters = self.entry.generate_cfg
+        return {
+            "headers": dict(parameters.get("extra_headers") or {}),
+            "params": dict(parameters.get("extra_query") or {}),
+        }
+
+    def served(self) -> Mapping[str, str | int]:
+        """What is served, as far as it is told; a server that is the only one is asked once."""
+        return self._version if self.servers is None else self.servers.served()
+
+    @cached_property
+    def _version(self) -> Mapping[str, str | int]:
+        return version_of(self._server, self._envelope())
 
     def problems(self) -> list[str]:
         """Problems of the environment that stand in the way of any connection."""
