@@ -438,8 +438,6 @@ def test_one_server_is_asked_once_for_its_version_which_the_run_records(stage):
         served = {"version": "vLLM 0.11.0"}
         manifest = json.loads((run.folder() / "manifest.json").read_text())
         assert manifest["datasets"][L2]["served"] == end_of(run)["served"] == served
-        lines = read_log_lines(run.log(L2))
-        assert [line["served"] for line in lines if line["kind"] == "served"] == [served]
         assert run.run("--limit", "1").code == 0  # nothing is asked: nobody is there for it
         assert server.gets == ["/version"]
         server.is_well = False  # what says nothing of itself answers all the same

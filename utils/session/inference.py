@@ -72,6 +72,7 @@ def infer(
     # Another rank may have begun, and finished, while this one was loading.
     wall_s = max(time.monotonic() - began_s, longest_s)
     cpu_s = time.process_time() - began_cpu_s + others_cpu_s
+    # A server that is the only one is asked now: it has answered, and no request waits for it.
     served = model.served() if any(job.reasons for job in jobs) else {}
     for job in jobs:
         if job.stopped is None:
@@ -87,7 +88,7 @@ def infer(
 
 
 def _warm_up(model: ModelWrapper, jobs: Sequence[Job], options: Options) -> None:
-    """Load the model if it will be asked; note what serves it."""
+    """Load the model if it will be asked; note what several servers serve."""
     servers = model.servers
     if servers is not None and not options.fresh:
         for job in jobs:
@@ -97,7 +98,7 @@ def _warm_up(model: ModelWrapper, jobs: Sequence[Job], options: Options) -> None
     if has_all and not options.fresh:
         return
     model.warm_up()
-    served = model.served()
+    served = servers.served() if servers is not None else {}
     for job in jobs if served else ():
         job.log.append({"kind": "served", "served": served})
 

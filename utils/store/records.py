@@ -50,13 +50,12 @@ episode  a sample of many turns is over: key, trial, fingerprint (of task and se
          status, error; turns (how many answers it took), returned (what is judged); line, sizes,
          asked_at; what the try that counts has cost (in newer logs): requests (repeated ones, too),
          usage, latency_s (of the model), wall_s
-served   what servers serve, as far as they say so: served (of one its version; of several also
-         model, root, max_model_len, prompt_tokens and picture_tokens of a test); written before
-         they are asked
+served   what several servers serve, as far as they say so: served (model, root, max_model_len,
+         version, prompt_tokens and picture_tokens of a test); written before they are asked
 end      the run has asked everything: ended_at, wall_s, cpu_s, asked (samples by reason), reused;
-         served, as above; of several servers also servers (a row each: server, answers,
-         prompt_tokens, completion_tokens, latency_median_s, latency_p95_s, moved, joined_at,
-         left_at, serving_s, state, reason, version)
+         served, as above (of one server its version); of several servers also servers (a row
+         each: server, answers, prompt_tokens, completion_tokens, latency_median_s, latency_p95_s,
+         moved, joined_at, left_at, serving_s, state, reason, version)
 rank     opens the log of one rank of a group, until it is merged: rank; its seq is that of the run
 """
 
