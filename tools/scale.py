@@ -1,6 +1,6 @@
 """Cost and memory by number of samples.
 
-python -m tools.scale [--samples 1000 16000 50000] [--rounds 3]
+python -m tools.scale [--samples 1000 16000 50000] [--rounds 3] [--servers 1]
 
 Tiny pictures, no latency: what is left is this program's own work (prompts, requests, log,
 scores, spreadsheets). Prints seconds a sample and peak memory for each number.
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from tools.api_engine import DATASET, PROJECT, server
@@ -52,10 +53,15 @@ def make_data(root: Path, samples: int) -> Path:
     return root
 
 
-def run(url: str, data: Path, folder: Path, dataset: str = DATASET) -> dict[str, float]:
-    """One whole run of `evaluate.py`, scores and files included."""
+def run(url: str | list[str], data: Path, folder: Path, dataset: str = DATASET) -> dict[str, float]:
+    """One whole run of `evaluate.py`, scores and files included, of one server or several."""
     config = folder / "config.json"
-    entry = {"model_path": f"{url}?api_key=none&model=mock", "generate_cfg": {"max_tokens": 16}}
+    urls = [url] if isinstance(url, str) else url
+    paths = [f"{url}?api_key=none&model=mock" for url in urls]
+    entry = {
+        "model_path": paths[0] if isinstance(url, str) else paths,
+        "generate_cfg": {"max_tokens": 16},
+    }
     config.write_text(json.dumps({"model": {"m": entry}, "data": {dataset: {"mode": "all"}}}))
     work_dir = tempfile.mkdtemp(dir=folder)
     command = [
@@ -66,7 +72,7 @@ def run(url: str, data: Path, folder: Path, dataset: str = DATASET) -> dict[str,
         "--work-dir",
         work_dir,
         "--api-nproc",
-        "32",
+        str(32 // len(urls)),
     ]
     began_s = time.monotonic()
     with subprocess.Popen(
@@ -90,6 +96,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, nargs="+", default=[1000, 16000, 50000])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--servers", type=int, default=1, help="which share 32 requests in flight")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -97,7 +104,9 @@ def main() -> None:
         for samples in options.samples:
             runs = []
             for _ in range(options.rounds):
-                with server(0) as url:
+                with ExitStack() as stack:
+                    urls = [stack.enter_context(server(0)) for _ in range(options.servers)]
+                    url = urls[0] if len(urls) == 1 else urls
                     runs.append(run(url, data[samples], folder))
             middle = {key: statistics.median(r[key] for r in runs) for key in runs[0]}
             print(
