@@ -1,8 +1,10 @@
 """Play the right and the wrong ways of the desktop's tasks, and say which are judged otherwise.
 
 python -m tools.desktop_solutions --seeds 0-2 [--tasks calc_total,writer_*] [--ways right0]
-    [--shots FOLDER] [--screens FILE]
+    [--shots FOLDER] [--screens FILE] [--look dark]
 
+All points of the ways are those of the usual layout. In another one (`--look`) only ways without
+any are played.
 `--screens` adds a line with the hashes of all screenshots of each play: two runs can be compared.
 """
 
@@ -18,9 +20,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.worlds.desktop.looks import LOOKS, USUAL
 from benchmarks.worlds.desktop.suite import open_world
 from benchmarks.worlds.desktop.tasks import tasks
-from tests.support.desktop_play import Player
+from tests.support.desktop_play import MOUSE, Player
 
 
 def main() -> int:
@@ -30,6 +33,7 @@ def main() -> int:
     parser.add_argument("--ways", default="*")
     parser.add_argument("--shots", type=Path)
     parser.add_argument("--screens", type=Path)
+    parser.add_argument("--look", choices=LOOKS, default=USUAL)
     options = parser.parse_args()
     first, _, last = options.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
@@ -39,7 +43,10 @@ def main() -> int:
         for task in [task for level in ("L3", "L4") for task in tasks(level, seeds)]:
             if not any(fnmatch.fnmatch(task["id"], name) for name in options.tasks.split(",")):
                 continue
+            task["look"] = options.look
             for way, steps, right in _ways(task):
+                if options.look != USUAL and _has_points(steps):
+                    continue
                 if fnmatch.fnmatch(way, options.ways):
                     player = Player(world)
                     counts[_play(player, task, way, steps, right, options.shots)] += 1
@@ -55,6 +62,10 @@ def _ways(task: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
     for name, right in (("ways", True), ("wrong_ways", False)):
         for number, steps in enumerate(task[name]):
             yield f"{'right' if right else 'wrong'}{number}", steps, right
+
+
+def _has_points(steps: list[list[Any]]) -> bool:
+    return any(step[0] in MOUSE for step in steps)
 
 
 def _play(player: Player, task: Any, way: str, steps: Any, right: bool, shots: Path | None) -> str:

@@ -5,9 +5,9 @@
 
 Eight episodes in two browsers. The server says what the oracles do, in every second task but for
 the last action. A moment is a request and up to a second after it. The same command again must ask
-nothing of finished episodes and come to the same score files; of the stopped run no process and no
-server may be left (`folders` are those that Chromium and its driver forgot in TMPDIR). Exits with 1
-if anything is wrong.
+nothing of finished episodes and come to the same score files; of the stopped run no process, no
+server and no mount may be left, and after the second run no folder of a desktop (`folders` are
+those that Chromium and its driver forgot in TMPDIR). Exits with 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ import psutil
 
 from benchmarks.worlds.actions import Action
 from benchmarks.worlds.desktop import suite as desktop_suite
+from benchmarks.worlds.desktop.root import worlds_folder
+from benchmarks.worlds.desktop.session import PREFIX
 from benchmarks.worlds.desktop.tasks import tasks as desktop_tasks
 from benchmarks.worlds.jupyterlab import suite as lab_suite
 from benchmarks.worlds.jupyterlab.tasks import tasks as lab_tasks
@@ -122,8 +124,16 @@ def listening() -> dict[int, int | None]:
     }
 
 
-def stop_and_go_on(stage: Stage, number: int, stop_after: int, later_s: float) -> dict[str, Any]:
+def mount_count() -> int:
+    """How many places are mounted, as this process sees it."""
+    return len(Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines())
+
+
+def stop_and_go_on(
+    stage: Stage, number: int, stop_after: int, later_s: float, *, is_desktop: bool
+) -> dict[str, Any]:
     """One run that is stopped, what is left of it, and the same command again."""
+    mounts = mount_count()
     victim = stage.start("--worlds", "2")
     stage.server.wait_for(stop_after, 600)
     time.sleep(later_s if stop_after else 4 * later_s)  # before the first request, browsers start
@@ -146,6 +156,7 @@ def stop_and_go_on(stage: Stage, number: int, stop_after: int, later_s: float) -
     folders = len(list((stage.home / "tmp").iterdir()))
     requested_tasks = [where(request)[0] for request in stage.run("--worlds", "2").requests]
     stored = finished(stage)
+    desktops = [*worlds_folder().glob(f"{PREFIX}{victim.pid}-*")] if is_desktop else []
     return {
         "at": f"{stop_after}+{later_s:.1f}s",
         "code": victim.returncode,
@@ -156,6 +167,8 @@ def stop_and_go_on(stage: Stage, number: int, stop_after: int, later_s: float) -
         "left": len(survivors),
         "listening": len(ports & set(listening())),
         "folders": folders,
+        "desktops": len(desktops),
+        "mounts": mount_count() - mounts,
         "requests": request_count,
         "kept": len(finished_before),
         "asked": len(requested_tasks),
@@ -200,8 +213,9 @@ def main() -> int:
             stop_after, later_s = chance.randrange(requests), chance.random()
             with MockServer(reply) as server:
                 stage = stage_in(str(count), server)
-                row = stop_and_go_on(stage, number, stop_after, later_s)
-            wrong = ("left", "listening", "of_kept", "stored_twice")
+                is_desktop = options.suite == "desktop"
+                row = stop_and_go_on(stage, number, stop_after, later_s, is_desktop=is_desktop)
+            wrong = ("left", "listening", "desktops", "mounts", "of_kept", "stored_twice")
             row["scores_equal"] = scores(stage) == scores(calm)
             good += row["scores_equal"] and not any(map(row.get, wrong))
             if not count:

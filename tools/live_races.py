@@ -1,12 +1,15 @@
 """Whether the same actions always come to the same, whatever else the machine does.
 
     python -m tools.live_races typed [--runs 20]
-    python -m tools.live_races pictures [--seed 0] [--every 1]
+    python -m tools.live_races pictures [--suite office|desktop] [--seed 0] [--every 1]
+        [--episodes 40] [--busy] [--shots FOLDER]
 
 `typed` plays solutions that type several lines at once, each so many times while one core is kept
 busy, and compares the stores in which they end: cells below each other, messages, to-dos and texts
 of all tasks that write more than one. `pictures` plays the solutions of all tasks (or of every
-nth) twice and compares the screenshots of all steps.
+nth) twice and compares the screenshots of all steps; of the desktop's, so many right ways, each
+while the next desktop is made ready as in a run. `--busy` keeps one core busy; the screenshots stay
+in the folder `--shots`.
 """
 
 from __future__ import annotations
@@ -19,14 +22,19 @@ import multiprocessing
 import re
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.worlds.actions import Action, Observation
+from benchmarks.worlds.desktop import suite as desktop_suite
+from benchmarks.worlds.desktop.tasks import tasks as desktop_tasks
+from benchmarks.worlds.desktop.world import DesktopWorld
 from benchmarks.worlds.office import suite
 from benchmarks.worlds.office.tasks import tasks
 from benchmarks.worlds.office.world import OfficeWorld
+from tests.support.desktop_play import Player
 from tests.support.office_oracle import Oracle
 
 Step = Sequence[Any]
@@ -165,45 +173,87 @@ class _Watched(Oracle):
         self._pictures.append((str(action), observation.image.stem))
 
 
-def pictures_of(world: OfficeWorld, task: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return action and name of the screenshot of every step of a task's solution."""
-    pictures = [("begin", world.reset(task).image.stem)]
-    _Watched(world, pictures).play(task["oracle"])
-    return pictures
+class _Resting(Player):
+    """Has the next desktop be made ready before each action, as a run does."""
+
+    def act(self, action: Action) -> None:
+        self.world.rest()
+        super().act(action)
 
 
-def same_pictures(world: OfficeWorld, seed: int, every: int) -> None:
-    """Prints how many steps of two runs over the suite show another picture."""
-    chosen = [*tasks("L3", [seed]), *tasks("L4", [seed])][::every]
+Episode = tuple[str, Callable[[], list[tuple[str, str]]]]
+
+
+def office_episodes(world: OfficeWorld, seed: int) -> list[Episode]:
+    """Return the solutions of all tasks: a name, and what plays it once."""
+
+    def play(task: dict[str, Any]) -> list[tuple[str, str]]:
+        pictures = [("begin", world.reset(task).image.stem)]
+        _Watched(world, pictures).play(task["oracle"])
+        return pictures
+
+    chosen = [*tasks("L3", [seed]), *tasks("L4", [seed])]
+    return [(f"{task['id']} ({task['look']})", partial(play, task)) for task in chosen]
+
+
+def desktop_episodes(world: DesktopWorld, seed: int) -> list[Episode]:
+    """Return the right ways of all tasks: the first ones, then the others."""
+
+    def play(task: dict[str, Any], steps: Sequence[Step]) -> list[tuple[str, str]]:
+        pictures = [("begin", world.reset(task).image.stem)]
+        player = _Resting(world)
+        player.play(steps)
+        return [*pictures, *zip(map(str, player.actions), player.images, strict=True)]
+
+    chosen = [*desktop_tasks("L3", [seed]), *desktop_tasks("L4", [seed])]
+    return [
+        (f"{task['id']}, way {way}", partial(play, task, task["ways"][way]))
+        for way in range(2)
+        for task in chosen
+    ]
+
+
+def same_pictures(episodes: Sequence[Episode]) -> None:
+    """Prints how many steps of two runs over the episodes show another picture."""
     steps, differing = 0, 0
-    for number, task in enumerate(chosen, 1):
-        first, second = pictures_of(world, task), pictures_of(world, task)
+    for number, (name, play) in enumerate(episodes, 1):
+        first, second = play(), play()
         steps += len(first)
         for one, other in itertools.zip_longest(first, second):
             if one != other:
                 differing += 1
-                print(f"{task['id']} ({task['look']}): {one} and {other}")
-        summary = f"{number} tasks, {steps} steps, twice: {differing} with another picture"
+                print(f"{name}: {one} and {other}")
+        summary = f"{number} episodes, {steps} steps, twice: {differing} with another picture"
         print(summary, flush=True)
+
+
+EPISODES = {"office": office_episodes, "desktop": desktop_episodes}
+SUITES = {"office": suite, "desktop": desktop_suite}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["typed", "pictures"])
+    parser.add_argument("--suite", choices=SUITES, default="office")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--every", type=int, default=1, help="only every nth task or solution")
+    parser.add_argument("--episodes", type=int, help="only so many of them")
+    parser.add_argument("--busy", action="store_true", help="keep one core busy")
+    parser.add_argument("--shots", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        world = suite.open_world(Path(folder))
-        try:
-            if options.what == "typed":
-                with busy_core():
-                    end_states(world, options.seed, options.runs, options.every)
-            else:
-                same_pictures(world, options.seed, options.every)
-        finally:
-            world.close()
+    with contextlib.ExitStack() as stack:
+        shots = options.shots or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        shots.mkdir(parents=True, exist_ok=True)
+        world = SUITES[options.suite].open_world(shots)
+        stack.callback(world.close)
+        if options.busy or options.what == "typed":
+            stack.enter_context(busy_core())
+        if options.what == "typed":
+            end_states(world, options.seed, options.runs, options.every)
+        else:
+            episodes = EPISODES[options.suite](world, options.seed)
+            same_pictures(episodes[:: options.every][: options.episodes])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from PIL import Image
 
 from benchmarks.actions.action import Action
 from benchmarks.actions.reading import read_keys
-from benchmarks.worlds.desktop.session import SCREEN_WH
+from benchmarks.worlds.desktop.looks import SCREEN_WH
 
 FIELDS = {
     "type": "text",
@@ -52,11 +52,14 @@ class Player:
                 self.world.session.settle(0.3)
                 continue
             for action in actions_of(step):
-                self.last = self.world.step(action)
-                self.actions.append(action)
-                self.images.append(self.last.image.stem)
-                if self.last.note:
-                    self.notes.append(f"{action}: {self.last.note}")
+                self.act(action)
+
+    def act(self, action: Action) -> None:
+        self.last = self.world.step(action)
+        self.actions.append(action)
+        self.images.append(self.last.image.stem)
+        if self.last.note:
+            self.notes.append(f"{action}: {self.last.note}")
 
     def look(self, name: str) -> None:
         if self.folder:

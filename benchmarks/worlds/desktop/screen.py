@@ -12,7 +12,10 @@ from typing import Any
 from benchmarks.worlds.desktop.processes import is_busy
 from utils.contracts import WH
 
-QUIET_S = 0.3
+QUIET_S = 0.7
+"""Before a screenshot: LibreOffice brings its toolbars up to date 0.3 s after a change, in parts,
+and tooltips come 0.5 s after the pointer has come to rest."""
+SHORT_QUIET_S = 0.3  # within an action
 LIMIT_S = 8.0
 LOOK_S = 0.02
 HEADER_NUMBERS = 25  # of a file of `xwd`

@@ -23,13 +23,13 @@ from pathlib import Path
 from benchmarks.actions.action import Action
 from benchmarks.worlds.desktop.home import HOME, Files, read_home, write_files
 from benchmarks.worlds.desktop.keyboard import Input
+from benchmarks.worlds.desktop.looks import LOOKS, USUAL, changed_files
 from benchmarks.worlds.desktop.processes import is_busy, name_of, resident_bytes
 from benchmarks.worlds.desktop.sandbox import Sandbox, bound, give_to_sandbox, private
-from benchmarks.worlds.desktop.screen import LIMIT_S, QUIET_S, Screen, settle
+from benchmarks.worlds.desktop.screen import LIMIT_S, QUIET_S, SHORT_QUIET_S, Screen, settle
 from benchmarks.worlds.desktop.x11 import XConnection
-from utils.contracts import WH, WorldError
+from utils.contracts import WorldError
 
-SCREEN_WH: WH = (1280, 720)
 NOW = "2026-03-09 09:00:00"  # Monday
 PREFIX = "mmbench-desktop-"
 LOCK = "lock"
@@ -68,19 +68,21 @@ VARIABLES = {
     "OMP_NUM_THREADS": "1",
     "GEGL_THREADS": "1",
     "LD_PRELOAD": "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
-    "FAKETIME": NOW,
+    "FAKETIME": f"@{NOW}",
     "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     "FAKETIME_DONT_RESET": "1",
     "NO_FAKE_STAT": "1",
 }
-"""Of the session. The clock of the day stands still, others run; nothing is told of the host."""
+"""Of the session. A program's clock begins at `NOW` and runs: where it stood still, LibreOffice's
+timers would not end, which bring its toolbars up to date. Nothing is told of the host."""
 SERVER_VARIABLES = {name: VARIABLES[name] for name in ("HOME", "LANG", "PATH")}
 SERVER_SCRIPT = (
-    f"exec Xvfb :0 -screen 0 {SCREEN_WH[0]}x{SCREEN_WH[1]}x24 -fbdir /screen -nolisten tcp "
-    "-noreset -dpi 96 -ac -extension GLX"
+    "exec Xvfb :0 -screen 0 {}x{}x24 -fbdir /screen -nolisten tcp -noreset -dpi 96 -ac "
+    "-extension GLX"
 )
 SESSION_SCRIPT = """umask 077
 cp -R --preserve=mode,timestamps,links /template/. ~/
+cp -R --preserve=mode,timestamps /look/. ~/
 dbus-daemon --session --nofork --nopidfile --address=unix:path=/run/user/bus &
 while read -r line; do eval "$line" & done
 """
@@ -100,23 +102,27 @@ class Stage:
 class Session:
     """One desktop, from its start to its end."""
 
-    def __init__(self, root: Path, template: Path, worlds: Path) -> None:
+    def __init__(self, root: Path, template: Path, worlds: Path, look: str = USUAL) -> None:
         """Prepare it; `advance` starts it.
 
         Args:
             root: the unpacked packages.
             template: the home that it begins with.
             worlds: where its own folder is made.
+            look: its layout (`looks.LOOKS`).
         """
         self._root, self._template = root, template
+        self.look = look
+        self.screen_wh = LOOKS[look].screen_wh
         self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=worlds))
         self._lock = (self._folder / LOCK).open("wb")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         give_to_sandbox(self._folder)
-        for name in ("x11", "task"):
+        for name in ("x11", "task", "look"):
             (self._folder / name).mkdir()
             give_to_sandbox(self._folder / name)
         (self._folder / "task").chmod(0o755)
+        write_files(self._folder / "look", changed_files(LOOKS[look], template))
         self._sandboxes: list[Sandbox] = []
         self._copies = 0
         self._stages = self._all_stages()
@@ -172,7 +178,7 @@ class Session:
             ),
             program(
                 "panel",
-                "xfce4-panel --disable-wm-check",
+                f"FAKETIME='{NOW}' xfce4-panel --disable-wm-check",  # its clock stands still
                 lambda: "xfce4-panel" in self.x.window_titles(),
             ),
             program(
@@ -193,7 +199,8 @@ class Session:
             *bound("/tmp/.X11-unix", self._folder / "x11", writable=True),
             *private("/screen", SCREEN_MB),
         ]
-        self._sandboxes.append(Sandbox(self._root, places, SERVER_VARIABLES, SERVER_SCRIPT))
+        script = SERVER_SCRIPT.format(*self.screen_wh)
+        self._sandboxes.append(Sandbox(self._root, places, SERVER_VARIABLES, script))
 
     def _connect(self) -> bool:
         """Connect to the server, if it takes connections; then it has a screen, too."""
@@ -201,7 +208,7 @@ class Session:
         if inside is None:
             return False
         with suppress(OSError, ValueError):
-            self.screen = Screen(inside / "screen/Xvfb_screen0", SCREEN_WH)
+            self.screen = Screen(inside / "screen/Xvfb_screen0", self.screen_wh)
             self.x = XConnection(self._folder / "x11/X0")
             self.input = Input(self.x)
             return True
@@ -212,6 +219,7 @@ class Session:
             *("--dir", "/tmp/.X11-unix"),
             *bound("/tmp/.X11-unix", self._folder / "x11"),
             *bound("/template", self._template),
+            *bound("/look", self._folder / "look"),
             *bound("/task", self._folder / "task"),
             *private(f"/{HOME}", HOME_MB),
             *("--chdir", f"/{HOME}"),
@@ -298,10 +306,14 @@ class Session:
             raise WorldError(f"the desktop takes more than {MAX_MEMORY_BYTES >> 20} MiB", "")
         return is_quiet
 
+    def perform(self, action: Action) -> None:
+        """Do an action of mouse or keyboard, without waiting for its end."""
+        self.input.perform(action, self.screen_wh, lambda: self.settle(SHORT_QUIET_S))
+
     def press(self, *keys: str) -> None:
         """Press keys together, and wait until the screen is quiet."""
-        self.input.perform(Action("key", keys=keys), SCREEN_WH, self.settle)
-        self.settle()
+        self.perform(Action("key", keys=keys))
+        self.settle(SHORT_QUIET_S)
 
     # -- its files --------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.worlds.desktop.apps import APPLICATIONS
+from benchmarks.worlds.desktop.looks import look_of
 from benchmarks.worlds.desktop.root import list_digest, problems, template_digest
 from benchmarks.worlds.desktop.tasks import names
 from benchmarks.worlds.desktop.tasks import tasks as tasks_with_solutions
@@ -23,7 +24,10 @@ def tasks(
 ) -> list[dict[str, Any]]:
     """Return the named tasks of a level, or all, each in a variant for every seed."""
     return [
-        {key: value for key, value in task.items() if key not in SOLUTIONS}
+        {
+            **{key: value for key, value in task.items() if key not in SOLUTIONS},
+            "look": look_of(task["seed"]),
+        }
         for task in tasks_with_solutions(level, seeds, names)
     ]
 

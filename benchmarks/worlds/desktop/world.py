@@ -11,9 +11,9 @@ from benchmarks.worlds.desktop.apps import APPLICATIONS, application_named, appl
 from benchmarks.worlds.desktop.checks import judge
 from benchmarks.worlds.desktop.documents import written_files
 from benchmarks.worlds.desktop.home import HOME, Files
+from benchmarks.worlds.desktop.looks import USUAL
 from benchmarks.worlds.desktop.root import root_folder, template_folder, worlds_folder
 from benchmarks.worlds.desktop.session import (
-    SCREEN_WH,
     Session,
     quoted,
     remove_stale_folders,
@@ -34,6 +34,7 @@ class DesktopWorld:
         self._session: Session | None = None
         self._next: Session | None = None  # is started while nobody waits
         self._task: Task = {}
+        self._look = USUAL
         self._before: Files = {}
         self._end: Action | None = None
         remove_stale_folders(worlds_folder())
@@ -41,6 +42,7 @@ class DesktopWorld:
     def reset(self, task: Task) -> Observation:
         """Begin a task on a fresh desktop, with its files and what it opens."""
         self._leave()
+        self._look = task.get("look", USUAL)
         self._session = session = self._take_next()
         self._task, self._end = task, None
         session.start()
@@ -70,7 +72,7 @@ class DesktopWorld:
                 case "home":
                     session.press("ctrl", "alt", "d")  # shows the desktop
                 case _:
-                    session.input.perform(action, SCREEN_WH, session.settle)
+                    session.perform(action)
             return self._observation(session, note)
         except WorldError as error:
             raise WorldError(str(error), error.trace, by_action=True) from error
@@ -78,7 +80,7 @@ class DesktopWorld:
             raise WorldError(f"the desktop is gone: {error}", "", by_action=True) from error
 
     def rest(self) -> None:
-        """Start a part of the next desktop, without waiting for it."""
+        """Start a part of the next desktop, without waiting for it; in the layout of this one."""
         if self._next is None:
             self._next = self._new_session()
         self._next.advance()
@@ -105,16 +107,15 @@ class DesktopWorld:
         return self._session
 
     def _take_next(self) -> Session:
-        """Return the desktop that was made ready, or a new one where it is none or has failed."""
+        """Return the desktop that was made ready; or a new one, if it is none that can be used."""
         upcoming, self._next = self._next, None
-        if upcoming is not None and upcoming.has_failed:
+        if upcoming is not None and (upcoming.has_failed or upcoming.look != self._look):
             upcoming.close()
             upcoming = None
         return upcoming or self._new_session()
 
-    @staticmethod
-    def _new_session() -> Session:
-        return Session(root_folder(), template_folder(), worlds_folder())
+    def _new_session(self) -> Session:
+        return Session(root_folder(), template_folder(), worlds_folder(), self._look)
 
     def _leave(self) -> None:
         session, self._session = self._session, None
