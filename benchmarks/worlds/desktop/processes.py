@@ -57,6 +57,17 @@ def cpu_seconds(pids: Iterable[int], ticks_a_second: int = 100) -> float:
     return ticks / ticks_a_second
 
 
+def waiting_seconds(pids: Iterable[int]) -> float:
+    """Return how long threads of processes have waited for a processor so far, added up."""
+    total_ns = 0
+    for pid in pids:
+        with suppress(OSError):
+            for task in listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+                with suppress(OSError):
+                    total_ns += int(_read(f"/proc/{pid}/task/{task}/schedstat").split()[1])
+    return total_ns / 1e9
+
+
 def _read(path: str) -> bytes:
     with open(path, "rb") as file:  # noqa: PTH123 - see above
         return file.read()

@@ -26,7 +26,14 @@ from benchmarks.worlds.desktop.keyboard import Input
 from benchmarks.worlds.desktop.looks import LOOKS, USUAL, changed_files
 from benchmarks.worlds.desktop.processes import is_busy, name_of, resident_bytes
 from benchmarks.worlds.desktop.sandbox import Sandbox, bound, give_to_sandbox, private
-from benchmarks.worlds.desktop.screen import LIMIT_S, QUIET_S, SHORT_QUIET_S, Screen, settle
+from benchmarks.worlds.desktop.screen import (
+    LIMIT_S,
+    QUIET_S,
+    SHORT_QUIET_S,
+    SLOW_PROGRAMS,
+    Screen,
+    settle,
+)
 from benchmarks.worlds.desktop.x11 import XConnection
 from utils.contracts import WorldError
 
@@ -305,6 +312,11 @@ class Session:
         if resident_bytes(self.pids()) > MAX_MEMORY_BYTES:
             raise WorldError(f"the desktop takes more than {MAX_MEMORY_BYTES >> 20} MiB", "")
         return is_quiet
+
+    def settle_for_screenshot(self) -> bool:
+        """Wait for what programs draw late, too; whether the screen became quiet in time."""
+        names = {name_of(pid) for pid in self.pids()}
+        return self.settle(max([QUIET_S, *(SLOW_PROGRAMS.get(name, 0.0) for name in names)]))
 
     def perform(self, action: Action) -> None:
         """Do an action of mouse or keyboard, without waiting for its end."""

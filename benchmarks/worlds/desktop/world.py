@@ -46,12 +46,16 @@ class DesktopWorld:
         self._session = session = self._take_next()
         self._task, self._end = task, None
         session.start()
-        session.add_files(written_files(task.get("files", {})))
+        session.add_files(self.files_of(task))
         for path in task.get("open", ()):
             self._open(session, path)
         session.settle(OPENING_QUIET_S, OPENING_S)
         self._before = session.files()
         return self._observation(session)
+
+    def files_of(self, task: Task) -> Files:
+        """Return the files that a task begins with."""
+        return written_files(task.get("files", {}))
 
     def step(self, action: Action) -> Observation:
         """Do one action; return the screen once it is quiet.
@@ -150,7 +154,7 @@ class DesktopWorld:
         return ""
 
     def _observation(self, session: Session, note: str = "") -> Observation:
-        is_quiet = session.settle()
+        is_quiet = session.settle_for_screenshot()
         image = save_pixels(self._shots, session.screen.pixels())
         has_ended = self._end is not None
         return Observation(image, note, session.x.active_title(), is_quiet, has_ended)
