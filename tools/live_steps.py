@@ -1,12 +1,15 @@
-"""What a step in the office costs: its parts, CPU of all processes, memory.
+"""What a step in a world costs: its parts, CPU of all processes, memory.
 
-    python -m tools.live_steps [--steps 60] [--worlds 1]
+    python -m tools.live_steps [--suite office|jupyterlab|desktop] [--rest] [--steps 60]
+        [--worlds 1]
     python -m tools.live_steps --latency 1 [--episodes 8] [--worlds 1 2 4]
 
-The agent is a script at latency 0: it opens applications in turn, scrolls, clicks and types. With
-`--latency` it is a server that takes so long for a reply, asked by `evaluate.py` in episodes of
-five steps, so many in each world. An episode is timed from its first request to the first one of
-the next in its world; the first episode of each world, which starts a browser, is left out.
+The agent is a script at latency 0: it opens applications in turn, scrolls, clicks and types; on the
+desktop and in JupyterLab it works in one document. With `--rest` worlds make the next episode ready
+between steps, as they do while a model is queried. With `--latency` it is a server that takes so
+long for a reply, asked by `evaluate.py` in episodes of five steps in the office, so many in each
+world. An episode is timed from its first request to the first one of the next in its world; the
+first episode of each world, which starts a browser, is left out.
 """
 
 from __future__ import annotations
@@ -18,18 +21,24 @@ import statistics
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
 from benchmarks.worlds.actions import Action
-from benchmarks.worlds.office import suite
+from benchmarks.worlds.desktop import suite as desktop_suite
+from benchmarks.worlds.desktop.processes import cpu_seconds
+from benchmarks.worlds.desktop.world import DesktopWorld
+from benchmarks.worlds.jupyterlab import suite as lab_suite
+from benchmarks.worlds.office import suite as office_suite
 from tests.support.mock_server import MockServer, Reply, Request
 from tests.support.runs import api_model
 from tests.support.stage import Stage, end_of
 
-SCRIPT = [
+OFFICE_SCRIPT = [
     *(Action("open_app", app=app) for app in ("mail", "files", "shop", "calendar")),
     Action("scroll", (0.5, 0.6)),
     Action("click", (0.4, 0.4)),
@@ -37,6 +46,29 @@ SCRIPT = [
     Action("key", keys=("escape",)),
     Action("back"),
 ]
+DOCUMENT_SCRIPT = [
+    Action("click", (0.4, 0.5)),
+    Action("type", text="12\n"),
+    Action("scroll", (0.5, 0.6)),
+    Action("click", (0.3, 0.4)),
+    Action("key", keys=("ctrl", "b")),
+    Action("key", keys=("escape",)),
+]
+
+
+class Measured(NamedTuple):
+    """A suite, the level whose first task is played, and what is done in it."""
+
+    suite: Any
+    level: str
+    script: Sequence[Action]
+
+
+SUITES = {
+    "office": Measured(office_suite, "L4", OFFICE_SCRIPT),
+    "jupyterlab": Measured(lab_suite, "L3", DOCUMENT_SCRIPT),
+    "desktop": Measured(desktop_suite, "L3", DOCUMENT_SCRIPT),
+}
 REPLIES = [
     f"Action: {action}"
     for action in (
@@ -49,20 +81,32 @@ REPLIES = [
 ]
 
 
-def play(shots: Path, steps: int, took: dict[str, list[float]]) -> None:
+def play(
+    measured: Measured, shots: Path, steps: int, took: dict[str, list[float]], *, rests: bool
+) -> None:
     """Episodes of 15 steps, in a world of this thread."""
-    world = suite.open_world(shots)
-    task, actions = suite.tasks("L4", [0])[0], itertools.cycle(SCRIPT)
+    world = measured.suite.open_world(shots)
+    task, actions = measured.suite.tasks(measured.level, [0])[0], itertools.cycle(measured.script)
     for number in range(steps):
         begun = time.perf_counter()
         if number % 15 == 0:
+            took["lost CPU"].append(_sandbox_cpu_s(world) if number else 0.0)
+            begun = time.perf_counter()
             world.reset(task)
             took["reset"].append(time.perf_counter() - begun)
         begun = time.perf_counter()
         world.step(next(actions))
         took["step"].append(time.perf_counter() - begun)
+        if rests:
+            world.rest()
     took["memory"].append(sum(map(_memory, psutil.Process().children(recursive=True))))
+    took["lost CPU"].append(_sandbox_cpu_s(world))
     world.close()
+
+
+def _sandbox_cpu_s(world: Any) -> float:
+    """Of a desktop that is about to be killed, which adds nothing to the times of its parent."""
+    return cpu_seconds(world.session.pids()) if isinstance(world, DesktopWorld) else 0.0
 
 
 def _memory(process: psutil.Process) -> int:
@@ -122,6 +166,8 @@ def measure_engine(latency_s: float, worlds: list[int], episodes: int) -> None:
 def main() -> None:
     """Measures what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", choices=SUITES, default="office")
+    parser.add_argument("--rest", action="store_true", help="make the next episode ready meanwhile")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--worlds", type=int, nargs="+")
     parser.add_argument("--latency", type=float, default=0.0)
@@ -131,16 +177,16 @@ def main() -> None:
         measure_engine(options.latency, options.worlds or [1, 2, 4], options.episodes)
         return
     for count in options.worlds or [1]:
-        measure_steps(options.steps, count)
+        measure_steps(SUITES[options.suite], options.steps, count, rests=options.rest)
 
 
-def measure_steps(count: int, worlds: int) -> None:
+def measure_steps(measured: Measured, count: int, worlds: int, *, rests: bool) -> None:
     """Prints one line for each thing that was measured."""
-    took: dict[str, list[float]] = {"reset": [], "step": [], "memory": []}
+    took: dict[str, list[float]] = {"reset": [], "step": [], "memory": [], "lost CPU": []}
     before, begun = _cpu_s(), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        task_arguments = (Path(folder), count, took)
-        threads = [threading.Thread(target=play, args=task_arguments) for _ in range(worlds)]
+        one_world = partial(play, measured, Path(folder), count, took, rests=rests)
+        threads = [threading.Thread(target=one_world) for _ in range(worlds)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -149,7 +195,8 @@ def measure_steps(count: int, worlds: int) -> None:
     for name in ("reset", "step"):
         times_ms = sorted(1000 * one for one in took[name])
         print(f"{name}: median {statistics.median(times_ms):.0f} ms, fastest {times_ms[0]:.0f} ms")
-    print(f"CPU: {1000 * (_cpu_s() - before) / steps:.0f} ms a step, with starts and resets")
+    cpu_s = _cpu_s() - before + sum(took["lost CPU"])
+    print(f"CPU: {1000 * cpu_s / steps:.0f} ms a step, with starts and resets")
     print(f"memory: {max(took['memory']) / 2**20:.0f} MiB in {worlds} worlds")
     print(f"{60 * steps / 15 / wall_s:.1f} episodes of 15 steps a minute, with the start")
 
