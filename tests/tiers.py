@@ -68,6 +68,7 @@ FUNCTIONS = {
     "test_a_server_that_is_too_busy_is_asked_again": "slow",
     "test_a_server_that_never_answers_is_given_up_and_ended": "slow",
     "test_a_stopped_run_leaves_no_process_and_plays_on_with_what_is_missing": "slow",
+    "test_a_task_is_solved_on_the_desktop_and_nothing_done_is_no_success": "the desktop",
     "test_a_task_that_is_skipped_is_played_again_from_its_beginning": "slow",
     "test_a_text_of_many_lines_may_take_longer_than_one_step": "slow",
     "test_a_text_that_is_pasted_again_and_again_stops_growing": "slow",

@@ -13,17 +13,15 @@ import pytest
 from PIL import Image
 
 from benchmarks.actions.action import Action
-from benchmarks.worlds.desktop import suite
-from benchmarks.worlds.desktop.looks import CHANNELS, LOOKS, REGISTRY, Look, changed_files
+from benchmarks.worlds.desktop.looks import LOOKS
 from benchmarks.worlds.desktop.processes import name_of
-from benchmarks.worlds.desktop.root import SKELETON, desktop_folder, worlds_folder
+from benchmarks.worlds.desktop.root import desktop_folder, worlds_folder
 from benchmarks.worlds.desktop.session import PREFIX, remove_stale_folders
 from benchmarks.worlds.desktop.suite import open_world
 from benchmarks.worlds.desktop.tasks import tasks
 from tests.support.desktop import need_desktop
 from tests.support.desktop_play import Player
 
-XSETTINGS = f"{CHANNELS}/xsettings.xml"
 TEXT_TASK = {"files": {"Documents/a.txt": "first\n"}, "open": ["Documents/a.txt"]}
 TYPED = "Grüße, “naïve” €5 → ≤ 10 – Łódź; Привет, 東京 and ∞!"
 HOLDER = """
@@ -127,32 +125,6 @@ def test_a_task_is_done_in_each_layout_and_a_layout_changes_no_setting_by_itself
     assert Image.open(player.last.image).size == LOOKS[look].screen_wh
     outcome = world.evaluate()
     assert outcome.success, outcome.lines
-
-
-def test_three_seeds_in_a_row_show_a_task_in_all_layouts():
-    looks = [task["look"] for task in suite.tasks("L3", range(4), ["calc_total"])]
-    assert looks == ["top", "dark", "large", "top"]
-
-
-def test_a_layout_changes_its_settings_and_keeps_the_others(tmp_path):
-    folder = tmp_path / CHANNELS
-    folder.mkdir(parents=True)
-    for name in ("xsettings", "xfce4-panel"):
-        shutil.copy(SKELETON / CHANNELS / f"{name}.xml", folder)
-    settings = {
-        "xsettings/Net/ThemeName": "Adwaita",
-        "xsettings/Xft/DPI": 120,
-        "xfce4-panel/plugins/plugin-4/mode": 2,
-    }
-    registry = tmp_path / REGISTRY
-    registry.parent.mkdir(parents=True)
-    shutil.copy(SKELETON / REGISTRY, registry)
-    files = changed_files(Look(settings=settings), tmp_path)
-    [theme] = re.findall(rb'name="ThemeName" type="string" value="(.*?)"', files[XSETTINGS])
-    assert theme == b"Adwaita" and b'name="DPI" type="int" value="120"' in files[XSETTINGS]
-    assert b'name="IconThemeName" type="string" value="elementary-xfce"' in files[XSETTINGS]
-    assert b'name="mode" type="int" value="2"' in files[f"{CHANNELS}/xfce4-panel.xml"]
-    assert files[REGISTRY] == registry.read_bytes()
 
 
 def test_the_clock_of_the_panel_stands_still_and_that_of_programs_runs(world):
