@@ -63,6 +63,14 @@ def spoiled_lists(values):
     yield [*values, values[0] if values else "one too many"]
 
 
+@pytest.mark.parametrize("lock", ["Documents/.~lock.a.txt#", ".~lock.a.txt#"])
+def test_marks_of_open_documents_are_no_change_and_other_hidden_files_are(lock):
+    before, mine = {"a.txt": b"a"}, {"a.txt": b"a", "Documents/.mine": b""}
+    for files in ({**before, lock: b"user,09.03.2026 09:00"}, {**before, lock: b"09:01"}, before):
+        assert judge({}, {**before, lock: b"09:00"}, files, "done").success
+    assert not judge({}, before, mine, "done").success
+
+
 def test_a_document_is_read_as_it_was_written():
     files = written_files(
         {

@@ -27,6 +27,8 @@ from benchmarks.worlds.environment import Outcome
 from benchmarks.worlds.office.tasks.checks import StateComparison, check
 
 MISSING = {"missing": True}
+LOCK = re.compile(r"(.*/)?\.~lock\.[^/]*#")
+"""LibreOffice's mark of an open document: it has the time, and goes when the document is closed."""
 MAX_DESCRIPTION = 200  # characters
 CHANNELS = ".config/xfce4/xfconf/xfce-perchannel-xml/"
 KEYFILE = ".config/glib-2.0/settings/keyfile"
@@ -67,7 +69,7 @@ def tree_of(files: Files, keys: frozenset[str] = frozenset()) -> Tree:
     """
     tree: Tree = {}
     for path, content in files.items():
-        if not path.startswith("."):
+        if not path.startswith(".") and not LOCK.fullmatch(path):
             tree[path] = _content(path, content)
     values = _settings(files)
     for key, value in values.items():
