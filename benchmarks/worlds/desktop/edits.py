@@ -6,11 +6,12 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.worlds.desktop.documents.pictures import open_picture, pixel_hash
+from benchmarks.worlds.desktop.documents.pictures import mean_colours, open_picture, pixel_hash
 
 Tree = dict[str, Any]  # by path, see `checks.tree_of`
 Edit = Sequence[Any]
 Keys = Sequence[Any]
+COLOUR_TOLERANCE = 10  # of 255; programs resample and turn grey in different ways
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -159,7 +160,8 @@ def _picture(
     """Do operations with a picture, in the file itself or saved to another one.
 
     Operations are methods of Pillow's images with arguments: ["rotate", 90], ["flip", "h"],
-    ["crop", [left, upper, right, lower]], ["grey"], ["invert"].
+    ["crop", [left, upper, right, lower]], ["invert"], ["scale", [width, height]], ["grey"]. After
+    the last two, and in a form with losses, colours have to be near Pillow's.
     """
     from PIL import ImageOps
 
@@ -175,13 +177,21 @@ def _picture(
                 image = image.crop(tuple(arguments[0]))
             case "invert":
                 image = ImageOps.invert(image.convert("RGB"))
+            case "scale":
+                image = image.resize(tuple(arguments[0]))
+            case "grey":
+                image = image.convert("L")
             case _:
                 raise ValueError(f"no operation {name!r}")
+    is_exact = form != "JPEG" and not {"scale", "grey"} & {name for name, *_ in operations}
+    colours = mean_colours(image)
     tree[to_path or path] = {
         **data,
         "size": list(image.size),
         "format": form or data["format"],
-        "pixels": pixel_hash(image),
+        "mode": "L" if image.mode == "L" else data["mode"],
+        "pixels": pixel_hash(image) if is_exact else {"any": True},
+        "colours": colours if is_exact else {"near": colours, "by": COLOUR_TOLERANCE},
     }
 
 

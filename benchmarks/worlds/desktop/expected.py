@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.worlds.desktop.documents.sheets import cells_of_formula
 
-WAYS = ("uses", "one_of", "any", "text", "about")
+WAYS = ("uses", "one_of", "any", "text", "about", "near")
 
 
 def matches(expected: Any, actual: Any) -> bool:
@@ -21,6 +21,7 @@ def matches(expected: Any, actual: Any) -> bool:
             - {"one_of": [expected, ...]}, {"any": True}.
             - {"text": "Rent"}: that text, whatever its case and the spaces around it.
             - {"about": 20, "by": 1}: a number that is so near.
+            - {"near": [20, 30], "by": 1}: numbers that are so near.
             - a mapping with a list of names under "*": values that may be there or not, as they
               please.
         actual: the data to judge.
@@ -54,6 +55,9 @@ def _fits(expected: dict[str, Any], actual: Any) -> bool:
             return _folded(text) == _folded(str(actual))
         case {"about": number, "by": distance}:
             return isinstance(actual, (int, float)) and abs(actual - number) <= distance
+        case {"near": numbers, "by": distance}:
+            pairs = [{"about": number, "by": distance} for number in numbers]
+            return matches(pairs, actual)
     return True
 
 

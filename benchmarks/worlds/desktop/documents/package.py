@@ -93,7 +93,11 @@ class Document:
             self.settings = (
                 _parsed(package, "settings.xml") if "settings.xml" in package.namelist() else None
             )
-            self._package_names = package.namelist()
+            self.objects = {
+                name.removesuffix("/content.xml"): _parsed(package, name)
+                for name in package.namelist()
+                if name.startswith("Object ") and name.endswith("/content.xml")
+            }
         self.styles: dict[tuple[str, str], Element] = {}
         for root in (self.common, self.content):
             for style in root.iter(q("style:style")):

@@ -10,16 +10,18 @@ from typing import Any
 
 FORMATS = {"jpg": "JPEG", "jpeg": "JPEG", "tif": "TIFF"}
 SHAPES = 40
+COARSE = 3  # fields in each direction, of which a picture's mean colours are kept
 
 
 def write_picture(picture: Mapping[str, Any], path: str) -> bytes:
     """Return a picture of coloured shapes; no two of its edges or corners are alike.
 
     Args:
-        picture: its "seed" and "size" (width, height), perhaps the "mode" of Pillow.
+        picture: its "seed" and "size" (width, height), perhaps the "mode" of Pillow, and a "frame"
+            of white that is so wide.
         path: whose ending says the format.
     """
-    from PIL import Image, ImageDraw
+    from PIL import Image, ImageDraw, ImageOps
 
     rng = random.Random(f"picture {picture['seed']}")
     width, height = picture["size"]
@@ -30,6 +32,8 @@ def write_picture(picture: Mapping[str, Any], path: str) -> bytes:
         colour = tuple(rng.randrange(256) for _ in range(3))
         box = (x, y, x + rng.randrange(10, width // 4), y + rng.randrange(10, height // 4))
         rng.choice((draw.rectangle, draw.ellipse))(box, fill=colour)
+    if "frame" in picture:
+        image = ImageOps.expand(image, picture["frame"], "white")
     image = image.convert(picture.get("mode", "RGB"))
     file = io.BytesIO()
     ending = path.rpartition(".")[2].lower()
@@ -54,9 +58,18 @@ def read_picture(content: bytes) -> dict[str, Any]:
         "size": list(image.size),
         "mode": "L" if image.mode in ("L", "LA", "1") else "RGB",
         "pixels": pixel_hash(image),
+        "colours": mean_colours(image),
     }
 
 
 def pixel_hash(image: Any) -> str:
     """Return a hash of the pixels, whatever the mode that they are saved in."""
     return hashlib.blake2b(image.convert("RGBA").tobytes(), digest_size=8).hexdigest()
+
+
+def mean_colours(image: Any) -> list[int]:
+    """Return red, green and blue (0 to 255) of the fields of a coarse grid, row by row."""
+    from PIL import Image
+
+    small = image.convert("RGB").resize((COARSE, COARSE), Image.Resampling.BOX)
+    return [*small.tobytes()]

@@ -13,6 +13,7 @@ from benchmarks.worlds.desktop.documents.package import (
     Data,
     Document,
     Element,
+    decoded,
     local_name,
     package,
     q,
@@ -153,11 +154,59 @@ def read_ods(content: bytes) -> Data:
             name.get(q("table:name"), ""): name.get(q("table:cell-range-address"), "")
             for name in body.iter(q("table:named-range"))
         },
-        "validations": [
-            rule.get(q("table:condition"), "") for rule in body.iter(q("table:content-validation"))
-        ],
         "frozen": _frozen(document),
+        "conditions": [*_conditions(body)],
+        "pivots": [*_pivots(body)],
+        "orientation": _orientation(document),
     }
+
+
+def _conditions(body: Element) -> Iterator[Data]:
+    """Yield the conditions under which cells look otherwise: where, which, and the style then."""
+    for area in body.iter():
+        if local_name(area.tag) != "conditional-format":
+            continue
+        for condition in area:
+            values = {local_name(key): value for key, value in condition.attrib.items()}
+            yield {
+                "cells": _attribute(area, "target-range-address"),
+                "condition": values.get("value", local_name(condition.tag)),
+                "style": decoded(values.get("apply-style-name", "")),
+            }
+
+
+def _attribute(element: Element, name: str) -> str:
+    return next((value for key, value in element.attrib.items() if local_name(key) == name), "")
+
+
+def _pivots(body: Element) -> Iterator[Data]:
+    """Yield what pivot tables are made of: the cells, and the field of each orientation."""
+    for pivot in body.iter(q("table:data-pilot-table")):
+        source = pivot.find(q("table:source-cell-range"))
+        fields = {
+            field.get(q("table:orientation")): [
+                field.get(q("table:source-field-name")),
+                field.get(q("table:function"), "auto"),
+            ]
+            for field in pivot.iter(q("table:data-pilot-field"))
+            if field.get(q("table:source-field-name"))
+            and field.get(q("table:orientation")) in ("row", "column", "page", "data")
+        }
+        cells = "" if source is None else source.get(q("table:cell-range-address"), "")
+        yield {"cells": cells, **{str(name): field for name, field in fields.items()}}
+
+
+def _orientation(document: Document) -> str:
+    """Return how the pages of the usual style are held: "portrait" or "landscape"."""
+    layouts = {
+        layout.get(q("style:name")): layout.find(q("style:page-layout-properties"))
+        for layout in document.common.iter(q("style:page-layout"))
+    }
+    for page in document.common.iter(q("style:master-page")):
+        properties = layouts.get(page.get(q("style:page-layout-name")))
+        if page.get(q("style:name")) == "Default" and properties is not None:
+            return properties.get(q("style:print-orientation"), "portrait")
+    return "portrait"
 
 
 def _sheet(document: Document, table: Element) -> Data:
@@ -174,17 +223,50 @@ def _sheet(document: Document, table: Element) -> Data:
                 cells |= _row_cells(document, row, row_index + repeat, widths)
         row_index += count
     hidden = [column_name(index) for index, (is_hidden, _) in enumerate(widths) if is_hidden]
-    charts = [*table.iter(q("draw:object"))]
+    charts = [*_charts(document, table)]
     data: Data = {"cells": cells}
     for name, value in (
         ("hidden rows", hidden_rows),
         ("hidden columns", hidden),
-        ("objects", len(charts)),
+        ("charts", charts),
         ("tab", document.properties("table", table.get(q("table:style-name"))).get("tab-color")),
     ):
         if value:
             data[name] = value
     return data
+
+
+def _charts(document: Document, table: Element) -> Iterator[Data]:
+    """Yield the charts of a sheet: kind, title, and the cells that they show."""
+    for link in table.iter(q("draw:object")):
+        content = document.objects.get(link.get(q("xlink:href"), "").removeprefix("./"))
+        chart = None if content is None else content.find(f".//{q('chart:chart')}")
+        if chart is None:
+            yield {"kind": "object"}
+            continue
+        title = chart.find(q("chart:title"))
+        plot = chart.find(q("chart:plot-area"))
+        style = "" if plot is None else plot.get(q("chart:style-name"), "")
+        kind = chart.get(q("chart:class"), "").removeprefix("chart:")
+        if kind == "bar" and content is not None and _is_vertical(content, style):
+            kind = "horizontal bar"
+        ranges = link.get(q("draw:notify-on-update-of-ranges"), "").split()
+        cells = {cell for text in ranges for cell in cells_of_formula(f"[.{text}]")}
+        yield {
+            "kind": kind,
+            "title": "" if title is None else "".join(title.itertext()).strip(),
+            "cells": sorted(cells),
+        }
+
+
+def _is_vertical(content: Element, style: str) -> bool:
+    """Whether a chart of bars has turned its axes, so that the bars lie."""
+    return any(
+        properties.get(q("chart:vertical")) == "true"
+        for one in content.iter(q("style:style"))
+        if one.get(q("style:name")) == style
+        for properties in one
+    )
 
 
 def _columns(table: Element) -> Iterator[tuple[bool, str | None]]:
@@ -239,6 +321,9 @@ def _cell_data(document: Document, cell: Element, default_style: str | None) -> 
     data |= {
         mark: style[key] for key, mark in names.items() if style.get(key, "") not in USUAL_CELL
     }
+    rule = cell.get(q("table:content-validation-name"))
+    if rule:
+        data["rule"] = _rule(document, rule)
     spans = (
         cell.get(q("table:number-columns-spanned"), "1"),
         cell.get(q("table:number-rows-spanned"), "1"),
@@ -246,6 +331,14 @@ def _cell_data(document: Document, cell: Element, default_style: str | None) -> 
     if spans != ("1", "1"):
         data["merged"] = "x".join(spans)
     return data
+
+
+def _rule(document: Document, name: str) -> str:
+    """Return what a cell may hold, as the document says it."""
+    for rule in document.body.iter(q("table:content-validation")):
+        if rule.get(q("table:name")) == name:
+            return rule.get(q("table:condition"), "")
+    return ""
 
 
 def _number_format(document: Document, name: str | None) -> str:
