@@ -20,6 +20,14 @@ PLAYED = (
     ("editor_line_numbers", 0),
     ("pdf_page", 0),
     ("sheet_to_text", 0),
+    ("calc_chart", 0),
+    ("calc_pivot", 0),
+    ("writer_page_number", 0),
+    ("impress_notes", 0),
+    ("files_link", 0),
+    ("settings_theme", 0),
+    ("letter_to_sheet", 0),
+    ("names_of_sheet", 0),
 )
 """One of each application, and more of those that have most."""
 

@@ -30,7 +30,25 @@ from typing import Any
 from benchmarks.worlds.desktop.tasks.registry import TASKS, WrittenTask
 from benchmarks.worlds.office.tasks.variants import phrasing_of
 
-MODULES = ("calc", "writer", "impress", "gimp", "files", "others", "several")
+MODULES = (
+    "calc",
+    "calc_data",
+    "calc_layout",
+    "writer",
+    "writer_layout",
+    "impress",
+    "impress_show",
+    "gimp",
+    "files",
+    "files_many",
+    "others",
+    "settings",
+    "several",
+    "several_texts",
+    "several_documents",
+    "several_slides",
+    "several_files",
+)
 Row = dict[str, Any]
 
 for _name in MODULES:
