@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 from benchmarks.worlds.desktop.checks import compare_trees, edited, judge, tree_of
 from benchmarks.worlds.desktop.documents import read_file, written_files
 from benchmarks.worlds.desktop.documents.package import package
-from benchmarks.worlds.desktop.documents.pictures import open_picture
+from benchmarks.worlds.desktop.documents.pictures import grey_picture, open_picture
 from benchmarks.worlds.desktop.expected import matches
 from benchmarks.worlds.desktop.tasks import tasks
 
@@ -140,8 +140,11 @@ def test_a_picture_in_another_size_has_to_look_the_same_and_not_to_have_the_same
     assert not compare_trees(edits, start, upside_down).lines[0][0]
     other_size = saved(lambda image: image.resize((72, 50)))
     assert not compare_trees(edits, start, other_size).lines[0][0]
-    grey = saved(lambda image: image.convert("L"))
+    grey = saved(grey_picture)
     assert compare_trees([["picture", "a.png", [["grey"]]]], start, grey).lines[0][0]
+    coloured = saved(lambda image: grey_picture(image).convert("RGB"))
+    assert tree_of(files)["a.png"]["mode"] == coloured["a.png"]["mode"] == "RGB"
+    assert not compare_trees([["picture", "a.png", [["grey"]]]], start, coloured).lines[0][0]
 
 
 def test_what_a_sheet_has_besides_cells_is_read():

@@ -6,7 +6,12 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.worlds.desktop.documents.pictures import mean_colours, open_picture, pixel_hash
+from benchmarks.worlds.desktop.documents.pictures import (
+    grey_picture,
+    mean_colours,
+    open_picture,
+    pixel_hash,
+)
 
 Tree = dict[str, Any]  # by path, see `checks.tree_of`
 Edit = Sequence[Any]
@@ -161,7 +166,7 @@ def _picture(
 
     Operations are methods of Pillow's images with arguments: ["rotate", 90], ["flip", "h"],
     ["crop", [left, upper, right, lower]], ["invert"], ["scale", [width, height]], ["grey"]. After
-    the last two, and in a form with losses, colours have to be near Pillow's.
+    the last two, and in a form with losses, colours have to be near those.
     """
     from PIL import ImageOps
 
@@ -180,7 +185,7 @@ def _picture(
             case "scale":
                 image = image.resize(tuple(arguments[0]))
             case "grey":
-                image = image.convert("L")
+                image = grey_picture(image)
             case _:
                 raise ValueError(f"no operation {name!r}")
     is_exact = form != "JPEG" and not {"scale", "grey"} & {name for name, *_ in operations}

@@ -73,3 +73,15 @@ def mean_colours(image: Any) -> list[int]:
 
     small = image.convert("RGB").resize((COARSE, COARSE), Image.Resampling.BOX)
     return [*small.tobytes()]
+
+
+def grey_picture(image: Any) -> Any:
+    """Return a picture in greys of the same light: the luminance of sRGB (IEC 61966-2-1)."""
+    import numpy as np
+    from PIL import Image
+
+    shares = np.asarray(image.convert("RGB")) / 255
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    light = linear @ np.array([0.2126, 0.7152, 0.0722])
+    greys = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    return Image.fromarray((greys * 255).round().astype(np.uint8))
