@@ -16,6 +16,7 @@ EXPORT: Steps = [
     ["key", "ctrl+shift+e"],
     ["key", "enter"],
     ["key", "alt+r"],
+    ["wait", 0.8],
     ["key", "enter"],
     ["wait", 1.0],
     ["done"],
@@ -123,7 +124,7 @@ def gimp_half_turn(rng: random.Random) -> Row:
         ],
         **photo(rng),
         "edits": [["picture", PATH, [["rotate", 180]]]],
-        "ways": [[*turn, *OVERWRITE], [*quarter, *quarter, *EXPORT]],
+        "ways": [[*turn, *OVERWRITE], [*turn, *EXPORT]],
         "wrong_ways": [
             [["menu", "alt+i", "t", "down 1", "enter"], *OVERWRITE],
             [*quarter, *OVERWRITE],
@@ -178,7 +179,7 @@ def gimp_scale(rng: random.Random) -> Row:
         "edits": [["picture", PATH, [["scale", size]]]],
         "ways": [
             [*dialog, ["type", f"{size[0]}\t"], *accept, *OVERWRITE],
-            [*dialog, ["type", f"{size[0]}\t{size[1]}\t"], *accept, *EXPORT],
+            [*dialog, ["type", f"{size[0]}\t"], ["key", "enter"], ["wait", 0.5], *EXPORT],
         ],
         "wrong_ways": [
             [*dialog, ["type", f"{size[0] - 10}\t"], *accept, *OVERWRITE],
