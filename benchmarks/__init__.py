@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from benchmarks.base import Benchmark, fill
@@ -24,7 +24,7 @@ from benchmarks.steps.gui_odyssey import GUIOdyssey
 from utils.analysis.audits import audits_of
 from utils.contracts import DataSet, ParseFunction
 from utils.errors import UserError
-from utils.subsets import mode_with
+from utils.subsets import Label, UnknownLabels, mode_with
 
 
 def by_name(classes: Iterable[type[Benchmark]]) -> dict[str, type[Benchmark]]:
@@ -94,20 +94,29 @@ def build_data_set(
     )
 
 
-def load_samples(data: DataSet, *, needs_images: bool = True) -> tuple[list[str], list[str]]:
+def load_samples(
+    data: DataSet, *, needs_images: bool = True, passed_over: Collection[Label] = ()
+) -> tuple[list[str], list[str]]:
     """Load the samples of a data set.
 
     Args:
         data: the data set.
         needs_images: each image is opened and must be there.
+        passed_over: labels of its `only` that its rows need not have.
 
     Returns:
         What a user should know about them, and the problems that stand in the way of a run.
+
+    Raises:
+        UnknownLabels: no row has a label of its `only`.
     """
     benchmark = data.benchmark
     assert isinstance(benchmark, Benchmark)
+    benchmark.passed_over = passed_over
     problems = [f"{benchmark.name}: {problem}" for problem in benchmark.problems()]
     try:
         return fill(data, benchmark, needs_images=needs_images), problems
+    except UnknownLabels:
+        raise
     except UserError as error:
         return [], [*problems, *error.problems]

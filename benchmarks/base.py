@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -30,7 +30,7 @@ from utils.functions.calling import READING, as_user_error, private_copy
 from utils.functions.fingerprints import digest
 from utils.geometry.images import data_root, image_root, read_header
 from utils.protocol import PLATFORMS
-from utils.subsets import Only, base_mode, is_chosen, is_subset, only_problems
+from utils.subsets import Label, Only, base_mode, check_only, is_chosen, is_subset
 from utils.text import counted, is_blank, printable
 
 SIZES_NAME = "image_sizes.json"
@@ -63,6 +63,7 @@ class Benchmark(contracts.Benchmark):
     """Columns of a row by the grouping that `only` of a config chooses rows by."""
 
     only: Only = MappingProxyType({})
+    passed_over: Collection[Label] = ()  # labels of `only` that its rows need not have
 
     def __init__(self, annotation_dir: Path, image_root: Path) -> None:
         self.image_root = image_root
@@ -96,7 +97,7 @@ class Benchmark(contracts.Benchmark):
                 of them does.
 
         Raises:
-            UserError: the file is broken.
+            UserError: the file is broken, or no row has a label that is asked for.
         """
         numbers: Counter[str] = Counter()
         rows: list[tuple[str, Line]] = []
@@ -110,8 +111,7 @@ class Benchmark(contracts.Benchmark):
             numbers[key] += 1  # of all rows: the second of equal ones gets "-2" in any mode
             if self.in_mode(row, mode):
                 rows.append((key if numbers[key] == 1 else f"{key}-{numbers[key]}", row))
-        if problems := only_problems(self.only, labels):
-            raise UserError([f"data.{self.name}.{problem}" for problem in problems])
+        check_only(self.only, labels, self.name, self.passed_over)
         columns = dict.fromkeys(column for _, row in rows for column in row)
         size_of = self._size_of_image if needs_images else self._known_size()
         measured = [

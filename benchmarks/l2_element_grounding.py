@@ -36,7 +36,11 @@ class GUIElementGrounding(PointBenchmark):
     level = "L2"
     modes = ("all", *GROUNDING_TYPES)
     mode_column, text_key = "grounding_type", "instruction"
-    subset_columns: ClassVar = {**PointBenchmark.subset_columns, "data_type": "data_type"}
+    subset_columns: ClassVar = {
+        **PointBenchmark.subset_columns,
+        "data_type": "data_type",
+        "kind": "data_type",
+    }
     scored_kinds = ELEMENT_KINDS
     result_columns = (
         "img_path",

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from models.wrappers.vllm.arguments import serve_problems
 from utils.config.text import KeyProblem
-from utils.contracts import ModelWrapper
+from utils.contracts import CallError, ModelWrapper
+from utils.errors import UserError
 
 if TYPE_CHECKING:
     from utils.config.schema import ModelEntry
+
+NEAR = 0.65  # likeness of a name to those of a recipe that is named as a near one
+MOST_NEAR = 3  # such recipes in a message
 
 
 def argument_problems(imp_type: str, entry: Mapping[str, Any]) -> Iterator[KeyProblem]:
@@ -52,48 +58,93 @@ def recipe_lines(names: Sequence[str]) -> list[str]:
 def recipes_for(names: Sequence[str]) -> list[str]:
     """The recipes whose family a checkpoint is of, by its names: a hub id's last part.
 
-    Names that a recipe has to the letter count before those that begin or end otherwise:
-    "MAI-UI-8B-AWQ", "Qwen3-VL-8B".
+    Names that a recipe has to the letter count before those that begin or end otherwise
+    ("MAI-UI-8B-AWQ", "Qwen3-VL-8B"), and these before names with a hub id's in the middle
+    ("my-Qwen3.5-9B-sft").
     """
+    folded = [name.rstrip("/").rpartition("/")[2].casefold() for name in names]
+    known_names = _hub_names()
+    for fits in (str.__eq__, _is_beginning, _is_part):
+        recipes = [
+            recipe
+            for recipe, hub_names in known_names.items()
+            if any(fits(hub_name, name) for hub_name in hub_names for name in folded)
+        ]
+        if recipes:
+            return recipes
+    return []
+
+
+def near_recipes(name: str) -> list[str]:
+    """Recipes for checkpoints whose names are like this one, the likest first; [] if none is."""
+    from utils.text import likeness
+
+    likeness_of = {
+        recipe: max((likeness(name, known) for known in [recipe, *hub_names]), default=0)
+        for recipe, hub_names in _hub_names().items()
+    }
+    near = [recipe for recipe, value in likeness_of.items() if value >= NEAR]
+    return sorted(near, key=lambda recipe: -likeness_of[recipe])[:MOST_NEAR]
+
+
+def _hub_names() -> dict[str, list[str]]:
+    """The last parts of hub ids by recipe, in lower case."""
     from models.recipes import all_recipes
 
-    folded = [name.casefold() for name in names]
-    hub_names = {
+    return {
         recipe: [hub_id.rpartition("/")[2].casefold() for hub_id in record.hub_ids]
         for recipe, record in all_recipes().items()
     }
-    exact = [recipe for recipe, known in hub_names.items() if {*known} & {*folded}]
-    return exact or [
-        recipe
-        for recipe, known in hub_names.items()
-        if any(
-            name.startswith(f"{hub_name}-") or hub_name.startswith(f"{name}-")
-            for name in folded
-            for hub_name in known
-        )
-    ]
+
+
+def _is_beginning(hub_name: str, name: str) -> bool:
+    return name.startswith(f"{hub_name}-") or hub_name.startswith(f"{name}-")
+
+
+def _is_part(hub_name: str, name: str) -> bool:
+    """Whether a name holds a hub id's, or what comes before its -Instruct, between other marks."""
+    stem = re.sub("-(instruct|thinking|think)$", "", hub_name)
+    return re.search(rf"(?<![^\W_]){re.escape(stem)}(?![^\W_])", name) is not None
 
 
 def names_in_checkpoint(model_path: str) -> list[str]:
-    """The name that a checkpoint's config.json gives it, by its last part; [] without one."""
+    """The name that a checkpoint's config.json gives it; [] without one."""
     from models.wrappers.local.checkpoint import read_config
 
     name = read_config(model_path).get("_name_or_path")
-    return [name.rstrip("/").rpartition("/")[2]] if isinstance(name, str) and name else []
+    return [name] if isinstance(name, str) and name else []
+
+
+def checkpoint_problems(model_path: str) -> list[str]:
+    """What keeps a path from being a checkpoint's folder, one line each; of a hub id nothing."""
+    from models.wrappers.local.checkpoint import checkpoint_problems as problems_of
+
+    return problems_of(model_path)
 
 
 def served_models(model_path: str) -> list[str]:
     """The names of the models that an endpoint offers; [] where it does not say.
 
     Raises:
-        UserError: the endpoint is wrong.
+        UserError: the endpoint is wrong, or its server cannot be asked.
     """
-    from models.wrappers.api.connection import Connection
+    from models.wrappers.api.connection import LISTING_TIMEOUT_S, Connection
     from utils.config.endpoint import parse_endpoint
 
-    connection = Connection(parse_endpoint(model_path), 1, uses_proxies=True)
+    endpoint = parse_endpoint(model_path)
+    connection = Connection(endpoint, 1, uses_proxies=True)
     try:
-        return connection.list_models({})
+        body = connection.request("get", "/models", {"timeout": LISTING_TIMEOUT_S})
+        return [str(model["id"]) for model in json.loads(body)["data"]]
+    except CallError as error:
+        if error.status_code == 404 and not re.search(r"/v\d", endpoint.base_url):
+            hint = f"; most servers are at {endpoint.base_url.rstrip('/')}/v1"
+            raise UserError(f"GET /models: {error.message}{hint}") from None
+        if error.kind == "http" and error.status_code not in (401, 403):
+            return []
+        raise UserError(f"GET /models: {error.message}") from None
+    except (ValueError, KeyError, TypeError):  # an answer in another form
+        return []
     finally:
         connection.close()
 

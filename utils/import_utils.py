@@ -214,8 +214,8 @@ def _what_else(owner: Any, requested: str, *, is_last: bool = True) -> str:
 
 def _one_line(error: BaseException) -> str:
     """`ValueError: text (models/mine.py:12)`: the last place that is no library's and not ours."""
-    kind = type(error).__name__
-    text = " ".join(str(error).split())[:300]
+    kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+    text = " ".join(str(error).split())[:600]
     places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
         text = error.msg
@@ -224,5 +224,5 @@ def _one_line(error: BaseException) -> str:
         is_library = LIBRARY in path.parents or "site-packages" in path.parts
         if path.exists() and not is_library and not str(path).startswith(OURS):
             file = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path
-            return f"{kind}: {text} ({file}:{line})"
-    return f"{kind}: {text}"
+            return f"{kind}{text} ({file}:{line})"
+    return f"{kind}{text}"

@@ -6,7 +6,7 @@ part of the data set, and answers are shared with runs on the whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from utils.errors import UserError
 from utils.text import did_you_mean, listed
@@ -16,6 +16,25 @@ Only = Mapping[str, Sequence[str]]
 SEPARATOR = "; "
 EVERYTHING = "all"  # the mode that no other one reaches beyond
 MOST_LABELS = 30  # that a message names
+PLATFORM = "platform"  # the grouping whose labels data sets spell in two ways
+_SPELLINGS = {"macos": "mac"}  # of platforms, besides the os_ in front
+
+Label = tuple[str, str]
+"""A grouping and one of its labels."""
+
+
+class UnknownLabels(UserError):
+    """A data set has no row with a label, or no such grouping."""
+
+    def __init__(self, problems: Sequence[str], labels: Iterable[Label]) -> None:
+        """Say what is wrong, and with which labels.
+
+        Args:
+            problems: one line each.
+            labels: those that no row has.
+        """
+        self.labels = frozenset(labels)
+        super().__init__(problems)
 
 
 def mode_with(mode: str, only: Only) -> str:
@@ -27,6 +46,11 @@ def mode_with(mode: str, only: Only) -> str:
 def base_mode(mode: str) -> str:
     """The mode without the labels."""
     return mode.partition(SEPARATOR)[0]
+
+
+def filters_of(mode: str | None) -> str:
+    """The labels of a mode, `platform=os_web`; "" where it has none."""
+    return (mode or "").partition(SEPARATOR)[2]
 
 
 def is_subset(mode: str | None) -> bool:
@@ -60,33 +84,55 @@ def only_of(typed: Iterable[str]) -> dict[str, list[str]]:
     return only
 
 
-def only_problems(only: Only, labels: Mapping[str, Iterable[str]]) -> list[str]:
-    """Say which groupings and labels a data set does not have.
+def check_only(
+    only: Only, labels: Mapping[str, Iterable[str]], name: str, passed_over: Collection[Label] = ()
+) -> None:
+    """Check that a data set has the groupings and labels that are asked for.
 
     Args:
         only: what is asked for.
         labels: of all its rows, by grouping.
+        name: of the data set.
+        passed_over: labels that it need not have.
+
+    Raises:
+        UnknownLabels: it lacks some.
     """
     problems: list[str] = []
+    unknown: list[Label] = []
     for grouping, wanted_labels in only.items():
-        if grouping not in labels:
+        known = sorted(labels.get(grouping, ()))
+        spellings = {_folded(grouping, label) for label in known}
+        lacking = [
+            label
+            for label in wanted_labels
+            if _folded(grouping, label) not in spellings and (grouping, label) not in passed_over
+        ]
+        unknown += [(grouping, label) for label in lacking]
+        if lacking and grouping not in labels:
             hint = did_you_mean(grouping, [*labels]) or f"; there are {listed([*labels])}"
-            problems.append(f"only.{grouping}: no grouping of this data set{hint}")
+            problems.append(f"data.{name}.only.{grouping}: no grouping of this data set{hint}")
             continue
-        known = sorted(labels[grouping])
-        folded = {label.casefold() for label in known}
-        for label in wanted_labels:
-            if label.casefold() not in folded:
-                near = did_you_mean(label, known)
-                there = f"; there are {listed(known, MOST_LABELS)}"
-                problems.append(f'only.{grouping}: no row has the label "{label}"{near or there}')
-    return problems
+        for label in lacking:
+            near = did_you_mean(label, known) or f"; there are {listed(known, MOST_LABELS)}"
+            problems.append(f'data.{name}.only.{grouping}: no row has the label "{label}"{near}')
+    if problems:
+        raise UnknownLabels(problems, unknown)
+
+
+def _folded(grouping: str, label: str) -> str:
+    """A label as it is compared: `os_mac`, `macos` and `mac` are one platform."""
+    folded = label.casefold()
+    if grouping != PLATFORM:
+        return folded
+    folded = folded.removeprefix("os_")
+    return _SPELLINGS.get(folded, folded)
 
 
 def is_chosen(only: Only, labels: Mapping[str, Iterable[str]]) -> bool:
     """Whether a row has one of the labels in each grouping that is asked for."""
     return all(
-        {label.casefold() for label in wanted}
-        & {label.casefold() for label in labels.get(grouping, ())}
+        {_folded(grouping, label) for label in wanted}
+        & {_folded(grouping, label) for label in labels.get(grouping, ())}
         for grouping, wanted in only.items()
     )

@@ -31,6 +31,22 @@ def as_json_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def change_text(setting: str, value: str, as_option: bool) -> str:
+    """How to change a setting: in the config, or by an option of a run without a config file."""
+    if as_option:
+        return f"add --set '{setting}=\"{value}\"' to the command"
+    return f'set {setting}: "{value}"'
+
+
+def middle_cut(value: Any, length: int) -> str:
+    """Return a text in one line of at most `length` characters, cut in the middle."""
+    text = " ".join(str(value).split())
+    if len(text) <= length:
+        return text
+    head = (length - 3) // 2
+    return f"{text[:head]} … {text[len(text) - (length - 3 - head) :]}"
+
+
 def local_time(moment: str | float, form: str = "%Y-%m-%d %H:%M") -> str:
     """Return a time of this machine's zone, which it names: `2026-11-27 13:54 UTC+01:00`.
 

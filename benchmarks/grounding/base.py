@@ -234,7 +234,8 @@ class GroundingBenchmark(PointBenchmark, TableBenchmark):
         for grouping in self.layout.groupings:
             value = own_labels.get(grouping, ())
             labels[grouping] = [value] if isinstance(value, str) else [*value]
-        return {**labels, "kind": [str(row["kind"])] if row.get("kind") else []}
+        kinds = [str(row["kind"])] if row.get("kind") else []
+        return {"data_type": kinds, **labels, "kind": kinds}  # L2's name for it, and that of all
 
     def accept(self, parsed: Any) -> Answer:
         """Return two numbers, `DECLINED` (also for two negative numbers), or None."""

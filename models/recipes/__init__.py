@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
+from typing import cast
 
 from models.recipes.base import Agent, PromptForm, Recipe, as_path, as_prompt
-from utils.config.recipes import recipe_names, unknown_recipe
+from utils.config.recipes import recipe_at, recipe_names
 from utils.coordinates import format_size
 from utils.datasets.published import with_newer
-from utils.errors import UserError
+from utils.import_utils import search_beside
 from utils.protocol import L2_NAME
 from utils.text import format_percent
 
@@ -39,14 +41,11 @@ def shown(names: Sequence[str]) -> list[str]:
     Raises:
         UserError: there is no recipe of that name.
     """
-    known_names = recipe_names()
-    for name in names:
-        if name not in known_names:
-            raise UserError(unknown_recipe(name, known_names))
+    search_beside(Path("config.json"))  # as a run from the current folder does
+    found = [(name, *recipe_at(name)) for name in names]
     lines = []
-    for name in names:
-        module = f"{__name__}.{name}"
-        recipe: Recipe = import_module(module).RECIPE
+    for name, module, record in found:
+        recipe = cast("Recipe", record)
         lines += [*_head(name, recipe), *_facts(module, recipe), *_figures(recipe)]
         for variant, form in recipe.prompts.items():
             lines += [f"    prompt    {variant}, of an image of {format_size(EXAMPLE_WH)}:"]

@@ -16,7 +16,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Any, NotRequired, TypedDict
 
 from models.wrappers.local.defaults import sequences_of
@@ -229,6 +229,20 @@ class Recipe:
     note: str = ""
     """What to know before using it."""
 
+    def __post_init__(self) -> None:
+        """Raise a UserError where a field holds something else than it should."""
+        problems = [
+            f"{name} is {value!r:.60}; expected {expected}"
+            for name, kind, expected in _FIELDS
+            if not isinstance(value := getattr(self, name), kind)
+        ]
+        for name, kind in (("prompts", PromptForm), ("parsers", Parser)):
+            problems += _wrong_values(name, getattr(self, name), kind)
+        for name in ("hub_ids", "figures", "resize"):
+            problems += _wrong_items(name, getattr(self, name), *_ITEMS[name])
+        if problems:
+            raise UserError(f"Recipe: {'; '.join(problems)}")
+
     @property
     def has_grounding(self) -> bool:
         """Whether it has a form for questions for a point."""
@@ -390,6 +404,52 @@ class Recipe:
         if self.chat_template:
             kwargs["chat_template"] = dict(self.chat_template)
         return {"generate_cfg": generate_cfg, "kwargs": kwargs, **self.checkpoint}
+
+
+_TEXT, _OBJECT = "a text", "an object, {...}"
+_FIELDS: tuple[tuple[str, Any, str], ...] = (
+    ("family", str, _TEXT),
+    ("frame", str, _TEXT),
+    ("source", str, _TEXT),
+    ("grounding_parser", str, 'the name of a function of the recipe\'s module, "parse_point"'),
+    ("zoom_parser", str, 'the name of a function of the recipe\'s module, "parse_point"'),
+    ("limits", (Limits, NoneType), "Limits(factor=28, min_pixels=3136, max_pixels=12845056)"),
+    ("generate_cfg", Mapping, _OBJECT),
+    ("chat_template", Mapping, _OBJECT),
+    ("kwargs", Mapping, _OBJECT),
+    ("checkpoint", Mapping, _OBJECT),
+    ("prompt_functions", Mapping, _OBJECT),
+    ("agent", (Agent, NoneType), "Agent(...)"),
+    ("steps", (Steps, NoneType), "Steps(...)"),
+    ("zoom", (Zoom, NoneType), "Zoom(...)"),
+    ("verified", str, _TEXT),
+    ("note", str, _TEXT),
+)
+"""Fields of a recipe with their types, and what a message says that they are."""
+_ITEMS: dict[str, tuple[Any, str]] = {
+    "hub_ids": (str, 'texts in parentheses, ("org/name",)'),
+    "figures": (Figure, 'Source("...").of("name", l2=61.5)'),
+    "resize": (Mapping, 'objects in parentheses, ({"longest": 1280},)'),
+}
+
+
+def _wrong_values(name: str, values: Any, kind: type) -> list[str]:
+    """Say which values of an object by variant are of another type."""
+    expected = f'{{"card": {kind.__name__}(...)}}'
+    if not isinstance(values, Mapping):
+        return [f"{name} is {values!r:.60}; expected {expected}"]
+    return [
+        f'{name}["{key}"] is {value!r:.60}; expected {kind.__name__}(...)'
+        for key, value in values.items()
+        if not isinstance(value, kind)
+    ]
+
+
+def _wrong_items(name: str, values: Any, kind: Any, expected: str) -> list[str]:
+    """Say that a field is no list, or has items of another type."""
+    if isinstance(values, (tuple, list)) and all(isinstance(value, kind) for value in values):
+        return []
+    return [f"{name} is {values!r:.60}; expected {expected}"]
 
 
 def _form_of(dataset: str, benchmark: str, steps: Mapping[str, str]) -> str:

@@ -111,6 +111,6 @@ RECIPE = Recipe(
     verified=f"prompts, resizing and parsers; agent: {AGENT.verified}",
     note="The chat template decides whether the model thinks; `parse_point_venus` reads replies to "
     "`build_prompt_venus`, whose authors set enable_thinking false. A call in XML, the family's own "
-    "form, is read by `parse_call` alone. A server's reasoning parser may put all of a reply into "
+    "form, is read by `parse_call` and `parse_point_venus`, not by `parse_point`. A server's reasoning parser may put all of a reply into "
     "its thoughts.",
 )

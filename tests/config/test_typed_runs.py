@@ -9,6 +9,7 @@ import models
 from models.recipes import all_recipes
 from tests.support.mock_server import Reply
 from tests.support.stage import L1, L2
+from utils import PROJECT
 
 SERVED = "Qwen/Qwen3-VL-8B-Instruct"
 
@@ -32,10 +33,10 @@ def typed(stage, *arguments):
     return result, stage.server.requests[before:]
 
 
-def evaluate_typed(stage, *arguments):
+def evaluate_typed(stage, *arguments, work_dir=True):
     from tests.support.runs import evaluate as run
 
-    options = ("--work-dir", stage.work_dir, *arguments)
+    options = ("--work-dir", stage.work_dir, *arguments) if work_dir else arguments
     return run(*options, cwd=stage.home, env=stage._env(None))
 
 
@@ -97,6 +98,8 @@ def test_no_key_is_printed(served):
         ([], (), "it does not say what it offers; name the model with --name"),
         (["a", "b"], (), 'it offers "a", "b"; name the model with --name'),
         (["my-model"], (), "my-model: the name fits no recipe; name one with --recipe"),
+        (["Qwen2.6-VL"], (), 'fits no recipe, near: "qwen2_5_vl"'),
+        (["x"], ("--name", "other"), 'model: other, which the server does not name: it offers "x"'),
         ([], ("--name", "x", "--recipe", "qwen3_v"), 'there is no recipe "qwen3_v"'),
     ],
 )
@@ -105,6 +108,61 @@ def test_what_cannot_be_found_out_is_asked_for(offered, arguments, problem, serv
     result, requests = typed(stage, "--endpoint", stage.server.url, "--data", "L2", *arguments)
     assert (result.code, requests) == (2, [])
     assert problem in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("http://127.0.0.1:9/v1", "the server's models cannot be listed: GET /models: connection"),
+        ("h:80/v1", "--endpoint: must begin with http:// or https://"),
+        ("http://a/v1,http://b/v1", "--endpoint takes one address; several servers of one model"),
+    ],
+)
+def test_an_address_that_leads_to_no_server_is_named_with_what_to_do(url, problem, served):
+    result, _ = typed(served(), "--endpoint", url, "--data", "L2")
+    assert result.code == 2
+    assert problem in result.stderr
+    assert "it does not say what it offers" not in result.stderr
+
+
+def test_a_named_model_needs_no_server_to_be_chosen(served):
+    url = "http://127.0.0.1:9/v1"
+    config = printed_config(served(), "--endpoint", url, "--name", SERVED, "--data", "L2")
+    assert [*config["model"]] == ["Qwen3-VL-8B-Instruct"]
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        (
+            "/nowhere/x",
+            "--checkpoint /nowhere/x: no such folder; expected a checkpoint with config",
+        ),
+        ("./x", "--checkpoint ./x: no such folder"),
+        ("empty", "--checkpoint empty: no readable config.json in it"),
+        ("file.json", "--checkpoint file.json: is a file; expected a folder with config.json"),
+    ],
+)
+def test_a_path_that_is_no_checkpoint_is_named_before_its_recipe_is_looked_for(
+    path, problem, served
+):
+    stage = served()
+    (stage.home / "empty").mkdir()
+    (stage.home / "file.json").write_text("{}")
+    result, _ = typed(stage, "--checkpoint", path, "--data", "L2")
+    assert result.code == 2
+    assert problem in result.stderr
+    assert "fits no recipe" not in result.stderr
+
+
+def test_recipes_of_the_current_folder_are_shown_by_the_name_that_a_run_takes(served):
+    stage = served()
+    source = (PROJECT / "models" / "recipes" / "showui.py").read_text()
+    (stage.home / "foo_ground.py").write_text(source)
+    result = evaluate_typed(stage, "--recipes", "foo_ground", work_dir=False)
+    assert result.code == 0, result.output
+    assert "foo_ground: ShowUI" in result.stdout
+    assert "read by   foo_ground.parse_point" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -138,7 +196,10 @@ def test_a_checkpoint_is_known_by_its_folder_or_its_config(options, kind, served
     folder = tmp_path / "weights"
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps({"_name_or_path": "Tongyi-MAI/MAI-UI-8B"}))
-    config = printed_config(stage, "--checkpoint", str(folder), *options, "--data", "L2")
+    arguments = ("--checkpoint", str(folder), *options, "--data", "L2", "--print-config")
+    result = evaluate_typed(stage, *arguments)
+    config = json.loads(result.stdout)
+    assert "recipe: mai_ui, as its config.json names Tongyi-MAI/MAI-UI-8B\n" in result.stderr
     entry = {"recipe": "mai_ui", "imp_type": kind, "model_path": str(folder)}
     assert config["model"] == {"weights": entry}
     named = printed_config(stage, "--checkpoint", "ByteDance-Seed/UI-TARS-1.5-7B", "--data", "L2")
@@ -153,6 +214,11 @@ def test_a_checkpoint_is_known_by_its_folder_or_its_config(options, kind, served
         ("MAI-UI-8B-AWQ", ["mai_ui"]),
         ("Qwen3-VL-8B", ["qwen3_vl"]),
         ("llava", []),
+        ("my-Qwen3.5-9B-sft", ["qwen3_5"]),
+        ("Qwen2.5-VL-7B-sft", ["qwen2_5_vl"]),
+        ("Qwen3.5-9B:my-lora", ["qwen3_5"]),
+        ("my-Qwen3.5-9B-on-Qwen2.5-VL-7B", ["qwen2_5_vl", "qwen3_5"]),
+        ("my-Qwen3.5-9Bx", []),
     ],
 )
 def test_a_family_is_known_by_the_name_of_its_checkpoints(name, recipes):

@@ -9,6 +9,7 @@ from tests.support.stage import L1, L2
 from utils import PROJECT
 from utils.comparing.boards import PARTIAL_MARK, boards_of
 from utils.comparing.runs import read_runs
+from utils.errors import UserError
 from utils.subsets import base_mode, covers, mode_with, shown_mode
 
 SAMPLE_DATA = PROJECT / "sample_data"
@@ -94,13 +95,24 @@ def test_a_subset_is_marked_as_a_part_everywhere(staged):
     assert any("platform=os_web only" in note for note in run.sets[L2].notes())
 
 
-def test_scores_of_the_whole_stay_beside_those_of_a_later_subset(staged):
+@pytest.mark.parametrize("order", ["subset first", "whole first"])
+def test_a_subset_and_the_whole_have_folders_and_pages_of_their_own(order, staged):
     stage = staged(pictures=PICTURES)
-    stage.run()
-    whole = stage.scores(L2)
-    stage.run("--data", "L2", "--only", "platform=os_web")
-    assert stage.scores(L2) == whole
-    [run] = read_runs([stage.folder()])
+    runs = [(), ("--only", "platform=os_web"), ("--only", "platform=os_mac"), ()]
+    if order == "subset first":
+        runs = runs[1:]
+    folders = []
+    for options in runs:
+        result = stage.run("--data", "L2", *options)
+        folders.append(stage.folder())
+    assert len({*folders}) == 3
+    assert "holds a run with " in stage.run("--data", "L2", "--only", "platform=os_ios").stdout
+    for folder, options in zip(folders, runs, strict=True):
+        ending = "_partial" if options else ""
+        assert [*folder.glob(f"*_{L2}_score*.json")] == [folder / f"m_{L2}_score{ending}.json"]
+        assert (folder / "report" / "index.html").exists()
+    assert result.asked[L2] == (0 if order == "whole first" else 2)
+    [run] = read_runs([stage.work_dir / "m"])
     assert boards_of([run])[0].rows[0].mark == ""
 
 
@@ -137,7 +149,7 @@ def test_every_declared_grouping_chooses_rows(dataset, only, count, tmp_path, mo
             ["plattform=os_web"],
             'only.plattform: no grouping of this data set; did you mean "platfo',
         ),
-        (["platform=web"], 'only.platform: no row has the label "web"; did you mean "os_web"?'),
+        (["platform=os_wep"], 'no row has the label "os_wep"; did you mean "os_web"?'),
         (["application=Zzz"], 'only.application: no row has the label "Zzz"; there are "'),
         (["os_web"], "--only os_web: expected GROUPING=LABEL"),
         (["platform="], "--only platform=: expected GROUPING=LABEL"),
@@ -163,6 +175,49 @@ def test_a_wrong_only_is_named(dataset, only, problem, stage, tmp_path):
     result = stage.run()
     assert result.code == 2
     assert problem in result.stderr
+
+
+def counts_with(monkeypatch, tmp_path, data, *only):
+    """How many rows of each data set a model is asked, and what is printed."""
+    monkeypatch.setenv("LMUData", str(SAMPLE_DATA))
+    model = {"m": {"imp_type": "custom", "model_path": f"{__name__}.Silent"}}
+    config = {"model": model, "data": {name: {} for name in data}}
+    [result] = evaluate.run(config, work_dir=str(tmp_path / "out"), only=[*only], report=False)
+    tables = {name: [*result.folder.glob(f"*_{name}_samples*.jsonl")] for name in data}
+    return {
+        name: len(paths[0].read_text().splitlines()) - 1 for name, paths in tables.items() if paths
+    }
+
+
+@pytest.mark.parametrize("label", ["platform=os_web", "platform=web", "platform=OS_WEB"])
+def test_a_platform_is_known_in_both_spellings(label, tmp_path, monkeypatch):
+    counts = counts_with(monkeypatch, tmp_path, [L2, "ScreenSpotV2"], label)
+    assert counts == {L2: 24, "ScreenSpotV2": 4}
+
+
+@pytest.mark.parametrize("grouping", ["kind", "data_type"])
+def test_icons_and_texts_are_known_in_both_spellings(grouping, tmp_path, monkeypatch):
+    counts = counts_with(monkeypatch, tmp_path, [L2, "ScreenSpotV2"], f"{grouping}=icon")
+    assert set(counts) == {L2, "ScreenSpotV2"} and min(counts.values()) > 0
+
+
+def test_data_sets_without_a_typed_label_are_left_out_and_named(tmp_path, monkeypatch, capsys):
+    counts = counts_with(monkeypatch, tmp_path, [L2, "ScreenSpotPro"], "group=Dev")
+    assert counts == {"ScreenSpotPro": 4}
+    note = f"{L2}: nothing is asked, as no row of it has group=Dev (--only)"
+    assert note in capsys.readouterr().out
+
+
+def test_of_several_labels_each_data_set_takes_those_it_knows(tmp_path, monkeypatch):
+    labels = ("platform=os_ios", "platform=desktop")
+    counts = counts_with(monkeypatch, tmp_path, [L2, "ScreenSpotV2"], *labels)
+    assert set(counts) == {L2, "ScreenSpotV2"}
+
+
+@pytest.mark.parametrize("only", [["group=Dve"], ["group=Dev", "difficulty=easy"]])
+def test_a_typed_label_of_no_data_set_is_an_error(only, tmp_path, monkeypatch):
+    with pytest.raises(UserError, match=r"no row has the label|no grouping of this data set"):
+        counts_with(monkeypatch, tmp_path, [L2, "ScreenSpotPro"], *only)
 
 
 def test_modes_of_subsets_are_equal_for_equal_labels():

@@ -176,6 +176,10 @@ def test_a_check_shows_a_long_prompt_for_the_first_of_its_data_sets_alone(staged
         ("no recipe", '"no recipe" is not the dotted path of a module'),
         ("phi_ground", 'Phi-Ground needs a class of yours (imp_type "custom")'),
         (3, "must be a string, not 3"),
+        (
+            "./my/acme.py",
+            'is the path of a file; write its dotted name as Python imports it, "my.acme"',
+        ),
     ],
 )
 def test_a_recipe_that_cannot_be_used_is_named_with_what_to_do(staged, recipe, expected):
@@ -257,7 +261,19 @@ RECIPE = Recipe(
         (
             'prompts={"card": build_prompt}',
             "prompts=build_prompt",
-            "acme.RECIPE cannot be used: 'PromptForm' ob",
+            "acme cannot be imported: Recipe: prompts is PromptForm(messages=",
+        ),
+        (
+            "Parser(parse_point)",
+            "parse_point",
+            'Recipe: parsers["card"] is <function whole_parser.<locals>.parse at',
+        ),
+        ('("acme/Acme",)', '"acme/Acme"', "hub_ids is 'acme/Acme'; expected texts in parentheses"),
+        ('source="the model card"', "source=None", "source is None; expected a text ("),
+        (
+            'frame="per mille"',
+            'frame="per mille", resize={"longest": 1280}',
+            "resize is {'longest': 1280}; expected objects in parentheses, ({\"longest\": 1280},)",
         ),
     ],
 )

@@ -92,6 +92,8 @@ class AuditSettings:
     parser_setting: str = "parse_function"  # the key path of the config that reads these replies
     scored_kinds: tuple[str, ...] = ()  # kinds of samples whose hits count; (): all
     image_rule: ResizeStep | None = None  # how the model's processor resizes; None: not known
+    as_option: bool = False  # the run has no config file: `--set` changes a setting
+    is_read_by_recipe: bool = False  # what is unparsed, by another function: no other is advised
 
 
 class SampleColumns:

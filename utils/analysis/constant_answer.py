@@ -63,4 +63,5 @@ def constant_answer(columns: SampleColumns, _settings: AuditSettings) -> Section
     }
     if len(set(columns["image"])) < FEWEST_PICTURES:
         section["clear"] = f"fewer than {FEWEST_PICTURES} images, too few to tell"
+        section["is_undecided"] = not findings
     return section

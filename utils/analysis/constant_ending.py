@@ -67,6 +67,7 @@ def constant_ending(columns: SampleColumns, _settings: AuditSettings) -> Section
     }
     if tasks < FEWEST_PICTURES:
         section["clear"] = f"fewer than {FEWEST_PICTURES} tasks, too few to tell"
+        section["is_undecided"] = not findings
     return section
 
 

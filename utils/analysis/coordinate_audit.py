@@ -28,7 +28,7 @@ from utils.coordinates import (
     place_in_frame,
 )
 from utils.findings import Finding, warning
-from utils.text import format_number, format_percent
+from utils.text import change_text, format_number, format_percent
 from utils.thinking import after_thinking
 
 TITLE = "Coordinate audit: the same replies read in every frame"
@@ -267,7 +267,7 @@ def coordinate_audit(columns: SampleColumns, settings: AuditSettings) -> Section
             section,
             replies,
             _configured_text(section, agreed_share, counts),
-            settings.parser_setting,
+            settings,
         )
         section["notes"] = _notes(section, knows_grid=knows_grid)
     section["notes"] = [*section["notes"], *without_box]
@@ -285,14 +285,14 @@ def _notes(section: Section, *, knows_grid: bool) -> list[str]:
     return notes
 
 
-def _compare(section: Section, replies: _Replies, configured: str, setting: str) -> None:
+def _compare(section: Section, replies: _Replies, configured: str, settings: AuditSettings) -> None:
     """Add to a section what the same replies score in every frame, and what to make of it.
 
     Args:
         section: gets rows, as configured first, then by points on target; and findings.
         replies: some have numbers.
         configured: how the parse function of the config reads them.
-        setting: the key path of that parse function.
+        settings: of the data set.
     """
     by_verdicts: dict[bytes, tuple[Mask, list[Interpretation]]] = {}
     for candidate in _candidates(knows_grid=not np.isnan(replies.grid_wh).any()):
@@ -333,7 +333,7 @@ def _compare(section: Section, replies: _Replies, configured: str, setting: str)
     if replies.fits(leaders[0]):
         section["best"] = [leader.name for leader in leaders]
         if winners:
-            section["findings"] = [_other_frame(*winners[0], configured_row, replies, setting)]
+            section["findings"] = [_other_frame(*winners[0], configured_row, replies, settings)]
     elif winners and count:
         beside = int(replies.on_target(leaders[0], REACH).sum()) - count
         finding = warning(
@@ -344,12 +344,14 @@ def _compare(section: Section, replies: _Replies, configured: str, setting: str)
             f"{leaders[0].name}, has {count} points on their targets and {beside} beside them",
             fix="look at some replies and write a parse function",
             topic=TOPIC,
-            setting=setting,
+            setting=settings.parser_setting,
             row=rows[1]["name"],
         )
         section["findings"] = [finding]
     if not section["findings"] or not section["best"]:
-        section["findings"] += _json_findings(replies.columns, leaders[0], setting)
+        section["findings"] += _json_findings(replies.columns, leaders[0], settings)
+    if settings.is_read_by_recipe:
+        section["findings"] = []
 
 
 def _joint_name(same: Sequence[Interpretation]) -> str:
@@ -384,7 +386,9 @@ def _configured_text(
     return "; ".join(parts)
 
 
-def _json_findings(columns: SampleColumns, leader: Interpretation, setting: str) -> list[Finding]:
+def _json_findings(
+    columns: SampleColumns, leader: Interpretation, settings: AuditSettings
+) -> list[Finding]:
     """Return a finding on replies that are JSON with x and y, but have no parsed point."""
     replies = zip(columns["prediction"], columns["point_frac"], strict=True)
     unread = [reply for reply, point in replies if point is None and _JSON_POINT.search(reply)]
@@ -395,20 +399,25 @@ def _json_findings(columns: SampleColumns, leader: Interpretation, setting: str)
         "coordinate_audit.json",
         f"{len(unread)} replies are JSON such as {example}, in which the parse function found no "
         "point",
-        fix=f"to read them as {leader.name}, {_fix(leader, setting)}",
+        fix=f"to read them as {leader.name}, {_fix(leader, settings)}",
         topic=TOPIC,
-        setting=setting,
+        setting=settings.parser_setting,
         row=NO_POINT,
     )
     return [finding]
 
 
-def _fix(reading: Interpretation, setting: str) -> str:
-    return f'set {setting}: "{reading.parse_function}" and run --mode eval; no request is made'
+def _fix(reading: Interpretation, settings: AuditSettings) -> str:
+    change = change_text(settings.parser_setting, reading.parse_function, settings.as_option)
+    return f"{change} and run --mode eval; no request is made"
 
 
 def _other_frame(
-    winner: Interpretation, row: Row, configured_row: Row, replies: _Replies, setting: str
+    winner: Interpretation,
+    row: Row,
+    configured_row: Row,
+    replies: _Replies,
+    settings: AuditSettings,
 ) -> Finding:
     """Return that read otherwise the replies score better than chance allows.
 
@@ -417,9 +426,9 @@ def _other_frame(
         row: of the winner.
         configured_row: of the parse function of the config.
         replies: that both read.
-        setting: the key path of that parse function.
+        settings: of the data set.
     """
-    fix = f"if that is what the model means, {_fix(winner, setting)}"
+    fix = f"if that is what the model means, {_fix(winner, settings)}"
     thinking = sum(after_thinking(reply) != reply for reply in replies.columns["prediction"])
     if thinking:
         fix += (
@@ -434,6 +443,6 @@ def _other_frame(
         f"(p = {row['p (Holm)']:.2g})",
         fix=fix,
         topic=TOPIC,
-        setting=setting,
+        setting=settings.parser_setting,
         row=row["name"],
     )

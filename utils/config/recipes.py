@@ -7,6 +7,7 @@ A recipe is a module with a record `RECIPE` and the functions that it names: one
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -158,7 +159,7 @@ def fill_in(
     Raises:
         UserError: there is no such recipe, or it cannot be used.
     """
-    path, recipe = _recipe_of(entry["recipe"])
+    path, recipe = recipe_at(entry["recipe"])
     own_prompts = entry.get("custom_prompt")
     try:
         lacking = [
@@ -184,10 +185,23 @@ def fill_in(
     return EntryWithRecipe(merged, recipe, frozenset(paths), recipe_values, path)
 
 
-def _recipe_of(name: str) -> tuple[str, RecipeRecord]:
-    """Return the path of a recipe's module, and its record."""
+def recipe_at(name: str) -> tuple[str, RecipeRecord]:
+    """Return the path of a recipe's module, and its record.
+
+    Args:
+        name: of one of the program's, or the dotted path of one of the user's.
+
+    Raises:
+        UserError: there is none.
+    """
     known_names = recipe_names()
     path = name
+    if name.endswith(".py") or "/" in name or "\\" in name:
+        dotted = re.sub(r"[/\\]+", ".", name.removesuffix(".py")).strip(".")
+        raise UserError(
+            f'recipe "{name}" is the path of a file; write its dotted name as Python imports it, '
+            f'"{dotted}", from the current folder or beside the config'
+        )
     if name in known_names:
         path = f"{PACKAGE}.{name}"
         own_file = file_beside(name)

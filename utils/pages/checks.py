@@ -12,8 +12,9 @@ from typing import Any
 from utils.analysis.columns import in_spans
 from utils.analysis.repeats import SECTION as REPEATS
 from utils.findings import Severity, capitalised, findings_in, findings_of, is_check, is_warning
+from utils.scoring.servers import SECTION as SERVERS
 from utils.store.view import COVERAGE
-from utils.text import format_amount, format_interval, format_number, format_percent
+from utils.text import counted, format_amount, format_interval, format_number, format_percent
 
 Section = Mapping[str, Any]
 Json = dict[str, Any]
@@ -28,7 +29,8 @@ CLEAR = {  # what is said of a section that found nothing
     "constant_ending": "episodes end in different ways",
 }
 CIRCULAR = "circular"  # its rows are no table of a check; the overview shows them
-NO_AUDITS = ("table", COVERAGE, CIRCULAR, REPEATS)
+NO_AUDITS = ("table", COVERAGE, CIRCULAR, REPEATS, SERVERS)
+LOST = ("down", "excluded")  # states of servers at the end of a run
 LAST = "letter_bias"  # of the checks: it doubts no score
 SIGNED, COUNTED = ("lead", "difference"), ("on target", "count", "samples")
 AMOUNTS = {  # means that are no percentages
@@ -71,6 +73,40 @@ def tables_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Jso
         for section in _sections(analysis).values()
         if not is_check(section) and section.get("rows")
     ]
+
+
+def servers_of(analyses: Mapping[str, Mapping[str, Any]]) -> tuple[list[Json], list[str]]:
+    """The tables of servers of a report, each once, and a line for each that lost some.
+
+    Args:
+        analyses: by level of the data set. Those that were asked in one run share one table.
+    """
+    shared: list[tuple[Section, list[str]]] = []
+    for level, analysis in analyses.items():
+        section = analysis.get(SERVERS)
+        if section is None:
+            continue
+        alike = [levels for other, levels in shared if other["rows"] == section["rows"]]
+        if alike:
+            alike[0].append(level)
+        else:
+            shared.append((section, [level]))
+    tables: list[Json] = []
+    lines: list[str] = []
+    for section, levels in shared:
+        title = f"Servers ({', '.join(levels)})"
+        tables.append({**details("", "", section), "title": title})
+        if lost := [row for row in section["rows"] if row["state"] in LOST]:
+            lines.append(_lost(lost, len(section["rows"])))
+    return tables, lines
+
+
+def _lost(lost: Sequence[Mapping[str, Any]], total: int) -> str:
+    """Say how many servers were lost, and what became of their requests."""
+    verb = "was" if len(lost) == 1 else "were"
+    text = f"{len(lost)} of {counted(total, 'server')} {verb} lost"
+    moved = sum(row["moved"] or 0 for row in lost)
+    return f"{text}: {counted(moved, 'request')} went elsewhere" if moved else text
 
 
 def notices_of(analysis: Mapping[str, Any]) -> list[str]:

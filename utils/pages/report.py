@@ -16,7 +16,7 @@ from typing import Any
 from utils.contracts import Facts
 from utils.errors import one_line_reason
 from utils.geometry.images import find_image, image_root
-from utils.pages.checks import checks_of, notices_of, tables_of, tags_by_sample
+from utils.pages.checks import checks_of, notices_of, servers_of, tables_of, tags_by_sample
 from utils.pages.data_files import (
     Chunks,
     SampleFiles,
@@ -253,11 +253,13 @@ class _ReportData:
         model = None
         datasets: list[dict[str, Any]] = []
         checks: list[dict[str, Any]] = []
+        analyses: dict[str, dict[str, Any]] = {}
         for scored in _shown_files(self._run_folder)[0].values():
             analysis_file = scored.beside("analysis")
             analysis = without_absolute_paths(read_json(analysis_file, must_be_whole=False))
             datasets.append(self._add_dataset(scored, analysis))
             checks += checks_of(scored.dataset, scored.level, analysis)
+            analyses[scored.level] = analysis
             model = scored.model
         for dataset, tally in zip(datasets, self._tallies, strict=True):
             shared = shared_rows(tally, self._tallies)
@@ -272,6 +274,7 @@ class _ReportData:
             f"{title_of(str(self._manifest['stopped'][name].get('level')), name)}: {reason}"
             for name, reason in why_stopped(self._manifest, self._levels).items()
         ]
+        servers, lost_servers = servers_of(analyses)
         return {
             "run": self._run_folder.name + (f" · {MADE_ELSEWHERE}" if self._is_imported else ""),
             "folder": self._run_folder.absolute().parent.name,
@@ -282,6 +285,8 @@ class _ReportData:
             "pictures": self._pictures.all(),
             "facts": run_facts(self._manifest, self._levels, self._totals),
             "stopped": stopped,
+            "servers": servers,
+            "lost_servers": lost_servers,
             "manifest": self._manifest or None,
         }
 

@@ -26,11 +26,11 @@ from utils.scoring.write import Scored
 from utils.subsets import shown_mode
 from utils.text import (
     counted,
-    cut,
     format_amount,
     format_interval,
     format_percent,
     format_share,
+    middle_cut,
     resized_text,
 )
 
@@ -359,7 +359,8 @@ def _summary(scored: Scored, options: Options) -> list[str]:
             meaning = text.format(fate=fate, limit=scored.scorer.token_limit)
             lines.append(f"  {count} ({format_share(count, total)} %) {meaning}")
         if name == "unparsed":
-            lines += [f"    such as {cut(repr(reply), 90)}" for reply in scored.scorer.unparsed]
+            examples = [middle_cut(repr(reply), 90) for reply in scored.scorer.unparsed]
+            lines += [f"    such as {example}" for example in dict.fromkeys(examples)]
     if counts["completion_tokens"]:
         lines.append(
             f"  tokens: {counts['prompt_tokens']:,} + {counts['completion_tokens']:,} (prompt + "

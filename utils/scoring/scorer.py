@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -35,6 +35,7 @@ from utils.geometry.resizing import ResizeStep
 from utils.geometry.zooming import SecondLook, Zoom
 from utils.protocol import WORLD_FAILURE
 from utils.store.records import error_text, sizes_of, user_error_fields
+from utils.text import change_text
 
 MOST_EXAMPLES = 3
 COST = ("requests", "usage", "latency_s", "wall_s")  # of an episode, in its record
@@ -70,8 +71,10 @@ class Scorer:
     functions: Mapping[str, str] = field(default_factory=dict)  # the user's, by stage
     token_limit: str = "generate_cfg.max_tokens"  # the key of the model's entry
     parser_setting: str = "parse_function"  # the key path of what reads this model's replies
+    as_option: bool = False  # the run has no config file: `--set` changes a setting
     # By dotted path: what may read replies that `parse` cannot.
     other_parsers: Mapping[str, ParseFunction] = field(default_factory=dict)
+    recipe_parsers: Collection[str] = ()  # those of them that are the recipe's: they come first
     image_rule: ResizeStep | None = None  # how the model's processor resizes; None: not known
     zoom: Zoom | None = None  # how samples of two stages were looked at, if no record says it
     is_other_parser: bool = False  # `parse` is not what read the first points of these looks
@@ -140,7 +143,7 @@ class Scorer:
     def best_parser(self) -> str | None:
         """Return the parse function that reads most of what this one cannot; None: there is none.
 
-        Of those that read as many rightly it is the first.
+        The recipe's come before others. Of those that read as many rightly it is the first.
         """
         enough = [
             dotted
@@ -151,9 +154,17 @@ class Scorer:
         ]
         if not enough:
             return None
+        own = [dotted for dotted in enough if dotted in self.recipe_parsers]
         return max(
-            enough, key=lambda dotted: (self.hits_of_parsers[dotted], self.better_parsers[dotted])
+            own or enough,
+            key=lambda dotted: (self.hits_of_parsers[dotted], self.better_parsers[dotted]),
         )
+
+    @property
+    def is_read_by_recipe(self) -> bool:
+        """Whether a warning about unparsed replies names a function of the recipe."""
+        codes = {finding.code for finding in self.findings()}
+        return "replies.unparsed" in codes and self.best_parser() in self.recipe_parsers
 
     def _second_look(self, stages: Sequence[Record]) -> SecondLook | None:
         """The second look at a sample; None where a user's function has asked."""
@@ -339,13 +350,14 @@ class Scorer:
         if name is None:
             return f"ask for another form, or set {key}"
         count = self.better_parsers[name]
+        change = change_text(key, name, self.as_option)
         if self.other_parsers:
             return (
-                f'set {key}: "{name}", which reads {count} of {self.counts["tried"]} '
+                f"{change}, which reads {count} of {self.counts['tried']} "
                 f"({self.hits_of_parsers[name]} rightly), and run --mode eval; no request is made"
             )
         return (
-            f'set {key}: "{name}", which reads {count} of them, or its sister for the frame of '
+            f"{change}, which reads {count} of them, or its sister for the frame of "
             "the points (docs/agents.md)"
         )
 

@@ -304,6 +304,8 @@ def _analysis(
         scorer.parser_setting,
         benchmark.scored_kinds,
         scorer.image_rule,
+        scorer.as_option,
+        scorer.is_read_by_recipe,
     )
     sections, single_runs = score_sections(benchmark, columns, repeats)
     analysis: dict[str, Any] = {"head": head, **sections}

@@ -161,18 +161,23 @@ class Evaluation:
             functions=self.dotted,
             token_limit=token_limit_key(self.shown_entry),
             parser_setting=self.parser_setting,
+            as_option=self.options.is_typed,
             image_rule=self.image_rule,
             other_parsers=self._other_parsers(dotted) if zoom is None else {},
+            recipe_parsers=[*self._parsers_of_recipe()],
             zoom=zoom,
             is_other_parser=is_other_parser,
         )
 
+    def _parsers_of_recipe(self) -> Mapping[str, ParseFunction]:
+        """The functions by dotted path that read points as the recipe's authors do."""
+        if self.recipe is None or self.benchmark.recipe_form != "grounding":
+            return {}
+        return self.recipe.recipe.parse_functions(self.recipe.module)
+
     def _other_parsers(self, configured: str | None) -> dict[str, ParseFunction]:
         """What could read replies in place of what does: the recipe's functions, and ours."""
-        functions: dict[str, Callable[..., Any]] = {}
-        if self.recipe is not None and self.benchmark.recipe_form == "grounding":
-            functions |= self.recipe.recipe.parse_functions(self.recipe.module)
-        functions |= self.benchmark.parse_functions
+        functions = {**self._parsers_of_recipe(), **self.benchmark.parse_functions}
         return {
             dotted: parse_caller(function)
             for dotted, function in functions.items()

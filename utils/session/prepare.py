@@ -34,6 +34,7 @@ from utils.sections import DataSection, OpenSection
 from utils.session.evaluation import Evaluation, UserFunction
 from utils.session.plan import Plan, has_replicas
 from utils.store.folder import name_collisions, work_dir_problems
+from utils.subsets import Label, Only, UnknownLabels, only_of
 
 
 class BenchmarkRoom(Protocol):
@@ -54,7 +55,12 @@ class BenchmarkRoom(Protocol):
         """A data set without its samples."""
 
     def load_samples(
-        self, data: DataSet, /, *, needs_images: bool = True
+        self,
+        data: DataSet,
+        /,
+        *,
+        needs_images: bool = True,
+        passed_over: Collection[Label] = (),
     ) -> tuple[list[str], list[str]]:
         """Load samples; return what a user should know about them, and the problems."""
 
@@ -86,6 +92,12 @@ class ModelRoom(Protocol):
 
     def names_in_checkpoint(self, model_path: str) -> list[str]:
         """The names that a checkpoint's own config gives it."""
+
+    def checkpoint_problems(self, model_path: str) -> list[str]:
+        """What keeps a path from being a checkpoint's folder, one line each."""
+
+    def near_recipes(self, name: str) -> list[str]:
+        """The recipes for checkpoints whose names are like this one."""
 
 
 def prepare(
@@ -121,10 +133,9 @@ def prepare(
     notes: list[str] = []
     data_problems: list[str] = []
     if options.mode != "eval":
-        notes, data_problems = _load(
-            {name: data_set for name, data_set in data.items() if name not in own_problems},
-            benchmarks,
-        )
+        usable = {name: data_set for name, data_set in data.items() if name not in own_problems}
+        notes, data_problems, left_out = _load(usable, benchmarks, only_of(options.only))
+        data = {name: data_set for name, data_set in data.items() if name not in left_out}
     problems = [
         *reading.problems,
         *unknown_names("--model", options.model, reading.models),
@@ -412,14 +423,54 @@ def _repeats_alike(models: Mapping[str, ModelWrapper], data: Mapping[str, DataSe
     return notes
 
 
-def _load(data: Mapping[str, DataSet], room: BenchmarkRoom) -> tuple[list[str], list[str]]:
-    """Load the samples of all data sets; return what was printed about them, and problems."""
+def _load(
+    data: Mapping[str, DataSet], room: BenchmarkRoom, typed: Only
+) -> tuple[list[str], list[str], list[str]]:
+    """Load the samples of all data sets.
+
+    Args:
+        typed: what `--only` says. A label of it may be one of some data sets alone; the others are
+            left out. A label in the config has to be one of its data set.
+
+    Returns:
+        What was printed about the samples, problems, and the names of data sets that are left out.
+    """
     notes: list[str] = []
     problems: list[str] = []
+    lacking: dict[str, UnknownLabels] = {}
     for name, data_set in data.items():
-        notes_of_set, problems_of_set = room.load_samples(data_set)
-        for note in notes_of_set:
-            print(f"warning: {name}: {note}")
-        notes += notes_of_set
+        try:
+            notes_of_set, problems_of_set = room.load_samples(data_set)
+        except UnknownLabels as error:
+            lacking[name] = error
+            continue
+        notes += _printed(name, notes_of_set)
         problems += problems_of_set
-    return notes, problems
+    nobodys = frozenset[Label]()
+    if lacking and len(lacking) == len(data):
+        nobodys = frozenset.intersection(*(error.labels for error in lacking.values()))
+    left_out = [name for name, error in lacking.items() if _is_empty(typed, error.labels)]
+    if not typed or nobodys or (lacking and len(left_out) == len(data)):
+        return notes, [*problems, *(line for e in lacking.values() for line in e.problems)], []
+    for name, error in lacking.items():
+        wanted = ", ".join(f"{grouping}={label}" for grouping, label in sorted(error.labels))
+        if name in left_out:
+            print(f"{name}: nothing is asked, as no row of it has {wanted} (--only)")
+            continue
+        notes_of_set, problems_of_set = room.load_samples(data[name], passed_over=error.labels)
+        notes += _printed(name, notes_of_set)
+        problems += problems_of_set
+    return notes, problems, left_out
+
+
+def _is_empty(only: Only, unknown: Collection[Label]) -> bool:
+    """Whether no row can be chosen where some of the labels are unknown."""
+    return any(
+        all((grouping, label) in unknown for label in labels) for grouping, labels in only.items()
+    )
+
+
+def _printed(name: str, notes: list[str]) -> list[str]:
+    for note in notes:
+        print(f"warning: {name}: {note}")
+    return notes

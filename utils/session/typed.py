@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from utils.config.endpoint import parse_endpoint
+from utils.config.endpoint import Endpoint, parse_endpoint
 from utils.config.options import Options, names_of_levels
 from utils.datasets.published import checkpoint_names
 from utils.errors import UserError
@@ -32,6 +32,12 @@ class KnownModels(Protocol):
 
     def names_in_checkpoint(self, model_path: str) -> list[str]:
         """The names that a checkpoint's own config gives it."""
+
+    def checkpoint_problems(self, model_path: str) -> list[str]:
+        """What keeps a path from being a checkpoint's folder, one line each."""
+
+    def near_recipes(self, name: str) -> list[str]:
+        """The recipes for checkpoints whose names are like this one."""
 
 
 def with_typed_config(
@@ -58,8 +64,9 @@ def with_typed_config(
     names = checkpoint_names({"imp_type": "openai", **entry})
     recipe = options.recipe
     if recipe is None:
-        recipe = _recipe_of(_all_names(names, options.checkpoint, models), models)
-        notes.append(f"recipe: {recipe}, as the model is called {names[0]}")
+        recipe, reason = _recipe_of(names, options, notes, models)
+        notes.append(f"recipe: {recipe}, as {reason}")
+    notes.append(f"notes of the recipe: python evaluate.py --recipes {recipe}")
     data = names_of_levels(options.data, levels)
     config = {
         "model": {names[0]: {"recipe": recipe, **entry}},
@@ -80,20 +87,35 @@ def _of_endpoint(
     url: str, name: str | None, models: KnownModels
 ) -> tuple[dict[str, str], list[str]]:
     """The model entry of an endpoint, whose model is named or the only one that it serves."""
-    endpoint = parse_endpoint(url)
+    if ",http" in url.replace(" ", ""):
+        raise UserError(
+            "--endpoint takes one address; several servers of one model stand in a config "
+            "(docs/many_gpus.md)"
+        )
+    try:
+        endpoint = parse_endpoint(url)
+    except UserError as error:
+        raise UserError(f"--endpoint: {error}") from None
     is_named = "model=" in url.partition("?")[2]
     if is_named and name is not None:
         raise UserError("--endpoint names a model, and so does --name; leave one of them out")
     if is_named:
         return {"model_path": url}, []
     notes: list[str] = []
-    if name is None:
+    try:
         served = models.served_models(url)
+    except UserError as error:
+        if name is None:
+            raise UserError(_not_asked(endpoint, str(error))) from None
+        served = []
+    if name is None:
         if len(served) != 1:
             offer = f"it offers {listed(served)}" if served else "it does not say what it offers"
             raise UserError(f"--endpoint {endpoint.base_url}: {offer}; name the model with --name")
         [name] = served
         notes.append(f"model: {name}, the only one that the server offers")
+    elif served and name not in served:
+        notes.append(f"model: {name}, which the server does not name: it offers {listed(served)}")
     mark = "&" if "?" in url else "?"
     return {"model_path": f"{url}{mark}model={quote(name, safe='/:@')}"}, notes
 
@@ -111,13 +133,34 @@ def _all_names(names: Sequence[str], checkpoint: str | None, models: KnownModels
     return [*names, *models.names_in_checkpoint(checkpoint)]
 
 
-def _recipe_of(names: Sequence[str], models: KnownModels) -> str:
-    """The one recipe that fits a checkpoint by its names."""
-    recipes = models.recipes_for(names)
-    if len(recipes) == 1:
-        return recipes[0]
-    fitting = f"fits {listed(recipes)}" if recipes else "fits no recipe"
-    raise UserError(
-        f"{names[0]}: the name {fitting}; name one with --recipe (python evaluate.py --recipes "
-        "lists all)"
+def _not_asked(endpoint: Endpoint, reason: str) -> str:
+    """The message about a server whose models cannot be listed."""
+    return (
+        f"--endpoint {endpoint.base_url}: the server's models cannot be listed: {reason}. Is it "
+        "running, and is the address right? With --name NAME nothing has to be listed "
+        "(--wait-for-server S then waits for a server that is still loading)"
     )
+
+
+def _recipe_of(
+    names: Sequence[str], options: Options, notes: Sequence[str], models: KnownModels
+) -> tuple[str, str]:
+    """The one recipe that fits a checkpoint by its names, and why it does.
+
+    Raises:
+        UserError: none does, or several do, or there is no such checkpoint.
+    """
+    checkpoint = options.checkpoint
+    names_with_config = _all_names(names, checkpoint, models)
+    recipes = models.recipes_for(names_with_config)
+    if len(recipes) == 1:
+        if models.recipes_for(names) == recipes:
+            return recipes[0], f"the model is called {names[0]}"
+        return recipes[0], f"its config.json names {names_with_config[-1]}"
+    if checkpoint is not None and (problems := models.checkpoint_problems(checkpoint)):
+        raise UserError([f"--checkpoint {problem}" for problem in problems])
+    fitting = f"fits {listed(recipes)}" if recipes else "fits no recipe"
+    near = [] if recipes else models.near_recipes(names[0])
+    hint = f", near: {listed(near)}" if near else ""
+    advice = "name one with --recipe (python evaluate.py --recipes lists all)"
+    raise UserError(". ".join([f"{names[0]}: the name {fitting}{hint}; {advice}", *notes]))

@@ -1,8 +1,8 @@
 """Where the files of a run lie: `<work-dir>/<model>/T<date>_G<commit>/`, and their names.
 
-One folder holds one experiment. A run that asks otherwise than the run that a folder holds, or
-another number of samples, gets a folder of its own, `..._2` and so on; one that asks the same goes
-on in the folder that it has, whatever the day and the commit.
+One folder holds one experiment. A run that asks otherwise than the run that a folder holds, another
+number of samples, or rows with other labels, gets a folder of its own, `..._2` and so on; one that
+asks the same goes on in the folder that it has, whatever the day and the commit.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from utils.store.log import (
     one_process_at_a_time,
     runs_of,
 )
+from utils.subsets import filters_of
 
 INDEX = "index.html"  # in a work-dir: the list of all runs
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
@@ -268,6 +269,9 @@ def differences(runs: Mapping[str, LoggedRun], new_runs: Mapping[str, LoggedRun]
             texts["circular evaluation" if run.is_circular else "no circular evaluation"] = None
         if dataset in new_runs and run.repeats != new.repeats:
             texts[f"repeats {run.repeats}"] = None
+        labels, new_labels = (filters_of(side.begin.get("mode")) for side in (run, new))
+        if dataset in new_runs and labels != new_labels:
+            texts[f"only {labels}" if labels else "rows of all labels"] = None
         if run.limit != new.limit:
             texts["no --limit" if run.limit is None else f"--limit {run.limit}"] = None
     return list(texts)

@@ -28,6 +28,7 @@ QUIET_KWARGS = {"img_size": -1, "system_prompt": "benchmark_default", "wire_form
 """Settings that are not worth a word where they have these values."""
 LONGEST_PARAMETER = 48
 REPEATED = "retried"
+RECIPES = "models.recipes."  # how functions of the program's recipes begin
 """The check of samples that took more than one request."""
 PUBLISHED, SAMPLE, LIVE, OTHER = "published", "sample", "live", "other"
 TASKS_SUFFIX = "_tasks"  # of what the manifest calls the tasks of live worlds
@@ -57,7 +58,9 @@ def run_facts(
     is_acting = 0 < totals["samples"] == totals.get("episodes")
     samples = "Episodes" if is_acting else "Samples"
     imported = manifest.get(IMPORTED)
-    texts = dict([_model(entry, entries)] if not imported else [_origin(imported)])
+    name, address = _model(entry, entries) if not imported else _origin(imported)
+    recipe = f"recipe {entry['recipe']}" if entry.get("recipe") else ""
+    texts = {name: " · ".join(filter(None, (address, recipe)))}
     texts["Parameters"] = " · ".join(cut(text, LONGEST_PARAMETER) for text in parameters)
     texts["Data"] = _data(entries)
     texts["Date"] = local_time(asking.get("started_at") or "")
@@ -189,15 +192,44 @@ def _parameters(
     for name, value in (entry.get("kwargs") or {}).items():
         if value not in (None, QUIET_KWARGS.get(name)):
             settings[name] = value
-    parameters = [f"{name} {as_json_text(value)}" for name, value in settings.items()]
+    parameters = [
+        f"{name}: {_resize_text(value)}" if name == "resize" else f"{name} {as_json_text(value)}"
+        for name, value in settings.items()
+    ]
     prompts = entry.get("custom_prompt") or {}
+    recipe = entry.get("recipe")
     for name, level in levels.items():
-        functions = ["own prompt"] if prompts.get(name) else []
+        functions: list[str] = []
+        if prompts.get(name):
+            is_of_recipe = recipe and str(prompts[name]).startswith((RECIPES, f"{recipe}."))
+            functions.append("the recipe's prompt" if is_of_recipe else "own prompt")
         if name in parsers:
             functions.append(parsers[name].rpartition(".")[2])
         if functions:
             parameters.append(f"{level}: {', '.join(functions)}")
     return parameters or ["the defaults"]
+
+
+def _resize_text(value: Any) -> str:
+    """What `kwargs.resize` does to an image, in words."""
+    steps = value if isinstance(value, list) else [value]
+    words = {
+        "factor": "sides in multiples of {}",
+        "area": "at most {:,} pixels",
+        "longest": "longest side at most {}",
+        "tiles": "at most {} tiles",
+        "size": "to {}x{}",
+        "canvas": "in the corner of {}x{}",
+        "filter": "{}",
+    }
+    texts = [
+        words[name].format(*(number if isinstance(number, list) else [number]))
+        if name in words
+        else f"{name} {as_json_text(number)}"
+        for step in steps
+        for name, number in step.items()
+    ]
+    return ", ".join(texts)
 
 
 def parse_functions(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -300,12 +332,22 @@ def _duration(asking: Mapping[str, Any], entries: Mapping[str, Any]) -> str:
 
 
 def _requests(entries: Mapping[str, Any], totals: Mapping[str, int]) -> str:
-    """Return the count of requests, and of samples that took more than one because of retries."""
+    """Return the count of requests, and of samples that took more than one.
+
+    What went to another server because one was lost is named apart: it costs no retry.
+    """
     counts = [entry["requests"] for entry in entries.values() if "requests" in entry]
     text = f"{sum(counts) if counts else totals['requests']:,}"
+    moved = max((_moved(entry) for entry in entries.values()), default=0)
     if totals[REPEATED]:
-        text += f", {totals[REPEATED]:,} samples {REPEATED}"
-    return text
+        verb = "sent more than once" if moved else REPEATED
+        text += f", {counted(totals[REPEATED], 'sample')} {verb}"
+    return f"{text} ({counted(moved, 'request')} went to another server)" if moved else text
+
+
+def _moved(entry: Mapping[str, Any]) -> int:
+    """How many requests went to another server in the run of a data set, all of it together."""
+    return sum(server.get("moved") or 0 for server in entry.get("servers") or ())
 
 
 def failed_requests(entry: Mapping[str, Any]) -> tuple[int, int]:

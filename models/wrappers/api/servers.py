@@ -287,7 +287,17 @@ class ServerPool:
         what = "serves"
         if member.state is not State.SERVING:
             what = f"is {member.state} ({member.reason})"
-        print(f"{self._label}: {member.name} {what}; {self.shown()} serve", flush=True)
+        print(f"{self._label}: {member.name} {what}; {self._how_many()}", flush=True)
+
+    def _how_many(self) -> str:
+        """How many servers serve; while the first are looked at, how many have failed so far."""
+        with self._lock:
+            states = [member.state for member in self._members.values()]
+        joining = states.count(State.JOINING)
+        if self._is_open or not joining:
+            return f"{self.shown()} serve"
+        verb = "is" if joining == 1 else "are"
+        return f"{len(states) - joining} failed, {joining} {verb} being looked at"
 
     def _watch(self) -> None:
         """Look for servers that come and go, until the run is over."""

@@ -44,6 +44,8 @@ def checkpoint_problems(model_path: str) -> list[str]:
     if is_hub_id(model_path):  # what the cache lacks is downloaded
         return []
     folder = expand_home(model_path)
+    if folder.is_file():
+        return [f"{model_path}: is a file; expected a folder with config.json and weights"]
     if not folder.is_dir():
         return [f"{model_path}: no such folder; expected a checkpoint with config.json and weights"]
     problems = []

@@ -30,6 +30,7 @@ from utils.scoring.scorer import ScoredSample, Scorer
 from utils.session.checks.requests import CheckResult, first_request, shortened
 from utils.session.evaluation import Evaluation
 from utils.store.records import SIZES, answer_fields, new_record
+from utils.text import change_text
 
 
 def ping(evaluation: Evaluation, job: Job) -> CheckResult:
@@ -196,7 +197,8 @@ def _frame_hints(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
     if interpretations:
         names = " or ".join(interpretation.name for interpretation in interpretations[:3])
         function = interpretations[0].parse_function
-        hint = f'read as {names}, this reply would hit: set {scorer.parser_setting}: "{function}"'
+        change = change_text(scorer.parser_setting, function, scorer.as_option)
+        hint = f"read as {names}, this reply would hit: {change}"
         if "parse" in scorer.functions:
             hint += f" in place of {scorer.functions['parse']}"
         hints.append(hint)

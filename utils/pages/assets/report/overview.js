@@ -21,6 +21,9 @@ Report.overview = (() => {
         checks(summary),
       ),
       ...summary.datasets.filter((data) => !data.no_score).map(inDetail),
+      summary.servers.map((section) =>
+        el("section", { class: "data-set audit servers" }, el("h2", {}, section.title), tables(section)),
+      ),
       provenance(summary.manifest),
     );
   }
@@ -47,6 +50,7 @@ Report.overview = (() => {
     const missing = summary.pictures.filter((picture) => !picture.view).length;
     const lines = [
       ...summary.stopped,
+      ...summary.lost_servers,
       ...summary.datasets.flatMap((data) => data.notices.map((line) => `${data.level}: ${line}`)),
     ];
     const parts = summary.datasets.filter((data) => data.partial).map((data) => data.level);
@@ -462,14 +466,14 @@ Report.overview = (() => {
     const odd = all.filter((check) => check.findings.length),
       clear = all.filter((check) => !check.findings.length && !check.is_undecided),
       undecided = all.filter((check) => !check.findings.length && check.is_undecided);
-    const counts = [`${clear.length} clear`];
-    if (undecided.length) counts.push(`${undecided.length} undecided`);
-    if (odd.length) counts.push(`${odd.length} found something`);
-    const verdict = clear.length === all.length ? "all clear" : counts.join(", ");
+    const judged = all.length - undecided.length;
+    const counts = [odd.length ? `${clear.length} clear, ${odd.length} found something` : "all clear"];
+    if (undecided.length) counts.push(`${undecided.length} not judged`);
+    const verdict = judged ? `${plural(judged, "check")}, ${counts.join(", ")}` : `${undecided.length} checks not judged`;
     return el(
       "section",
       { class: "checks", "aria-labelledby": "head-checks" },
-      el("h2", { id: "head-checks" }, `${plural(all.length, "check")}, ${verdict}`),
+      el("h2", { id: "head-checks" }, verdict),
       el(
         "div",
         { class: "clear-checks" },
@@ -489,7 +493,8 @@ Report.overview = (() => {
       el("b", {}, check.title),
     ];
     if (!isOdd) {
-      head.push(el("span", { class: "quiet" }, check.clear));
+      const verdict = check.is_undecided ? `not judged: ${check.clear}` : check.clear;
+      head.push(el("span", { class: "quiet" }, verdict));
       return isMore
         ? el("details", { class: "check" }, el("summary", { class: "line" }, head), tables(check))
         : el("p", { class: "check line" }, head);
