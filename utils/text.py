@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from difflib import SequenceMatcher
+from pathlib import Path
 from typing import Any
 
 MOST_SIZES = 3  # of resized images, in a sentence
@@ -45,6 +47,11 @@ def middle_cut(value: Any, length: int) -> str:
         return text
     head = (length - 3) // 2
     return f"{text[:head]} … {text[len(text) - (length - 3 - head) :]}"
+
+
+def file_uri(path: Path) -> str:
+    """The address of a file for a browser, without `..`."""
+    return Path(os.path.normpath(path.absolute())).as_uri()
 
 
 def local_time(moment: str | float, form: str = "%Y-%m-%d %H:%M") -> str:

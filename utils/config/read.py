@@ -583,7 +583,8 @@ class _Reader:
         names = list(self.benchmarks)
         if full := _levels(self.benchmarks).get(name.upper()):
             return f'unknown data set; {name} is "{full}"'
-        return "unknown data set" + (did_you_mean(name, names) or f"; known are {listed(names)}")
+        known = f"; known are {listed(names)}, and --data takes L1 to L4 for the levels"
+        return "unknown data set" + (did_you_mean(name, names) or known)
 
 
 def own_problems(entry: OpenSection, benchmark: type[Benchmark] | Benchmark) -> list[KeyProblem]:

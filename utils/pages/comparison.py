@@ -265,6 +265,7 @@ def _run(run: ComparedRun, output: Path) -> dict[str, Any]:
         "folder": run.folder,
         "date": str(asking.get("started_at") or "")[:10],
         "report": _href(run.report, output) if run.report else None,
+        "partial": [found.level for found in run.sets.values() if found.is_partial],
     }
 
 

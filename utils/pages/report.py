@@ -50,7 +50,7 @@ from utils.store.run_facts import (
     why_stopped,
 )
 from utils.store.seals import STAMP, stamp_of
-from utils.text import counted, local_time
+from utils.text import counted, file_uri, local_time
 
 CORE = Path(__file__).parent / "assets" / "core"  # of all pages
 ASSETS = CORE.with_name("report")
@@ -123,7 +123,7 @@ def report_after_run(
     full = [name for name in files if name in scored and files[name] != written[name]]
     if full:
         print(f"The report shows the full results of {', '.join(full)}, which this run left alone")
-    print(f"Report: {page.absolute().as_uri()}")
+    print(f"Report: {file_uri(page)}")
 
 
 def build_report(

@@ -28,7 +28,7 @@ from utils.pages.portable import ZIP
 from utils.scoring.sheets import write_json, write_text
 from utils.starting import imports_are_done
 from utils.store.folder import COMPARISONS, INDEX, safe_name, work_dir_problems
-from utils.text import printable
+from utils.text import file_uri, printable
 
 PARTIAL = "_partial"  # ends the folder of a comparison, as the names of partial files
 FORMATS = ("text", "csv", "html")
@@ -156,7 +156,7 @@ def _over_steps(options: argparse.Namespace, output: Path) -> int:
     if "csv" in formats:
         print(f"Table: {write_text(output / 'by_step.csv', training.as_csv(checkpoints))}")
     if "html" in formats:
-        print(f"Page: {write_by_step(checkpoints, output).absolute().as_uri()}")
+        print(f"Page: {file_uri(write_by_step(checkpoints, output))}")
     return DONE
 
 
@@ -195,7 +195,7 @@ def _write_files(
         if options.small_images:
             archive = output / ZIP
             print(f"To send around: {archive} ({archive.stat().st_size / 1e6:.1f} MB)")
-        print(f"Comparison: {page.absolute().as_uri()}")
+        print(f"Comparison: {file_uri(page)}")
 
 
 def _write_tables(comparison: Comparison, options: argparse.Namespace, output: Path) -> list[Path]:
@@ -222,8 +222,8 @@ def compare_after_run(folders: Sequence[Path], work_dir: Path, *, has_page: bool
         print(f"\n{closing_text(comparison)}")
         if has_page:
             page = write_page(comparison, work_dir / COMPARISONS / _folder_name(runs))
-            print(f"All runs: {(work_dir / INDEX).absolute().as_uri()}")
-            print(f"Comparison: {page.absolute().as_uri()}")
+            print(f"All runs: {file_uri(work_dir / INDEX)}")
+            print(f"Comparison: {file_uri(page)}")
     except Exception as error:  # noqa: BLE001  whatever it is, it may not cost the exit code
         print(f"warning: the models were not compared: {printable(one_line_reason(error))}")
 

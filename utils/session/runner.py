@@ -26,7 +26,7 @@ from utils.session.score import rescore, score
 from utils.session.tracking import Tracking
 from utils.store.folder import INDEX, RunFolder, logs_by_age
 from utils.store.log import has_answer
-from utils.text import counted
+from utils.text import counted, file_uri
 
 
 def run_plan(plan: Plan) -> tuple[int, list[Result]]:
@@ -111,7 +111,7 @@ def _show_models(plan: Plan, outcomes: Sequence[Result]) -> None:
 
 
 def _show_index(work_dir: Path) -> None:
-    print(f"All runs: {(work_dir / INDEX).absolute().as_uri()}")
+    print(f"All runs: {file_uri(work_dir / INDEX)}")
 
 
 def folders_with_answers(plan: Plan) -> list[Path]:

@@ -25,8 +25,13 @@ def copy_sources(folder: Path, paths: Sequence[Path], secrets: SecretFilter) -> 
         if not path.is_file() or path.stat().st_size > MOST_COPIED_BYTES:
             continue
         try:
-            if row_file(path).kind in ("sheet", "zip"):
-                continue
+            kind = row_file(path).kind
+        except UserError:  # a function of the user's has read it
+            print(f"{path}: stays where it is; only JSON, JSON lines, CSV and TSV are copied")
+            continue
+        if kind in ("sheet", "zip"):
+            continue
+        try:
             target.mkdir(parents=True, exist_ok=True)
             prefix = f"{number}_" if len(paths) > 1 else ""
             name = f"{prefix}{path.name.removesuffix('.gz')}.gz"

@@ -28,7 +28,7 @@ from utils.starting import NOT_STARTED, imports_are_done
 from utils.store.folder import drop_dead_links
 from utils.store.load import RunResults, results_written
 from utils.store.provenance import version_text
-from utils.text import counted
+from utils.text import counted, file_uri
 
 HOW_TO_DELETE = """\
 To delete a run, delete its folder, and with it the answers that are stored in it; what other runs
@@ -183,8 +183,7 @@ def _list_runs(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -
         origin = f"  ({run.origin})" if run.origin else ""
         progress = f"  ({run.progress})" if run.progress else ""
         print(f"{run.state:<8} {work_dir / run.folder}{origin}{progress}")
-    page = write_index(work_dir, so_far)
-    print(f"{counted(len(runs), 'run')}: {page.absolute().as_uri()}")
+    print(f"{counted(len(runs), 'run')}: {file_uri(write_index(work_dir, so_far))}")
     folder = work_dir / "MODEL" / "T20260101_Gab12cd34"
     print(
         HOW_TO_DELETE.format(folder=shlex.quote(str(folder)), work_dir=shlex.quote(str(work_dir)))

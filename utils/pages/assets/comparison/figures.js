@@ -69,6 +69,7 @@ Report.figures = (() => {
           {},
           mark(letter),
           el("span", { class: "run-name" }, run.label),
+          run.partial.length ? el("span", { class: "quiet" }, `‡ only a part of ${run.partial.join(", ")}`) : null,
           run.report ? el("a", { href: run.report }, "Report") : null,
           el(
             "span",

@@ -264,7 +264,7 @@ Report.overview = (() => {
             { class: "quiet" },
             link(figure.link, `n = ${whole(figure.samples)}`),
             figure.chance_text
-              ? el("span", { title: `chance: ${data.chance}` }, ` · chance ${figure.chance_text}`)
+              ? el("span", { title: `chance: ${data.chance}` }, ` · chance ${figure.chance_text} %`)
               : null,
           ),
         ),
