@@ -42,6 +42,13 @@ def test_a_point_that_makes_up_half_of_the_answers_is_named(samples, is_named):
         assert "points are (0.5, 0.5) of the image" in warnings[0]
 
 
+@pytest.mark.parametrize(("images", "is_undecided"), [(5, True), (40, False)])
+def test_few_images_are_not_judged(images, is_undecided):
+    samples = [sample(grid_point(n), n % images) for n in range(40)]
+    section = constant_answer(columns_of(samples), SETTINGS)
+    assert section.get("is_undecided", False) == is_undecided
+
+
 def test_models_that_look_are_never_named():
     dice = random.Random(20_261_123)
     model = Model(Interpretation(Frame.FRACTIONS), accuracy=0.6, spread=0.3)

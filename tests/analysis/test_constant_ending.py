@@ -65,3 +65,9 @@ def test_one_ending_of_nearly_all_episodes_is_named(samples, ending):
 )
 def test_other_agents_are_not_named(samples):
     assert texts_of(constant_ending(columns_of(samples), SETTINGS)) == []
+
+
+@pytest.mark.parametrize(("count", "is_undecided"), [(9, True), (40, False)])
+def test_few_tasks_are_not_judged(count, is_undecided):
+    section = constant_ending(columns_of(episodes(count, "fail")), SETTINGS)
+    assert section.get("is_undecided", False) == is_undecided

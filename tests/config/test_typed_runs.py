@@ -1,6 +1,7 @@
 """Runs without a config file: `--endpoint`, `--checkpoint`, and the config that they stand for."""
 
 import json
+import re
 
 import pytest
 
@@ -123,6 +124,19 @@ def test_an_address_that_leads_to_no_server_is_named_with_what_to_do(url, proble
     assert result.code == 2
     assert problem in result.stderr
     assert "it does not say what it offers" not in result.stderr
+
+
+def test_advice_of_a_run_without_a_config_can_be_pasted(staged):
+    reply = '<answer>\n{"coordinate": [200, 150]}\n</answer>'
+    stage = staged(answer=lambda _: Reply(f"<grounding_think>x</grounding_think>\n{reply}"))
+    stage.server.models = ["MAI-UI-8B"]
+    arguments = ("--endpoint", stage.server.url, "--data", "L2")
+    first, _ = typed(stage, *arguments)
+    assert "notes of the recipe: python evaluate.py --recipes mai_ui\n" in first.stdout
+    option = re.search(r"add --set '([^']+)' to the command", first.stdout)[1]
+    again, requests = typed(stage, *arguments, "--mode", "eval", "--set", option)
+    assert requests == []
+    assert "unparsed" not in again.stdout
 
 
 def test_a_named_model_needs_no_server_to_be_chosen(served):

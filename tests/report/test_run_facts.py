@@ -60,6 +60,33 @@ def test_it_names_endpoint_or_checkpoint_and_what_it_ran_on(model, runs_with, na
     assert facts(model, {L2: entry(runs_with=runs_with)})[name] == expected
 
 
+def test_it_names_the_recipe_and_says_in_words_what_it_does():
+    model = {
+        "imp_type": "openai",
+        "model_path": "http://h/v1?model=m",
+        "recipe": "qwen3_5",
+        "custom_prompt": {L2: "models.recipes.qwen3_5.build_prompt"},
+        "kwargs": {"resize": [{"factor": 8, "max_pixels": 8294400}, {"longest": 1280}]},
+    }
+    texts = facts(model)
+    assert texts["Endpoint"] == "m · h/v1 · recipe qwen3_5"
+    assert texts["Parameters"] == (
+        "resize: sides in multiples of 8, max_pixels 8294400, longest side at most 1280 · "
+        "L2: the recipe's prompt"
+    )
+    own = {**model, "custom_prompt": {L2: "mine.prompt"}}
+    assert facts(own)["Parameters"].endswith("L2: own prompt")
+
+
+def test_requests_that_moved_to_another_server_are_named_apart():
+    servers = [{"moved": 3}, {"moved": 0}]
+    texts = facts({}, {L1: entry(L1, servers=servers), L2: entry(servers=servers)})
+    assert texts["Requests"].endswith(
+        "40 samples sent more than once (3 requests went to another server)"
+    )
+    assert facts({}, {L2: entry()})["Requests"].endswith("40 samples retried")
+
+
 def test_it_names_the_parameters_that_matter_and_what_is_the_users_own():
     model = {
         "generate_cfg": {"temperature": 0, "stop": "a very long text that nobody wants to read on"},

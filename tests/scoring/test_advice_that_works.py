@@ -31,6 +31,13 @@ def box(text):
     return f"It is at <|box_start|>{text}<|box_end|>"
 
 
+def xml_call(coordinate):
+    return (
+        "<tool_call>\n<function=computer_use>\n<parameter=action>\nleft_click\n</parameter>\n"
+        f"<parameter=coordinate>\n{coordinate}\n</parameter>\n</function>\n</tool_call>"
+    )
+
+
 def a_reply(text):
     """The server says this to whatever it is asked; other models are right in fractions."""
     return lambda request: Reply(text if request.body["model"] == "mock" else "(0.2, 0.15)")
@@ -41,6 +48,7 @@ CASES = {
     "a recipe and another frame": ("m", recipe("mai_ui"), in_tags("[0.2,0.15]"), 12),
     "a name with signs": ("mai-ui", recipe("mai_ui"), in_tags("[200, 150]"), 12),
     "a recipe and plain numbers": ("m", recipe("qwen3_vl"), "[200, 150]", 12),
+    "a recipe and a call in XML": ("m", recipe("qwen3_5"), xml_call("[200, 150]"), 12),
     "a recipe, few images": ("m", recipe("ui_tars_1_5"), "0.2, 0.15 of the screen", 3),
     "a recipe and x after y": ("m", recipe("qwen3_vl"), "(120, 280)", 12),
     "the parser of the benchmark": ("m", PLAIN, '{"x": 0.2, "y": 0.15}', 12),
@@ -66,6 +74,7 @@ def test_advice_followed_to_the_letter_mends_the_score(staged, name, entry, text
     assert stage.scores(L2, name)["Average accuracy"] == 0, first.output
     advices = set(ADVICE.findall(first.stdout))
     assert advices, first.stdout
+    assert len({value.startswith("models.recipes.") for _, value in advices}) == 1  # no rivals
     for key, value in advices:
         again = stage.evaluate(
             models, "--no-report", "--mode", "eval", "--set", f"{key}={value}", data=POINTS

@@ -85,6 +85,9 @@ def test_requests_of_a_server_that_dies_go_elsewhere_and_cost_their_samples_no_r
     [row] = [row for row in end_of(run)["servers"] if row["server"] == dying.place]
     assert (row["answers"], row["state"], bool(row["left_at"])) == (2, "down", True)
     assert row["moved"] >= 1
+    page = (run.folder() / "report" / "data" / "summary_0.js").read_text()
+    assert f"1 of 2 servers was lost: {row['moved']} request" in page
+    assert "retried" not in ran.stdout and " samples retried" not in page
 
 
 def test_a_server_that_hangs_is_left_out_after_its_time_limit(stage, alone):
@@ -181,6 +184,8 @@ def test_a_server_that_will_not_answer_is_excluded_with_the_reason(change, reaso
     assert ran.code == 0, ran.output
     assert run.both_scores() == alone
     assert f"{odd.place} is excluded ({reason}" in ran.output
+    if "id" in change:  # at the start
+        assert "; 1 failed, 1 is being looked at\n" in ran.output
 
 
 def test_a_run_stops_where_no_server_is_left(stage):
@@ -415,6 +420,10 @@ def test_manifest_analysis_report_and_summary_have_a_table_of_servers(stage):
         if path.suffix in (".html", ".js", ".json", ".css")
     )
     assert all(server.place in pages for server in servers)
+    summary = (folder / "report" / "data" / "summary_0.js").read_text()
+    assert summary.count("answers/s") == 1
+    assert "Servers (L1, L2)" in summary
+    assert "of 2 servers was lost" not in summary
     assert "answers/s" in pages
     assert "test-key-123456" not in pages + json.dumps(manifest)
 

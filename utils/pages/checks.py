@@ -75,14 +75,17 @@ def tables_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Jso
     ]
 
 
-def servers_of(analyses: Mapping[str, Mapping[str, Any]]) -> tuple[list[Json], list[str]]:
+def servers_of(
+    analyses: Sequence[tuple[str, Mapping[str, Any]]],
+) -> tuple[list[Json], list[str]]:
     """The tables of servers of a report, each once, and a line for each that lost some.
 
     Args:
-        analyses: by level of the data set. Those that were asked in one run share one table.
+        analyses: each with the level of its data set. Those that were asked in one run share one
+            table.
     """
     shared: list[tuple[Section, list[str]]] = []
-    for level, analysis in analyses.items():
+    for level, analysis in analyses:
         section = analysis.get(SERVERS)
         if section is None:
             continue

@@ -253,13 +253,13 @@ class _ReportData:
         model = None
         datasets: list[dict[str, Any]] = []
         checks: list[dict[str, Any]] = []
-        analyses: dict[str, dict[str, Any]] = {}
+        analyses: list[tuple[str, dict[str, Any]]] = []
         for scored in _shown_files(self._run_folder)[0].values():
             analysis_file = scored.beside("analysis")
             analysis = without_absolute_paths(read_json(analysis_file, must_be_whole=False))
             datasets.append(self._add_dataset(scored, analysis))
             checks += checks_of(scored.dataset, scored.level, analysis)
-            analyses[scored.level] = analysis
+            analyses.append((scored.level, analysis))
             model = scored.model
         for dataset, tally in zip(datasets, self._tallies, strict=True):
             shared = shared_rows(tally, self._tallies)

@@ -64,6 +64,12 @@ class ImportedSet:
     problems: list[str] = field(default_factory=list)
     is_torn: bool = False
 
+    @property
+    def has_replies(self) -> bool:
+        """Whether another reader could read them otherwise; plain points are what they are."""
+        answers = self.gathered.answers.values() if self.gathered is not None else ()
+        return any(answer.reply is not None for answer in answers)
+
 
 def run_import(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> int:
     """Import what `--import` names, or score an import again; return the exit code.
@@ -345,9 +351,12 @@ def _write(imported: Import, sets: Sequence[ImportedSet], options: Options) -> i
             log.sync()
         copy_sources(folder.path, paths, first.secrets)
         _write_config(folder, sets)
-    return _scored(
+    code = _scored(
         [one.evaluation for one in sets], folder, is_torn=any(one.is_torn for one in sets)
     )
+    if first.benchmark.recipe_form and any(one.has_replies for one in sets):
+        print(f"Score again with another reader: {_again(folder)}")
+    return code
 
 
 def _scored(evaluations: Sequence[Evaluation], folder: RunFolder, *, is_torn: bool) -> int:
@@ -356,8 +365,6 @@ def _scored(evaluations: Sequence[Evaluation], folder: RunFolder, *, is_torn: bo
         outcomes = [score(evaluation, folder) for evaluation in evaluations]
         finish_folders(options, evaluations, outcomes, is_only_model=True)
     index_after_run(options.work_dir)
-    if evaluations[0].benchmark.recipe_form:
-        print(f"Score again with another reader: {_again(folder)}")
     return max([SOME_FAILED if is_torn else DONE, *(outcome.code for outcome in outcomes)])
 
 

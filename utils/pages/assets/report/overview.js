@@ -469,7 +469,9 @@ Report.overview = (() => {
     const judged = all.length - undecided.length;
     const counts = [odd.length ? `${clear.length} clear, ${odd.length} found something` : "all clear"];
     if (undecided.length) counts.push(`${undecided.length} not judged`);
-    const verdict = judged ? `${plural(judged, "check")}, ${counts.join(", ")}` : `${undecided.length} checks not judged`;
+    const verdict = judged
+      ? `${plural(judged, "check")}, ${counts.join(", ")}`
+      : `${plural(undecided.length, "check")} not judged`;
     return el(
       "section",
       { class: "checks", "aria-labelledby": "head-checks" },
