@@ -91,7 +91,9 @@ def test_a_csv_of_points_wants_their_frame(tmp_path, root):
     refused = imported(tmp_path, root, file, *data)
     assert refused.code == 2
     assert "nothing says what they count: --frame fractions" in refused.stderr
-    assert imported(tmp_path, root, file, *data, "--frame", "fractions").code == 0
+    points = imported(tmp_path, root, file, *data, "--frame", "fractions")
+    assert points.code == 0
+    assert "Score again with another reader" not in points.stdout
     counts = counts_of(import_folder(tmp_path))
     assert (counts["right"], counts["points only"]) == (6, 6)
 
@@ -106,7 +108,11 @@ def test_a_format_of_ones_own_is_a_function_that_yields_rows(tmp_path, root):
     lines = [f"{row['image']}|{row['instruction']}|{row['reply']}" for row in plain_rows(root)]
     file = tmp_path / "answers.txt"
     file.write_text("\n".join(lines), "utf-8")
-    assert imported(tmp_path, root, file, "--format", "my_format.rows").code == 0
+    result = imported(tmp_path, root, file, "--format", "my_format.rows")
+    assert result.code == 0
+    assert "answers.txt: stays where it is; only JSON" in result.stdout
+    assert "not copied" not in result.stdout
+    assert "Score again with another reader" in result.stdout
     assert counts_of(import_folder(tmp_path))["right"] == 6
 
 

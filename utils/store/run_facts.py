@@ -220,6 +220,8 @@ def _resize_text(value: Any) -> str:
         "tiles": "at most {} tiles",
         "size": "to {}x{}",
         "canvas": "in the corner of {}x{}",
+        "min_pixels": "at least {:,} pixels",
+        "max_pixels": "at most {:,} pixels",
         "filter": "{}",
     }
     texts = [
