@@ -332,6 +332,13 @@ def test_figures_and_intervals_are_those_of_the_analysis(tmp_path):
     assert board.columns == ["os_ios", "Overall"]
 
 
+@pytest.mark.parametrize("partial", [False, True])
+def test_the_headline_of_a_part_says_how_many_samples_it_is_of(tmp_path, partial):
+    runs_of_part = runs_of(tmp_path, {L2: l2_set("x.x.")}, {L2: l2_set("x.xx")}, partial=partial)
+    text = as_text(compared(runs_of_part), flips=0)
+    assert (" on the 4 in common\n" in text) == partial
+
+
 def test_a_partial_run_is_marked_and_full_files_of_its_folder_go_before(tmp_path):
     partial = runs_of(tmp_path, {L2: l2_set("x.x.")}, partial=True)
     [full] = runs_of(tmp_path, {L2: l2_set("x...xx")})

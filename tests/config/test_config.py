@@ -571,7 +571,11 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
     [
         ({"GUIElementGroundng": {}}, f'GUIElementGroundng: unknown data set; did you mean "{L2}"?'),
         ({"L2": {}}, f'L2: unknown data set; L2 is "{L2}"'),
-        ({"ScreenSpot": {}}, f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}"'),
+        (
+            {"ScreenSpot": {}},
+            f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}", and --data takes L1 to '
+            "L4 for the levels",
+        ),
         ({L2: {"max_steps": 9}}, f"{L2}.max_steps: only for {LIVE}; leave it out"),
         ({L1: {"batch_size": 2}}, f"{L1}.batch_size: {KEYS}"),
         (

@@ -101,13 +101,13 @@ def test_a_csv_of_points_wants_their_frame(tmp_path, root):
 def test_a_format_of_ones_own_is_a_function_that_yields_rows(tmp_path, root):
     (tmp_path / "my_format.py").write_text(
         "def rows(path):\n"
-        "    for line in open(path):\n"
+        "    for line in [*open(path)][1:]:\n"
         "        image, task, text = line.rstrip().split('|')\n"
         "        yield {'image': image, 'instruction': task, 'reply': text}\n"
     )
     lines = [f"{row['image']}|{row['instruction']}|{row['reply']}" for row in plain_rows(root)]
     file = tmp_path / "answers.txt"
-    file.write_text("\n".join(lines), "utf-8")
+    file.write_text("\n".join(["answers of mine", *lines]), "utf-8")
     result = imported(tmp_path, root, file, "--format", "my_format.rows")
     assert result.code == 0
     assert "answers.txt: stays where it is; only JSON" in result.stdout

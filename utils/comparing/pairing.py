@@ -187,6 +187,7 @@ class PairOfRuns:
     level: str
     doubts: Sequence[tuple[ComparedRun, str]]  # what the audits of either run say against its score
     is_in_full: bool = True  # False: with official figures alone
+    has_part: bool = False  # one of the runs is of a part of the data set
 
     @property
     def unit(self) -> str:
@@ -343,6 +344,7 @@ def _compared(
         level=run_set.level,
         doubts=doubts,
         is_in_full=in_full,
+        has_part=run_set.is_partial or baseline_set.is_partial,
     )
 
 

@@ -334,7 +334,9 @@ def _head(pair: PairOfRuns) -> Iterator[str]:
     title = title_of(pair.level, pair.dataset)
     if pair.headline:
         main = pair.headline[-1]
-        yield f"{title} · {main.group}: {run} − {baseline} = {format_difference(*main.points)}"
+        basis = f" on the {main.samples:,} in common" if pair.has_part else ""
+        difference = format_difference(*main.points)
+        yield f"{title} · {main.group}: {run} − {baseline} = {difference}{basis}"
     else:
         yield f"{title}: {run} − {baseline}"
     sides = f"A: {pair.baseline} (baseline), B: {pair.run}"
