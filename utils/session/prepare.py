@@ -448,16 +448,17 @@ def _load(
         problems += problems_of_set
     nobodys = frozenset[Label]()
     if lacking and len(lacking) == len(data):
-        nobodys = frozenset.intersection(*(error.labels for error in lacking.values()))
-    left_out = [name for name, error in lacking.items() if _is_empty(typed, error.labels)]
+        nobodys = frozenset.intersection(*(unknown.labels for unknown in lacking.values()))
+    left_out = [name for name, unknown in lacking.items() if _is_empty(typed, unknown.labels)]
     if not typed or nobodys or (lacking and len(left_out) == len(data)):
-        return notes, [*problems, *(line for e in lacking.values() for line in e.problems)], []
-    for name, error in lacking.items():
-        wanted = ", ".join(f"{grouping}={label}" for grouping, label in sorted(error.labels))
+        problems += [line for unknown in lacking.values() for line in unknown.problems]
+        return notes, problems, []
+    for name, unknown in lacking.items():
+        wanted = ", ".join(f"{grouping}={label}" for grouping, label in sorted(unknown.labels))
         if name in left_out:
             print(f"{name}: nothing is asked, as no row of it has {wanted} (--only)")
             continue
-        notes_of_set, problems_of_set = room.load_samples(data[name], passed_over=error.labels)
+        notes_of_set, problems_of_set = room.load_samples(data[name], passed_over=unknown.labels)
         notes += _printed(name, notes_of_set)
         problems += problems_of_set
     return notes, problems, left_out
