@@ -483,7 +483,7 @@ def _typed_problems(options: Options) -> list[tuple[bool, str]]:
         (options.vllm and options.checkpoint is None, "--vllm needs --checkpoint"),
         (
             options.is_typed and not options.data,
-            "--data NAME is missing: what the model is asked, L1 to L4 or others (docs/config.md)",
+            "--data NAME is missing: what the model is asked (docs/config.md)",
         ),
         (options.is_typed and options.parity is not None, "--parity needs --config"),
         (

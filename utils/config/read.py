@@ -583,7 +583,8 @@ class _Reader:
         names = list(self.benchmarks)
         if full := _levels(self.benchmarks).get(name.upper()):
             return f'unknown data set; {name} is "{full}"'
-        known = f"; known are {listed(names)}, and --data takes L1 to L4 for the levels"
+        levels = ", ".join(_levels(self.benchmarks))
+        known = f"; known are {listed(names)} (for --data {levels} will do)"
         return "unknown data set" + (did_you_mean(name, names) or known)
 
 
