@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from utils import PROJECT, contracts
+from utils import contracts
 from utils.contracts import (
     WH,
     DataSet,
@@ -29,6 +29,7 @@ from utils.errors import UserError
 from utils.functions.calling import READING, as_user_error, private_copy
 from utils.functions.fingerprints import digest
 from utils.geometry.images import data_root, image_root, read_header
+from utils.program import DOWNLOAD, SHARED
 from utils.protocol import PLATFORMS
 from utils.subsets import Label, Only, base_mode, check_only, is_chosen, is_subset
 from utils.text import counted, is_blank, printable
@@ -378,7 +379,7 @@ def doubts(
 
 
 def read_annotations(
-    path: Path, folder: str = "MMBench-GUI", fetch: str | None = "python utils/download.py"
+    path: Path, folder: str = "MMBench-GUI", fetch: str | None = DOWNLOAD
 ) -> list[dict[str, Any]]:
     """The objects of an annotation file: a list in JSON, or JSON Lines where it ends in `.jsonl`.
 
@@ -423,7 +424,7 @@ def _why_missing(path: Path, folder: str, fetch: str | None) -> str:
         return f"no such annotation file, but there is {near}. Move or rename what differs"
     problem = f"no such annotation file. Set LMUData to the folder that holds {folder}/"
     if fetch is not None:
-        trial = f"to try the program without it, set LMUData={PROJECT / 'sample_data'}"
+        trial = f"to try the program without it, set LMUData={SHARED / 'sample_data'}"
         problem += f", or fetch the data set: {fetch}; {trial}"
     return problem
 

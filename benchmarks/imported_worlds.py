@@ -18,6 +18,7 @@ from benchmarks.tables import TableBenchmark
 from utils.analysis.columns import Row, SampleColumns, share
 from utils.contracts import Judgement, Line, Sizes, Verdict
 from utils.errors import UserError
+from utils.program import EVALUATE
 
 SUCCESS = 1.0  # the score of a task that was done as a whole
 WITHOUT_SCORE = "without a score"
@@ -51,7 +52,7 @@ class ImportedEpisodes(TableBenchmark):
     def read_rows(self) -> Iterator[Line]:
         """Raise a UserError: episodes come from an import alone."""
         raise UserError(
-            f"{self.name}: its episodes were played elsewhere; python evaluate.py --import FOLDER "
+            f"{self.name}: its episodes were played elsewhere; {EVALUATE} --import FOLDER "
             "reads them, and --mode eval scores them again"
         )
 

@@ -19,6 +19,7 @@ from utils.contracts import WH, Line, UserFunctionError
 from utils.errors import UserError
 from utils.functions.calling import call_user_function
 from utils.geometry.images import data_root
+from utils.program import DOWNLOAD
 from utils.sections import OpenSection
 
 
@@ -79,7 +80,7 @@ class TableBenchmark(Benchmark):
     def read_file(self, path: str) -> list[dict[str, Any]]:
         """Return the objects of an annotation file of the folder."""
         is_ours = type(self).__module__.startswith("benchmarks.")
-        fetch = f"python utils/download.py {type(self).__name__}" if is_ours else None
+        fetch = f"{DOWNLOAD} {type(self).__name__}" if is_ours else None
         return read_annotations(self.root / path, self.folder, fetch)
 
     def source(self) -> tuple[str, bytes]:

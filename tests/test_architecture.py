@@ -28,6 +28,7 @@ ORDER = (
         "utils.errors",
         "utils.findings",
         "utils.locks",
+        "utils.program",
         "utils.protocol",
         "utils.starting",
         "utils.text",
@@ -63,7 +64,7 @@ ORDER = (
 """Rooms of `utils`, left to right: a module imports from its own and from those before it."""
 
 BELOW = (
-    "contracts data_files errors findings protocol sections text folding tool_calls pyautogui_code "
+    "program contracts data_files errors findings protocol sections text folding tool_calls pyautogui_code "
     "misc thinking reply_numbers coordinates geometry functions "
 )
 SEEN_BY = {
@@ -81,6 +82,7 @@ SEEN_BY_DOWNLOAD = {
     "utils.data_files",
     "utils.errors",
     "utils.locks",
+    "utils.program",
     "utils.protocol",
     "utils.starting",
     "utils.text",

@@ -49,6 +49,7 @@ from utils.datasets.table_downloads import BROKEN_ZIP, fetch_tables, listing, me
 from utils.errors import UserError
 from utils.geometry.images import data_root, expand_home
 from utils.locks import file_lock
+from utils.program import DOWNLOAD, EVALUATE, SHARED
 from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 from utils.starting import imports_are_done
 
@@ -229,7 +230,7 @@ def inventory(home: Path) -> tuple[list[str], int]:
 def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line; None: that of the process."""
     parser = argparse.ArgumentParser(
-        prog="python utils/download.py",
+        prog=DOWNLOAD,
         description=f"Fetch the data set {REPO_ID} from the Hugging Face hub, check it and unpack"
         " it into <LMUData>/MMBench-GUI. Run it again after an interruption: it continues.",
         epilog="HF_ENDPOINT (a mirror), HF_TOKEN and proxy variables work as in huggingface_hub."
@@ -262,8 +263,8 @@ def fetch(options: argparse.Namespace) -> int:
     Download(home, home / ".download", options.accept_changed, md5).run()
     lines, missing = inventory(home)
     next_step = (
-        f"\nNext: LMUData={shlex.quote(str(home.parent))} python evaluate.py --config "
-        "configs/config_api_gpt.json --check"
+        f"\nNext: LMUData={shlex.quote(str(home.parent))} {EVALUATE} --config "
+        f"{SHARED / 'configs'}/config_api_gpt.json --check"
     )
     _say("\n".join(["", str(home), *lines, next_step]))
     return 1 if missing else 0

@@ -11,6 +11,7 @@ from benchmarks.base import is_size
 from benchmarks.grounding.figures import Layout
 from utils.errors import UserError
 from utils.geometry.targets import Target, are_numbers
+from utils.program import DOWNLOAD
 from utils.text import listed
 
 CONVENTIONS = {
@@ -79,7 +80,7 @@ def check_convention(path: Path, boxes: Iterable[Any], convention: str) -> None:
         written = CONVENTIONS["xywh" if is_xywh else "xyxy"]
     raise UserError(
         f"{path}: its boxes are {written}, the published file has {CONVENTIONS[convention]}. It "
-        f"seems to come from a mirror; fetch the authors' files: python utils/download.py --list"
+        f"seems to come from a mirror; fetch the authors' files: {DOWNLOAD} --list"
     )
 
 
@@ -106,7 +107,7 @@ def check_l2_boxes(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         raise UserError(
             f"{path}: its boxes seem to be {written}; by the convention of the published file they "
             "are two corners, in fractions or in pixels. Convert them, or fetch the published "
-            "file: python utils/download.py"
+            f"file: {DOWNLOAD}"
         )
 
 

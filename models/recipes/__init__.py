@@ -13,11 +13,12 @@ from utils.config.recipes import recipe_at, recipe_names
 from utils.coordinates import format_size
 from utils.datasets.published import with_newer
 from utils.import_utils import search_beside
+from utils.program import EVALUATE
 from utils.protocol import L2_NAME
 from utils.text import format_percent
 
 EXAMPLE_WH = (1920, 1080)
-_TYPED = "python evaluate.py --recipe NAME --endpoint http://127.0.0.1:8000/v1 --data L2"
+_TYPED = f"{EVALUATE} --recipe NAME --endpoint http://127.0.0.1:8000/v1 --data L2"
 _USE = '"my-model": {"recipe": "NAME", "model_path": "http://127.0.0.1:8000/v1?model=..."}'
 
 
@@ -31,7 +32,7 @@ def table() -> list[str]:
     lines = []
     for name, recipe in all_recipes().items():
         lines += _head(name, recipe)
-    more = "All about one of them: python evaluate.py --recipes NAME"
+    more = f"All about one of them: {EVALUATE} --recipes NAME"
     return [*lines, "", f"In a config: {_USE}", f"Without one: {_TYPED}", more]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from utils.comparing.runs import requested_runs, without_work_dirs
 from utils.errors import UserError
+from utils.program import COMPARE
 from utils.protocol import official_order
 from utils.store.derived import MANIFEST_NAME, read_json
 from utils.text import counted, format_interval, format_percent
@@ -170,7 +171,7 @@ def as_text(training: Training) -> str:
     lines += [
         "",
         "Steps whose intervals overlap may be equally good; the paired difference of two is "
-        "sharper: python compare.py FOLDER FOLDER",
+        f"sharper: {COMPARE} FOLDER FOLDER",
     ]
     return "\n".join(lines) + "\n"
 

@@ -17,9 +17,10 @@ from typing import Any, NoReturn
 from utils.coordinates import Frame
 from utils.errors import UserError
 from utils.geometry.images import expand_home
+from utils.program import EVALUATE
 from utils.text import did_you_mean, listed
 
-PROGRAM = "evaluate.py"
+PROGRAM = EVALUATE.removeprefix("python ")
 CALL = "run()"  # how messages name a call from Python, and a config that it holds
 NOT_FROM_PYTHON = (
     *("check", "ping", "parity", "compare", "runs", "recipes", "version"),
@@ -41,13 +42,13 @@ TRACKERS = ("wandb", "mlflow", "tensorboard")
 FLAGS = {"report": "--no-report", "import_path": "--import", "as_name": "--as", "as_json": "--json"}
 SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 
-EXAMPLES = """\
+EXAMPLES = f"""\
 examples:
-  python evaluate.py --config configs/config_api_gpt.json --check
+  {EVALUATE} --config configs/config_api_gpt.json --check
       checks config, functions, data and images, shows a prompt, counts the requests; sends none
-  python evaluate.py --config configs/config_api_gpt.json --limit 20 --api-nproc 16
+  {EVALUATE} --config configs/config_api_gpt.json --limit 20 --api-nproc 16
       20 samples of each data set; score files end in _partial
-  python evaluate.py --recipe qwen3_vl --endpoint http://127.0.0.1:8000/v1 --data NAME
+  {EVALUATE} --recipe qwen3_vl --endpoint http://127.0.0.1:8000/v1 --data NAME
       without a config file; --print-config shows the one that it stands for
 
 Interrupted or crashed? The same command queries only what is missing.

@@ -20,6 +20,7 @@ from utils.contracts import ParseFunction
 from utils.datasets.published import Figure
 from utils.errors import UserError
 from utils.import_utils import file_beside, module_at
+from utils.program import EVALUATE
 from utils.text import as_json_text, likeness, listed
 
 PACKAGE = "models.recipes"
@@ -137,7 +138,7 @@ def unknown_recipe(name: str, known_names: Sequence[str]) -> str:
     """The message about a recipe that is not there, with the nearest names."""
     near = sorted(known_names, key=lambda known_name: -likeness(name, known_name))[:NEAR]
     return (
-        f'there is no recipe "{name}"; the nearest are {listed(near)} (python evaluate.py '
+        f'there is no recipe "{name}"; the nearest are {listed(near)} ({EVALUATE} '
         "--recipes lists all)"
     )
 
@@ -235,7 +236,7 @@ def _no_form(family: str, dataset: str, form: str) -> str:
     what = "recorded steps" if form else "questions for a point"
     return (
         f"{family} has no form for {what}, which {data} asks for. Name a "
-        "recipe that has one (python evaluate.py --recipes shows which do), or your own function "
+        f"recipe that has one ({EVALUATE} --recipes shows which do), or your own function "
         f"in {prompt}"
     )
 

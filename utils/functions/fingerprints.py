@@ -31,6 +31,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from utils import PROJECT
+from utils.program import OWN
 
 PROGRAM = (
     "utils",
@@ -255,7 +256,8 @@ def _is_standard(name: str) -> bool:
 
 
 def _is_installed(file: Path) -> bool:
-    return not INSTALLED.isdisjoint(file.parts)
+    """Whether a file is of a package; this program's own counts wherever it lies."""
+    return not INSTALLED.isdisjoint(file.parts) and OWN.isdisjoint(file.parents)
 
 
 def _loaded_file(name: str) -> Path | None:

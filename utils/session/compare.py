@@ -25,6 +25,7 @@ from utils.pages.all_runs import runs_compared
 from utils.pages.by_step import write_by_step
 from utils.pages.comparison import write_page
 from utils.pages.portable import ZIP
+from utils.program import COMPARE
 from utils.scoring.sheets import write_json, write_text
 from utils.starting import imports_are_done
 from utils.store.folder import COMPARISONS, INDEX, safe_name, work_dir_problems
@@ -47,17 +48,17 @@ A RUN is the folder of a run, the folder of a model (its newest run with all sam
 (all models in it), or NAME=folder. The first one is the baseline. No request is made and none of
 your functions is run; what was scored is compared.
 """
-EXAMPLES = """\
+EXAMPLES = f"""\
 examples:
-  python compare.py outputs/model-a outputs/model-b
-  python compare.py old=outputs/m/T20260101_Gabc12345 new=outputs/m/T20260201_Gdef67890
-  python compare.py outputs/my-model --published
+  {COMPARE} outputs/model-a outputs/model-b
+  {COMPARE} old=outputs/m/T20260101_Gabc12345 new=outputs/m/T20260201_Gdef67890
+  {COMPARE} outputs/my-model --published
       your own scores above the published ones
-  python compare.py outputs/local outputs/served --why
+  {COMPARE} outputs/local outputs/served --why
       also the first thing that differs, sample by sample: messages, image, settings, reply, ...
-  python compare.py outputs --headroom
+  {COMPARE} outputs --headroom
       also what all strong runs get right, miss, or answer alike against the table: doubtful rows
-  python compare.py outputs --by-step
+  {COMPARE} outputs --by-step
       official figures of the checkpoints of a training run over their steps
 
 exit codes: 0 compared; 1 compared, but not all files could be written; 2 nothing was compared
@@ -79,7 +80,7 @@ def _compare(arguments: Sequence[str] | None) -> int:
     try:
         options = _parsed(arguments)
         if not options.runs:
-            raise UserError("compare.py: name the folders of two runs or more")
+            raise UserError(f"{COMPARE}: name the folders of two runs or more")
         output = expand_home(options.output)
         if options.by_step:
             return _over_steps(options, output)
@@ -245,7 +246,7 @@ def _other_runs_in(output: Path, runs: Sequence[ComparedRun]) -> list[str]:
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = OneLineParser(
-        prog="compare.py",
+        prog=COMPARE.removeprefix("python "),
         description=DESCRIPTION,
         epilog=EXAMPLES,
         allow_abbrev=False,

@@ -12,6 +12,7 @@ from utils.errors import UserError
 from utils.exchange.answers import Answer
 from utils.exchange.matching import Matcher
 from utils.exchange.sources import AnswerFile
+from utils.program import DOWNLOAD
 from utils.protocol import ACTING
 from utils.session.prepare import BenchmarkRoom
 from utils.text import counted, did_you_mean, listed
@@ -155,7 +156,7 @@ def _no_table(
     text = f"{source.path}: of its first {counted(rows, 'row')} too few are of a table (of {found})"
     if missing:
         text += f"; not in LMUData, so not compared: {listed(missing, 30)}"
-    return f"{text}. Name the data set: --data NAME, or fetch its files: python utils/download.py"
+    return f"{text}. Name the data set: --data NAME, or fetch its files: {DOWNLOAD}"
 
 
 def _tells(answer: Answer) -> bool:

@@ -26,6 +26,7 @@ from utils.functions.prompting import short_digest
 from utils.functions.signatures import parse_caller
 from utils.import_utils import resolve, search_beside
 from utils.pages.all_runs import index_after_run
+from utils.program import EVALUATE
 from utils.protocol import IMPORTED
 from utils.session.evaluation import Evaluation, UserFunction
 from utils.session.imported_records import answer_records, episode_records, keys_of, points_problem
@@ -369,7 +370,7 @@ def _scored(evaluations: Sequence[Evaluation], folder: RunFolder, *, is_torn: bo
 
 
 def _again(folder: RunFolder) -> str:
-    return f"python evaluate.py --import {folder.path} --mode eval --recipe NAME (or --frame NAME)"
+    return f"{EVALUATE} --import {folder.path} --mode eval --recipe NAME (or --frame NAME)"
 
 
 def _described(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.config.environment import load_dotenv_files
-from utils.config.options import HelpShown, Options, UsageError, parse_arguments
+from utils.config.options import PROGRAM, HelpShown, Options, UsageError, parse_arguments
 from utils.config.secret_filter import protect_output, quieten
 from utils.engine.engine import Interrupted
 from utils.engine.interrupt import end_like_ctrl_c
@@ -20,6 +20,7 @@ from utils.engine.ranks.group import Rank, rank_of, slurm_rank_of
 from utils.engine.ranks.runs import rank_0_speaks, speak_of_errors_only
 from utils.errors import DONE, INTERRUPTED, NOTHING_RUN, SOME_FAILED, UserError, problem_report
 from utils.pages.all_runs import RUNNING, listed_runs, with_figures_so_far, write_index
+from utils.program import EVALUATE
 from utils.session.parity import plans_of, run_and_compare
 from utils.session.plan import Plan
 from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
@@ -34,7 +35,7 @@ HOW_TO_DELETE = """\
 To delete a run, delete its folder, and with it the answers that are stored in it; what other runs
 hold stays. Then list again:
   rm -r {folder}
-  python evaluate.py --runs --work-dir {work_dir}"""
+  {evaluate} --runs --work-dir {work_dir}"""
 
 
 def run_command(arguments: Sequence[str], benchmarks: BenchmarkRoom, models: ModelRoom) -> int:
@@ -128,7 +129,7 @@ def _show_recipes(names: Sequence[str], models: ModelRoom) -> int:
             raise UserError(f"{options[0]}: --recipes goes with nothing but names of recipes")
         lines = models.recipe_lines(names)
     except UserError as error:
-        print(f"evaluate.py: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
         return NOTHING_RUN
     print("\n".join(lines))
     return DONE
@@ -186,7 +187,11 @@ def _list_runs(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -
     print(f"{counted(len(runs), 'run')}: {file_uri(write_index(work_dir, so_far))}")
     folder = work_dir / "MODEL" / "T20260101_Gab12cd34"
     print(
-        HOW_TO_DELETE.format(folder=shlex.quote(str(folder)), work_dir=shlex.quote(str(work_dir)))
+        HOW_TO_DELETE.format(
+            evaluate=EVALUATE,
+            folder=shlex.quote(str(folder)),
+            work_dir=shlex.quote(str(work_dir)),
+        )
     )
     return DONE
 

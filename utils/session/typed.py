@@ -66,7 +66,7 @@ def with_typed_config(
     if recipe is None:
         recipe, reason = _recipe_of(names, options, notes, models)
         notes.append(f"recipe: {recipe}, as {reason}")
-    notes.append(f"notes of the recipe: python evaluate.py --recipes {recipe}")
+    notes.append(f"notes of the recipe: {EVALUATE} --recipes {recipe}")
     data = names_of_levels(options.data, levels)
     config = {
         "model": {names[0]: {"recipe": recipe, **entry}},
@@ -162,5 +162,5 @@ def _recipe_of(
     fitting = f"fits {listed(recipes)}" if recipes else "fits no recipe"
     near = [] if recipes else models.near_recipes(names[0])
     hint = f", near: {listed(near)}" if near else ""
-    advice = "name one with --recipe (python evaluate.py --recipes lists all)"
+    advice = f"name one with --recipe ({EVALUATE} --recipes lists all)"
     raise UserError(". ".join([f"{names[0]}: the name {fitting}{hint}; {advice}", *notes]))

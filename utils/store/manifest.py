@@ -49,6 +49,7 @@ from typing import Any, NamedTuple
 from utils import PROJECT
 from utils.config.secret_filter import with_texts
 from utils.contracts import Record
+from utils.program import EVALUATE
 from utils.protocol import IMPORTED, SINGLE
 from utils.store.provenance import environment, git_state
 from utils.store.records import now
@@ -177,7 +178,7 @@ def _sections_of_run(
 
 
 def _command(arguments: Iterable[str]) -> str:
-    return shlex.join(["python", "evaluate.py", *arguments])
+    return shlex.join([*EVALUATE.split(), *arguments])
 
 
 # -- paths that hold on another machine ------------------------------------------------------------

@@ -25,6 +25,7 @@ from utils import PROJECT
 from utils.contracts import DataSet
 from utils.functions.prompting import Prompting, short_digest
 from utils.geometry.images import content_digest
+from utils.program import DISTRIBUTION, IS_CLONE
 
 PACKAGES = (
     "openai",
@@ -156,6 +157,8 @@ def versions() -> dict[str, str]:
 
 def version_text() -> str:
     """Return the version of the program and its commit: `0.1.0 (ab12cd34)`."""
+    if not IS_CLONE:
+        return f"{DISTRIBUTION} {metadata.version(DISTRIBUTION)}"
     import tomllib  # for `--version` alone
 
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -169,6 +172,8 @@ def git_state(project: Path) -> dict[str, Any]:
     """Return `{"commit": 40 digits or "unknown", "dirty": whether tracked files differ}`."""
     command = ["git", "-C", str(project), "describe", "--always", "--dirty", "--abbrev=40"]
     output = ""
+    if not (project / "pyproject.toml").is_file():  # installed, maybe below a project of the user's
+        return {"commit": f"v{metadata.version(DISTRIBUTION)}", "dirty": None}
     with suppress(OSError, subprocess.SubprocessError):
         output = subprocess.check_output(
             [*command, "--exclude=*"], stderr=subprocess.DEVNULL, text=True, timeout=20

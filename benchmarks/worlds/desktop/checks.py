@@ -33,8 +33,6 @@ MAX_DESCRIPTION = 200  # characters
 CHANNELS = ".config/xfce4/xfconf/xfce-perchannel-xml/"
 KEYFILE = ".config/glib-2.0/settings/keyfile"
 REGISTRY = ".config/libreoffice/4/user/registrymodifications.xcu"
-LOCK = re.compile(r"(.*/)?\.~lock\.[^/]*#")
-"""What LibreOffice puts beside a document while it is open."""
 WATCHED_CHANNELS = ("xsettings", "xfwm4", "xfce4-panel", "xfce4-desktop", "thunar", "pointers")
 """Settings of the desktop: those that nobody asks to be changed have to stay."""
 OWN_VALUES = re.compile(

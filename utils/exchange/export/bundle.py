@@ -26,6 +26,7 @@ from utils.exchange.export.rows import (
 from utils.exchange.export.run import ExportedRun, ExportedSet
 from utils.exchange.files import MOST_SHEET_BYTES
 from utils.exchange.formats.bundle import ENDING, FORM, MANIFEST
+from utils.program import EVALUATE
 from utils.protocol import ACTING, SINGLE
 
 NAME = "bundle"
@@ -104,7 +105,7 @@ def next_steps(_run: ExportedRun, path: str) -> Sequence[str]:
         ]
     return [
         f"To score it again: unzip {path} config.json, then "
-        f"python evaluate.py --config config.json --import {path}"
+        f"{EVALUATE} --config config.json --import {path}"
     ]
 
 

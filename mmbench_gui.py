@@ -1,0 +1,27 @@
+"""The commands of the installed package: `mmbench-gui`, `mmbench-gui-compare`, `-download`.
+
+Each is the script of the same work in a clone, run as the program.
+"""
+
+from __future__ import annotations
+
+import runpy
+
+
+def evaluate() -> None:
+    """Run `evaluate.py`."""
+    runpy.run_module("evaluate", run_name="__main__", alter_sys=True)
+
+
+def compare() -> None:
+    """Run `compare.py`."""
+    runpy.run_module("compare", run_name="__main__", alter_sys=True)
+
+
+def download() -> None:
+    """Run `utils/download.py`."""
+    runpy.run_module("utils.download", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    evaluate()
