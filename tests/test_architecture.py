@@ -91,7 +91,7 @@ SEEN_BY_DOWNLOAD = {
     *DOWNLOAD,
 }
 
-# A path of somebody's machine: nothing that another one has.
+# A path of somebody's machine: nothing that another one has. "/home/user" is in every desktop world.
 MACHINE_PATH = re.compile(
     r"(?<![\w.~$}>:/])/(?:home|root|work|Users|mnt|scratch|tmp)/\w|\b[A-Za-z]:\\\\?Users"
 )
@@ -342,7 +342,8 @@ def test_no_file_names_a_path_of_somebodys_machine():
         f"{path}:{number}: {line.strip()}"
         for path in project_files()
         for number, line in enumerate((PROJECT / path).read_text(encoding="utf-8").splitlines(), 1)
-        if MACHINE_PATH.search(line) and path != Path("tests/test_architecture.py")
+        if MACHINE_PATH.search(line.replace("/home/user", ""))
+        and path != Path("tests/test_architecture.py")
     ]
     assert matches == []
 

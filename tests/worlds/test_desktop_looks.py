@@ -4,7 +4,7 @@ import re
 import shutil
 
 from benchmarks.worlds.desktop import suite
-from benchmarks.worlds.desktop.looks import CHANNELS, REGISTRY, Look, changed_files
+from benchmarks.worlds.desktop.looks import CHANNELS, REGISTRY, DesktopLook, changed_files
 from benchmarks.worlds.desktop.root import SKELETON
 
 XSETTINGS = f"{CHANNELS}/xsettings.xml"
@@ -18,7 +18,7 @@ def test_three_seeds_in_a_row_show_a_task_in_all_layouts():
 def test_a_layout_with_other_icons_changes_them_alone_in_the_settings_of_libreoffice(tmp_path):
     shutil.copytree(SKELETON, tmp_path, dirs_exist_ok=True)
     usual = (SKELETON / REGISTRY).read_bytes()
-    files = changed_files(Look(office_icons="colibre_dark"), tmp_path)
+    files = changed_files(DesktopLook(office_icons="colibre_dark"), tmp_path)
     assert files == {REGISTRY: usual.replace(b">colibre<", b">colibre_dark<")} != {REGISTRY: usual}
 
 
@@ -35,7 +35,7 @@ def test_a_layout_changes_its_settings_and_keeps_the_others(tmp_path):
     registry = tmp_path / REGISTRY
     registry.parent.mkdir(parents=True)
     shutil.copy(SKELETON / REGISTRY, registry)
-    files = changed_files(Look(settings=settings), tmp_path)
+    files = changed_files(DesktopLook(settings=settings), tmp_path)
     [theme] = re.findall(rb'name="ThemeName" type="string" value="(.*?)"', files[XSETTINGS])
     assert theme == b"Adwaita" and b'name="DPI" type="int" value="120"' in files[XSETTINGS]
     assert b'name="IconThemeName" type="string" value="elementary-xfce"' in files[XSETTINGS]

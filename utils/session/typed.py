@@ -14,6 +14,7 @@ from utils.config.endpoint import Endpoint, parse_endpoint
 from utils.config.options import Options, names_of_levels
 from utils.datasets.published import checkpoint_names
 from utils.errors import UserError
+from utils.program import EVALUATE
 from utils.text import listed
 
 COMMAND = Path("command line")  # stands for the file in messages

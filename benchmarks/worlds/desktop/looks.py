@@ -17,7 +17,7 @@ PANEL = "xfce4-panel/panels/panel-1"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class DesktopLook:
     """A layout: the size of the screen, and settings in place of those of the usual home."""
 
     screen_wh: WH = SCREEN_WH
@@ -26,8 +26,8 @@ class Look:
 
 
 LOOKS = {
-    "top": Look(),
-    "dark": Look(
+    "top": DesktopLook(),
+    "dark": DesktopLook(
         settings={
             f"{PANEL}/position": "p=5;x=0;y=0",  # left
             f"{PANEL}/mode": 1,  # vertical
@@ -38,7 +38,7 @@ LOOKS = {
         },
         office_icons="colibre_dark",
     ),
-    "large": Look(
+    "large": DesktopLook(
         screen_wh=(1920, 1080),
         settings={
             f"{PANEL}/position": "p=8;x=0;y=0",  # below
@@ -62,7 +62,7 @@ def look_of(seed: int) -> str:
     return [*LOOKS][seed % len(LOOKS)]
 
 
-def changed_files(look: Look, home: Path) -> dict[str, bytes]:
+def changed_files(look: DesktopLook, home: Path) -> dict[str, bytes]:
     """Return the files of a home that a layout has otherwise, by path.
 
     Args:
