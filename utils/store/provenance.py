@@ -158,7 +158,7 @@ def versions() -> dict[str, str]:
 def version_text() -> str:
     """Return the version of the program and its commit: `0.1.0 (ab12cd34)`."""
     if not IS_CLONE:
-        return f"{DISTRIBUTION} {metadata.version(DISTRIBUTION)}"
+        return f"{DISTRIBUTION} {_installed_version().removeprefix('v')}"
     import tomllib  # for `--version` alone
 
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -167,13 +167,19 @@ def version_text() -> str:
     return f"{project['name']} {project['version']} ({state['commit'][:8]}{changed})"
 
 
+def _installed_version() -> str:
+    with suppress(metadata.PackageNotFoundError):
+        return f"v{metadata.version(DISTRIBUTION)}"
+    return "unknown"
+
+
 @functools.cache
 def git_state(project: Path) -> dict[str, Any]:
     """Return `{"commit": 40 digits or "unknown", "dirty": whether tracked files differ}`."""
     command = ["git", "-C", str(project), "describe", "--always", "--dirty", "--abbrev=40"]
     output = ""
-    if not (project / "pyproject.toml").is_file():  # installed, maybe below a project of the user's
-        return {"commit": f"v{metadata.version(DISTRIBUTION)}", "dirty": None}
+    if project == PROJECT and not IS_CLONE:  # its folder may lie in a repository of the user's
+        return {"commit": _installed_version(), "dirty": None}
     with suppress(OSError, subprocess.SubprocessError):
         output = subprocess.check_output(
             [*command, "--exclude=*"], stderr=subprocess.DEVNULL, text=True, timeout=20
