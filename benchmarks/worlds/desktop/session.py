@@ -306,12 +306,17 @@ class Session:
             WorldError: the desktop is gone, or takes more memory than it may.
         """
         self.x.sync()
-        is_quiet = settle(self.screen, self.pids, quiet_s, limit_s)
+        is_quiet = settle(self.screen, self._pids_within_memory, quiet_s, limit_s)
         if not self.is_running:
             raise WorldError("the desktop has ended", self._sandboxes[-1].output())
-        if resident_bytes(self.pids()) > MAX_MEMORY_BYTES:
-            raise WorldError(f"the desktop takes more than {MAX_MEMORY_BYTES >> 20} MiB", "")
         return is_quiet
+
+    def _pids_within_memory(self) -> list[int]:
+        """Return all processes; a `WorldError` if they take more memory than they may."""
+        pids = self.pids()
+        if resident_bytes(pids) > MAX_MEMORY_BYTES:
+            raise WorldError(f"the desktop takes more than {MAX_MEMORY_BYTES >> 20} MiB", "")
+        return pids
 
     def settle_for_screenshot(self) -> bool:
         """Wait for what programs draw late, too; whether the screen became quiet in time."""
