@@ -1,0 +1,83 @@
+"""The tutorials do what they say: each of their blocks is saved or run, in order, in one folder.
+
+A block with a title is a file. A block of bash is run, and each line of the text block behind it has
+to be in its output. A command that ends in `&` stays in the background until the page is over.
+"""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.support.runs import PROJECT
+
+TUTORIALS = PROJECT / "docs" / "tutorials"
+OF_A_CLONE = ("evaluate.py", "compare.py", "sample_data", "configs")
+BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+USUAL_PORT = "8765"
+
+
+def blocks_of(page):
+    return BLOCK.findall((TUTORIALS / page).read_text(encoding="utf-8"))
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return str(listener.getsockname()[1])
+
+
+def stopped(process):
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in TUTORIALS.glob("*.md")))
+def test_a_tutorial_does_what_it_says(page, tmp_path):
+    for name in OF_A_CLONE:
+        (tmp_path / name).symlink_to(PROJECT / name)
+    port = free_port()
+    variables = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("LMUData", "EVAL_WORK_DIR", "IMAGE_ROOT_DIR")
+    }
+    path = f"{Path(sys.executable).parent}{os.pathsep}{variables['PATH']}"
+    environment = {**variables, "PATH": path}
+    output = ""
+    with ExitStack() as background:
+        for kind, title, content in blocks_of(page):
+            content = content.replace(USUAL_PORT, port)
+            if title:
+                (tmp_path / title).write_text(content, encoding="utf-8")
+            elif kind == "bash" and content.endswith("&\n"):
+                command = content.removesuffix("&\n").split()
+                process = subprocess.Popen(command, cwd=tmp_path, env=environment)
+                background.callback(stopped, process)
+            elif kind == "bash":
+                finished = subprocess.run(
+                    ["bash", "-euo", "pipefail", "-c", content],
+                    cwd=tmp_path,
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    timeout=300,
+                )
+                output = finished.stdout
+                assert finished.returncode in (0, 1), output  # 1: a part failed, as a page may show
+            elif kind == "text":
+                for line in content.splitlines():
+                    assert line in output, f"{line!r} is not in\n{output}"
+            else:
+                pytest.fail(f"{page}: a block of {kind} without a title is neither file nor command")
+
+
+def test_each_tutorial_is_reached_from_the_readme():
+    linked = (PROJECT / "README.md").read_text(encoding="utf-8")
+    assert [p.name for p in TUTORIALS.glob("*.md") if f"tutorials/{p.name}" not in linked] == []
