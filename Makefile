@@ -7,6 +7,7 @@
 # make test-all    all tests, local models included (installs torch, about 6 GB)
 # make check   lint, format, types, of the scripts of pages too (package.json), and whether uv.lock and
 #              requirements fit pyproject.toml
+# make docs    builds the site of docs/ into build/site, which opens from disk; a part of make check
 # make format  sets the lines of Python, scripts and styles as make check wants them
 # make lock    renews uv.lock after a change of pyproject.toml, and requirements from it
 # make test-vllm   imp_type "vllm" against a real vLLM on the CPU, in .venv-vllm (3.5 GB)
@@ -31,7 +32,7 @@ NPM = PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/npm
 # browsers a third of their time.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 3 --dist worksteal
 
-.PHONY: demo demo-live jupyterlab desktop test test-all check format lock test-vllm pictures clean
+.PHONY: demo demo-live jupyterlab desktop test test-all check docs format lock test-vllm pictures clean
 
 demo: .venv/demo.installed
 	LMUData=sample_data .venv/bin/python evaluate.py --config configs/config_demo.json
@@ -57,6 +58,10 @@ check: .venv/check.installed node_modules/installed
 	.venv/bin/uv lock --check --offline --quiet
 	.venv/bin/python requirements/export.py --check
 	$(NPM) run --silent check
+	$(MAKE) --no-print-directory docs
+
+docs: .venv/check.installed
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. .venv/bin/mkdocs build --quiet --strict
 
 format: .venv/check.installed node_modules/installed
 	.venv/bin/ruff format .
@@ -106,7 +111,7 @@ clean:
 
 .venv/check.installed: uv.lock | .venv/bin/python $(UV)
 	@echo "installing into .venv: 1.2 GB, half a minute or so"
-	$(SYNC) --extra demo --extra jupyterlab --group lint --group test
+	$(SYNC) --extra demo --extra jupyterlab --group lint --group test --group docs
 	touch $@
 
 node_modules/installed: package-lock.json | .venv/check.installed

@@ -32,6 +32,7 @@ FILES = {
     "test_jupyterlab_runs.py": "JupyterLab",
     "test_jupyterlab_tasks.py": "JupyterLab",
     "test_memory_in_office.py": "slow",
+    "test_notebook.py": "slow",
 }
 FUNCTIONS = {
     "test_a_checkpoint_goes_on_without_being_loaded": "checkpoints",
@@ -156,6 +157,7 @@ ERRORS = {
 EVERY_CASE = 1000
 CASES = {
     "test_a_blank_text_of_another_table_is_left_out_with_the_reason": 1,
+    "test_a_tutorial_does_what_it_says": 2,
     "test_a_lock_is_refused_to_others_until_it_is_released_or_its_process_has_died": 1,
     "test_a_missing_image_is_named": 1,
     "test_a_response_without_text_and_call_is_no_answer": 1,

@@ -17,7 +17,9 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
 LONG = 30  # words
-CLAUSE = re.compile(r"^(What|Whether|Whoever|Which|How|Where it|That which|Of which|Whose)\b(?!.*\?$)")
+CLAUSE = re.compile(
+    r"^(What|Whether|Whoever|Which|How|Where it|That which|Of which|Whose)\b(?!.*\?$)"
+)
 BACK = re.compile(
     r"\b(of it|so is|so are|so do|so does|so it is|of which|of whom|of these|that of|those of|"
     r"of such|the latter|the former)\b"
