@@ -4,8 +4,8 @@ python -m tools.words [FILE ...] [--show]
 
 For each page (README.md, CONTRIBUTING.md and docs/ by default): sentences, the share of them with
 more than 30 words, sentences that begin with a clause ("What ...", "Whether ..."), references back
-across a phrase ("of it", "so is", "of which"), and the longest sentence in words. `--show` prints the
-sentences that count. Code, tables and headings are left out.
+across a phrase ("of it", "so is", "of which"), and the longest sentence in words. `--show` prints
+the sentences that count. Code, tables and headings are left out.
 """
 
 from __future__ import annotations
