@@ -74,7 +74,10 @@ def test_a_rule_that_is_opened_shows_what_it_asks_for_and_accepts(browser, repor
     with tabs_of(browser) as open_tab:
         tab = open_tab(report)
         tab.go("#/sample/Steps/1")
-        assert "this rule has no box: a click is right within 140 per mille" in tab.text("#legend")
+        assert (
+            "this rule has no box: a click is right within 0.14 of the recorded point"
+            in tab.text("#legend")
+        )
         before = tab.page.locator("#canvas .outline path").first.get_attribute("d")
         tab.page.locator(".rules summary", has_text="qwen").press("Enter")
         tab.page.locator("#legend .key", has_text="accepted by qwen").wait_for()

@@ -57,7 +57,7 @@ def official_figures(rows: Sequence[JudgedStep]) -> dict[str, Share]:
 RULE = Rule(
     name="odyssey_os_atlas",
     judge=judge,
-    clicks="within 140 per mille of each axis",
+    clicks="within 0.14 of the recorded point, with both axes as fractions",
     description=(
         "Typed texts need an F1 of the whole action, the word TYPE included, over 0.5; directions "
         "and buttons are equal."

@@ -82,9 +82,10 @@ def area(truth: StepTruth, size: WH) -> Area | None:
 RULE = Rule(
     name="os_atlas",
     judge=judge,
-    clicks="within 140 per mille of each axis",
+    clicks="within 0.14 of the recorded point, with both axes as fractions",
     description=(
-        "Texts are equal, or both have several words and the same first one. Directions and "
+        "Texts and names of applications are equal, or both have several words and begin with "
+        "the same one. The recorded point is rounded down to whole per mille. Directions and "
         "buttons are equal; another button is another type."
     ),
     area=area,
