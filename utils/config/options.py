@@ -495,16 +495,21 @@ def _typed_problems(options: Options) -> list[tuple[bool, str]]:
     ]
 
 
+def _options_set(options: Options) -> Iterator[tuple[str, str]]:
+    """Yield the field and the flag of each option of the command line that is not its default."""
+    for option in fields(Options):
+        if option.metadata and getattr(options, option.name) != option.default:
+            yield option.name, _flag(option.name.removesuffix("_s"))
+
+
 def _wrong_with_import(options: Options) -> Iterator[tuple[bool, str]]:
     """Yield what does not go with `--import`, and what goes with it alone; and whether it is so."""
     is_import = options.import_path is not None
-    defaults = {option.name: option.default for option in fields(Options)}
-    for name in OF_IMPORTS:
-        is_set = getattr(options, name) != defaults[name]
-        yield is_set and not is_import, f"{_flag(name)} goes with --import alone"
-    for name in NOT_OF_IMPORTS:
-        is_set = getattr(options, name) != defaults[name]
-        yield is_set and is_import, f"{_flag(name)} does not go with --import, which asks no model"
+    for name, flag in _options_set(options):
+        if name in OF_IMPORTS:
+            yield not is_import, f"{flag} goes with --import alone"
+        elif name in NOT_OF_IMPORTS:
+            yield is_import, f"{flag} does not go with --import, which asks no model"
     yield is_import and options.mode == "infer", "--mode infer does not go with --import"
     has_both = bool(options.recipe) and bool(options.config.name)
     yield has_both, "--recipe goes with --import without --config: there the model's entry names it"
@@ -513,15 +518,11 @@ def _wrong_with_import(options: Options) -> Iterator[tuple[bool, str]]:
 def _wrong_with_export(options: Options) -> Iterator[tuple[bool, str]]:
     """Yield what does not go with `--export`, and what goes with it alone; and whether it is so."""
     is_export = bool(options.export)
-    for option in fields(Options):
-        if not option.metadata or option.name == "anyway":
-            continue
-        is_set = getattr(options, option.name) != option.default
-        flag = _flag(option.name.removesuffix("_s"))
-        if option.name in OF_EXPORTS:
-            yield is_set and not is_export, f"{flag} goes with --export alone"
-        elif option.name not in WITH_EXPORTS:
-            yield is_set and is_export, f"{flag} does not go with --export, which runs nothing"
+    for name, flag in _options_set(options):
+        if name in OF_EXPORTS:
+            yield not is_export, f"{flag} goes with --export alone"
+        elif name not in WITH_EXPORTS:
+            yield is_export, f"{flag} does not go with --export, which runs nothing"
     is_output_alone = options.output is not None and not is_export and options.look is None
     yield is_output_alone, "--output goes with --export or --look alone"
     is_alone = not is_export and options.import_path is None
@@ -533,11 +534,8 @@ def _wrong_with_look(options: Options) -> Iterator[tuple[bool, str]]:
     yield options.as_json and options.look is None, "--json goes with --look alone"
     both = options.as_json and options.output is not None
     yield both, "--output does not go with --json, which writes nothing"
-    for option in fields(Options) if options.look is not None else ():
-        if option.metadata and option.name not in WITH_LOOK:
-            is_set = getattr(options, option.name) != option.default
-            flag = _flag(option.name.removesuffix("_s"))
-            yield is_set, f"{flag} does not go with --look, which asks nothing"
+    for name, flag in _options_set(options) if options.look is not None else ():
+        yield name not in WITH_LOOK, f"{flag} does not go with --look, which asks nothing"
 
 
 def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]]) -> tuple[str, ...]:

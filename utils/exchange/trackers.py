@@ -20,7 +20,6 @@ from typing import Any, Protocol
 from utils.text import counted
 
 PROJECT_NAME = "mmbench-gui"
-PACKAGES = {"wandb": "wandb", "mlflow": "mlflow", "tensorboard": "tensorboard"}
 FOLDER = "tensorboard"  # in the folder of a run
 LONGEST_PARAMETER = 500  # characters; MLflow's oldest stores take no more
 _NOT_IN_A_NAME = re.compile(r"[^\w\-. /]", re.ASCII)
@@ -65,10 +64,9 @@ class Tracker(Protocol):
 def missing_packages(names: Sequence[str]) -> list[str]:
     """Return a problem for each tracker whose package is not installed."""
     return [
-        f"--log-to {name}: the package {PACKAGES[name]} is not installed; run: pip install "
-        f"{PACKAGES[name]}"
-        for name in names
-        if find_spec(PACKAGES[name]) is None
+        f"--log-to {name}: the package {name} is not installed; run: pip install {name}"
+        for name in names  # packages are called as their trackers
+        if find_spec(name) is None
     ]
 
 

@@ -121,19 +121,6 @@ def _of_endpoint(
     return {"model_path": f"{url}{mark}model={quote(name, safe='/:@')}"}, notes
 
 
-def _all_names(names: Sequence[str], checkpoint: str | None, models: KnownModels) -> Sequence[str]:
-    """The names of a model, with those in its checkpoint's config.
-
-    That of a hub id may have to be fetched, so it is read only if the id does not say enough.
-    """
-    if checkpoint is None:
-        return names
-    is_folder = Path(checkpoint).expanduser().is_dir()
-    if not is_folder and len(models.recipes_for(names)) == 1:
-        return names
-    return [*names, *models.names_in_checkpoint(checkpoint)]
-
-
 def _not_asked(endpoint: Endpoint, reason: str) -> str:
     """The message about a server whose models cannot be listed."""
     return (
@@ -152,12 +139,16 @@ def _recipe_of(
         UserError: none does, or several do, or there is no such checkpoint.
     """
     checkpoint = options.checkpoint
-    names_with_config = _all_names(names, checkpoint, models)
-    recipes = models.recipes_for(names_with_config)
+    recipes = by_name = models.recipes_for(names)
+    config_names: Sequence[str] = []
+    # The config of a hub id may have to be fetched, so it is read only if the id says too little.
+    if checkpoint is not None and (len(by_name) != 1 or Path(checkpoint).expanduser().is_dir()):
+        config_names = models.names_in_checkpoint(checkpoint)
+        recipes = models.recipes_for([*names, *config_names])
     if len(recipes) == 1:
-        if models.recipes_for(names) == recipes:
+        if recipes == by_name:
             return recipes[0], f"the model is called {names[0]}"
-        return recipes[0], f"its config.json names {names_with_config[-1]}"
+        return recipes[0], f"its config.json names {config_names[-1]}"
     if checkpoint is not None and (problems := models.checkpoint_problems(checkpoint)):
         raise UserError([f"--checkpoint {problem}" for problem in problems])
     fitting = f"fits {listed(recipes)}" if recipes else "fits no recipe"

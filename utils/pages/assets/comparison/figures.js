@@ -255,6 +255,27 @@ Report.figures = (() => {
     return pairs.listLink({ dataset: found.dataset, ...(each.field ? { [each.field]: each.group } : {}), ...more });
   }
 
+  /** A table with heads of its columns, which is scrolled where the window is too narrow. */
+  const wideTable = (label, heads, lines) =>
+    el(
+      "div",
+      { class: "wide", tabIndex: 0, role: "region", "aria-label": label },
+      el(
+        "table",
+        { class: "plain" },
+        el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            heads.map((head) => el("th", { scope: "col" }, head)),
+          ),
+        ),
+        el("tbody", {}, lines),
+      ),
+    );
+
   function groups(found) {
     const reach = reachOf(found.groups),
       clear = found.groups.filter((each) => each.is_clear);
@@ -291,48 +312,31 @@ Report.figures = (() => {
         ),
       ),
       el("p", { class: "quiet" }, "p is corrected for all tests of groups on this data set (Holm)."),
-      el(
-        "div",
-        { class: "wide", tabIndex: 0, role: "region", "aria-label": `Groups of ${found.dataset}` },
-        el(
-          "table",
-          { class: "plain" },
-          el(
-            "thead",
-            {},
+      wideTable(
+        `Groups of ${found.dataset}`,
+        heads,
+        found.groups.map((each) => {
+          const [points, bounds] = split(each.text);
+          return el(
+            "tr",
+            { class: each.is_clear ? "clear" : null },
+            el("th", { scope: "row" }, el("a", { href: linkOf(found, each, {}) }, each.name)),
             el(
-              "tr",
-              {},
-              heads.map((head) => el("th", { scope: "col" }, head)),
+              "td",
+              { class: "both" },
+              el("b", {}, points),
+              el("span", { class: "quiet" }, bounds ? ` ${bounds}` : ` too few ${found.unit}s`),
             ),
-          ),
-          el(
-            "tbody",
-            {},
-            found.groups.map((each) => {
-              const [points, bounds] = split(each.text);
-              return el(
-                "tr",
-                { class: each.is_clear ? "clear" : null },
-                el("th", { scope: "row" }, el("a", { href: linkOf(found, each, {}) }, each.name)),
-                el(
-                  "td",
-                  { class: "both" },
-                  el("b", {}, points),
-                  el("span", { class: "quiet" }, bounds ? ` ${bounds}` : ` too few ${found.unit}s`),
-                ),
-                el("td", { class: "drawn" }, track(each, reach)),
-                el("td", {}, each.a),
-                el("td", {}, each.b),
-                el("td", {}, whole(each.samples)),
-                el("td", {}, whole(each.images)),
-                el("td", {}, each.p),
-                count(each, "only-a-right", each.only_a),
-                count(each, "only-b-right", each.only_b),
-              );
-            }),
-          ),
-        ),
+            el("td", { class: "drawn" }, track(each, reach)),
+            el("td", {}, each.a),
+            el("td", {}, each.b),
+            el("td", {}, whole(each.samples)),
+            el("td", {}, whole(each.images)),
+            el("td", {}, each.p),
+            count(each, "only-a-right", each.only_a),
+            count(each, "only-b-right", each.only_b),
+          );
+        }),
       ),
     );
   }
@@ -441,6 +445,7 @@ Report.figures = (() => {
 
   /** What all strong runs get right and miss, and the rows on which they agree against the table. */
   function headroom(found) {
+    const OF_RUNS = "right, in % of all rows alike";
     const cells = ([name, ...values]) =>
       el(
         "tr",
@@ -448,30 +453,11 @@ Report.figures = (() => {
         el("th", { scope: "row" }, name),
         values.map((value) => el("td", {}, typeof value === "number" ? whole(value) : value)),
       );
-    const rows = (heads, list) =>
-      el(
-        "div",
-        { class: "wide", tabIndex: 0, role: "region", "aria-label": heads[0] },
-        el(
-          "table",
-          { class: "plain" },
-          el(
-            "thead",
-            {},
-            el(
-              "tr",
-              {},
-              heads.map((name) => el("th", { scope: "col" }, name)),
-            ),
-          ),
-          el("tbody", {}, list.map(cells)),
-        ),
-      );
     return panel(
       `Headroom of ${found.title}`,
       `${plural(found.rows, "row")} that ${plural(found.strong.length, "strong run")} answered. ${found.rule}`,
-      rows(["rows", "count", "%", "95 %"], found.shares),
-      rows(["right, in % of all rows alike", "rows", "all", "95 %", "without doubtful", "95 %"], found.runs),
+      wideTable("rows", ["rows", "count", "%", "95 %"], found.shares.map(cells)),
+      wideTable(OF_RUNS, [OF_RUNS, "rows", "all", "95 %", "without doubtful", "95 %"], found.runs.map(cells)),
       found.doubtful.length
         ? el(
             "details",
