@@ -28,9 +28,9 @@ export UV_SYSTEM_CERTS = 1
 NPM = PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/npm
 
 # Bytecode is kept even where the environment forbids it: else each process that a test starts would
-# compile all that it imports, for seconds. Three workers on two cores: tests wait for servers and
-# browsers a third of their time.
-PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 3 --dist worksteal
+# compile all that it imports, for seconds. Four workers on two cores: half of the time tests
+# wait for servers and browsers.
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 4 --dist worksteal
 
 .PHONY: demo demo-live jupyterlab desktop test test-all check docs format lock test-vllm pictures clean
 

@@ -154,6 +154,7 @@ def module_name(path):
 
 
 @cache
+@cache
 def imported(path):
     """The modules that a file imports, those within functions and for types included."""
     tree = ast.parse((PROJECT / path).read_text(encoding="utf-8"))
@@ -166,9 +167,10 @@ def imported(path):
             assert not node.level, f"{path}: a relative import"
             members = {f"{node.module}.{alias.name}" for alias in node.names}
             names |= (members & modules) or {node.module}
-    return names
+    return frozenset(names)
 
 
+@cache
 def imported_modules(path):
     """Those of them that are the project's own."""
     return imported(path) & set(map(module_name, program_files()))

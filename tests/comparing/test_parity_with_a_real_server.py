@@ -10,15 +10,12 @@ import time
 import urllib.request
 from contextlib import contextmanager
 
-import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("qwen_vl_utils")
-pytest.importorskip("fastapi")  # of transformers[serving]
-
 from tests.support import tiny_checkpoint
 from tests.support.mock_server import MockServer
+from tests.support.needs import needs
 from tests.support.stage import L1, L2, Stage
+
+pytestmark = needs("torch", "qwen_vl_utils", "fastapi")  # the last one of transformers[serving]
 
 SECONDS_TO_START = 300
 PORTS = range(20_000, 30_000)  # none that others get by asking for any

@@ -2,16 +2,16 @@
 
 import shutil
 
-import pytest
-
+from tests.support.needs import needs
 from tests.support.runs import PROJECT
 
-pytest.importorskip("matplotlib")
-nbclient = pytest.importorskip("nbclient")
-nbformat = pytest.importorskip("nbformat")
+pytestmark = needs("matplotlib", "nbclient", "nbformat")
 
 
 def test_the_notebook_of_results_runs(tmp_path, monkeypatch):
+    import nbclient
+    import nbformat
+
     for name in ("evaluate.py", "benchmarks", "models", "utils", "sample_data", "configs"):
         (tmp_path / name).symlink_to(PROJECT / name)
     shutil.copy(PROJECT / "examples" / "results.ipynb", tmp_path)

@@ -20,8 +20,8 @@ from utils import coordinates, misc, thinking, tool_calls
 from utils.import_utils import resolve
 
 LONG = 100_000  # signs
-SHORT = 3_000
-MOST_S = 0.5
+SHORT = 1_000
+MOST_S = 2  # one that goes over a text again for each of its signs takes minutes
 WORST = 2  # of the texts, by the time that their short ones take
 META = {
     "image_size": "[1920, 1080]",
