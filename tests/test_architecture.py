@@ -33,6 +33,7 @@ ORDER = (
         "utils.starting",
         "utils.text",
         "utils.folding",
+        "utils.patterns",
         "utils.tool_calls",
         "utils.pyautogui_code",
         "utils.sampling",

@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from utils.folding import WORD, fold
+from utils.patterns import at_first_use
 from utils.thinking import after_thinking
 
 # Two numbers (a point) or four (a box); x comes first wherever the reply says which is which.
@@ -37,7 +38,7 @@ def numbers_of_reply(reply: str) -> Numbers | None:
     """Return the two or four numbers with which a reply names its point or box, None without."""
     tagged: list[_Candidate] = []
     text = _without_point_tags(fold(after_thinking(reply)).text, tagged)
-    text = _QUOTED_LIST.sub(lambda match: re.sub("[\"']", " ", match[0]), text)
+    text = _QUOTED_LIST().sub(lambda match: re.sub("[\"']", " ", match[0]), text)
     named = [*_lone_names(text), *_adjacent_names(text)]
     unreadable = [candidate for candidate in named if candidate.numbers is None]
     plain = [
@@ -60,7 +61,7 @@ _NUMBER_ENDS = rf"(?!{WORD}|%|[.']\d)"
 
 _TAIL = r"(?P<tail>[,']\d[\d.,']*|(?: \d{3})+(?!\d))?"  # 1,234 or 0,512 or 1'234 or 1 234
 _VALUE = rf"(?P<number>{_NUMBER}){_TAIL}{_UNIT}{_NUMBER_ENDS}"
-_NAMED_NUMBER = re.compile(
+_NAMED_NUMBER = at_first_use(
     r"(?<![a-z0-9])(?P<name>(?:c|cent(?:er|re)_?)?[xy](?:_?(?:0|1|2|min|max|cent(?:er|re)))?"
     r"|(?<!_)(?:left|top|right|bottom|width|height|w|h))"
     rf"[\"']?\s*[:=]\s*[\"']?{_VALUE}",
@@ -79,7 +80,7 @@ _CENTRE_FORM = ("cx", "cy", "width", "height")
 _SAME_NAMES = {"w": "width", "h": "height"}
 
 # An x and a y with words or signs around them, where each stands in the reply once.
-_LONE_NAME = re.compile(
+_LONE_NAME = at_first_use(
     r"(?<![a-z0-9_])(?P<name>[xy]|横坐标|纵坐标|橫座標|縱座標)"
     r"(?:[ _-]?(?:coordinate|coord|position|pos|value|axis|坐标|座標))?(?: of [^\d\n:=|]{1,40})?"
     r"[\"'`*)]{0,4}(?:\s{0,4}(?:[:=|≈→~]|->|is|at|为|是|は)){1,2}"
@@ -96,7 +97,7 @@ def _adjacent_names(text: str) -> Iterator[_Candidate]:
     start = 0
     end = -1
     is_plain = True
-    for match in _NAMED_NUMBER.finditer(text):
+    for match in _NAMED_NUMBER().finditer(text):
         name = _plain_name(match["name"])
         if name in values or end < 0 or not _BETWEEN_NAMED.fullmatch(text, end, match.start()):
             values = {}
@@ -136,7 +137,7 @@ def _numbers_of_form(values: dict[str, float]) -> Numbers | None:
 
 def _lone_names(text: str) -> Iterator[_Candidate]:
     """Find an x and a y of which the text has one each: `the x coordinate is 5 and y is 6`."""
-    matches = list(_LONE_NAME.finditer(text))
+    matches = list(_LONE_NAME().finditer(text))
     if len(matches) != 2 or len({match["name"].lower() in _Y_NAMES for match in matches}) != 2:
         return
     x, y = sorted(matches, key=lambda match: match["name"].lower() in _Y_NAMES)
@@ -150,7 +151,7 @@ def _lone_names(text: str) -> Iterator[_Candidate]:
 # -- numbers side by side -------------------------------------------------------------------------
 
 # Not inside a word (bbox_2d, 1920x1080, v1.2.3); "%" and "px" may follow.
-_LONE_NUMBER = re.compile(
+_LONE_NUMBER = at_first_use(
     rf"(?<!{WORD})(?<!\.)(?<!\d')(?P<number>{_NUMBER}){_UNIT}{_NUMBER_ENDS}", re.IGNORECASE
 )
 _BETWEEN = re.compile(r"[\s,;()\[\]{}|]{1,12}")  # what may stand between two numbers of a point
@@ -160,13 +161,13 @@ _CLOSING = set(")]}<>'\"|")
 _LABEL = re.compile(r"[\s*`#>-]*(?:[^\n:=]{0,40}[:=])?[\s*`]*")  # "Answer:" in front of numbers
 _BEHIND = " \r.*`。"
 _QUOTED = rf"(?:\"{_NUMBER}{_UNIT}\"|'{_NUMBER}{_UNIT}')"
-_QUOTED_LIST = re.compile(rf"[\[(]\s*+{_QUOTED}(?:\s*+,\s*+{_QUOTED}){{1,3}}\s*+[\])]")
+_QUOTED_LIST = at_first_use(rf"[\[(]\s*+{_QUOTED}(?:\s*+,\s*+{_QUOTED}){{1,3}}\s*+[\])]")
 
 
 def _plain_numbers(text: str) -> Iterator[_Candidate]:
     """Find runs of two or four numbers with nothing but separators between them."""
     runs: list[list[re.Match[str]]] = []
-    for match in _LONE_NUMBER.finditer(text):
+    for match in _LONE_NUMBER().finditer(text):
         if runs and _BETWEEN.fullmatch(text, runs[-1][-1].end(), match.start()):
             runs[-1].append(match)
         else:

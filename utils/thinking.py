@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from utils.contracts import Point
 from utils.folding import WORD, fold
 from utils.misc import OPTION_LETTERS, parser_answers_into_option, parser_response_into_coordinates
+from utils.patterns import at_first_use
 
 PARSE_OPTION = f"{__name__}.parse_option"
 """What a config's `parse_function` says for letters."""
@@ -90,7 +91,7 @@ _EACH = [
     f"(?P<end_>{_END})",
 ]
 _BEGINS = r"<\|?\s?[/a-z]|&lt;|\\[u<]|◁|\[[/a-z]|\.\.\.|assistantfinal|Here|\A"  # of any of them
-_MARK = re.compile(rf"(?={_BEGINS})(?:{'|'.join(_EACH)})", re.IGNORECASE)
+_MARK = at_first_use(rf"(?={_BEGINS})(?:{'|'.join(_EACH)})", re.IGNORECASE)
 
 
 def answer_span(reply: str) -> tuple[int, int]:
@@ -112,7 +113,7 @@ def _spans_outside(text: str) -> list[tuple[int, int]]:
     spans = []
     start = 0
     open_marks: list[str] = []
-    for mark in _MARK.finditer(text):
+    for mark in _MARK().finditer(text):
         kind, _, name = str(mark.lastgroup).partition("_")
         if kind == "end" and "message" in open_marks:
             kind, name = "close", "message"
@@ -183,7 +184,7 @@ _RIGHT = r"(?:correct|right|best)"
 # Words of which a statement has one, and its form; most replies have none, and are done quickly.
 _ASIAN_LINK = "(?:就是|是|为|為|选择?|選擇?|は|은|는|:|=)?"
 _STATEMENTS = tuple(
-    (words.split(), re.compile(form))
+    (words.split(), at_first_use(form))
     for words, form in (
         # "the correct answer is **B**", "Answer: B", "final answer would be option C"
         (
@@ -254,7 +255,7 @@ def last_statement(reply: str) -> tuple[int, str] | None:
     for words, form in _STATEMENTS:
         if not any(word in lowered for word in words):
             continue
-        for match in form.finditer(text):
+        for match in form().finditer(text):
             letter = match.group(1)
             is_word = letter in "AI" and ARTICLE.match(text, match.end(1))
             if not is_word:
