@@ -252,18 +252,51 @@ def letterboxed(side):
     return place
 
 
+def of_pixels(count):
+    return resized(count**0.5, lambda wh: (wh[0] * wh[1]) ** 0.5)
+
+
+# Sizes of images that no ready-made parse function reads: what the audit calls them, with what numbers.
+SIZES = [
+    ("an image of about # x #, whatever", (512, 512), lambda wh: (0, 0, 512, 512)),
+    ("an image of about # x #, whatever", (1280, 720), lambda wh: (0, 0, 1280, 720)),
+    ("an image whose longest side is about #;", (896,), resized(896, max)),
+    ("an image whose longest side is about #;", (1280,), resized(1280, max)),
+    ("an image whose shortest side is about #;", (768,), resized(768, min)),
+    ("an image of # times the", (0.5,), lambda wh: (0, 0, wh[0] / 2, wh[1] / 2)),
+    ("an image of # times the", (2,), lambda wh: (0, 0, wh[0] * 2, wh[1] * 2)),
+    ("an image with a width of about #;", (640,), resized(640, lambda wh: wh[0])),
+    ("an image of about # pixels", (501_000,), of_pixels(501_000)),
+]
 UNKNOWN = {
-    "512 x 512": lambda wh: (0, 0, 512, 512),
-    "1280 x 720": lambda wh: (0, 0, 1280, 720),
-    "1366 x 768": lambda wh: (0, 0, 1366, 768),
-    "longest side 768": resized(768, max),
-    "shortest side 768": resized(768, min),
     "height 1000": resized(1000, lambda wh: wh[1]),
-    "half the size": lambda wh: (0, 0, wh[0] / 2, wh[1] / 2),
     "square of 336": letterboxed(336),
     "square of 1024": letterboxed(1024),
     "from the bottom": lambda wh: (0, wh[1], wh[0], -wh[1]),
 }
+
+
+@pytest.mark.parametrize("accuracy", [1.0, 0.4])
+@pytest.mark.parametrize(("words", "sizes", "place_point"), SIZES)
+def test_an_image_size_that_no_parse_function_knows_is_named(words, sizes, place_point, accuracy):
+    model = Model(Interpretation(Frame.PIXELS), accuracy, 0.1, 0.3, place_click=place_point)
+    section = audit_of(1, model, pictures=150, screens=((1920, 1080), (2560, 1440), (1179, 2556)))
+    [text] = texts_of(section)
+    form = f"seem to be pixels of {words}".replace("#", r"([\d,.]+)")
+    named_sizes = [float(number.replace(",", "")) for number in re.search(form, text).groups()]
+    assert named_sizes == pytest.approx(sizes, rel=0.03)
+    fitted = section["rows"][1]
+    assert fitted["value"] > 100 * accuracy - 8 and fitted["name"] in section["at"]
+
+
+def test_who_reads_a_size_of_its_own_rightly_is_not_warned():
+    def parse(reply, meta):
+        x, y = coordinates.numbers_of_reply(reply)
+        scale = 896 / max(meta["image_size"])
+        return tuple(n / scale / side for n, side in zip((x, y), meta["image_size"], strict=True))
+
+    model = Model(Interpretation(Frame.PIXELS), 0.7, 0.1, place_click=resized(896, max))
+    assert audit_of(4, model, parse, pictures=60)["findings"] == []
 
 
 @pytest.mark.parametrize("place_point", UNKNOWN.values(), ids=UNKNOWN)
@@ -271,7 +304,8 @@ def test_no_frame_is_advised_where_none_is_known(place_point):
     model = Model(Interpretation(Frame.PIXELS), 0.8, 0.1, 0.3, place_click=place_point)
     section = audit_of(1, model, pictures=150, screens=((1920, 1080), (2560, 1440), (1179, 2556)))
     assert section["best"] == [] or not section["findings"]
-    assert all("no known reading fits" in text for text in texts_of(section))
+    sayings = ("no known reading fits", "the numbers seem to be pixels of")
+    assert all(any(saying in text for saying in sayings) for text in texts_of(section))
     assert bool(section["findings"]) or place_point is not UNKNOWN["square of 1024"]
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from utils.analysis.columns import AuditSettings, Row, SampleColumns, Section, percent, share, table
+from utils.analysis.fitted_size import FITS, FittedSize, fitted_size
 from utils.analysis.intervals import Floats, Mask
 from utils.analysis.paired import LARGEST_P, holm, lead_over
 from utils.contracts import Facts
@@ -37,6 +38,7 @@ SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
 LEAST_FIT = 0.5  # of the points around their targets, a reading that fits has so many on them
 REACH = 2.0  # sizes of a target: so near is around it
+LEAST_GAIN_OF_SIZE = 1.5  # times the hits of any known reading, for a size that is fitted
 LEAST_SHARE_IF_RESIZED = 0.9  # of the hits that there would be were images of another size
 LABELS = {
     Frame.FRACTIONS: "fractions",
@@ -124,12 +126,16 @@ class _Replies:
         self.sent_wh = table(sent_wh, 2)
         self.grid_wh = table(columns["grid_wh"], 2)
 
+    def pairs(self) -> Floats:
+        """Return the numbers of points, and of boxes the centre, shape (samples, 2)."""
+        pairs = self.numbers[:, :2]
+        centres = (pairs + self.numbers[:, 2:]) / 2
+        return np.where(np.isnan(centres), pairs, centres)
+
     def points_frac(self, interpretation: Interpretation) -> Floats:
         """Return fractions of the image, shape (samples, 2); NaN where the frame is not known."""
         frame = interpretation.frame
-        pairs = self.numbers[:, :2]
-        centres = (pairs + self.numbers[:, 2:]) / 2
-        pairs = np.where(np.isnan(centres), pairs, centres)
+        pairs = self.pairs()
         if interpretation.y_first:
             pairs = pairs[:, ::-1]
         if frame is Frame.GRID_PIXELS:
@@ -177,6 +183,11 @@ class _Replies:
             stretch = np.median(centres / self.points_frac(interpretation)[is_near], axis=0)
             count_if_resized = self.on_target(interpretation, stretch=stretch).sum()
         return bool(count >= LEAST_SHARE_IF_RESIZED * count_if_resized)
+
+    def fitted_size(self) -> FittedSize | None:
+        """Return of which size of image the numbers may be pixels, by where the targets are."""
+        size = fitted_size(self.pairs(), self.file_wh, self.boxes_frac, self.pictures)
+        return size and size._replace(hits=size.hits & self.is_scored)
 
     def agrees_with_parser(self, points_frac: Floats) -> Mask:
         """Return where points are the parsed ones, to a pixel; a parsed one may be clipped."""
@@ -334,6 +345,8 @@ def _compare(section: Section, replies: _Replies, configured: str, settings: Aud
         section["best"] = [leader.name for leader in leaders]
         if winners:
             section["findings"] = [_other_frame(*winners[0], configured_row, replies, settings)]
+    elif finding := _unknown_size(section, replies, settings):
+        section["findings"] = [finding]
     elif winners and count:
         beside = int(replies.on_target(leaders[0], REACH).sum()) - count
         finding = warning(
@@ -352,6 +365,47 @@ def _compare(section: Section, replies: _Replies, configured: str, settings: Aud
         section["findings"] += _json_findings(replies.columns, leaders[0], settings)
     if settings.is_read_by_recipe:
         section["findings"] = []
+
+
+def _unknown_size(section: Section, replies: _Replies, settings: AuditSettings) -> Finding | None:
+    """Return that the numbers are pixels of a size that no known reading has; None: they are not.
+
+    The section gets a row of that size: the score of one half of the images by the size that is
+    fitted to the other half.
+    """
+    configured_row, best_row = section["rows"][:2]
+    size = replies.fitted_size()
+    most_hits = max(configured_row["on target"], best_row["on target"])
+    if size is None or size.hits.sum() < LEAST_GAIN_OF_SIZE * most_hits:
+        return None
+    lead = lead_over(size.hits, replies.hits, replies.pictures)
+    p = None if lead.p_value is None else min(1.0, FITS * lead.p_value)
+    if p is None or p >= LARGEST_P:
+        return None
+    row: Row = {
+        "name": f"pixels of {size.text} (fitted)",
+        **share(size.hits, replies.pictures),
+        "on target": int(size.hits.sum()),
+        "lead": percent(lead.accuracy),
+        "discordant pictures": lead.discordant,
+        "p (Holm)": float(f"{p:.3g}"),
+        "parse function": "",
+    }
+    section["rows"].insert(1, row)
+    section["at"][row["name"]] = replies.columns.spans(size.hits)
+    return warning(
+        "coordinate_audit.unknown_size",
+        f"the numbers seem to be pixels of {size.text}",
+        detail=f"read so, these replies score {format_percent(row['value'])} %, and "
+        f"{configured_row['name']} {format_percent(configured_row['value'])} %. No ready-made "
+        "parse function reads them so",
+        fix="write a parse function that divides by that size (docs/functions.md has one) and run "
+        "--mode eval; no request is made. Or find out who shrinks the images: the server, or "
+        "the model's processor",
+        topic=TOPIC,
+        setting=settings.parser_setting,
+        row=row["name"],
+    )
 
 
 def _joint_name(same: Sequence[Interpretation]) -> str:

@@ -1,0 +1,162 @@
+"""The size of the image that numbers are pixels of, where it is none that is known.
+
+A server may shrink images by a rule of its own, and a model may count pixels of the size it was
+trained on. Its numbers then follow from the size of the file by one number (the longest side, the
+width, the number of pixels, a factor) or are those of one size for all images. Each sample that the
+model knows bounds that number: between two values its point lies in its target. The number that is
+best for most samples is where most of these spans overlap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from utils.analysis.intervals import Floats, Ints, Mask
+
+HALVES = 2
+
+
+class SizeRule(NamedTuple):
+    """How the size of an image follows from the size of its file by one number.
+
+    Attributes:
+        unit_wh: sizes of files, shape (samples, 2), into sizes for the number 1.
+        text: names the size for people, for its number.
+    """
+
+    unit_wh: Callable[[Floats], Floats]
+    text: Callable[[float], str]
+
+
+def _text_of_pixels(side: float) -> str:
+    return f"an image of about {_rounded(side**2):,} pixels"
+
+
+RULES = (
+    SizeRule(
+        lambda wh: wh / wh.max(axis=1, keepdims=True),
+        lambda side: f"an image whose longest side is about {_rounded(side):,}",
+    ),
+    SizeRule(
+        lambda wh: wh / wh.min(axis=1, keepdims=True),
+        lambda side: f"an image whose shortest side is about {_rounded(side):,}",
+    ),
+    SizeRule(lambda wh: wh / np.sqrt(wh.prod(axis=1, keepdims=True)), _text_of_pixels),
+    SizeRule(
+        lambda wh: wh / wh[:, :1],
+        lambda width: f"an image with a width of about {_rounded(width):,}",
+    ),
+    SizeRule(lambda wh: wh, lambda factor: f"an image of {factor:.2g} times the file's size"),
+)
+
+
+FITS = len(RULES) + 1
+"""How many rules are tried, with one size for all images."""
+
+
+class FittedSize(NamedTuple):
+    """What numbers are pixels of, as their own samples say."""
+
+    text: str  # "an image whose longest side is about 896"
+    hits: Mask  # by size fitted to other images, so that chance earns no more than chance
+
+
+def fitted_size(
+    numbers: Floats, file_wh: Floats, boxes_frac: Floats, pictures: Ints
+) -> FittedSize | None:
+    """The size of which most points lie in their targets; None where no point can be in one.
+
+    Args:
+        numbers: x and y of each reply, shape (samples, 2), NaN where there are none.
+        file_wh: sizes of the image files, shape (samples, 2).
+        boxes_frac: targets as fractions of the image: x1, y1, x2, y2; shape (samples, 4).
+        pictures: number of each sample's image. The size for one half of the images is fitted to
+            the other half.
+    """
+    half = pictures % HALVES
+    fits: list[tuple[int, str, Mask]] = []
+    for rule in RULES:
+        units = rule.unit_wh(file_wh)
+        spans = _spans_of_both(numbers, units, boxes_frac)
+        _add(fits, half, spans, rule.text)
+    x_spans = _spans(numbers[:, 0], boxes_frac[:, [0, 2]])
+    y_spans = _spans(numbers[:, 1], boxes_frac[:, [1, 3]])
+    _add_one_size(fits, half, x_spans, y_spans)
+    count, text, hits = max(fits, key=lambda fit: fit[0])  # of equal ones the first
+    return FittedSize(text, hits) if count else None
+
+
+def _add(
+    fits: list[tuple[int, str, Mask]], half: Ints, spans: Floats, text: Callable[[float], str]
+) -> None:
+    everything = np.ones(len(spans), dtype=bool)
+    hits = np.zeros(len(spans), dtype=bool)
+    for number in range(HALVES):
+        hits |= (half == number) & _within(_best(spans, half != number), spans)
+    fits.append((int(hits.sum()), text(_best(spans, everything)), hits))
+
+
+def _add_one_size(
+    fits: list[tuple[int, str, Mask]], half: Ints, x_spans: Floats, y_spans: Floats
+) -> None:
+    everything = np.ones(len(x_spans), dtype=bool)
+    hits = np.zeros(len(x_spans), dtype=bool)
+    for number in range(HALVES):
+        width, height = _best_of_two(x_spans, y_spans, half != number)
+        hits |= (half == number) & _within(width, x_spans) & _within(height, y_spans)
+    width, height = _best_of_two(x_spans, y_spans, everything)
+    text = f"an image of about {_rounded(width):,} x {_rounded(height):,}, whatever the file's size"
+    fits.append((int(hits.sum()), text, hits))
+
+
+def _best_of_two(x_spans: Floats, y_spans: Floats, among: Mask) -> tuple[float, float]:
+    width = _best(x_spans, among)
+    return width, _best(y_spans, among & _within(width, x_spans))
+
+
+def _spans_of_both(numbers: Floats, units: Floats, boxes_frac: Floats) -> Floats:
+    """Between which numbers of a rule each point lies in its target, both ways; NaN: nowhere."""
+    x_spans = _spans(numbers[:, 0] / units[:, 0], boxes_frac[:, [0, 2]])
+    y_spans = _spans(numbers[:, 1] / units[:, 1], boxes_frac[:, [1, 3]])
+    low = np.maximum(x_spans[:, 0], y_spans[:, 0])
+    high = np.minimum(x_spans[:, 1], y_spans[:, 1])
+    spans: Floats = np.stack([low, high], axis=1)
+    spans[~(low <= high)] = math.nan
+    return spans
+
+
+def _spans(coordinates: Floats, sides_frac: Floats) -> Floats:
+    """Between which sizes each coordinate lies between the sides of its target; NaN: at none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spans: Floats = coordinates[:, None] / sides_frac[:, ::-1]
+    spans[~((spans[:, 0] > 0) & np.isfinite(spans[:, 0]))] = math.nan
+    return spans
+
+
+def _best(spans: Floats, among: Mask) -> float:
+    """The middle of where most spans overlap; NaN where there are none."""
+    known = spans[among & ~np.isnan(spans[:, 0])]
+    if not len(known):
+        return math.nan
+    ends = np.concatenate([known[:, 0], known[:, 1]])
+    steps = np.repeat([1, -1], len(known))
+    order = np.lexsort((-steps, ends))  # of equal ends those where spans begin come first
+    depth = np.cumsum(steps[order])
+    deepest = int(depth.argmax())
+    return float(ends[order][deepest : deepest + 2].mean())
+
+
+def _within(number: float, spans: Floats) -> Mask:
+    mask: Mask = (spans[:, 0] <= number) & (number <= spans[:, 1])
+    return mask
+
+
+def _rounded(number: float) -> int:
+    """A number with three digits, as far as these fits are exact."""
+    if math.isnan(number):
+        return 0
+    return int(float(f"{number:.3g}"))
