@@ -75,16 +75,23 @@ def _with_chunk(png: bytes, number: int) -> bytes:
 
 
 @contextmanager
-def server(latency_s: float, *options: str) -> Iterator[str]:
-    """The mock server's base URL."""
+def started(latency_s: float, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """The process of a mock server, which prints its port."""
     command = [sys.executable, "-m", "tools.mock_server", "--latency", str(latency_s), *options]
     process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
     try:
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+        yield process
     finally:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def server(latency_s: float, *options: str) -> Iterator[str]:
+    """The mock server's base URL."""
+    with started(latency_s, *options) as process:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
 
 
 def run_yardstick(kind: str, url: str, jobs: Path, threads: int) -> dict[str, float]:

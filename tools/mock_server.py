@@ -1,10 +1,11 @@
 """An OpenAI-style server that costs next to nothing, in a process of its own.
 
-python -m tools.mock_server [--latency S] [--admit N [--then M --after K]]
+python -m tools.mock_server [--latency S] [--admit N [--then M --after K]] [--other-model]
 
 Prints its port, answers every POST with one fixed chat completion after the latency, and answers
 `GET /stats` with what it has counted so far. With `--admit N`, requests beyond N in flight get 429;
-with `--then M --after K` it admits only M after K answers.
+with `--then M --after K` it admits only M after K answers. With `--other-model` it knows no
+model of the name that is asked for.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ OK = _response("200 OK", REPLY)
 BUSY = _response("429 Too Many Requests", b'{"error": {"message": "busy"}}', "retry-after: 0.1\r\n")
 
 
+NOT_FOUND = _response("404 Not Found", b'{"error": {"message": "The model does not exist."}}')
+
+
 class Connection(asyncio.Protocol):
     """One keep-alive connection; bodies are counted and thrown away."""
 
@@ -53,6 +57,7 @@ class Connection(asyncio.Protocol):
     }
     latency_s = 0.0
     admit = then = after = 1 << 30
+    is_other_model = False
 
     def __init__(self) -> None:
         self._head = b""
@@ -82,6 +87,9 @@ class Connection(asyncio.Protocol):
             self._answer()
 
     def _answer(self) -> None:
+        if self.is_other_model:
+            self._transport.write(NOT_FOUND)
+            return
         stats = self.stats
         stats["requests"] += 1
         answered = stats["requests"] - 1 - stats["in_flight"] - stats["refused"]
@@ -105,6 +113,7 @@ async def serve(options: argparse.Namespace) -> None:
     """Listens on a free port of the loopback interface until it is killed."""
     Connection.latency_s, Connection.admit = options.latency, options.admit
     Connection.then, Connection.after = options.then, options.after
+    Connection.is_other_model = options.other_model
     server = await asyncio.get_running_loop().create_server(
         Connection, "127.0.0.1", 0, backlog=1024
     )
@@ -117,4 +126,5 @@ if __name__ == "__main__":
     parser.add_argument("--latency", type=float, default=0.0)
     for name in ("--admit", "--then", "--after"):
         parser.add_argument(name, type=int, default=1 << 30)
+    parser.add_argument("--other-model", action="store_true")
     asyncio.run(serve(parser.parse_args()))
