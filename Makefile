@@ -11,6 +11,8 @@
 # make format  sets the lines of Python, scripts and styles as make check wants them
 # make lock    renews uv.lock after a change of pyproject.toml, and requirements from it
 # make test-vllm   imp_type "vllm" against a real vLLM on the CPU, in .venv-vllm (3.5 GB)
+# make release-check   builds the package, installs it under each Python that is there, and compares
+#              the figures of the demo with the clone's
 # make pictures    renews the pictures of the README from a run of the demo (needs Chromium)
 # make clean   removes what the others made
 #
@@ -32,7 +34,8 @@ NPM = PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/npm
 # wait for servers and browsers.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 4 --dist worksteal
 
-.PHONY: demo demo-live jupyterlab desktop test test-all check docs format lock test-vllm pictures clean
+.PHONY: demo demo-live jupyterlab desktop test test-all check docs format lock test-vllm \
+	release-check pictures clean
 
 demo: .venv/demo.installed
 	LMUData=sample_data .venv/bin/python evaluate.py --config configs/config_demo.json
@@ -74,6 +77,9 @@ lock: .venv/check.installed
 test-vllm: .venv/dev.installed .venv-vllm/cpu.installed
 	OMP_NUM_THREADS=1 VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python \
 		.venv/bin/python -m pytest -n 0 -s tests/vllm/real_server.py
+
+release-check: .venv/demo.installed
+	.venv/bin/python -m tools.release_check
 
 pictures: .venv/dev.installed
 	.venv/bin/python docs/pictures.py
