@@ -92,8 +92,8 @@ class AnswerBenchmark(TableBenchmark):
             summary = as_user_error("is_right", failure).summary
             question = cut(str(line[self.text_key]), LONGEST_QUESTION)
             raise UserError(
-                f'{where} {summary} at the question "{question}"; all replies are kept: mend it, '
-                "then --mode eval scores them"
+                f'{where} {summary} at the question "{question}"; all replies are kept. Repair '
+                "it, then score them with --mode eval"
             ) from failure
 
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]:

@@ -342,8 +342,8 @@ def elsewhere(images: Path, bad: Sequence[BadSample]) -> list[str]:
         folder = file.parents[len(Path(missing.picture).parts) - 1]
         if folder == images:
             return [
-                f"there is {file}, but {missing.picture} is named in the annotations; capital and "
-                "small letters must be the same"
+                f"there is {file}, but the annotations name {missing.picture}; capital and small "
+                "letters must match"
             ]
         way = (
             f"Set IMAGE_ROOT_DIR={folder}, or move them" if images == image_root() else "Move them"
@@ -372,7 +372,7 @@ def doubts(
     return [
         f"{counted(len(samples), noun, plural)} {problem} "
         f"({index_list([sample.line.get('index') for sample in samples])}), "
-        "asked and scored all the same"
+        "queried and scored nevertheless"
         for problem, samples in samples_by_problem.items()
         if samples
     ]
@@ -402,7 +402,9 @@ def read_annotations(
     except (OSError, ValueError, RecursionError) as error:
         problem = f"cannot be read: {error}"
         if "Extra data" in str(error):
-            problem += ". It holds more than one value; are these JSON Lines? Then name it .jsonl"
+            problem += (
+                ". The file holds more than one value. If it is JSON Lines, rename it to .jsonl"
+            )
         elif not is_pointer(path):
             problem += ". Is it complete?"
             if fetch is not None:
@@ -414,14 +416,14 @@ def _why_missing(path: Path, folder: str, fetch: str | None) -> str:
     """Say what to do about an annotation file that is not there; arguments of its reader."""
     root = path.parents[1]
     if root.name == path.parent.name and (root / path.name).is_file():
-        return f"LMUData is that folder itself. Set LMUData to its parent folder, {root.parent}"
+        return f"LMUData names this folder itself. Set LMUData to its parent folder, {root.parent}"
     near = nearly_right(data_root().absolute(), path.name)
     if near is not None:
         below = str(path).rpartition(f"/{folder}/")[2]
         if str(near).endswith(f"/{folder}/{below}"):
             root = Path(str(near).removesuffix(f"/{folder}/{below}"))
             return f"no such annotation file, but there is {near}. Set LMUData={root}"
-        return f"no such annotation file, but there is {near}. Move or rename what differs"
+        return f"no such annotation file, but there is {near}. Move or rename it"
     problem = f"no such annotation file. Set LMUData to the folder that holds {folder}/"
     if fetch is not None:
         trial = f"to try the program without it, set LMUData={SHARED / 'sample_data'}"

@@ -40,9 +40,9 @@ COLUMNS = {  # of the table, and the fields of a row that they show
     "blind, circular": "blind_circular",
 }
 MEANING = (
-    "circular: right in every rotation of the options; consistent: the same text chosen in every "
-    "rotation, right or wrong; blind: a random letter for each rotation, computed exactly and "
-    "so without an interval"
+    "circular: right in every rotation of the options. consistent: the same text chosen in every "
+    "rotation, right or wrong. blind: a random letter for each rotation; this figure is exact and "
+    "has no interval"
 )
 
 
@@ -242,7 +242,9 @@ def _repeats_note(columns: SampleColumns) -> list[str]:
     repeats = max((number or 1 for number in columns["repeat"]), default=1)
     if repeats == 1:
         return []
-    return [f"each question was asked {repeats} times in all its rotations, and counts as often"]
+    return [
+        f"each question was asked {repeats} times in all its rotations, and counts {repeats} times"
+    ]
 
 
 def _row(name: str, group: Sequence[_Question]) -> Row:

@@ -74,7 +74,7 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
             "title": title,
             "columns": list(columns_of_table),
             "rows": rows,
-            "unit": f"SR and EQA* in %, by step limit; the rows below at {largest} steps",
+            "unit": f"SR and EQA* in %, by step limit; all other rows at {largest} steps",
         },
         "averages": rates({f"overall SR at {largest} steps": everything}),
         "groups": {name: cells for name, cells in cells_by_group.items() if cells},
@@ -92,7 +92,7 @@ def episode_sections(columns: SampleColumns, title: str, budgets: Sequence[int])
         "efficiency": {
             "title": "EQA in file order",
             "rows": [_in_order(results, budget) for budget in budgets],
-            "notes": ["The authors' figure, which depends on the order of the episodes."],
+            "notes": ["The authors' figure; it depends on the order of the episodes."],
         },
     }
 

@@ -115,8 +115,8 @@ class TableBenchmark(Benchmark):
         if not all(isinstance(path, Path) for path in files):
             raise UserError(
                 f"{type(self).__module__}.{type(self).__qualname__}.files gives {files!r:.100}; "
-                "expected the paths of the files that read_rows reads, so that the manifest has "
-                "their checksum (by default those in its folder that end in .json, else .jsonl)"
+                "expected the paths of the files that read_rows reads (default: the .json files of "
+                "the folder, else the .jsonl files). The manifest gets their checksums"
             )
         if len(files) == 1:  # bad rows are named by it
             self.annotation_file = files[0]

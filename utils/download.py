@@ -101,14 +101,14 @@ class Download:
         """Check an annotation file, fetched first if a hub is given."""
         path = hub.fetch(name, self.work) if hub else self.home / name
         md5, expected = _md5(path), self.md5[name]
-        difference = f"differs from the published one: MD5 {md5}, expected {expected}"
+        difference = f"differs from the published file: MD5 {md5}, expected {expected}"
         if md5 != expected and not self.accept_changed:
             if hub:
                 path.unlink()
             rest = "nothing was replaced." if hub else "to fetch it again, remove it."
             raise UserError(
-                f"{path} {difference}; scores would not be comparable with published ones. To use "
-                f"it anyway, run the same command with --accept-changed; {rest}"
+                f"{path} {difference}; scores would not be comparable with published scores. To "
+                f"use it anyway, run the same command with --accept-changed; {rest}"
             )
         if md5 != expected:
             _warn(f"warning: {name} is accepted although it {difference}")
@@ -159,7 +159,7 @@ def unpack(archive: zipfile.ZipFile, images: Path) -> dict[str, int]:
         part.replace(images / target)
     files = [member.filename for member in archive.infolist() if not member.is_dir()]
     if skipped := sum(not image_of(name) for name in files):
-        _say(f"skipped {skipped} members that are not images of a platform")
+        _say(f"skipped {skipped} members of the zip that are not images of a platform")
     return {target: member.file_size for target, member in by_target.items()}
 
 
@@ -232,15 +232,24 @@ def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog=DOWNLOAD,
         description=f"Fetch the data set {REPO_ID} from the Hugging Face hub, check it and unpack"
-        " it into <LMUData>/MMBench-GUI. Run it again after an interruption: it continues.",
+        " it into <LMUData>/MMBench-GUI. After an interruption, run it again: it continues.",
         epilog="HF_ENDPOINT (a mirror), HF_TOKEN and proxy variables work as in huggingface_hub."
-        f" Without a network, put {L1_NAME}, {L2_NAME} and {ZIP_NAME} there by hand and run this.",
+        f" Without a network, put {L1_NAME}, {L2_NAME} and {ZIP_NAME} there by hand and run this "
+        "command.",
     )
     add = parser.add_argument
-    add("names", nargs="*", metavar="NAME", help="other grounding tables; none: MMBench-GUI")
-    add("--list", action="store_true", help="what there is, with sizes and licences")
-    add("--data-root", metavar="FOLDER", help="instead of LMUData (default: ~/LMUData)")
-    add("--accept-changed", action="store_true", help="use annotation files that differ")
+    add("names", nargs="*", metavar="NAME", help="data sets to fetch (default: MMBench-GUI)")
+    add("--list", action="store_true", help="list the data sets, with sizes and licences")
+    add(
+        "--data-root",
+        metavar="FOLDER",
+        help="folder for the data (default: LMUData, else ~/LMUData)",
+    )
+    add(
+        "--accept-changed",
+        action="store_true",
+        help="use annotation files even if they differ from the published ones",
+    )
     # For the tests, whose small files have other sums. No variable, which could be forgotten.
     add("--sums", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(argv)
@@ -282,11 +291,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as problem:
         _warn(
             f"error: {problem.filename or 'the data root'}: {problem.strerror or problem}. Fix "
-            "this, or choose another folder with --data-root, and run the same command again; "
-            "what has arrived is kept."
+            "this, or choose another folder with --data-root, and run the same command again. "
+            "Fetched files are kept."
         )
     except KeyboardInterrupt:
-        _warn("\nStopped. What has arrived is kept; run the same command again to continue.")
+        _warn("\nStopped. Fetched files are kept; run the same command again to continue.")
         return 130
     return 2
 

@@ -5,7 +5,7 @@ All in the order in which people see them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 PLATFORM_LABELS = {
@@ -194,3 +194,23 @@ def why_no_score(
             "than 1 %"
         )
     return ""
+
+
+EPISODE_TERMS = (
+    "SR: share of the episodes that succeeded within the step limit",
+    "EQA*: success rate over the used share of all steps, averaged over all orders of the "
+    "episodes; early successes count more",
+    "recall infeasible: share of the impossible tasks that the agent gave up",
+    "false fail: share of the possible tasks that the agent gave up",
+    "partial credit: share of the task's requirements met at the end; 0 if the agent changed "
+    "anything else",
+)
+
+
+def episode_terms(rows: Collection[str]) -> list[str]:
+    """Return a line for each term in the names of rows of L3 and L4."""
+    return [
+        term
+        for term in EPISODE_TERMS
+        if any(name.startswith(term.partition(":")[0]) for name in rows)
+    ]

@@ -102,11 +102,11 @@ def check_l2_boxes(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         written = "x, y, width, height"
     for frame, name in FRAMES.items():
         if _is_in_frame(rows, frame):
-            written = f"{name} of the image (none reaches beyond {frame}, however large the image)"
+            written = f"{name} of the image (no value is above {frame}, however large the image)"
     if written is not None:
         raise UserError(
-            f"{path}: its boxes seem to be {written}; by the convention of the published file they "
-            "are two corners, in fractions or in pixels. Convert them, or fetch the published "
+            f"{path}: its boxes seem to be {written}; the published file has two corners, in "
+            "fractions or in pixels. Convert them, or fetch the published "
             f"file: {DOWNLOAD}"
         )
 

@@ -120,8 +120,8 @@ class VenusBenchGD(GroundingBenchmark):
         if boxes and self.settings["refusals"] == "box":
             rows = counted(len(refusals), "row")
             notes.append(
-                f"{boxes} of {rows} in the file of refusals have a box: as in the authors' "
-                'scorer, a click in it is right. With "refusals": "file" only a refusal is'
+                f"{boxes} of {rows} in the file of refusals have a box. As in the authors' "
+                'scorer, a click in it is right; with "refusals": "file", only a refusal is right'
             )
         return notes
 

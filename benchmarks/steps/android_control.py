@@ -104,8 +104,8 @@ class AndroidControl(StepBenchmark):
         """
         if not (self.root / FILE).is_file():
             raise UserError(
-                f"{self._source.path}: its rows have no ids; they are found in {FILE}, which must "
-                f"lie beside it in {self.root} (docs/steps.md says where it is published)"
+                f"{self._source.path}: its rows have no ids. The program looks for them in "
+                f"{FILE}, which must be in {self.root} (docs/steps.md says where it is published)"
             )
         return read_json_lines(self.root / FILE)
 
@@ -180,7 +180,7 @@ class AndroidControl(StepBenchmark):
         history = self.settings["history"]
         if history not in UGROUND_HISTORIES:
             raise UserError(
-                f'{self._source.path}: its steps are sampled, so there is no history "{history}"; '
+                f'{self._source.path}: its steps are sampled, so they have no history "{history}"; '
                 f"it must be one of {listed([*UGROUND_HISTORIES])}"
             )
         for position, row in self._source.rows:
@@ -240,7 +240,7 @@ class AndroidControl(StepBenchmark):
         if self._source.form == UGROUND:
             rows, expected = "of UGround", UGROUND_ROWS
         if count != expected:
-            notes.append(f"{count:,} rows; the rows {rows} of the published file are {expected:,}")
+            notes.append(f"{count:,} rows; the published file has {expected:,} rows {rows}")
         if self._source.form == GUI_R1 and self._found.left_out:
             left_out = self._found.left_out
             notes.append(

@@ -80,7 +80,7 @@ def find_source(folder: Path, form: str, level: str) -> StepFile:
     if len(sources) > 1:
         names = listed([source.path.name for source in sources])
         raise UserError(
-            f'{folder}: {names} could all be meant. Name one by "form": it must be one of '
+            f'{folder}: several files fit ({names}). Set "form" to one of '
             f"{', '.join(FORMS)}; or keep one file of each form and level"
         )
     return sources[0]
@@ -108,8 +108,8 @@ def _source(path: Path, form: str) -> StepFile:
     if not fitting:
         expected = "; or ".join(f"{', '.join(COLUMNS[name])} ({name})" for name in FORMS)
         raise UserError(
-            f"{position}: has the columns {', '.join(row)}, which are those of no known form of "
-            f"AndroidControl; expected {expected}"
+            f"{position}: has the columns {', '.join(row)}, and no known form of AndroidControl "
+            f"has these; expected {expected}"
         )
     return StepFile(path, fitting[0] if form == ANY else form, rows)
 

@@ -127,7 +127,7 @@ class StepBenchmark(TableBenchmark):
                 self._rules = {chosen: self._rules[chosen]}
         else:
             self._problems = [
-                f'the rule "{chosen}" is not for its rows; it must be one of '
+                f'the rule "{chosen}" does not fit these rows; it must be one of '
                 f"{', '.join(self.rules)}, or the dotted path of a function of yours"
             ]
 
@@ -172,7 +172,7 @@ class StepBenchmark(TableBenchmark):
         for episode in self.read_episodes():
             if not self.image_root.is_dir():
                 raise UserError(
-                    f"{self.image_root}: no such folder; the screenshots must lie there "
+                    f"{self.image_root}: no such folder; put the screenshots there "
                     "(docs/steps.md says where they are published)"
                 )
             for row in step_rows(episode, level=level, history=history):

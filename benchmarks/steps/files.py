@@ -151,7 +151,7 @@ def check_columns(position: str, row: Iterable[str], expected: Iterable[str], of
     missing = [column for column in expected if column not in columns]
     if missing:
         raise UserError(
-            f"{position}: has the columns {', '.join(columns) or '(none)'}, which are not those of "
+            f"{position}: has the columns {', '.join(columns) or '(none)'}, which do not fit "
             f"{of_what}; expected {', '.join(expected)}"
         )
 

@@ -245,8 +245,9 @@ def _rules_section(
             }
         )
     notes = [
-        "Episodes: those whose steps are all right. Progress: the mean share of an episode's steps "
-        "before its first miss. Differs: steps on which this rule and that of the score disagree.",
+        "Episodes: share of episodes with all steps right. Progress: mean share of an episode's "
+        "steps before the first miss. Differs: steps on which this rule and the rule of the score "
+        "disagree.",
     ]
     return {
         "title": "The same answers under every rule, in %",
@@ -286,7 +287,7 @@ def _doubtful_section(
     return {
         "title": "Doubtful annotation",
         "rows": rows,
-        "notes": [f"By rules that anybody can apply, version {VERSION} (docs/steps.md)."],
+        "notes": [f"Found by fixed rules, version {VERSION} (docs/steps.md)."],
         "at": at,
     }
 
@@ -317,7 +318,7 @@ def _official_section(by_rule: StepsByRule, rules: Mapping[str, Rule]) -> dict[s
                     "note": figure_notes.get(figure, ""),
                 }
             )
-    notes = ["As the authors' scripts count, some without the replies that they cannot read."]
+    notes = ["As the authors' scripts count. Some leave out the replies that they cannot read."]
     return {
         "title": "Figures as the authors' scripts print them, in %",
         "rows": rows,
@@ -353,7 +354,7 @@ def _cheap_answers_section(
         for name, rule in rules.items()
     ]
     notes = [
-        "SR if the model always gave this one answer. Random clicks are over click rows alone."
+        "SR of a model that always gives this one answer. Random clicks count on click rows only."
     ]
     return {"title": "What answers without knowledge earn, in %", "rows": rows, "notes": notes}
 

@@ -20,13 +20,13 @@ RIGHT, WRONG, ANOTHER_TYPE = "right", "wrong", "another type"
 NOT_READ, NOT_COUNTED = "not read", "not counted"
 VERDICTS = {
     RIGHT: "The rule takes the answer for the recorded action.",
-    "50 %": "A part of the step is right, by a rule that scores a step from 0 to 1.",
-    WRONG: "The rule gets as far as the point, the text, the direction or the button, and it is "
+    "50 %": "A part of the step is right. This rule scores a step from 0 to 1.",
+    WRONG: "The type of action is right, but the point, the text, the direction or the button is "
     "not the recorded one.",
-    ANOTHER_TYPE: "The answer is another type of action than the recorded one, so the rule looks "
-    "no further. Rules have types of their own: their sentences say so.",
-    NOT_READ: "No action could be read from the reply. That is wrong by every rule.",
-    NOT_COUNTED: "The rule leaves this row out of its success rate: its sentences say which rows.",
+    ANOTHER_TYPE: "The answer has another type of action than the recorded one, so the rule looks "
+    "no further. Each rule has its own types; its sentences name them.",
+    NOT_READ: "No action could be read from the reply. Every rule counts this as wrong.",
+    NOT_COUNTED: "The rule leaves this row out of its success rate; its sentences say why.",
 }
 """What each word for a verdict means."""
 

@@ -24,14 +24,14 @@ FEWEST_SWIPES = 10
 MOST, FEW = 2 / 3, 0.2  # shares of the swipes
 FRACTIONS = (1, 1)  # in place of a size that is unknown
 FIX = (
-    'turn the convention of swipes in the parse function or recipe: "convention": "finger" where '
-    'it is "content", or the reverse. At level low, look first at the instructions: "swipe up" '
-    "often stands beside content that goes down"
+    'reverse the convention of swipes in the parse function or recipe: "convention": "finger" '
+    'instead of "content", or the other way round. At level low, look first at the instructions: '
+    '"swipe up" often stands beside content that goes down'
 )
-FIX_OF_RULE = "choose a rule that asks for the convention of the content: `rule` of the data set"
+FIX_OF_RULE = "choose a rule that uses the convention of the content: set `rule` of the data set"
 BELOW = (
-    "As content: the content goes the recorded way. As finger: the finger does, and the content "
-    "goes back."
+    "As content: the content moves in the recorded direction. As finger: the finger moves in the "
+    "recorded direction, and the content moves back."
 )
 
 
@@ -77,16 +77,16 @@ def swipe_convention(columns: SampleColumns, settings: AuditSettings) -> Section
     section: Section = {
         "title": TITLE,
         "rows": rows,
-        "notes": [f"Of {counted(total, 'swipe row')} answered with a swipe. {BELOW}"],
+        "notes": [f"{counted(total, 'swipe row')} answered with a swipe. {BELOW}"],
         "findings": _findings(total, sides, directions, settings),
         "at": {name: columns.spans(keep) for name, keep in members.items()},
-        "clear": "swipes are read by the convention that the rule asks for",
+        "clear": "the swipes follow the convention of the rule",
     }
     if total < FEWEST_SWIPES:
         section["clear"] = f"fewer than {FEWEST_SWIPES} swipes, too few to tell"
         section["is_undecided"] = True
     elif not _leading(total, sides):
-        section["clear"] = "neither convention is right in most swipes and the other in few"
+        section["clear"] = "no convention fits most swipes while the other fits few"
     return section
 
 
@@ -138,11 +138,13 @@ def _findings(
     )
     alike = ""
     if len(directions) == 1:
-        alike = f"; all of them go one way (content {directions.pop()}), so it may know no other"
+        alike = (
+            f"; all of them go one way (content {directions.pop()}), so the model may know no other"
+        )
     if is_asked_for:
         counts = f"the rule of the score counts {most.right} of these {most.count} right"
         return [note(CODE, summary, detail=f"{counts}, other rules do not{alike}", topic=TOPIC)]
-    asks = f"the rule of the score asks for that of the {other}"
+    asks = f"the rule of the score uses the convention of the {other}"
     return [
         warning(
             CODE,

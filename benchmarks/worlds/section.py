@@ -31,7 +31,7 @@ class LiveSection(DataSection):
 
     environment: str | None = None
     environment_args: dict[str, Any] = Field(
-        {}, description="an object { } of what the environment is made with"
+        {}, description="an object { } with the arguments of the environment"
     )
     max_steps: Annotated[int, Field(ge=1)] = Field(
         50, description="a whole number of steps of at least 1"
@@ -65,7 +65,7 @@ class LiveSection(DataSection):
         text = entry.get("seeds_from")
         if isinstance(text, str) and text:
             if "seeds" in entry:
-                what = 'does not go with "seeds"; leave one of them out'
+                what = 'cannot be combined with "seeds"; leave one of them out'
                 problems.append((("seeds_from",), what))
             else:
                 entry = {**entry, "seeds": seeds_from(text)}

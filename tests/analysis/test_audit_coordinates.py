@@ -81,12 +81,15 @@ def test_a_model_whose_thoughts_are_read_for_its_answers_is_recognised(frame, sa
     parsers = default_parser, function_of(reading)
     section, after = (audit_of(1, Model(reading, accuracy), parse, **run) for parse in parsers)
     assert named(section) == [reading.parse_function]
-    assert f"{section['counts']['answered']} of these replies think first" in texts_of(section)[0]
+    assert (
+        f"{section['counts']['answered']} of these replies begin with thinking"
+        in texts_of(section)[0]
+    )
     assert section["counts"]["other numbers used"] == section["counts"]["answered"]
     assert after["findings"] == []
     assert f" {after['rows'][0]['value']:.2f} %; as configured" in texts_of(section)[0]
     assert re.search(
-        r"they score [0-9.]+ %\. Of \d+ replies those on \d+ images decide \(p = ",
+        r"they score [0-9.]+ %\. Of \d+ replies, those on \d+ images decide \(p = ",
         texts_of(section)[0],
     )
 
@@ -390,7 +393,7 @@ def test_without_a_known_grid_its_reading_is_left_out_and_named_and_without_a_sa
 
 WIDE, SMALL = [("os_windows", (640, 360))], [("os_web", (40, 30))]
 READ_AS = "coordinate audit: read as"
-JSON_AS = "coordinate audit: 2 replies are JSON such as"
+JSON_AS = "coordinate audit: the parse function found no point in 2 replies in JSON, such as"
 
 
 @pytest.mark.parametrize(

@@ -283,7 +283,7 @@ def test_replies_without_a_letter_and_letters_that_are_none_are_kept_apart():
     section = section_of(letter_bias, [*odd_samples, facts("E", letters="ABE")])
     chosen = {row["name"]: row["chosen"] for row in section["rows"]}
     assert chosen == {"A": 0, "B": 0, "C": 0, "D": 0, "E": 1}
-    assert "Over 2 replies with a letter; 1 have none" in section["notes"][0]
+    assert "2 replies have a letter, 1 have none" in section["notes"][0]
 
 
 def test_options_that_a_question_does_not_have_are_not_tested_for_bias():

@@ -41,7 +41,7 @@ def test_the_parameters_of_the_responses_api_are_known():
     [
         ("max_tokens", 5, 'this API calls it "max_output_tokens"'),
         ("reasoning_effort", "low", 'this API calls it "reasoning": {"effort": ...}'),
-        ("previous_response_id", "r", "every request is whole by itself"),
+        ("previous_response_id", "r", "every request is complete in itself"),
         ("input", [], "the input comes from the prompt"),
         ("seed", 5, "responses.create does not know this parameter"),
     ],

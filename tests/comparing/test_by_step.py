@@ -76,7 +76,7 @@ def test_figures_stand_in_the_order_of_the_steps(tmp_path):
     scored(tmp_path, "baseline", 40.0)
     training = read_training([str(tmp_path)])
     assert as_text(training).splitlines()[:8] == [
-        f"{tmp_path / 'baseline'}: left out, neither its name nor its checkpoint has a step",
+        f"{tmp_path / 'baseline'}: left out, because neither its name nor its checkpoint has a step",
         "",
         "L2 GUIElementGrounding · in %, 95 % intervals in brackets",
         "series     step            average",
@@ -110,15 +110,15 @@ def test_the_page_has_a_line_for_each_training_and_a_point_for_each_checkpoint(t
         (
             {"m-step-1": 5.0},
             (),
-            "--by-step needs two checkpoints or more, and 1 run of 1 has a step",
+            "--by-step needs two checkpoints or more. Of 1 run, 1 has a step",
         ),
         ({"m": 5.0, "n": 5.0}, (), "0 runs of 2 has a step in its name"),
         ({"m-step-1": None, "m-step-2": None}, (), "--by-step: no checkpoint has a figure"),
-        ({"m-step-1": 5.0, "m-step-2": 6.0}, ("--why",), "--by-step does not go with --why"),
+        ({"m-step-1": 5.0, "m-step-2": 6.0}, ("--why",), "--by-step cannot be combined with --why"),
         (
             {"m-step-1": 5.0, "m-step-2": 6.0},
             ("--format", "latex"),
-            "--by-step does not go with --format latex",
+            "--by-step cannot be combined with --format latex",
         ),
     ],
 )

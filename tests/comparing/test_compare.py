@@ -203,7 +203,7 @@ def test_a_sample_with_another_truth_is_counted_and_left_out(tmp_path, make, cha
     pair = pair_of(tmp_path, make("......"), changed, L2 if make is l2_set else L1)
     assert (pair.changed, len(pair.samples)) == (1, 5)
     assert changed[2]["key"] not in [sample.run["key"] for sample in pair.samples]
-    assert "1 sample left out: question or ground truth differs" in pair.notes
+    assert "1 sample left out, because question or ground truth differs" in pair.notes
 
 
 def test_flips_hold_both_replies_and_samples_of_one_run_alone_are_reported(tmp_path):
@@ -277,7 +277,7 @@ def test_other_data_and_samples_without_an_answer_are_reported(tmp_path, entry, 
     [pair] = comparison.pairs
     assert pair.notes[1:] == [f"the runs had different {expected} (checksums in their manifests)"]
     assert pair.headline[-1].points[0] == -50
-    assert comparison.notes == [f"b, {L2}: 1 sample without an answer, wrong in the score"]
+    assert comparison.notes == [f"b, {L2}: 1 sample without an answer, counted as wrong"]
 
 
 def test_a_data_set_that_was_stopped_is_named(tmp_path):
@@ -286,7 +286,7 @@ def test_a_data_set_that_was_stopped_is_named(tmp_path):
         make_run(tmp_path / name, {L2: l2_set("xx..")}, model=name, manifest={"stopped": why})
     assert compared(read_runs([tmp_path / name for name in "abc"])).notes == [
         f"b, {L1}: stopped: the server was away",
-        f"c, {L2}: stopped: a parser; what is shown is from an earlier scoring",
+        f"c, {L2}: stopped: a parser; the figures are from an earlier scoring",
     ]
 
 
@@ -464,7 +464,7 @@ def odd_folders(home):
         ("good empty", "empty: is not a run folder; expected <work-dir>/<model>/T<date>_G<commit>"),
         (
             "good unscored",
-            "unscored: has a log but no scored samples; run evaluate.py with the same",
+            "unscored: has a log but no scored samples. Run evaluate.py with the same",
         ),
         ("good old", "is not a samples file of this version; run --mode eval again"),
         ("good broken", "score.json: is not a JSON object; run --mode eval again"),
@@ -540,9 +540,7 @@ def test_a_comparison_of_other_runs_is_replaced_with_a_line_that_names_them(two,
     for names in (["a", "b"], ["b", "a"], ["a", "c"], ["a", "c", "--format", "text"]):
         assert main(names) == 0
         printed.append(capsys.readouterr().out)
-    expected = (
-        f"comparison held a comparison of {two.name}/b and {two.name}/a, which this one replaces"
-    )
+    expected = f"comparison: this comparison replaces the one of {two.name}/b and {two.name}/a"
     assert [expected in text for text in printed] == [False, False, True, False]
 
 

@@ -305,8 +305,8 @@ def test_tables_for_papers_have_the_columns_that_are_asked_for(tmp_path, make, n
             ["--format", "latex", "--columns", "averag"],
             '--columns: no table has "averag"; columns are "easy", "medium", "hard", "overall"',
         ),
-        (["--columns", "average"], "--columns is about the tables for papers"),
-        (["--format", "csv", "--columns", "average"], "--columns is about the tables for papers"),
+        (["--columns", "average"], "--columns needs tables for papers"),
+        (["--format", "csv", "--columns", "average"], "--columns needs tables for papers"),
     ],
 )
 def test_columns_that_no_table_has_are_an_error(tmp_path, capsys, options, message):
@@ -320,8 +320,8 @@ def test_columns_that_no_table_has_are_an_error(tmp_path, capsys, options, messa
 @pytest.mark.parametrize(
     ("changes", "notes"),
     [
-        ({"protocol": "zoom"}, [f"a, {L2}: zoom, more than one request a sample"]),
-        ({"protocol": "follow-up"}, [f"a, {L2}: follow-up, more than one request a sample"]),
+        ({"protocol": "zoom"}, [f"a, {L2}: zoom, more than one request for each sample"]),
+        ({"protocol": "follow-up"}, [f"a, {L2}: follow-up, more than one request for each sample"]),
         ({}, []),
     ],
 )

@@ -386,7 +386,7 @@ def test_a_click_is_drawn_on_the_image_it_was_made_on_alone(open_tab, tmp_path):
         runs.append(run)
     build_report(runs[0], image_root=tmp_path / "images", cache=tmp_path / "cache")
     comparison = compare(read_runs(runs))
-    assert "1 sample asked about different images in the two runs" in comparison.pairs[0].notes
+    assert "1 sample with different images in the two runs" in comparison.pairs[0].notes
     tab = open_tab(f"#/sample/{L2}/0", page=write_page(comparison, tmp_path / "page"))
     assert "image was replaced since B was asked" in tab.text("#legend")
     assert len(tab.texts("#canvas .point.of-a")) == len(tab.texts("#canvas .target")) == 1

@@ -102,7 +102,7 @@ def test_original_and_refined_instructions_are_paired_by_their_element(tmp_path)
     comparison = compare(read_runs([f"original={folders[0]}", f"refined={folders[1]}"]))
     [pair] = comparison.pairs
     assert [len(pair.samples), pair.changed] == [4, 0]
-    assert "the same elements in other words: A original, B refined" in pair.notes
+    assert "the same elements, worded differently: A original, B refined" in pair.notes
     assert pair.headline[-1].points[0] == pytest.approx(50)
     assert "A: original 1 B: refined 1" in as_text(comparison, flips=5)
 

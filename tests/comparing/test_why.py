@@ -230,7 +230,7 @@ def test_causes_are_counted_and_every_sample_stands_in_a_file(tmp_path, monkeypa
     assert "\nparity on GUIElementGrounding: a and b, 30 samples" in printed
     assert "\\n" not in printed
     assert "  reply               equal in 29 of 30" in printed
-    assert "  size seen           not known on both sides" in printed
+    assert "  size seen           unknown on one side or both" in printed
     assert "  3 x image sent: 400x300 in a, 200x150 in b\n  1 x reply: reply 3 x in a" in printed
     assert f"parity: {L1} is in one run only; left out" in printed
     rows = list(csv.DictReader((tmp_path / f"comparison/a_b_{L2}.csv").open(newline="")))

@@ -140,9 +140,13 @@ def test_a_data_root_that_is_one_folder_too_deep_is_told_its_parent(stage):
 @pytest.mark.parametrize(
     ("option", "name", "fragments"),
     [
-        ("--data", "ScreenSpot", [f"--data ScreenSpot: not in the config; it has {L1}, {L2}"]),
+        (
+            "--data",
+            "ScreenSpot",
+            [f"--data ScreenSpot: not in the config; the config has {L1}, {L2}"],
+        ),
         ("--data", "GUIElementGroundng", ["--data GUIElementGroundng", f'mean "{L2}"', L1]),
-        ("--model", "n", ["--model n: not in the config", "it has first, second"]),
+        ("--model", "n", ["--model n: not in the config", "the config has first, second"]),
     ],
 )
 def test_a_name_that_is_not_in_the_config_is_refused(option, name, fragments, stage):
@@ -366,7 +370,10 @@ def test_what_a_program_needs_is_listed_in_the_core_requirements():
         ("--confg x.json", UNKNOWN),
         ("--confg=x.json", UNKNOWN),
         ("-config x.json", UNKNOWN.replace("--confg", "-config")),
-        ("one.json two.json", "one.json: belongs to no option; a config is named by --config"),
+        (
+            "one.json two.json",
+            "one.json: does not belong to any option; name a config with --config FILE",
+        ),
         ("--check", "--config FILE is missing"),
         ("", "--config FILE is missing"),
         *[
@@ -378,7 +385,10 @@ def test_what_a_program_needs_is_listed_in_the_core_requirements():
                 ),
                 ("--quickly", "unknown option --quickly"),
                 ("--key=sk-123456", "unknown option --key"),
-                ("y.json", "y.json: belongs to no option; a config is named by --config"),
+                (
+                    "y.json",
+                    "y.json: does not belong to any option; name a config with --config FILE",
+                ),
                 ("--mode inferr", "argument --mode: invalid choice: 'inferr' (choose from 'all', "),
                 ("--limit many", f"argument --limit: {COUNT} 1, got 'many'"),
                 ("--limit 0", f"argument --limit: {COUNT} 1, got '0'"),
@@ -390,9 +400,12 @@ def test_what_a_program_needs_is_listed_in_the_core_requirements():
                     "argument --wait-for-server: expected a number of at least 0, got 'long'",
                 ),
                 ("--ping", "--ping needs --check"),
-                ("--check --mode eval", "--check is about queries; --mode eval makes none"),
-                ("--no-report --small-images", "--small-images does not go with --no-report"),
-                ("--parity y.json --check", "--parity does not go with --check or --mode"),
+                ("--check --mode eval", "--check cannot be combined with --mode eval"),
+                (
+                    "--no-report --small-images",
+                    "--small-images cannot be combined with --no-report",
+                ),
+                ("--parity y.json --check", "--parity cannot be combined with --check or --mode"),
                 ("--fresh --reuse", "--fresh and --reuse cannot be combined"),
             )
         ],
@@ -438,7 +451,9 @@ def test_a_level_that_two_data_sets_claim_chooses_neither():
     )
     with pytest.raises(UserError) as raised:
         names_of_levels(["L1", "l2"], levels)
-    problem = '--data l2: means each of "GUIElementGrounding", "MyClicks"; name one of them'
+    problem = (
+        '--data l2: stands for several data sets; name one of "GUIElementGrounding", "MyClicks"'
+    )
     assert raised.value.problems == (problem,)
 
 

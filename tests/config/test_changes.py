@@ -146,7 +146,7 @@ def test_a_dict_is_run_like_a_file_and_finds_its_answers(in_python, capsys):
             {"model": {"m": {"model_pth": "x"}}, "data": {}},
             'run(): model."m".model_pth: unknown key',
         ),
-        ({"model": {"m": object()}}, "run(): the config must be as in a JSON file"),
+        ({"model": {"m": object()}}, "run(): the config must hold only what JSON can hold"),
         ({}, "run(): model: is missing"),
     ],
 )

@@ -389,7 +389,7 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
         (
             {**VLLM, "serve_args": ["--max-num-seqs", "8", "--port=80"]},
             [
-                'serve_args: "--port": the program sets address, port, name and key of its server itself; leave it out'
+                'serve_args: "--port": the program itself sets the server\'s address, port, name and key; leave it out'
             ],
         ),
         (

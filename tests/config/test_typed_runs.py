@@ -66,7 +66,7 @@ def test_a_typed_run_sends_what_the_config_sends_that_it_stands_for(served):
     }
     result, requests = typed(stage, *arguments)
     assert result.code == 0, result.output
-    assert f"model: {SERVED}, the only one that the server offers" in result.stdout
+    assert f"model: {SERVED}, the only one on the server" in result.stdout
     assert "recipe: qwen3_vl, as the model is called Qwen3-VL-8B-Instruct" in result.stdout
     path = stage.config(json.dumps(config))
     again = stage.run("--config", path, "--work-dir", stage.home / "other")
@@ -96,11 +96,11 @@ def test_no_key_is_printed(served):
 @pytest.mark.parametrize(
     ("offered", "arguments", "problem"),
     [
-        ([], (), "it does not say what it offers; name the model with --name"),
+        ([], (), "the server lists no models; name the model with --name"),
         (["a", "b"], (), 'it offers "a", "b"; name the model with --name'),
         (["my-model"], (), "my-model: the name fits no recipe; name one with --recipe"),
         (["Qwen2.6-VL"], (), 'fits no recipe, near: "qwen2_5_vl"'),
-        (["x"], ("--name", "other"), 'model: other, which the server does not name: it offers "x"'),
+        (["x"], ("--name", "other"), 'model: other; the server does not list it. It offers "x"'),
         ([], ("--name", "x", "--recipe", "qwen3_v"), 'there is no recipe "qwen3_v"'),
     ],
 )
@@ -116,14 +116,17 @@ def test_what_cannot_be_found_out_is_asked_for(offered, arguments, problem, serv
     [
         ("http://127.0.0.1:9/v1", "the server's models cannot be listed: GET /models: connection"),
         ("h:80/v1", "--endpoint: must begin with http:// or https://"),
-        ("http://a/v1,http://b/v1", "--endpoint takes one address; several servers of one model"),
+        (
+            "http://a/v1,http://b/v1",
+            "--endpoint takes one address; to use several servers of one model",
+        ),
     ],
 )
 def test_an_address_that_leads_to_no_server_is_named_with_what_to_do(url, problem, served):
     result, _ = typed(served(), "--endpoint", url, "--data", "L2")
     assert result.code == 2
     assert problem in result.stderr
-    assert "it does not say what it offers" not in result.stderr
+    assert "the server lists no models" not in result.stderr
 
 
 def test_advice_of_a_run_without_a_config_can_be_pasted(staged):
@@ -183,12 +186,15 @@ def test_recipes_of_the_current_folder_are_shown_by_the_name_that_a_run_takes(se
     ("arguments", "problem"),
     [
         (("--endpoint", "http://h/v1"), "--data NAME is missing"),
-        (("--config", "c", "--endpoint", "http://h/v1", "--data", "L2"), "--config does not go"),
+        (
+            ("--config", "c", "--endpoint", "http://h/v1", "--data", "L2"),
+            "--config cannot be combined",
+        ),
         (("--endpoint", "http://h/v1", "--checkpoint", "x", "--data", "L2"), "cannot be combined"),
         (("--config", "c", "--vllm"), "--vllm needs --checkpoint"),
         (("--config", "c", "--name", "x"), "--name needs --endpoint"),
-        (("--config", "c", "--recipe", "x"), "a config names its recipe itself"),
-        (("--config", "c", "--print-config"), "is for runs without --config"),
+        (("--config", "c", "--recipe", "x"), "--recipe cannot be combined with --config"),
+        (("--config", "c", "--print-config"), "--print-config needs --endpoint or --checkpoint"),
         ((), "--config FILE is missing (or --endpoint URL, --checkpoint PATH)"),
     ],
 )
@@ -201,7 +207,7 @@ def test_a_name_stands_in_one_place(served):
     stage = served()
     url = f"{stage.server.url}?model=a"
     result, _ = typed(stage, "--endpoint", url, "--name", "b", "--data", "L2")
-    assert "--endpoint names a model, and so does --name" in result.stderr
+    assert "--endpoint and --name both name a model" in result.stderr
 
 
 @pytest.mark.parametrize(("options", "kind"), [((), "transformers"), (("--vllm",), "vllm")])
@@ -247,5 +253,5 @@ def test_every_hub_id_leads_to_its_recipe():
 
 @pytest.mark.parametrize("name", ["endpoint", "checkpoint", "recipe", "vllm", "print_config"])
 def test_from_python_a_config_says_all_of_it(name):
-    with pytest.raises(Exception, match=f"{name} belongs into the config"):
+    with pytest.raises(Exception, match=f"{name} is no option here; set the model in the config"):
         evaluate.run({"model": {}, "data": {}}, **{name: "x"})

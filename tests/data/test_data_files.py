@@ -278,9 +278,9 @@ def test_an_image_of_another_case_is_named_and_the_others_are_asked(name, stage)
     [
         ("MMBench-GUI/MMBench-GUI", "Set LMUData={root}/MMBench-GUI"),
         ("data/MMBench-GUI", "Set LMUData={root}/data"),
-        ("mmbench-gui", "Move or rename what differs"),
+        ("mmbench-gui", "Move or rename it"),
         ("a/b/MMBench-GUI", "Set LMUData={root}/a/b"),
-        ("MMBench-GUI/annotations", "Move or rename what differs"),
+        ("MMBench-GUI/annotations", "Move or rename it"),
     ],
 )
 def test_annotations_in_a_folder_that_is_nearly_right_are_found_and_named(target, said, stage):

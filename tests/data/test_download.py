@@ -397,7 +397,7 @@ def test_an_unpacking_that_was_killed_is_finished_by_the_same_command(data_root,
             for status in (401, 403)
         ],
         (L1, 500, {}, ["500", "same command again"]),
-        (L1, 200, {"ETag": '"x"'}, ["does not answer like a Hugging Face hub"]),
+        (L1, 200, {"ETag": '"x"'}, ["does not answer like the Hugging Face hub"]),
         (ZIP, 404, {"X-Error-Code": "EntryNotFound"}, [f"not give {ZIP} (HTTP 404", "HF_ENDPOINT"]),
     ],
 )

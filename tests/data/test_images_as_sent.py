@@ -154,7 +154,7 @@ def test_an_orientation_tag_is_removed_without_touching_a_pixel(name, one):
     assert len(as_it_was_sent) == len(content)
     assert mime == ("image/jpeg" if "JPEG" in name else f"image/{image.format.lower()}")
     assert record(stage)["image_changes"] == ["orientation"]
-    assert ran.stdout.count("1 sample: the image goes without its orientation tag") == 1
+    assert ran.stdout.count("1 sample: the image is sent without its orientation tag") == 1
     assert stage.run().requests == []
 
 
@@ -292,10 +292,10 @@ def test_a_run_of_several_images_says_each_thing_once(staged):
         stage.picture(number).write_bytes({**TURNED, **UNUSUAL, **USUAL}[name])
     ran = stage.run("--data", L1)
     assert ran.stdout.count("the image goes") == 2
-    assert "6 samples: the image goes without its orientation tag" in ran.stdout
+    assert "6 samples: the image is sent without its orientation tag" in ran.stdout
     assert "3 samples: the image goes as PNG" in ran.stdout
     again = stage.run("--mode", "eval", "--data", L1)
-    assert "6 samples: the image goes without its orientation tag" in again.stdout
+    assert "6 samples: the image is sent without its orientation tag" in again.stdout
 
 
 # -- what a person sees -----------------------------------------------------------------------

@@ -84,7 +84,10 @@ def test_an_image_fills_its_canvas_in_one_direction(image_wh, expected):
 def test_a_rule_that_cannot_be_meant_is_named_before_the_run(staged, rule):
     result = staged().evaluate({"m": {**API, "kwargs": {"resize": rule}}}, "--check", data=POINTS)
     assert result.code == 2
-    assert 'model."m".kwargs.resize: must be an object with one of {"factor": 28}' in result.output
+    assert (
+        'model."m".kwargs.resize: must be an object, or a list of objects, such as {"factor": 28}'
+        in result.output
+    )
 
 
 def test_resize_and_img_size_do_not_go_together(staged):

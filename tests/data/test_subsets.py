@@ -167,7 +167,7 @@ def test_what_is_no_grouping_or_label_is_named_before_any_request(only, problem,
     [
         (L2, ["platform"], "only: must be an object of labels by grouping"),
         (L2, {"platform": []}, "only: must be an object of labels"),
-        ("GUITaskAutomation", {"platform": "os_web"}, "only: not for tasks that are acted out"),
+        ("GUITaskAutomation", {"platform": "os_web"}, "only: cannot be used for live tasks"),
     ],
 )
 def test_a_wrong_only_is_named(dataset, only, problem, stage, tmp_path):
@@ -204,7 +204,7 @@ def test_icons_and_texts_are_known_in_both_spellings(grouping, tmp_path, monkeyp
 def test_data_sets_without_a_typed_label_are_left_out_and_named(tmp_path, monkeypatch, capsys):
     counts = counts_with(monkeypatch, tmp_path, [L2, "ScreenSpotPro"], "group=Dev")
     assert counts == {"ScreenSpotPro": 4}
-    note = f"{L2}: nothing is asked, as no row of it has group=Dev (--only)"
+    note = f"{L2}: skipped, because no row has group=Dev (--only)"
     assert note in capsys.readouterr().out
 
 

@@ -284,7 +284,7 @@ def test_a_zip_that_is_not_what_the_hub_has_is_removed(damage, tmp_path, monkeyp
         monkeypatch.setattr(server, "etag", sums.__getitem__)
         assert fetch(tmp_path, "ScreenSpotV2") == 2
         error = capsys.readouterr().err
-        assert "screenspotv2_image.zip: what arrived is damaged (SHA-256 " in error
+        assert "screenspotv2_image.zip: the fetched file is damaged (SHA-256 " in error
         assert sums["screenspotv2_image.zip"] in error
         assert list((tmp_path / "ScreenSpot-v2" / ".download").iterdir()) == []
         server.files |= published_zip(good)

@@ -22,7 +22,7 @@ def stage(staged):
 
 
 THOUGHT = "The button is at (512, 384)."
-PARSER = "start the server with the reasoning parser of this model, or without one"
+PARSER = "Start the server with the reasoning parser of this model, or without one"
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ def test_429_alone_is_reported_after_ten_seconds_and_what_follows(
         Server([(limited, False)] * failures), options(outage_s=30), gate, clock, clean=str
     )
     assert asker.ask(Prepared("L2", "other", {}, [])).generation is not None
-    stopped = pytest.raises(StopRun, match=r"nothing else for 30 s \(--outage\)")
+    stopped = pytest.raises(StopRun, match=r"no other answer for 30 s \(--outage\)")
     with stopped if expected_lines is None else nullcontext():
         assert asker.ask(Prepared("L2", "first", {}, [])).generation is not None
     lines = capsys.readouterr().out.splitlines()

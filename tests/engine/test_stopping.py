@@ -115,7 +115,7 @@ def test_a_run_is_ended_though_everything_hangs_and_keeps_what_came(
         process.terminate()
     else:
         process.send_signal(signal.SIGINT)
-        assert any("Stopping after what is in flight" in line for line in process.stdout)
+        assert any("Stopping after the requests in flight" in line for line in process.stdout)
         process.send_signal(signal.SIGINT)
     code, output = end_of(process, PATIENCE_S)
     assert (code, len(answers(stage))) == (130, 5), output

@@ -210,11 +210,11 @@ def test_an_import_is_exported_only_where_it_is_asked_for_and_is_marked(tmp_path
         (("--export", "bundel", "{run}"), 'did you mean "bundle"'),
         (("--export", "bundle", "{run}", "--data", "L9"), "--data L9"),
         (("--export", "bundle", "nowhere"), "nowhere: there is no such folder"),
-        (("--export", "bundle", "{run}", "--fresh"), "--fresh does not go with --export"),
+        (("--export", "bundle", "{run}", "--fresh"), "--fresh cannot be combined with --export"),
         (("--export", "bundle", "{run}", "--output", "config.json"), "exists already"),
         (("--export", "bundle"), "--export"),
-        (("--config", "config.json", "--task-id", "x"), "--task-id goes with --export alone"),
-        (("--config", "config.json", "--anyway"), "--anyway goes with --import or --export alone"),
+        (("--config", "config.json", "--task-id", "x"), "--task-id works only with --export"),
+        (("--config", "config.json", "--anyway"), "--anyway works only with --import or --export"),
     ],
 )
 def test_what_cannot_be_exported_is_one_message(tmp_path_factory, one_run, arguments, expected):

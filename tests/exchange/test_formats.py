@@ -69,7 +69,7 @@ def test_a_file_in_no_known_format_is_told_what_each_format_needs(tmp_path, root
     file = write_lines(tmp_path / "a.jsonl", [{"question_id": 1, "text": "x"}])
     result = imported(tmp_path, root, file)
     assert result.code == 2
-    assert "is in no known format. Its first row has" in result.stderr
+    assert "is not in a known format. Its first row has" in result.stderr
     assert "  mai_ui: img_filename, instruction, raw_response, pred" in result.stderr
 
 
@@ -90,7 +90,7 @@ def test_a_csv_of_points_wants_their_frame(tmp_path, root):
     data = ("--data", "GUIElementGrounding")
     refused = imported(tmp_path, root, file, *data)
     assert refused.code == 2
-    assert "nothing says what they count: --frame fractions" in refused.stderr
+    assert "unknown unit. Name it: --frame fractions" in refused.stderr
     points = imported(tmp_path, root, file, *data, "--frame", "fractions")
     assert points.code == 0
     assert "Score again with another reader" not in points.stdout
@@ -154,7 +154,7 @@ def test_points_of_another_reader_name_the_reader_that_gives_them(tmp_path, root
         width, height = of_table["image_size"]
         row["point_px"] = [0.2 * width, 0.15 * height]
     result = imported(tmp_path, root, write_lines(tmp_path / "a.jsonl", rows))
-    assert 'parse_per_mille", which gives their points in 6 of the first 6' in result.stdout
+    assert "parse_per_mille\", which reads the file's points in 6 of the first 6" in result.stdout
 
 
 def test_answers_of_epochs_are_repeats(tmp_path, root):

@@ -184,9 +184,9 @@ def test_the_source_is_kept_without_secrets(tmp_path, root):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--limit", "2"], "--limit does not go with --import"),
-        (["--fresh"], "--fresh does not go with --import"),
-        (["--mode", "infer"], "--mode infer does not go with --import"),
+        (["--limit", "2"], "--limit cannot be combined with --import"),
+        (["--fresh"], "--fresh cannot be combined with --import"),
+        (["--mode", "infer"], "--mode infer cannot be combined with --import"),
         (["--mode", "eval"], "must be the folder of an import"),
         (["--format", "mai-ui"], 'did you mean "mai_ui"'),
         (["--recipe", "mai_u"], "mai_ui"),
@@ -204,4 +204,4 @@ def test_options_that_do_not_go_together_are_refused(arguments, problem, tmp_pat
 def test_an_option_of_imports_alone_is_refused(tmp_path, root):
     result = runs.evaluate("--config", "x.json", "--frame", "pixels", cwd=tmp_path)
     assert result.code == 2
-    assert "--frame goes with --import alone" in result.output
+    assert "--frame works only with --import" in result.output

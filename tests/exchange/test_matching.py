@@ -100,7 +100,7 @@ def test_each_finding_is_named_with_its_count(tmp_path, root):
     for line in (
         "7 rows, 5 of 6 samples matched (5 by id)",
         "unknown: 1 rows match no sample",
-        "repeated: 1 rows stand there again with the same reply",
+        "repeated: 1 rows repeat another row with the same reply",
         "missing: 1 of 6 samples have no row",
         "other box: 1 rows have another box",
         "other image size: 1 rows name another size",
@@ -142,7 +142,10 @@ def test_more_missing_rows_than_half_leave_no_figure(tmp_path, root):
     file = write_lines(tmp_path / "a.jsonl", plain_rows(root)[:2])
     result = imported(tmp_path, root, file)
     assert "no score: 4 of 6 samples have no answer" in result.stdout
-    assert "33.3 % of all, 100.0 % of those with a row" in result.stdout
+    assert (
+        "33.3 % of all samples are right, and 100.0 % of the samples with an answer"
+        in result.stdout
+    )
 
 
 def test_a_table_is_told_by_its_rows_and_bare_ids_need_its_name(tmp_path, root):

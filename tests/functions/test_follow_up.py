@@ -365,7 +365,7 @@ def test_a_second_look_at_another_part_gives_way_to_the_first_look(lab, parser, 
     crop = None if is_older else pytest.approx([0.35, 0.05, 0.85, 0.55])
     assert lab.sample["zoom"].get("crop_frac") == crop
     assert "other settings than this config has (parse_function)" in finished.output
-    assert "1 second looks are not at the part of the image around the first" in finished.output
+    assert "1 second looks show another part of the image" in finished.output
 
 
 @pytest.mark.parametrize(
@@ -483,7 +483,7 @@ def test_check_says_how_often_a_function_of_the_users_may_ask(lab):
     (lab.folder / "mine.py").write_text(USERS)
     lab.model = {"follow_up": {L2: "mine.ask_again"}}
     text = (
-        "at least 1 requests to send (1 new); follow_up may ask up to 7 more of each of 1 samples"
+        "at least 1 requests to send (1 new); follow_up may send up to 7 more for each of 1 samples"
     )
     assert requests_line(lab).startswith(text)
     replies = iter(["(0.9, 0.9)", "I am sure"])

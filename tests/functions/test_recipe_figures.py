@@ -76,7 +76,7 @@ def test_figures_of_a_checkpoint_that_is_not_named_are_not_compared(name):
     assert section["rows"] == []
     assert len(section["family"]) == 7
     first, *lines = lines_of(section)
-    assert first.startswith("published for the family, as context; no figure names ")
+    assert first.startswith("published for the model family, as context; no source names ")
     assert lines[0] == "   82.60  MAI-UI-2B   authors' report, average not stated"
     assert len(lines) == 7 and not any("standard errors" in line for line in lines)
 
@@ -98,7 +98,7 @@ def test_single_replies_never_stand_beside_zoom():
         (Source("a", "mean"), "yours 88.00 average: -2.00; same rule"),
         (Source("a"), "yours 88.76 micro: -1.24, 2.1 standard errors; average not stated"),
         (Source("a", "micro", "of 563 rows"), "standard errors; of 563 rows"),
-        (Source("a", "without refusals"), "without refusals: no figure of yours is of this kind"),
+        (Source("a", "without refusals"), "without refusals: you have no such figure"),
     ],
 )
 def test_a_figure_is_compared_with_the_same_average_and_says_what_differs(source, end):
@@ -172,7 +172,7 @@ def test_a_run_that_an_audit_doubts_is_not_compared_and_says_why(staged):
     entry = {"recipe": "mai_ui", "imp_type": "custom", "model_path": "mine_served.Stuck"}
     entry |= {"model_identity": "Tongyi-MAI/MAI-UI-8B", "generate_cfg": {}}
     result = stage.evaluate({"m": entry}, data={"OSWorldG": {}})
-    assert "not compared with your score, which an audit doubts: constant answer" in result.stdout
+    assert "not compared, because an audit doubts your score: constant answer" in result.stdout
     assert "standard errors" not in result.stdout
     report = (stage.folder() / "report" / "data" / "summary_0.js").read_text()
     assert "not compared: an audit doubts your score" in report
@@ -234,7 +234,7 @@ def test_a_score_that_an_audit_doubts_is_not_compared(section, code):
     beside = figures_beside(MAI_UI, ["mai-ui-8b"], L2, analysis, doubt=doubt)
     first, second, *rows, last = lines_of(beside)
     assert first == "published for MAI-UI-8B:"
-    assert second == f"  not compared with your score, which an audit doubts: {finding.headline}"
+    assert second == f"  not compared, because an audit doubts your score: {finding.headline}"
     assert len(rows) == 4 and last.startswith("  the published figures differ")
     assert all(row.endswith("not compared: an audit doubts your score") for row in rows)
     assert not any("own" in row or "standard_errors" in row for row in beside["rows"])

@@ -93,8 +93,8 @@ def test_a_recipe_answers_what_asks_for_a_point_and_leaves_the_rest_alone(staged
         by_level[level].add("# Tools" in request.text)
     assert by_level == {L1: {False}, L2: {True}}
     warning = (
-        f'its generate_cfg (max_tokens 512) and kwargs are made for "{L2}", and count for "{L1}", '
-        "too. If replies there are cut off, add a second model entry for it"
+        f'its generate_cfg (max_tokens 512) and kwargs are made for "{L2}". They are also used for '
+        f'"{L1}". If replies are cut off there, add a second model entry'
     )
     assert warning in result.output
 
@@ -114,9 +114,9 @@ def test_a_parse_function_of_a_data_set_that_no_model_uses_is_told(models, is_to
     change = f"data.{L2}.parse_function=utils.coordinates.parse_per_mille"
     result = staged().evaluate(models, "--check", "--set", change, data=POINTS)
     assert result.code == 0, result.output
-    told = f"data.{L2}.parse_function: not used, because each model has a parse function of its own"
+    told = f"data.{L2}.parse_function: not used, because each model has its own parse function"
     assert (told in result.output) is is_told
-    assert (f'set model."m".parse_function.{L2}' in result.output) is is_told
+    assert (f'Set model."m".parse_function.{L2} instead' in result.output) is is_told
 
 
 def test_what_the_entry_says_wins(staged):
@@ -178,7 +178,7 @@ def test_a_check_shows_a_long_prompt_for_the_first_of_its_data_sets_alone(staged
         (3, "must be a string, not 3"),
         (
             "./my/acme.py",
-            'is the path of a file; write its dotted name as Python imports it, "my.acme"',
+            'is a file path; write the name of its module instead, "my.acme"',
         ),
     ],
 )
@@ -356,7 +356,7 @@ def test_a_ping_warns_of_a_server_that_shrinks_images(staged, prompt_tokens):
     result = stage.evaluate({"m": entry}, "--check", "--ping", data=POINTS)
     assert result.code == 0, result.output
     warning = (
-        "it counts 7 prompt tokens where the image of 812x588 alone has 609, so details are lost"
+        "it counts 7 prompt tokens where the image of 812x588 alone has 609, so the model misses"
     )
     assert (warning in result.output) is (prompt_tokens == 7)
 
@@ -371,7 +371,7 @@ def test_a_run_says_that_the_server_has_shrunk_the_images(recipe, image, staged)
     )
     result = stage.evaluate({"m": {"recipe": recipe, "model_path": URL}}, data=POINTS)
     text = f"it counts 400 prompt tokens where the image of {image}"
-    assert f"image tokens: 2 of 2 images were shrunk by the server; {text}" in result.output
+    assert f"image tokens: the server shrank 2 of 2 images; {text}" in result.output
     folder = stage.folder()
     [analysis] = map(json.loads, map(Path.read_text, folder.glob(f"*_{L2}_analysis.json")))
     assert analysis["image_tokens"]["rows"][0]["count"] == 2
@@ -425,8 +425,8 @@ def test_several_recipes_are_shown_one_after_the_other(capsys):
     [
         (["qwen3vl"], 'there is no recipe "qwen3vl"; the nearest are "qwen3_vl"'),
         (["mai_ui", "nothing"], 'there is no recipe "nothing"'),
-        (["mai_ui", "--limit", "3"], "--recipes goes with nothing but names of recipes"),
-        (["--limit", "3"], "--recipes goes with nothing but names of recipes"),
+        (["mai_ui", "--limit", "3"], "--recipes takes names of recipes and no other option"),
+        (["--limit", "3"], "--recipes takes names of recipes and no other option"),
     ],
 )
 def test_a_recipe_that_is_not_there_is_no_reason_to_list_others(arguments, problem, capsys):

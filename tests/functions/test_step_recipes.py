@@ -925,7 +925,7 @@ def test_a_recipe_without_a_form_for_steps_is_one_message_before_the_run(staged)
     models = {"m": {"recipe": "gta1", "model_path": URL + "m"}}
     result = stage.evaluate(models, data={"AC": AC})
     assert (result.code, result.requests) == (2, [])
-    message = "recipe: GTA1 has no form for recorded steps, which data.AC asks for. Name a "
+    message = "recipe: GTA1 has no form for recorded steps, which data.AC needs. Name a "
     assert result.output.count(message) == 1 and "1 problem. Nothing was run." in result.output
 
 

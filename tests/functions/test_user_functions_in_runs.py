@@ -11,9 +11,9 @@ from tests.support.mock_server import Reply
 from tests.support.stage import API, L1, L2, answer_records, l2_counts, right_answers
 
 ONLY_L2, EASY = {L2: {"mode": "all"}}, {L1: {"mode": "easy"}}
-UNPARSED = "unparsed: wrong in the score"
-FAILED = "failed: wrong in the score, queried again by the same command"
-SPOILT = "failed in the postprocess function: wrong in the score; fixing it takes no new requests"
+UNPARSED = "unparsed: counted as wrong"
+FAILED = "failed: counted as wrong, queried again by the same command"
+SPOILT = "failed in the postprocess function: counted as wrong; a repaired function needs no new requests"
 STAGES = ["prompt", "preprocess", "generate", "postprocess", "parse"]
 LABELS = {stage: f"{stage} function" for stage in STAGES} | {"generate": "model: generate function"}
 NOTE = """

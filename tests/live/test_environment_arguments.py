@@ -61,7 +61,10 @@ def test_arguments_and_version_decide_whether_stored_episodes_stand(stage, monke
             "is made as f(shots, machine=..., bus=...), by environment_args, but is defined as",
         ),
         ({"environment_args": {}}, "argument: 'machine'"),
-        ({"environment_args": ["vm"]}, "must be an object { } of what the environment is made"),
+        (
+            {"environment_args": ["vm"]},
+            "must be an object { } with the arguments of the environment",
+        ),
         ({"environment_args": {"machine": "none"}}, "there is no machine 'none'"),
         ({"environment": None}, 'environment_args: only with "environment"; leave it out'),
         ({"seeds_from": "a", "seeds": [0]}, 'seeds_from: does not go with "seeds"'),

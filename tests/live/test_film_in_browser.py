@@ -147,7 +147,7 @@ def test_the_overview_says_how_episodes_end_and_lists_filter_by_it(browser, page
     text = tab.page.text_content("#view-overview")
     assert "How episodes end" in text and "SR 15" in text and "Category" in text
     terms = tab.page.text_content(".strip .legend-of-scores")
-    assert "SR: share of the episodes" in terms and "EQA*: success rate while" in terms
+    assert "SR: share of the episodes" in terms and "EQA*: success rate over" in terms
     assert "false fail" in terms and "recall infeasible" not in terms  # a row that it has not
     links = tab.run(
         "[...document.querySelectorAll('.chart tr .number a')].map((a) => [a.getAttribute('href'), a.textContent])"

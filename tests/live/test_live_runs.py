@@ -87,7 +87,7 @@ def test_an_agent_that_solves_every_task_gets_them_all(bench):
     assert Boxes.made_counts["opened"] == Boxes.made_counts["closed"] <= 4
     assert "SR 15" in ran.output and "100.00" in ran.output
     assert "queried 8 (8 new)" in ran.output
-    assert ran.output.count("no 95 % intervals in the table: under 10 tasks per cell") == 2
+    assert ran.output.count("no 95 % intervals in the table: fewer than 10 tasks per cell") == 2
     summary = value_of((stage.folder() / "report" / "data" / "summary_0.js").read_text("ascii"))
     assert [
         (entry["unit"], entry["samples"], entry["pictures"]) for entry in summary["datasets"]

@@ -174,7 +174,7 @@ def test_a_stopped_run_leaves_no_process_and_plays_on_with_what_is_missing(walk,
     started = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(how)
     if how == signal.SIGINT:
-        assert any("Stopping after what is in flight" in line for line in process.stdout)
+        assert any("Stopping after the requests in flight" in line for line in process.stdout)
     else:
         process.wait(120)
     stopped.set()

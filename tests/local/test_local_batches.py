@@ -485,7 +485,7 @@ class Picky(Model):
 @pytest.mark.parametrize(
     ("error", "warning"),
     [
-        (CannotCollate, "input x differs; such samples are generated one at a time"),
+        (CannotCollate, "input x differs; such samples run one at a time"),
         (CannotSplit, "input x differs; continuing with one sample at a time"),
     ],
 )

@@ -149,7 +149,7 @@ def test_a_check_finds_what_would_fail_and_shows_the_checkpoints_settings(stage,
         (
             {"hasty": hasty},
             2,
-            ["temperature 0 does not go with do_sample true (from the checkpoint)"],
+            ["temperature 0 cannot be combined with do_sample true (from the checkpoint)"],
         ),
         (
             {"typo": typo},

@@ -325,7 +325,7 @@ def test_arguments_of_the_library_are_objects_of_a_checkpoints_entry(imp_type, k
     ("kwargs", "problem"),
     [
         ({"load": {"dtype": "float16"}}, 'kwargs.load.dtype: set "dtype" beside kwargs'),
-        ({"load": {"device_map": "auto"}}, "kwargs.load.device_map: it stands beside kwargs"),
+        ({"load": {"device_map": "auto"}}, "kwargs.load.device_map: it belongs beside kwargs"),
         ({"load": {"token": "x"}}, "kwargs.load.token: set HF_TOKEN"),
         ({"load": {"revision": "v1"}}, "kwargs.load.revision: only for a name on the"),
         ({"chat_template": {"tokenize": True}}, "kwargs.chat_template.tokenize: the program sets"),

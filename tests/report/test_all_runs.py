@@ -282,8 +282,8 @@ def test_every_score_has_its_interval_below_it_without_hovering(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "log_later_s", "stopped", "mark", "why"),
     [
-        ({}, -60, {"why": "parse failed <b>"}, "§", "the last one stopped: parse failed <b>"),
-        ({"partial": True}, -60, {"why": "no"}, "‡§", "the last one stopped: no"),
+        ({}, -60, {"why": "parse failed <b>"}, "§", "the last scoring stopped: parse failed <b>"),
+        ({"partial": True}, -60, {"why": "no"}, "‡§", "the last scoring stopped: no"),
         ({}, 60, {}, "§", "its log has grown since then"),
         ({"missing": 3, "partial": True}, -60, {"why": "gone"}, "‡", ""),  # of what was answered
     ],

@@ -262,7 +262,7 @@ def test_json_replies_get_a_hint_of_their_own_on_the_first_screen(open_tab, tmp_
     stage, finished = ran(tmp_path / "run", 3, answer)
     tab = open_tab(report_of(stage))
     finding = tab.text(".problems .alarm")
-    assert '6 replies are JSON such as {"x": 0.95, "y": 0.35}' in finding
+    assert 'in 6 replies in JSON, such as {"x": 0.95, "y": 0.35}' in finding
     assert 'data.GUIElementGrounding.parse_function: "utils.coordinates.parse_fractions"' in finding
     assert finding.partition(": ")[2][1:] in finished.stdout
     tab.click(".finding a")

@@ -422,7 +422,9 @@ def test_trying_some_samples_out_takes_no_full_report_away_and_none_holds_the_ke
     assert [d["samples"] for d in summary(Path(reports[0]))["datasets"]] == [2]
     data = summary(full)
     assert [(d["samples"], d["partial"]) for d in data["datasets"]] == [(9, False), (6, False)]
-    assert f"The report shows the full results of {L1}, which this run left alone" in easy.stdout
+    assert (
+        f"The report shows the full results of {L1}, which this run did not change" in easy.stdout
+    )
     assert f"The report shows an earlier scoring of {L2}, not scored this time" in easy.stdout
 
 

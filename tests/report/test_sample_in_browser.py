@@ -35,7 +35,7 @@ def test_no_target_and_click_are_drawn_on_an_image_that_was_replaced(open_tab, t
     write_samples(tmp_path / "run", L2, samples)
     page = build_report(tmp_path / "run", image_root=tmp_path / "images", cache=tmp_path / "cache")
     tab = open_tab(page, address=f"#/sample/{L2}/0")
-    assert "image was replaced since the model was asked" in tab.text("#legend")
+    assert "image was replaced since the model saw" in tab.text("#legend")
     assert not tab.texts("#canvas .target") and not tab.texts("#canvas .point")
     tab.press("j")
     assert "replaced" not in tab.text("#legend")

@@ -557,6 +557,6 @@ def test_annotations_that_look_like_mistakes_are_named_and_asked(name, row, doub
     one = image(question("easy", **row)) if name == L1 else instruction(**row)
     benchmark = annotated(name, one)
     data = DataSet(benchmark, "all", benchmark.default_parse)
-    notes = [note for note in fill(data, benchmark) if "asked and scored all the same" in note]
+    notes = [note for note in fill(data, benchmark) if "queried and scored nevertheless" in note]
     assert len(data.samples) == 1
     assert [note.startswith(doubt) for note in notes] == ([True] if doubt else [])

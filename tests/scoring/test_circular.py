@@ -181,7 +181,7 @@ def test_the_printed_table_has_intervals_from_ten_images_on_but_none_of_a_worked
     [below] = [under for line, under in itertools.pairwise(lines) if line.startswith("Overall ")]
     assert below.split() == ["95", "%", *ranges] and all(ranges)
     printed_table = render_table(section(*ten[1:])["table"], "m", 9)
-    assert "no 95 % intervals in the table: under 10 images per cell" in printed_table
+    assert "no 95 % intervals in the table: fewer than 10 images per cell" in printed_table
     assert "  95 %" not in printed_table.replace("no 95 %", "")
 
 

@@ -519,7 +519,7 @@ def test_an_unusable_reply_of_the_judge_says_why_and_is_asked_for_again(lab, oth
     judged = lab(["maybe", "yes", "no", "B", "B", "B"], lambda _: otherwise)
     finished = judged.run(code=1)
     assert f"The judge read 0 of 3 replies. 3 failed: {reason}" in finished.stdout
-    assert "it read 0 of 3 replies that the official reader has read, too" in finished.stdout
+    assert "the judge read 0 of 3 replies that the official reader read, too" in finished.stdout
     asked, model_asked = len(judged.judge.requests), len(judged.model.requests)
     judged.judge.answer = careful_judge
     options = ["--retry-refused"] if otherwise.status == 400 else []
@@ -552,9 +552,9 @@ def test_the_judge_alone_is_asked_again_on_demand(lab):
 @pytest.mark.parametrize(
     ("options", "match_mode", "problem"),
     [
-        (["--mode", "eval"], "judge", "--retry-judge does not go with --check or --mode"),
-        (["--mode", "infer"], "judge", "--retry-judge does not go with --check or --mode"),
-        (["--check"], "judge", "--retry-judge does not go with --check or --mode"),
+        (["--mode", "eval"], "judge", "--retry-judge cannot be combined with --check or --mode"),
+        (["--mode", "infer"], "judge", "--retry-judge cannot be combined with --check or --mode"),
+        (["--check"], "judge", "--retry-judge cannot be combined with --check or --mode"),
         ([], "exact_match", '--retry-judge: no data set of this run has match_mode "judge"'),
     ],
 )
@@ -593,6 +593,6 @@ def test_a_judge_that_reads_otherwise_than_the_official_reader_is_doubted(lab):
 
     judged = lab(["B"] * 12, judge=contrary)
     told = judged.run().output
-    warned = "on 12 replies that the official reader has read, it agrees in 0.0 % only"
+    warned = "agrees with the official reader in only 0.0 % of 12 replies that both read"
     assert warned in told
     assert [finding["code"] for finding in judged.section["findings"]] == ["judge.disagrees"]

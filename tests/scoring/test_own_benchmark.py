@@ -125,7 +125,7 @@ def test_rows_in_json_lines_are_read_and_named_by_their_file(folder, capsys):
     rows.write_text(lines)
     code = changed('"rows.json"', '"rows.jsonl"')
     assert run(write_config(folder), "--check") == NOTHING_RUN
-    assert "It holds more than one value; are these JSON Lines?" in capsys.readouterr().err
+    assert "The file holds more than one value. If it is JSON Lines" in capsys.readouterr().err
     rows.rename(rows.with_suffix(".jsonl"))
     assert run(write_config(folder, code), "--check") == SOME_FAILED
     assert "rows.jsonl, row 3 (4)" in capsys.readouterr().out

@@ -194,7 +194,7 @@ def test_a_run_that_is_killed_goes_on_with_the_answers_that_are_missing(staged):
     stage.server.answer = lambda request: Reply("B" if dataset_of(request) == L1 else "(0, 0)")
     part = stage.run("--mode", "eval", "--data", L1)
     assert code == -signal.SIGKILL and stored_count % 3 != 0
-    assert "have not got all of their answers yet and are left out" in part.output
+    assert "do not have all their answers yet and are left out" in part.output
     assert part.code == 1 and f"n = {stored_count // 3 * 3} (3 answers to each of" in part.output
     ran = stage.run()
     assert (ran.code, len(ran.requests)) == (0, 45 - stored_count), ran.output
@@ -260,8 +260,9 @@ def test_scoring_alone_takes_what_the_log_has_and_says_so(repeated):
     repeated.data = asking(None, 1)
     rescored = repeated.run("--mode", "eval")
     assert rescored.code == 0 and repeated.scores(L2) == scores
-    assert "the log was asked with other settings than this config has (repeats 3, not 1)" in (
-        rescored.output
+    assert (
+        "the stored answers were made with other settings than this config has (repeats 3, not 1)"
+        in (rescored.output)
     )
     repeated.data = asking(None, 5)
     short = repeated.run("--mode", "eval")
@@ -294,7 +295,7 @@ def test_a_run_of_three_answers_is_compared_by_the_means_of_questions(repeated):
     assert (pair.main.baseline_pct, pair.main.run_pct) == pytest.approx((100, 200 / 3))
     assert pair.main.paired.only_second == 0
     assert {sample.outcome for sample in pair.samples} == {"both right"}  # by most answers
-    assert any("3 answers to each question: differences go by" in n for n in comparison.notes)
+    assert any("3 answers to each question. Differences use" in n for n in comparison.notes)
     assert "-33.3" in as_text(comparison, flips=0).replace("−", "-")
 
 
@@ -379,17 +380,17 @@ def test_answers_that_may_well_be_equal_are_warned_about(stage, generate_cfg, se
     stage.model["m"] = api_model(stage.server.url, generate_cfg=generate_cfg)
     stage.data = asking(None, 2)
     checked = stage.run("--check")
-    lines = [line for line in checked.output.splitlines() if "may well be equal" in line]
+    lines = [line for line in checked.output.splitlines() if "may be the same" in line]
     assert lines == (
         [
             f'warning: data.{L2}.repeats: model "m": {setting}, so all 2 answers to a question may '
-            "well be equal"
+            "be the same"
         ]
         if setting
         else []
     )
     stage.data = asking(None, 1)
-    assert "may well be equal" not in stage.run("--check").output
+    assert "may be the same" not in stage.run("--check").output
 
 
 # -- the other grounding tables -------------------------------------------------------------------

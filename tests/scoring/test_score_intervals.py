@@ -271,7 +271,7 @@ def cell(percent, low=None, high=None):
     return {"value": percent, "low": low, "high": high, "samples": 40, "pictures": 20}
 
 
-NO_INTERVAL = ["no 95 % intervals in the table: under 10 images per cell"]
+NO_INTERVAL = ["no 95 % intervals in the table: fewer than 10 images per cell"]
 HOW = "t · m · accuracy in %, 95 % intervals by image · n = 40"
 
 

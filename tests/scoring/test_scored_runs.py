@@ -140,7 +140,7 @@ def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(stage):
     assert [told(result.output, "answered") for result in (as_many, fewer)] == [[3], [2]]
     assert (as_many.code, fewer.code, "all of it" in as_many.output) == (0, 0, False)
     expected_text = (
-        f"in {trial.name}, holds only part of what is asked for, {whole_folder.name} all of it"
+        f"in {trial.name}, lacks some of the samples; the log in {whole_folder.name} has them all"
     )
     for ran in (all_of_it, more):
         assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
@@ -208,7 +208,7 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(stage):
     [stopped] = value_of(summary)["stopped"]
     assert re.fullmatch(
         f"L2 {L2}: stopped: .*mine.parse failed 10 times in a row.*; "
-        "what is shown is from an earlier scoring",
+        "the figures are from an earlier scoring",
         stopped,
     )
     alone, both_runs = stage.run("--data", L2), stage.run()
@@ -281,4 +281,4 @@ def test_the_summary_says_what_this_command_does_with_failed_samples(stage, answ
     ):
         ran = stage.run(*ONE_BY_ONE, *options)
         assert ran.code == 1
-        assert f"1 (11.1 %) failed: wrong in the score, {fate}" in ran.output
+        assert f"1 (11.1 %) failed: counted as wrong, {fate}" in ran.output

@@ -217,7 +217,7 @@ def test_servers_that_differ_are_an_error_before_anything_is_asked(attribute, va
         ran = run.run()
         assert ran.code == 1
         assert asked(odd, other) == []
-        assert f"{odd.place} and {other.place} do not serve the same" in ran.output
+        assert f"{odd.place} and {other.place} differ: " in ran.output
         assert words in ran.output
         run.model["m"]["servers_may_differ"] = True
         ran = run.run()
@@ -301,7 +301,7 @@ def test_servers_that_serve_what_no_stored_answer_is_from_are_an_error(
         run.model["m"]["model_path"] = paths
         ran = run.run("--limit", "4")
         assert (ran.code, asked(changed)) == (1, [])
-        assert "does not serve what stored answers are from" in ran.output
+        assert "differs from the server that gave the stored answers" in ran.output
         assert words in ran.output
         ran = run.run("--limit", "4", "--fresh")
     assert ran.code == 0, ran.output

@@ -96,7 +96,7 @@ def test_a_missing_data_set_is_one_message(check, data, name):
 def test_a_missing_image_folder_is_one_message(check, data, name):
     folder = data / name / IMAGES[name]
     shutil.rmtree(folder)
-    assert_one(check(name), f"{folder}: no such folder; the screenshots must lie there")
+    assert_one(check(name), f"{folder}: no such folder; put the screenshots there")
 
 
 @pytest.mark.parametrize("name", FILES)

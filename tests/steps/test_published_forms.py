@@ -158,12 +158,12 @@ def test_sampled_steps_have_no_history_of_own_replies(tmp_path):
     row = uground_row(official_episodes()[0], 1)
     write_json(folder_of(tmp_path) / "500_steps.json", [row])
     made = benchmark("AndroidControl", tmp_path, history="own")
-    with pytest.raises(UserError, match='sampled, so there is no history "own"'):
+    with pytest.raises(UserError, match='sampled, so they have no history "own"'):
         list(made.read_rows())
 
 
 def test_rows_without_ids_need_the_official_file_beside_them(tmp_path):
     row = gui_r1_row(official_episodes()[0], 1, level="high", has_history=True)
     write_json(folder_of(tmp_path) / "androidcontrol_high_test.jsonl", [row])
-    with pytest.raises(UserError, match=f"they are found in {NAME}, which must lie beside it"):
+    with pytest.raises(UserError, match=f"The program looks for them in {NAME}, which must be in"):
         list(benchmark("AndroidControl", tmp_path).read_rows())

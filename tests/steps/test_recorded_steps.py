@@ -26,7 +26,7 @@ def test_right_answers_are_right_under_every_rule_and_the_protocol_stands_beside
     run = recorded.run("--no-report")
     assert run.code == 0, run.output
     assert "% by the rule os_atlas; rows official, level low, history none" in run.output
-    assert "95 % intervals in the table: under 10 episodes per cell" in run.output
+    assert "95 % intervals in the table: fewer than 10 episodes per cell" in run.output
     scores = recorded.scores("Steps")
     assert (scores["Type"], scores["Grounding"], scores["SR"]) == (100, 100, 100)
     others = {name: block["SR"] for name, block in scores["by_rule"].items()}

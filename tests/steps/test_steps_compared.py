@@ -74,7 +74,10 @@ def test_two_runs_that_were_scored_by_different_rules_say_so(recorded, capsys):
     output = recorded.home / "compared"
     assert compare([*folders, "--why", "--output", str(output)]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "the scores are by different rules, so equal replies may differ in them: m by" in printed
+    assert (
+        "the runs are scored by different rules, so equal replies may score differently: m by"
+        in printed
+    )
     assert "scored by rule os_atlas;" in printed
     assert "1 x verdict: hit in m, miss in n" in printed
     assert "1 x verdict: miss in m, hit in n" in printed

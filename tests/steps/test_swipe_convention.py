@@ -76,7 +76,7 @@ def test_the_other_convention_is_named_with_what_to_do(steps, convention, asked)
     section = swipe_convention(columns_of(steps), SETTINGS)
     [warning] = section["findings"]
     assert f"seems to use the convention of the {convention}: " in warning.summary
-    assert f"the rule of the score asks for that of the {asked}: 0 of these" in warning.detail
+    assert f"the rule of the score uses the convention of the {asked}: 0 of these" in warning.detail
     assert warning.setting == SETTINGS.parser_setting
     assert warning.row in section["at"] and warning.fix
     assert "one way" not in warning.detail

@@ -79,7 +79,7 @@ def test_a_ping_shows_what_came_back_and_how_it_is_read(answer, code, printed, s
             "parse_fractions",
             [
                 "read as: [250.0, 150.0], wanted: [0.1, 0.1, 0.3, 0.2], verdict: miss",
-                "the point lies outside the image (both are in fractions of it)",
+                "the point lies outside the image (coordinates are fractions of the image)",
                 "read as per mille, this reply would hit: "
                 f'set data.{L2}.parse_function: "utils.coordinates.parse_per_mille"',
                 "No problems, 1 warning.",
@@ -159,7 +159,11 @@ def test_scoring_says_so_where_the_log_was_asked_otherwise(stage, changes, expec
     model = API | {"model_path": API["model_path"].replace("key-123456", "key-654321")}
     assert stage.evaluate({"m": model}, "--no-report", data=data).code == 0
     ran = stage.evaluate({"m": API | changes}, "--mode", "eval", "--no-report", data=data)
-    lines = [line for line in ran.output.splitlines() if "the log was asked with other" in line]
+    lines = [
+        line
+        for line in ran.output.splitlines()
+        if "the stored answers were made with other" in line
+    ]
     assert ran.code == 0 and len(lines) == (expected_text is not None), ran.output
     assert expected_text is None or f"than this config has ({expected_text})" in lines[0]
 

@@ -201,7 +201,7 @@ def test_episodes_are_played_once_more_and_nothing_is_lost(live):
     assert ran.code == 0, ran.output
     assert f"{L3}: queried 4 (4 settings changed)" in ran.output
     assert f"{L4}: queried 3 (3 settings changed)" in ran.output
-    assert ran.output.count("are asked again, once") == 1
+    assert ran.output.count("are queried again, once") == 1
     assert before.items() <= files_of(live.work_dir).items()
     again = live.run()
     assert (again.requests, "are asked again" in again.output) == ([], False)

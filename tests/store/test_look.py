@@ -143,7 +143,7 @@ def test_nothing_is_written_over_by_a_look(tmp_path):
         (["nowhere"], "--look nowhere: there is no such folder"),
         (["."], "--look .: holds no log of a run"),
         (["--work-dir", "nowhere"], "there is no such folder, so no run"),
-        (["--limit", "3"], "--limit does not go with --look"),
+        (["--limit", "3"], "--limit cannot be combined with --look"),
     ],
 )
 def test_a_look_at_nothing_says_so(tmp_path, arguments, problem):

@@ -477,12 +477,12 @@ FAILED_CASES = {
         2 / 3,
         [
             f"{L1}: queried 1 (1 failed last time), reused 8",
-            "queried again with --retry-refused",
+            "--retry-refused queries them again",
             "9/9 (1 answered, 1 refused before, 7 reused)",
         ],
     ),
     "--fresh": ([EASY_0, EASY_1], 0, 1, []),
-    "--ignore": ([], 1, 1 / 3, ["failed: wrong in the score, left as they are (--ignore)"]),
+    "--ignore": ([], 1, 1 / 3, ["failed: counted as wrong, left as they are (--ignore)"]),
     "--retry-refused": (
         [EASY_0, EASY_1],
         0,

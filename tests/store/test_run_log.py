@@ -95,7 +95,7 @@ def test_one_interrupt_finishes_what_is_in_flight(stage, released, finished):
     stage.server.wait_for(3)
     process.send_signal(signal.SIGINT)
     stopping_line = next(
-        line for line in process.stdout if "Stopping after what is in flight" in line
+        line for line in process.stdout if "Stopping after the requests in flight" in line
     )
     released.set()
     code, output = end_of(process)

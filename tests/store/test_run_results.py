@@ -190,7 +190,7 @@ def test_options_are_those_of_the_command_line_and_stand_in_log_and_manifest(con
     ("options", "expected_text"),
     [
         ({"modell": "m"}, 'run(): unknown option modell; did you mean "model"?'),
-        ({"check": True}, "run(): check produces no results; use the command line"),
+        ({"check": True}, "run(): check returns no results; use it on the command line"),
         ({"limit": 0}, "run(): limit=0: expected a whole number of at least 1, got '0'"),
         ({"fresh": True, "reuse": True}, "run(): --fresh and --reuse cannot be combined"),
         ({"model": "x"}, "--model x: not in the config"),

@@ -108,9 +108,9 @@ def test_a_scoring_that_is_killed_anywhere_leaves_no_mix_that_is_read(scored, tm
 
 @pytest.mark.parametrize("has_digests", [True, False], ids=["log of today", "older log"])
 def test_a_report_says_which_images_were_replaced_since_the_run(stage, has_digests):
-    warning = "1 image of this data set was replaced since the model was asked about it"
+    warning = "1 image of this data set was replaced since the model saw it"
     if not has_digests:
-        warning = "images of this data set were replaced since the model was asked about them"
+        warning = "images of this data set were replaced since the model saw them"
         forget_image_digests(stage.log(L2))
     assert "replaced since" not in stage.run(*EVAL).output
     Image.new("RGB", (40, 30), "red").save(stage.picture(1))

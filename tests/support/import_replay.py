@@ -57,7 +57,7 @@ COUNTS = {  # of the file expected.json: names in the section of the analysis
 }
 LAST = "right, the last of repeated rows"
 NOT_COMPARED = {"table", "note", "rows in the file"}
-BETTER_READER = re.compile(r'coordinates\.parse_(\w+)", which gives their points')
+BETTER_READER = re.compile(r'coordinates\.parse_(\w+)", which reads the file.s points')
 OWN_THINKING = "grounding_think"  # in replies of MAI-UI, which answers per mille
 
 

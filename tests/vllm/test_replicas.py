@@ -29,7 +29,7 @@ def test_each_replica_gets_gpus_of_its_own(replicas, words, gpus, devices):
     [
         ("auto", [], [], "this machine has no GPU"),
         ("auto", ["--tp=8"], GPUS, "5 GPUs, and one server takes 8"),
-        (3, ["--tp=2"], GPUS, "3 of 2 GPUs each do not fit on the 5"),
+        (3, ["--tp=2"], GPUS, "3 with 2 GPUs each need more than the 5"),
         (3, ["--tp=two"], GPUS, "a parallel size is no number"),
     ],
 )

@@ -29,10 +29,10 @@ DISTANCE_BOUNDS = (0.0, 1.0, 3.0, 10.0, float("inf"))  # in target sizes; below 
 FARTHEST = 1000.0  # images away; a reply that ends in a loop of digits means no place at all
 
 NOTES = [
-    "A target's size is its diagonal; distances are to the nearest point of its box, in pixels of "
-    "the file, for misses with a point, inside the image or outside.",
+    "The size of a target is its diagonal. Distances go from the point to the nearest point of the "
+    "box, in pixels of the file, for all misses with a point, also outside the image.",
     "Offset: from the target's centre to the point, for all replies with a point; positive is "
-    "right and down. The median resists a few clicks that went far astray.",
+    "right and down. A few far clicks hardly change the median.",
 ]
 
 

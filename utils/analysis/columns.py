@@ -149,8 +149,8 @@ class SampleColumns:
         count = self._have_one_box().count(False)
         if not count:
             return []
-        what = "whose target is a polygon, several boxes or none do not take part."
-        return [f"{count} samples {what}"]
+        what = "their target is a polygon, several boxes or none."
+        return [f"{count} samples are left out: {what}"]
 
     def _have_one_box(self) -> list[bool]:
         return [

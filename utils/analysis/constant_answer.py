@@ -47,12 +47,12 @@ def constant_answer(columns: SampleColumns, _settings: AuditSettings) -> Section
             "constant_answer",
             f"{count} of {total} points are ({x:g}, {y:g}) of the image, on {images} images",
             fix="look at some replies: the model may not see the images, or the parse function may "
-            "read numbers that are no answer",
+            "read numbers that are not the answer",
             topic="constant answer",
             row=ROW,
         )
         findings.append(finding)
-    notes = [f"Of {total} points; two are the same if they agree in {DIGITS} digits of a fraction."]
+    notes = [f"{total} points; two count as the same if {DIGITS} digits of their fractions agree."]
     spans = {ROW: columns.spans(is_frequent)}
     section: Section = {
         "title": TITLE,

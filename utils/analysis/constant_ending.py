@@ -53,7 +53,7 @@ def constant_ending(columns: SampleColumns, _settings: AuditSettings) -> Section
                 "constant_ending",
                 f"{count} of {len(columns)} episodes end by {ending}, in {tasks} tasks",
                 fix="look at some episodes: the agent may not see the screen, or its prompt may "
-                "make it end at once. What it has right needs no look at the task",
+                "make it end at once. An agent earns this score without looking at the task",
                 topic="constant ending",
                 row=ROW,
             )
@@ -61,7 +61,9 @@ def constant_ending(columns: SampleColumns, _settings: AuditSettings) -> Section
     section: Section = {
         "title": TITLE,
         "rows": [row],
-        "notes": [f"Of {len(columns)} episodes; those that the step limit ends have no ending."],
+        "notes": [
+            f"{len(columns)} episodes; an episode that reaches the step limit has no ending."
+        ],
         "findings": findings,
         "at": {ROW: columns.spans(is_frequent)},
     }

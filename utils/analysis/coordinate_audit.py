@@ -53,20 +53,21 @@ LABELS = {
     Frame.LETTERBOXED: "per mille of a letterboxed square",
 }
 NOTE = (
-    "Lead: points ahead of the configured reading on the same replies. Readings with the same "
-    "verdict on every reply share a row."
+    "Lead: percentage points above the configured reading, on the same replies. Readings with the "
+    "same verdict on every reply share a row."
 )
 P_NOTE = (
-    "p: paired test over images, Holm over all readings, where the lead is 5 points on 10 "
-    "discordant images or more."
+    "p: paired test over images, with Holm's correction over all readings. It is shown for a lead "
+    "of at least 5 points on at least 10 discordant images."
 )
 NO_GRID = (
-    "Left out: the grid that the model saw is not known (it is for local models, and where the "
-    "config's kwargs say min_pixels and max_pixels)."
+    "Left out: readings in pixels of the grid, because the grid is not known. It is known for "
+    "local models, and if the config sets kwargs.min_pixels and kwargs.max_pixels."
 )
 OTHER_NUMBERS = (
-    "other numbers used: the parse function read other numbers than the audit (the last with "
-    "names, in brackets or on a line of their own, after any thinking), or in no frame known here."
+    "other numbers used: the parse function read other numbers than the audit, or in an unknown "
+    "frame. The audit reads the last numbers after any thinking that have names, stand in brackets "
+    "or have a line of their own."
 )
 # What becomes of the replies, as the section counts them.
 AUDITED, OTHER, NO_POINT, NO_NUMBERS = (
@@ -354,7 +355,7 @@ def _compare(section: Section, replies: _Replies, configured: str, settings: Aud
             "no known reading fits these replies",
             detail=f"{configured_row['name']} they score "
             f"{format_percent(configured_row['value'])} %; the best known reading, "
-            f"{leaders[0].name}, has {count} points on their targets and {beside} beside them",
+            f"{leaders[0].name}, has {count} points on their targets and {beside} next to them",
             fix="look at some replies and write a parse function",
             topic=TOPIC,
             setting=settings.parser_setting,
@@ -451,8 +452,7 @@ def _json_findings(
     example = " ".join(unread[0].split())[:80]
     finding = warning(
         "coordinate_audit.json",
-        f"{len(unread)} replies are JSON such as {example}, in which the parse function found no "
-        "point",
+        f"the parse function found no point in {len(unread)} replies in JSON, such as {example}",
         fix=f"to read them as {leader.name}, {_fix(leader, settings)}",
         topic=TOPIC,
         setting=settings.parser_setting,
@@ -463,7 +463,7 @@ def _json_findings(
 
 def _fix(reading: Interpretation, settings: AuditSettings) -> str:
     change = change_text(settings.parser_setting, reading.parse_function, settings.as_option)
-    return f"{change} and run --mode eval; no request is made"
+    return f"{change} and run --mode eval, which sends no request"
 
 
 def _other_frame(
@@ -482,18 +482,18 @@ def _other_frame(
         replies: that both read.
         settings: of the data set.
     """
-    fix = f"if that is what the model means, {_fix(winner, settings)}"
+    fix = f"if the model means this frame, {_fix(winner, settings)}"
     thinking = sum(after_thinking(reply) != reply for reply in replies.columns["prediction"])
     if thinking:
         fix += (
-            f". {thinking} of these replies think first; this function reads what follows the "
-            "thinking"
+            f". {thinking} of these replies begin with thinking; this function reads the text "
+            "after the thinking"
         )
     return warning(
         "coordinate_audit.other_frame",
         f"read as {winner.name}, these replies score {format_percent(row['value'])} %",
         detail=f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. "
-        f"Of {row['samples']} replies those on {row['discordant pictures']} images decide "
+        f"Of {row['samples']} replies, those on {row['discordant pictures']} images decide "
         f"(p = {row['p (Holm)']:.2g})",
         fix=fix,
         topic=TOPIC,

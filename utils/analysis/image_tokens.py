@@ -13,8 +13,8 @@ from utils.geometry.resizing import ResizeStep
 TITLE = "Image tokens: prompts with fewer tokens than their image has"
 ROW = "fewer tokens than the image has"
 FIX = (
-    "raise the server's limits (vLLM: --mm-processor-kwargs), or lower kwargs.max_pixels so that "
-    "the config says what the model sees"
+    "raise the server's limits (vLLM: --mm-processor-kwargs), or lower kwargs.max_pixels to the "
+    "size that the model sees"
 )
 
 
@@ -46,8 +46,8 @@ def image_tokens(columns: SampleColumns, settings: AuditSettings) -> Section | N
         example = shrunk_text(rule, samples["sent_wh"][worst], samples["prompt_tokens"][worst])
         finding = warning(
             "image_tokens",
-            f"{shrunk_count:,} of {len(samples):,} images were shrunk by the server; {example}, so "
-            "details are lost and replies in pixels are off",
+            f"the server shrank {shrunk_count:,} of {len(samples):,} images; {example}, so the "
+            "model misses details, and replies in pixels are off",
             fix=FIX,
             topic="image tokens",
             row=ROW,
@@ -57,8 +57,8 @@ def image_tokens(columns: SampleColumns, settings: AuditSettings) -> Section | N
         "title": TITLE,
         "rows": [row],
         "notes": [
-            f"Of {len(samples):,} prompts whose tokens the server has counted; an image has a "
-            f"token for {rule.factor}x{rule.factor} pixels."
+            f"The server counted the tokens of {len(samples):,} prompts. An image has one token "
+            f"for each {rule.factor}x{rule.factor} pixels."
         ],
         "findings": findings,
         "at": {ROW: samples.spans(is_shrunk)},

@@ -62,11 +62,11 @@ def _notes(rows: list[Row], with_letter: int, without_letter: int) -> list[str]:
     if not rows:
         return ["No letter was chosen."]
     notes = [
-        f"Over {with_letter} replies with a letter; {without_letter} have none. "
-        "difference: chosen minus right, in points, with a 95 % interval by image."
+        f"{with_letter} replies have a letter, {without_letter} have none. "
+        "difference: chosen minus right, in percentage points, with a 95 % interval by image."
     ]
     if any(row["p (Holm)"] is not None for row in rows):
-        notes.append("p: paired test over images, Holm over the letters.")
+        notes.append("p: paired test over images, with Holm's correction over the letters.")
     return notes
 
 

@@ -31,7 +31,7 @@ from utils.thinking import (
 
 TITLE = "Parse audit: how letters were read"
 LARGEST_DOUBTFUL_SHARE = 0.05
-AGAIN = "run --mode eval; no request is made"
+AGAIN = "run --mode eval, which sends no request"
 MOST_DOUBTFUL = 10  # fewer are not warned of
 PATTERN_NAMES = (  # in the order of `utils.misc.OPTION_PATTERNS`
     "a letter before . or :",
@@ -54,10 +54,11 @@ OF_WORD, OUTSIDE, CONTRADICTED, THOUGHT = DOUBTS
 _GOES_ON = re.compile(r"[^\W_]|['’.-][^\W\d_]")  # Based, I'd, A-frame, a.m
 _ABBREVIATED = re.compile(r"[^\W\d_]\..\.")  # e.g.
 NOTE = (
-    "share: of the answered questions, in percent; right: how many of them are. The strict parser "
-    "takes a reply that is only a letter, the last plain statement of an answer, or a "
-    "single list item, only letters of the question's options, and only what follows any thinking. "
-    f"{PARSE_OPTION} falls back on the protocol's letter where nothing is stated plainly."
+    "share: percentage of the answered questions; right: percentage of right answers among them. "
+    "The strict parser reads only the text after any thinking, and accepts only letters of the "
+    "question's options. It accepts a reply that is only a letter, the last plain statement of an "
+    f"answer, or a single list item. {PARSE_OPTION} uses the protocol's letter where the reply has "
+    "no plain statement."
 )
 
 
@@ -200,9 +201,9 @@ def _notes(
     ]
     if by_other_parser:
         notes.append(
-            "The configured parse function is not the default one: it reads "
-            f"{by_other_parser} replies differently. No pattern decided those; the strict "
-            "parser is compared with what the configured one chose."
+            f"The configured parse function is not the default one: it reads {by_other_parser} "
+            "replies differently. These replies belong to no pattern; the strict parser is "
+            "compared with the configured one."
         )
     return notes
 
@@ -232,10 +233,10 @@ def _finding(
     strict_text = format_percent(strict["value"])
     score_text = format_percent(score["value"])
     ready_made_text = format_percent(ready_made["value"])
-    fix = f"ask for the letter alone, or set {setting} for these replies"
+    fix = f"ask the model for the letter alone, or set {setting} for these replies"
     if score_text != ready_made_text:
         fix = (
-            f'ask for the letter alone, or set {setting}: "{PARSE_OPTION}", which scores '
+            f'ask the model for the letter alone, or set {setting}: "{PARSE_OPTION}", which scores '
             f"{ready_made_text} %, and {AGAIN}"
         )
     return warning(
@@ -254,9 +255,9 @@ def _better_text(score: Row, ready_made: Row, lead: Lead) -> str:
     if lead.p_value is None or lead.p_value >= LARGEST_P:
         return ""
     return (
-        "read as the answer that follows any thinking, these replies score "
-        f"{_score_text(ready_made)} instead of {_score_text(score)}. Of {score['samples']} replies "
-        f"those on {lead.discordant} images decide (p = {lead.p_value:.2g})"
+        f"read as the answer after any thinking, these replies score {_score_text(ready_made)} "
+        f"instead of {_score_text(score)}. Of {score['samples']} replies, those on "
+        f"{lead.discordant} images decide (p = {lead.p_value:.2g})"
     )
 
 
@@ -265,7 +266,7 @@ def _better_finding(summary: str, detail: str, setting: str) -> Finding:
         "parse_audit.better_parser",
         summary,
         detail=detail,
-        fix=f'if that is what the model means, set {setting}: "{PARSE_OPTION}" and {AGAIN}',
+        fix=f'if the model means this answer, set {setting}: "{PARSE_OPTION}" and {AGAIN}',
         topic="parse audit",
         setting=setting,
         row=DOUBTFUL,

@@ -25,7 +25,7 @@ SECTION = "repeats"  # of an analysis and of a score file
 SHOWN = (1, 2, 4)  # of the j, and the last one: the table has these, the files have all
 MEANING = (
     "pass@j: right in at least one of j answers; pass^j: right in all of j; agreement: the share "
-    "of pairs of answers that come to the same. Each question counts once"
+    "of pairs of answers that agree. Each question counts once"
 )
 
 

@@ -74,8 +74,8 @@ def server_audit(columns: SampleColumns, _settings: AuditSettings) -> Section | 
         "title": TITLE,
         "rows": rows,
         "notes": [
-            f"Over {len(columns)} answers of {len(servers)} servers. Each share is compared with "
-            "that of all other servers, by image, with Holm's correction."
+            f"{len(columns)} answers of {len(servers)} servers. The test compares the share of "
+            "each server with the share of all other servers, by image, with Holm's correction."
         ],
         "findings": findings,
         "at": spans,
@@ -118,10 +118,10 @@ def _finding(server: str, name: str, difference: ServerDifference, p_value: floa
     )
     return warning(
         "server_audit",
-        f"{server} answers differently: {share} % {SHARES[name]}, the other servers {others} % "
-        f"(p = {p_value:.2g})",
-        fix=f"compare its version and its arguments with theirs. --retry-server {server} asks its "
-        "samples again, once it is mended or left out",
+        f"{server} answers differently: {share} % {SHARES[name]}, against {others} % on the other "
+        f"servers (p = {p_value:.2g})",
+        fix=f"compare its version and its arguments with those of the others. Repair it or leave "
+        f"it out; then --retry-server {server} queries its samples again",
         topic="servers",
         row=server,
     )

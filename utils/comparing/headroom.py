@@ -29,11 +29,12 @@ STRONG_POINTS = 20.0  # a run is strong if its accuracy is so near that of the b
 NEAR_SHARE = 0.01  # of the image's diagonal: answers so near one another mean one place
 MOST_SHOWN = 10  # doubtful rows on the console
 RULE = (
-    f"Strong runs are those within {STRONG_POINTS:.0f} points of the best, with at least half as "
-    "many answers as the largest. A row is doubtful if more than half of them, and at least "
-    f"{FEWEST_RUNS}, give the same wrong answer: clicks within {100 * NEAR_SHARE:.0f} % of the "
-    "image's diagonal of one of them, the same letter, or that there is no such element. Where "
-    "their place is as near to the target, the target is narrowly missed, and the row not doubtful."
+    f"A run is strong if it is within {STRONG_POINTS:.0f} points of the best, and has at least "
+    "half as many answers as the largest. A row is doubtful if more than half of the strong "
+    f"runs, and at least {FEWEST_RUNS}, give the same wrong answer. Answers are the same if they "
+    "have the same letter, say that there is no such element, or click within "
+    f"{100 * NEAR_SHARE:.0f} % of the image's diagonal of one click. If these clicks are that "
+    "near to the target, they narrowly miss it, and the row is not doubtful."
 )
 
 
@@ -327,7 +328,7 @@ def _lines(headroom: Headroom) -> Iterator[str]:
     yield ""
     heads = ["right, in %", "rows", "all", "95 %", "without doubtful", "95 %"]
     yield from grid([heads, *map(_cells_of_run, headroom.runs)])
-    yield "Each row counts alike here. The official figure is that of the score table."
+    yield "Here each row counts the same. The official figure is in the score table."
     for row in headroom.doubtful[:MOST_SHOWN]:
         where = f"{row.facts.get('image')} #{row.facts.get('index')}"
         text = one_line(str(row.facts.get("text")), 60)

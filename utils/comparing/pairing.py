@@ -372,8 +372,8 @@ def _notes_on_rules(runs: Sequence[ComparedRun]) -> Iterator[str]:
         if len(set(rules.values())) > 1:
             by_run = "; ".join(f"{label} by {rule}" for label, rule in rules.items())
             yield (
-                f"{dataset}: the scores are by different rules, so equal replies may differ in "
-                f"them: {by_run}"
+                f"{dataset}: the runs are scored by different rules, so equal replies may score "
+                f"differently: {by_run}"
             )
 
 
@@ -398,10 +398,10 @@ def _notes_on(
     notes = [f"{counted(len(common), noun)} in common"]
     if common and common[0].is_reworded:
         wordings = [", ".join(side.wordings) for side in (baseline_set, run_set)]
-        notes.append(f"the same elements in other words: A {wordings[0]}, B {wordings[1]}")
+        notes.append(f"the same elements, worded differently: A {wordings[0]}, B {wordings[1]}")
     changed = len(pairs) - len(common)
     if changed:
-        notes.append(f"{counted(changed, noun)} left out: question or ground truth differs")
+        notes.append(f"{counted(changed, noun)} left out, because question or ground truth differs")
     for side in (run, baseline):
         only = len(side.sets[dataset].samples) - len(pairs)
         if only:
@@ -413,7 +413,7 @@ def _notes_on(
         )
     other_images = sum(pair.has_other_images for pair in common)
     if other_images:
-        about = "asked about different images in the two runs"
+        about = "with different images in the two runs"
         notes.append(f"{counted(other_images, noun)} {about}")
     for inputs, name in (("annotations", "annotations"), ("images", "pictures")):
         run_sum = run.entry(dataset).get(name) or {}

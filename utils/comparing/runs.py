@@ -65,13 +65,13 @@ class ScoredSet:
             notes.append(f"partial (‡), {counted(len(self.samples), noun)}{only}")
         if self.repeats > 1:
             notes.append(
-                f"{self.repeats} answers to each question: differences go by the mean of a "
-                "question's answers; it is listed as right where most of them are, and what is "
-                "shown of it is an answer that agrees with most"
+                f"{self.repeats} answers to each question. Differences use the mean of a "
+                "question's answers. A question is listed as right if most of its answers are; "
+                "the answer shown agrees with most"
             )
         without_answer = _unanswered(self.samples.values())
         if without_answer:
-            notes.append(f"{counted(without_answer, noun)} without an answer, wrong in the score")
+            notes.append(f"{counted(without_answer, noun)} without an answer, counted as wrong")
         if self.has_score and not self.table:
             notes.append("no score table; run --mode eval again")
         if self.is_weighted:
@@ -116,7 +116,9 @@ class ComparedRun:
             if protocol == IMPORTED:
                 notes.append(f"{self.label}, {name}: {MADE_ELSEWHERE}, scored here")
             elif protocol:
-                notes.append(f"{self.label}, {name}: {protocol}, more than one request a sample")
+                notes.append(
+                    f"{self.label}, {name}: {protocol}, more than one request for each sample"
+                )
         for name, text in why_stopped(self.manifest, self.sets).items():
             notes.append(f"{self.label}, {name}: {text}")
         return notes

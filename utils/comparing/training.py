@@ -100,7 +100,9 @@ def read_training(arguments: Sequence[str]) -> Training:
         model = str(manifest.get("model") or run.folder.parent.name)
         place = _place_of(run.name, model, manifest, run.folder)
         if place is None:
-            notes.append(f"{run.path}: left out, neither its name nor its checkpoint has a step")
+            notes.append(
+                f"{run.path}: left out, because neither its name nor its checkpoint has a step"
+            )
             continue
         series, step = place
         datasets = manifest.get("datasets") or {}
@@ -108,9 +110,9 @@ def read_training(arguments: Sequence[str]) -> Training:
     if len(checkpoints) < 2:
         raise UserError(
             [
-                f"--by-step needs two checkpoints or more, and {counted(len(checkpoints), 'run')} "
-                f"of {len(paths)} has a step in its name or its checkpoint's, such as {EXPECTED}; "
-                "else write it before the folder: step-1000=outputs/my-model",
+                f"--by-step needs two checkpoints or more. Of {counted(len(paths), 'run')}, "
+                f"{len(checkpoints)} has a step in its name or its checkpoint's, such as "
+                f"{EXPECTED}. Write the step before the folder: step-1000=outputs/my-model",
                 *notes,
             ]
         )
@@ -170,8 +172,8 @@ def as_text(training: Training) -> str:
             lines.append("‡ part of the data set")
     lines += [
         "",
-        "Steps whose intervals overlap may be equally good; the paired difference of two is "
-        f"sharper: {COMPARE} FOLDER FOLDER",
+        "Steps with overlapping intervals may be equally good. The paired difference of two "
+        f"steps is sharper: {COMPARE} FOLDER FOLDER",
     ]
     return "\n".join(lines) + "\n"
 

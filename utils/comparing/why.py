@@ -42,8 +42,8 @@ HINTS = {
     "prompt tokens": " with the same messages and image: other pixel limits, another chat template "
     "(a default system message, the generation prompt), or special tokens that one side adds",
     "reply": ", with the same messages, image and settings: dtype, attention kernel or batching "
-    "(rounding), generation settings that a checkpoint brings along, sampling, or other weights",
-    "postprocess": ", of the same reply",
+    "(rounding), generation settings of the checkpoint, sampling, or other weights",
+    "postprocess": ", for the same reply",
 }
 _OF_SAME_MESSAGES = ("prompt tokens", "reply")  # stages whose hints go by equal messages
 _LONGEST_TEXT = 80  # characters of a message or reply
@@ -228,7 +228,7 @@ def _summary(
         if comparable:
             yield f"{stage:<20}equal in {equal} of {len(comparable)}"
         else:
-            yield f"{stage:<20}not known on both sides"
+            yield f"{stage:<20}unknown on one side or both"
     for setting in settings:
         yield f"setting             {setting}"
     # Which run is right is not the same in all samples whose verdicts differ.

@@ -32,19 +32,19 @@ LETTERS = ("A", "B")  # of the two sides of a comparison
 _LONGEST_NAME = 40  # of a run in a table; in a headline half of it
 _SHORTEST_RANKED = 16  # in a table of many runs; rather than cut names more, figures are left out
 _HOW_TO_READ = (
-    "A difference is {} in percentage points, on the samples that both have. Intervals (95 %) and "
-    "p are by image, of recorded steps by episode, of episodes by task: samples of one image are "
-    "not independent evidence; p comes from the more conservative of two tests. "
+    "A difference is {} in percentage points, on the samples in common. Intervals (95 %) and p are "
+    "by image; for recorded steps they are by episode, and for episodes by task. Samples of one "
+    "image are not independent evidence. p comes from the more conservative of two tests. "
 )
 HOW_TO_READ = (
     _HOW_TO_READ.format("B minus A,")
-    + "The tests of the official figures are not corrected for multiple testing; those of the "
-    "groups are (Holm)."
+    + "The tests of groups are corrected for multiple testing (Holm), those of official figures "
+    "are not."
 )
 HOW_TO_READ_MANY = (
     _HOW_TO_READ.format("a run minus the first one,")
-    + "The tests of an official figure are corrected for all pairs of runs that were tested, those "
-    "of the groups for all groups and pairs (Holm)."
+    + "All tests are corrected for multiple testing (Holm): an official figure for all tested "
+    "pairs of runs, a group for all groups and pairs."
 )
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]*\|>")
 

@@ -35,8 +35,8 @@ def enter_checkpoints(config: Any, pattern: str, selected: Sequence[str]) -> lis
     if len(names) != 1:
         what = f"--model names {', '.join(selected)}" if selected else "the config has several"
         return [
-            f"{OPTION} needs one model entry, whose settings all checkpoints share, but {what}; "
-            f"the config has {', '.join(entries)}: name one, as in --model {next(iter(entries))}"
+            f"{OPTION} needs one model entry, because all checkpoints share its settings, but "
+            f"{what}. Name one of {', '.join(entries)}, as in --model {next(iter(entries))}"
         ]
     [name] = names
     entry = entries[name]

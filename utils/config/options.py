@@ -45,11 +45,11 @@ SEVERAL: dict[str, Any] = {"nargs": "+", "action": "extend"}
 EXAMPLES = f"""\
 examples:
   {EVALUATE} --config configs/config_api_gpt.json --check
-      checks config, functions, data and images, shows a prompt, counts the requests; sends none
+      checks config, functions, data and images; shows a prompt and counts the requests
   {EVALUATE} --config configs/config_api_gpt.json --limit 20 --api-nproc 16
-      20 samples of each data set; score files end in _partial
+      runs 20 samples of each data set; the names of the score files end in _partial
   {EVALUATE} --recipe qwen3_vl --endpoint http://127.0.0.1:8000/v1 --data NAME
-      without a config file; --print-config shows the one that it stands for
+      runs without a config file; --print-config prints the config of such a run
 
 Interrupted or crashed? The same command queries only what is missing.
 exit codes: 0 all done; 1 a sample, model or data set failed; 2 nothing was run; 130 interrupted
@@ -94,140 +94,168 @@ class Options:
     """Each field is an option: `outage_s` is `--outage`; `report`, which is on, `--no-report`."""
 
     config: Path = _option(
-        Path(), "the run, as JSON with comments (or --endpoint, --checkpoint)", "FILE", Path
+        Path(),
+        "file that describes the run: JSON with comments (or: --endpoint, --checkpoint)",
+        "FILE",
+        Path,
     )
-    endpoint: str | None = _option(None, "a run without a config: a server's address", "URL")
-    name: str | None = _option(None, "of the model on that server", "NAME")
+    endpoint: str | None = _option(None, "run without a config: the address of a server", "URL")
+    name: str | None = _option(
+        None, "with --endpoint: the name of the model on that server", "NAME"
+    )
     checkpoint: str | None = _option(
-        None, "a run without a config: a folder, or org/name on the hub", "PATH"
+        None, "run without a config: a checkpoint, as a folder or as org/name on the hub", "PATH"
     )
-    vllm: bool = _option(False, "with --checkpoint: vLLM serves it")
+    vllm: bool = _option(False, "with --checkpoint: serve the checkpoint with vLLM")
     recipe: str | None = _option(
         None,
-        "its family (default: the one that fits its name); with --import: what reads its replies",
+        "with --endpoint, --checkpoint: recipe of the model family (default: by the model's name); "
+        "with --import: recipe that reads the replies",
         "NAME",
     )
     print_config: bool = _option(
-        False, "print the config that such a command stands for, then stop"
+        False, "with --endpoint, --checkpoint: print the config of this run, then stop"
     )
-    data: tuple[str, ...] = _option((), "only these data sets of the config", "NAME", **SEVERAL)
-    model: tuple[str, ...] = _option((), "only these models of the config", "NAME", **SEVERAL)
+    data: tuple[str, ...] = _option(
+        (), "run these data sets (default: all of the config)", "NAME", **SEVERAL
+    )
+    model: tuple[str, ...] = _option(
+        (), "run these models (default: all of the config)", "NAME", **SEVERAL
+    )
     model_glob: str | None = _option(
         None,
-        "each checkpoint folder that fits is a model, with the settings of the config's entry",
+        "run every checkpoint folder that matches, with the settings of the config's model",
         "PATTERN",
     )
     only: tuple[str, ...] = _option(
-        (), "only the rows with these labels: platform=os_web", "GROUPING=LABEL", **SEVERAL
+        (), "run only rows with these labels, such as platform=os_web", "GROUPING=LABEL", **SEVERAL
     )
     work_dir: Path = _option(
-        Path("outputs"), "where results go (default: EVAL_WORK_DIR, else ./outputs)", "DIR", Path
+        Path("outputs"),
+        "folder for the results (default: EVAL_WORK_DIR, else ./outputs)",
+        "DIR",
+        Path,
     )
     set: tuple[str, ...] = _option(
         (),
-        "change the config for once: model.x.generate_cfg.temperature=0.2",
+        "change the config for this run, such as model.x.generate_cfg.temperature=0.2",
         "KEY=VALUE",
         **SEVERAL,
     )
     mode: str = _option(
-        "all", "infer: query only; eval: score what is there", choices=("all", "infer", "eval")
+        "all",
+        "infer: query only; eval: score stored answers only (default: all, both)",
+        choices=("all", "infer", "eval"),
     )
     api_nproc: int | None = _option(
-        4, "requests in flight, at each server (default 4), or auto", "N", _nproc
+        4, "requests in flight at each server: a number (default 4) or auto", "N", _nproc
     )
-    worlds: int | None = _option(None, "episodes in parallel (by cores)", "N", _positive)
+    worlds: int | None = _option(
+        None, "live episodes in parallel (default: by the number of cores)", "N", _positive
+    )
     seeds_from: str | None = _option(
-        None, "of tasks: the four seeds that follow from a text, in place of the config's", "TEXT"
+        None, "live tasks: use four seeds made from TEXT instead of the seeds of the config", "TEXT"
     )
-    retry: int = _option(5, "retries for transient errors (default 5)", "N", not_negative)
+    retry: int = _option(5, "retries after a transient error (default 5)", "N", not_negative)
     outage_s: float = _option(
-        900.0, "wait this long for a server that is gone (default 900)", "S", _seconds
+        900.0, "seconds to wait for a server that stopped answering (default 900)", "S", _seconds
     )
     wait_for_server_s: float = _option(
-        0.0, "wait this long for a server that is still loading (default 0)", "S", _seconds
+        0.0, "seconds to wait for a server that is still loading (default 0)", "S", _seconds
     )
-    limit: int | None = _option(None, "only N samples of each data set", "N", _positive)
-    fresh: bool = _option(False, "query everything again, whatever is stored")
-    reuse: bool = _option(False, "use stored answers that still fit (the default)")
+    limit: int | None = _option(None, "run only N samples of each data set", "N", _positive)
+    fresh: bool = _option(False, "query all samples again; reuse no stored answer")
+    reuse: bool = _option(False, "reuse stored answers to unchanged requests (the default)")
     ignore: bool = _option(False, "do not query failed samples again")
-    retry_refused: bool = _option(False, "query again what the server refused; answers are kept")
+    retry_refused: bool = _option(False, "query refused samples again; stored answers are kept")
     retry_server: tuple[str, ...] = _option(
-        (), "query again what this server (host or host:port) has answered", "HOST", **SEVERAL
+        (),
+        "query again the samples that this server answered (host or host:port)",
+        "HOST",
+        **SEVERAL,
     )
     retry_judge: bool = _option(
-        False, "ask the judge again about all replies; the model's answers are kept"
+        False, "query the judge again about all replies; the model's answers are kept"
     )
-    strict: bool = _option(False, "a bad sample stops the run before it starts")
+    strict: bool = _option(
+        False, "do not start the run if a sample is bad (default: leave that sample out)"
+    )
     check: bool = _option(
-        False, "check config, functions, data and images, send nothing, then stop"
+        False, "check config, functions, data and images, then stop; no request is sent"
     )
-    ping: bool = _option(False, "with --check: also query each model once per data set")
+    ping: bool = _option(False, "with --check: also send one request for each model and data set")
     parity: Path | None = _option(
         None,
-        "another config (or the same, with two --model): where the two differ, and why",
+        "compare with another config (or two --model of one): where they differ, and why",
         "FILE",
         Path,
     )
-    report: bool = _option(True, "no report page beside the scores")
-    small_images: bool = _option(False, "the report holds small copies of the images")
-    verbose: bool = _option(False, "tracebacks of user functions, reasons by sample")
+    report: bool = _option(True, "write no report page")
+    small_images: bool = _option(False, "put small copies of the images into the report")
+    verbose: bool = _option(
+        False, "show tracebacks of user functions, and the error of each sample"
+    )
     quiet: bool = _option(False, "print only warnings and problems")
     import_path: Path | None = _option(
         None,
-        "instead of a run: read answers that were made elsewhere and score them (docs/exchange.md)",
+        "instead of a run: score answers that another program made (docs/exchange.md)",
         "FILE",
         Path,
     )
-    as_name: str = _option("", "with --import: the name of the model they are of", "NAME")
+    as_name: str = _option("", "with --import: name of the model that gave the answers", "NAME")
     format: str = _option(
-        "", "with --import: their format, or the dotted path of a function", "NAME"
+        "",
+        "with --import: format of the answers, or dotted path of a function that reads them",
+        "NAME",
     )
     frame: str = _option(
         "",
-        "with --import: what the numbers of replies, or of plain points, count",
+        "with --import: unit of the coordinates in replies and points",
         choices=tuple(Frame),
     )
     import_order: Path | None = _option(
-        None, "with --import: ids of the samples in the order of the rows", "FILE", Path
+        None, "with --import: file with the sample ids, in the order of the rows", "FILE", Path
     )
     duplicates: str = _option(
         "",
-        "with --import: which of two different answers to a sample counts",
+        "with --import: answer to score if a sample has two different ones",
         choices=("first", "last"),
     )
     anyway: bool = _option(
         False,
-        "with --import: score although many rows ask otherwise; with --export: hand on a figure "
-        "that an audit doubts",
+        "with --import: score even if many rows have another instruction than their sample; "
+        "with --export: export a figure even if an audit doubts it",
     )
     export: tuple[str, ...] = _option(
         (),
-        "instead of a run: write a finished run in a form that others take (docs/exchange.md)",
+        "instead of a run: write the finished run RUN in another tool's form (docs/exchange.md)",
         ("FORM", "RUN"),
         nargs=2,
     )
     output: Path | None = _option(
         None,
-        "with --export: the file (default: in the folder of the run); with --look: a folder",
+        "with --export: file to write (default: in the run folder); with --look: folder to write",
         "FILE",
         Path,
     )
-    imported_too: bool = _option(False, "with --export: hand on answers made elsewhere, marked so")
-    task_id: str = _option("", "with --export: the task of the leaderboard on the hub", "ID")
-    runs: bool = _option(False, "instead of a run: list all runs of the work-dir anew, then stop")
+    imported_too: bool = _option(
+        False, "with --export: export imported answers, too; the file marks them as imported"
+    )
+    task_id: str = _option("", "with --export: id of the leaderboard's task on the hub", "ID")
+    runs: bool = _option(False, "instead of a run: write the list of all runs in the work-dir anew")
     look: str | None = _option(
         None,
-        "instead of a run: what a run that is going on comes to so far (default: the newest one); "
-        "nothing in its folder is touched",
+        "instead of a run: show the figures so far of a run in progress (default: the newest run); "
+        "its folder is not changed",
         "RUN",
         nargs="?",
         const="",
     )
-    as_json: bool = _option(False, "with --look: figures and counts as JSON")
+    as_json: bool = _option(False, "with --look: print figures and counts as JSON")
     log_to: tuple[str, ...] = _option(
         (),
-        "send the figures to a tracker, too, while the run goes on and after it: "
-        "wandb, mlflow, tensorboard (docs/results.md)",
+        "also send the figures to a tracker, during the run and after it: "
+        "wandb, mlflow or tensorboard (docs/results.md)",
         "TRACKER",
         choices=TRACKERS,
         **SEVERAL,
@@ -318,9 +346,11 @@ def options_of(config: str | Path | Mapping[str, Any], keywords: Mapping[str, An
     known = {option.name.removesuffix("_s"): option for option in fields(Options)}
     for name, value in keywords.items():
         if name in NOT_FROM_PYTHON:
-            raise UserError(f"{CALL}: {name} produces no results; use the command line")
+            raise UserError(f"{CALL}: {name} returns no results; use it on the command line")
         if name in ("endpoint", "name", "checkpoint", "vllm", "recipe", "print_config"):
-            raise UserError(f"{CALL}: {name} belongs into the config, which may be a dict")
+            raise UserError(
+                f"{CALL}: {name} is no option here; set the model in the config (a file or a dict)"
+            )
         if name not in known or not known[name].metadata:
             options = [name for name, option in known.items() if option.metadata]
             raise UserError(f"{CALL}: unknown option {name}{did_you_mean(name, options)}")
@@ -337,7 +367,7 @@ def _converted(option: Field[Any], name: str, value: Any) -> Any:
     if "type" not in settings and "choices" not in settings and "nargs" not in settings:
         if isinstance(value, bool):
             return value
-        raise UserError(f"{what}: {name} is on or off: True or False")
+        raise UserError(f"{what}: {name} must be True or False")
     if isinstance(value, bool):
         raise UserError(f"{what}: {name} takes a value, or None for its default")
     values = value if isinstance(value, (list, tuple)) else [value]
@@ -364,7 +394,7 @@ def _as_json(config: Mapping[str, Any]) -> str:
     try:
         return json.dumps(config, default=os.fspath)
     except (TypeError, ValueError) as error:
-        raise UserError(f"{CALL}: the config must be as in a JSON file: {error}") from None
+        raise UserError(f"{CALL}: the config must hold only what JSON can hold: {error}") from None
 
 
 def _flag(name: str) -> str:
@@ -396,13 +426,13 @@ def _typed_values(typed: Sequence[str]) -> dict[str, Any]:
         "--recipes",
         nargs="*",
         metavar="NAME",
-        help="instead of a run: list the recipes of model families, or show those named in full",
+        help="instead of a run: list the recipes of model families, or show the named ones in full",
     )
     parser.add_argument(
         "--compare",
         nargs="+",
         metavar="RUN",
-        help="instead of a run: finished runs side by side; see compare.py --help",
+        help="instead of a run: compare finished runs; see compare.py --help",
     )
     namespace, unknown = parser.parse_known_args(typed)
     if names := [text.partition("=")[0] for text in unknown if text.startswith("-")]:
@@ -410,7 +440,9 @@ def _typed_values(typed: Sequence[str]) -> dict[str, Any]:
         problems = [f"unknown option {name}{did_you_mean(name, flags)}" for name in names]
         parser.error("; ".join(problems))
     if unknown:
-        parser.error(f"{unknown[0]}: belongs to no option; a config is named by --config")
+        parser.error(
+            f"{unknown[0]}: does not belong to any option; name a config with --config FILE"
+        )
     return vars(namespace)
 
 
@@ -441,22 +473,22 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
         *_typed_problems(options),
         (
             options.check and options.mode == "eval",
-            "--check is about queries; --mode eval makes none",
+            "--check cannot be combined with --mode eval, which sends no requests",
         ),
         (options.ping and not options.check, "--ping needs --check"),
         (
             options.parity and (options.check or options.mode != "all"),
-            "--parity does not go with --check or --mode",
+            "--parity cannot be combined with --check or --mode",
         ),
         (
             options.small_images and not options.report,
-            "--small-images does not go with --no-report",
+            "--small-images cannot be combined with --no-report",
         ),
         (options.quiet and options.verbose, "--quiet and --verbose cannot be combined"),
         (options.fresh and options.reuse, "--fresh and --reuse cannot be combined"),
         (
             options.retry_judge and (options.check or options.mode != "all"),
-            "--retry-judge does not go with --check or --mode: they ask no judge",
+            "--retry-judge cannot be combined with --check or --mode, which query no judge",
         ),
         *_wrong_with_import(options),
         *_wrong_with_export(options),
@@ -474,7 +506,7 @@ def _typed_problems(options: Options) -> list[tuple[bool, str]]:
     return [
         (
             options.config != Path() and options.is_typed,
-            "--config does not go with --endpoint or --checkpoint, which stand for one",
+            "--config cannot be combined with --endpoint or --checkpoint: choose one of the three",
         ),
         (
             options.endpoint is not None and options.checkpoint is not None,
@@ -484,14 +516,14 @@ def _typed_problems(options: Options) -> list[tuple[bool, str]]:
         (options.vllm and options.checkpoint is None, "--vllm needs --checkpoint"),
         (
             options.is_typed and not options.data,
-            "--data NAME is missing: what the model is asked (docs/config.md)",
+            "--data NAME is missing: name a data set, such as L2 (docs/config.md lists them)",
         ),
         (options.is_typed and options.parity is not None, "--parity needs --config"),
         (
             has_file and options.recipe is not None and options.import_path is None,
-            "--recipe: a config names its recipe itself",
+            '--recipe cannot be combined with --config; set "recipe" in the model\'s entry',
         ),
-        (has_file and options.print_config, "--print-config is for runs without --config"),
+        (has_file and options.print_config, "--print-config needs --endpoint or --checkpoint"),
     ]
 
 
@@ -507,12 +539,13 @@ def _wrong_with_import(options: Options) -> Iterator[tuple[bool, str]]:
     is_import = options.import_path is not None
     for name, flag in _options_set(options):
         if name in OF_IMPORTS:
-            yield not is_import, f"{flag} goes with --import alone"
+            yield not is_import, f"{flag} works only with --import"
         elif name in NOT_OF_IMPORTS:
-            yield is_import, f"{flag} does not go with --import, which asks no model"
-    yield is_import and options.mode == "infer", "--mode infer does not go with --import"
+            yield is_import, f"{flag} cannot be combined with --import, which queries no model"
+    yield is_import and options.mode == "infer", "--mode infer cannot be combined with --import"
     has_both = bool(options.recipe) and bool(options.config.name)
-    yield has_both, "--recipe goes with --import without --config: there the model's entry names it"
+    why = '--recipe cannot be combined with --import --config; set "recipe" in the model\'s entry'
+    yield has_both, why
 
 
 def _wrong_with_export(options: Options) -> Iterator[tuple[bool, str]]:
@@ -520,22 +553,25 @@ def _wrong_with_export(options: Options) -> Iterator[tuple[bool, str]]:
     is_export = bool(options.export)
     for name, flag in _options_set(options):
         if name in OF_EXPORTS:
-            yield not is_export, f"{flag} goes with --export alone"
+            yield not is_export, f"{flag} works only with --export"
         elif name not in WITH_EXPORTS:
-            yield is_export, f"{flag} does not go with --export, which runs nothing"
+            yield is_export, f"{flag} cannot be combined with --export, which runs nothing"
     is_output_alone = options.output is not None and not is_export and options.look is None
-    yield is_output_alone, "--output goes with --export or --look alone"
+    yield is_output_alone, "--output works only with --export or --look"
     is_alone = not is_export and options.import_path is None
-    yield options.anyway and is_alone, "--anyway goes with --import or --export alone"
+    yield options.anyway and is_alone, "--anyway works only with --import or --export"
 
 
 def _wrong_with_look(options: Options) -> Iterator[tuple[bool, str]]:
     """Yield what does not go with `--look`, and whether it is so."""
-    yield options.as_json and options.look is None, "--json goes with --look alone"
+    yield options.as_json and options.look is None, "--json works only with --look"
     both = options.as_json and options.output is not None
-    yield both, "--output does not go with --json, which writes nothing"
+    yield both, "--output cannot be combined with --json, which writes no file"
     for name, flag in _options_set(options) if options.look is not None else ():
-        yield name not in WITH_LOOK, f"{flag} does not go with --look, which asks nothing"
+        yield (
+            name not in WITH_LOOK,
+            f"{flag} cannot be combined with --look, which queries no model",
+        )
 
 
 def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -552,7 +588,7 @@ def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]])
     for level, name in levels:
         by_level.setdefault(level, []).append(name)
     problems = [
-        f"--data {name}: means each of {listed(by_level[name.upper()])}; name one of them"
+        f"--data {name}: stands for several data sets; name one of {listed(by_level[name.upper()])}"
         for name in requested
         if len(by_level.get(name.upper(), ())) > 1
     ]
@@ -565,7 +601,7 @@ def unknown_names(
     option: str, requested: Sequence[str], defined: Mapping[str, object]
 ) -> list[str]:
     """Return names that a config lacks; of one without any at all that is said elsewhere."""
-    has = f"it has {', '.join(defined)}"
+    has = f"the config has {', '.join(defined)}"
     return [
         f"{option} {name}: not in the config{did_you_mean(name, defined)}; {has}"
         for name in requested

@@ -208,8 +208,8 @@ class _Reader:
                 setting = key_path("data", dataset, "parse_function")
                 key = key_path("model", next(iter(config.model)), "parse_function", dataset)
                 self.out.warnings.append(
-                    f"{self.path}: {setting}: not used, because each model has a parse function of "
-                    f"its own for it; set {key}"
+                    f"{self.path}: {setting}: not used, because each model has its own parse "
+                    f"function for this data set. Set {key} instead"
                 )
 
     def _benchmarks(self, data: Mapping[str, Any]) -> dict[str, str]:
@@ -260,8 +260,8 @@ class _Reader:
             if key_path(*key) not in self.unset and is_common(secret):
                 self._problem(
                     key,
-                    "cannot be hidden: a word, a number or fewer than 8 characters may stand in "
-                    "any reply, and hiding it would change scores",
+                    "cannot be hidden: expected at least 8 characters, and no plain word or "
+                    "number. A reply may hold such a text by chance; hiding it would change scores",
                 )
 
     def _problem(self, path_in_file: KeyPath, what: str) -> None:
@@ -318,7 +318,7 @@ class _Reader:
         if not addresses:
             return raw, [(("model_path",), "is an empty list; expected addresses of servers")]
         if raw.get("servers") is not None:
-            what = "does not go with a list in model_path; leave one of them out"
+            what = "cannot be combined with a list in model_path; leave one of them out"
             return raw, [(("servers",), what)]
         is_set = [
             key_path(*entry_path, "model_path", index) not in self.unset
@@ -335,7 +335,7 @@ class _Reader:
                 if dataset not in self.known_names:
                     problems.append(((key, dataset), self._unknown_data_set(dataset)))
                 elif key == "follow_up" and (self._acts(dataset) or dataset in self.circular):
-                    what = "not for episodes, and not in circular evaluation; leave it out"
+                    what = "cannot be used for episodes or in circular evaluation; leave it out"
                     problems.append(((key, dataset), what))
         return problems
 
@@ -357,8 +357,8 @@ class _Reader:
                 name,
                 "recipe",
                 f"its generate_cfg{_limit_text(filled_in.entry)} and kwargs are made for "
-                f"{listed(fitting) or 'grounding'}, and count for {listed(others)}, too. If "
-                "replies there are cut off, add a second model entry for it",
+                f"{listed(fitting) or 'grounding'}. They are also used for {listed(others)}. If "
+                "replies are cut off there, add a second model entry",
             )
         return filled_in.entry, []
 
@@ -485,7 +485,7 @@ class _Reader:
         only = entry.get("only")
         if only and known is not None and hasattr(known, "open_world"):
             del entry["only"]
-            return [(("only",), "not for tasks that are acted out; leave it out")]
+            return [(("only",), "cannot be used for live tasks; leave it out")]
         if isinstance(only, dict):
             entry["only"] = {
                 grouping: [labels] if isinstance(labels, str) else labels
@@ -498,7 +498,7 @@ class _Reader:
         if kind == name:
             return [] if name in self.benchmarks else [((), self._unknown_data_set(name))]
         if name in self.benchmarks:
-            return [((), f'"{name}" is a data set of the program; give this one another name')]
+            return [((), f'"{name}" is a built-in data set; give this one another name')]
         if "." in kind:
             self._ref(("data", name, "benchmark"), kind, "benchmark")
             return []
@@ -584,7 +584,7 @@ class _Reader:
         if full := _levels(self.benchmarks).get(name.upper()):
             return f'unknown data set; {name} is "{full}"'
         levels = ", ".join(_levels(self.benchmarks))
-        known = f"; known are {listed(names)} (for --data {levels} will do)"
+        known = f"; known are {listed(names)} (--data also takes {levels})"
         return "unknown data set" + (did_you_mean(name, names) or known)
 
 

@@ -172,7 +172,7 @@ def fill_in(
             raise UserError(_no_form(recipe.family, lacking[0], steps.get(lacking[0], "")))
         defaults = recipe.entry(imp_type, path, benchmarks, steps)
     except (AttributeError, TypeError, ValueError) as error:  # a field of another type
-        expected = "models/recipes/base.py says what each field of a Recipe holds"
+        expected = "models/recipes/base.py describes the fields of a Recipe"
         raise UserError(f"{path}.RECIPE cannot be used: {error} ({expected})") from None
     if entry.get("zoom") is True:
         second_look = recipe.second_look(path, defaults["parse_function"])
@@ -200,16 +200,16 @@ def recipe_at(name: str) -> tuple[str, RecipeRecord]:
     if name.endswith(".py") or "/" in name or "\\" in name:
         dotted = re.sub(r"[/\\]+", ".", name.removesuffix(".py")).strip(".")
         raise UserError(
-            f'recipe "{name}" is the path of a file; write its dotted name as Python imports it, '
-            f'"{dotted}", from the current folder or beside the config'
+            f'recipe "{name}" is a file path; write the name of its module instead, "{dotted}". '
+            "Python looks for it in the current folder and beside the config"
         )
     if name in known_names:
         path = f"{PACKAGE}.{name}"
         own_file = file_beside(name)
         if own_file is not None and own_file != Path(str(module_at(path).__file__)):
             raise UserError(
-                f'there are two recipes "{name}", one of the program and {own_file}; write '
-                f'"{path}" for the program\'s, or rename your file and write its new name'
+                f'there are two recipes "{name}": a built-in one and {own_file}. For the built-in '
+                f'one, write "{path}"; for yours, rename the file and write its new name'
             )
     if path.isidentifier() and find_spec(path) is None:
         raise UserError(unknown_recipe(name, known_names))
@@ -228,16 +228,15 @@ def _no_form(family: str, dataset: str, form: str) -> str:
     if form == DESKTOP_STEPS:
         parser = key_path("parse_function", dataset)
         return (
-            f"{family} has no form for recorded steps of a desktop, which {data} asks for: steps "
-            "of recipes are those of phones. Use a model entry without a recipe for it (the "
-            f"default prompt), or your own function in {prompt} and one of "
+            f"{family} has no form for recorded steps of a desktop, which {data} needs: recipes "
+            "cover recorded steps of phones only. Add a model entry without a recipe (it uses the "
+            f"default prompt), or set your own function in {prompt} and one of "
             f"{listed(DESKTOP_PARSERS)} in {parser}"
         )
     what = "recorded steps" if form else "questions for a point"
     return (
-        f"{family} has no form for {what}, which {data} asks for. Name a "
-        f"recipe that has one ({EVALUATE} --recipes shows which do), or your own function "
-        f"in {prompt}"
+        f"{family} has no form for {what}, which {data} needs. Name a recipe that has one "
+        f"({EVALUATE} --recipes lists the forms), or set your own function in {prompt}"
     )
 
 

@@ -316,7 +316,7 @@ def _kwargs_problems(kwargs: Mapping[str, Any]) -> Iterator[KeyProblem]:
         yield ("kwargs", "resize"), str(error)
     else:
         if has_steps and (kwargs.get("img_size") or 0) > 0:
-            yield ("kwargs", "img_size"), "does not go with resize; keep one of them"
+            yield ("kwargs", "img_size"), "cannot be combined with resize; keep one of them"
     if typed and "max_pixels" in kwargs and typed.min_pixels > typed.max_pixels:
         yield ("kwargs", "min_pixels"), f"is more than max_pixels, which is {typed.max_pixels}"
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from utils.errors import UserError
 
-AGAIN = "Run the same command again; what has arrived is kept."
+AGAIN = "Run the same command again; fetched files are kept."
 
 
 @dataclass
@@ -38,8 +38,8 @@ class Hub:
             metadata = hub.get_hf_file_metadata(self._url(name), endpoint=hub_endpoint())
         if None in (metadata.commit_hash, metadata.etag, metadata.size):
             raise UserError(
-                f"{_shown_endpoint()} does not answer like a Hugging Face hub (no commit, ETag or "
-                f"size for {name}); check HF_ENDPOINT and the proxy."
+                f"{_shown_endpoint()} does not answer like the Hugging Face hub (no commit, ETag "
+                f"or size for {name}); check HF_ENDPOINT and the proxy."
             )
         self.commit = self.commit or metadata.commit_hash
         # Another content, another name.
@@ -114,8 +114,8 @@ def _check_sum(part: Path, name: str, etag: str) -> None:
     if digest != etag:
         part.unlink()
         raise UserError(
-            f"{name}: what arrived is damaged (SHA-256 {digest}, {_shown_endpoint()} says {etag}). "
-            "It was removed; run the same command again to fetch it anew"
+            f"{name}: the fetched file is damaged (SHA-256 {digest}, {_shown_endpoint()} says "
+            f"{etag}). It was removed; run the same command again to fetch it anew"
         )
 
 

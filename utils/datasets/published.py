@@ -364,7 +364,7 @@ def lines_of(section: Mapping[str, Any]) -> list[str]:
     """Return the figures beside one's own as lines of text."""
     checkpoint = section["checkpoint"] or "the model"
     if not section["rows"]:
-        lines = [f"published for the family, as context; no figure names {checkpoint}:"]
+        lines = [f"published for the model family, as context; no source names {checkpoint}:"]
         width = max(len(row["model"]) for row in section["family"])
         for row in section["family"]:
             facts = filter(None, (row["source"], row["average"], row["note"]))
@@ -373,7 +373,7 @@ def lines_of(section: Mapping[str, Any]) -> list[str]:
     replies = "" if section["protocol"] == "single" else f", {section['protocol']}"
     lines = [f"published for {checkpoint}{replies}:"]
     if section.get("doubt"):
-        lines.append(f"  not compared with your score, which an audit doubts: {section['doubt']}")
+        lines.append(f"  not compared, because an audit doubts your score: {section['doubt']}")
     if section.get("own_settings"):
         lines.append(f"  your config overrides the recipe: {', '.join(section['own_settings'])}")
     width = max(len(row["source"]) for row in section["rows"])
@@ -389,7 +389,7 @@ def distance_of(row: Mapping[str, Any]) -> str:
     if row.get(IS_DOUBTED):
         return "not compared: an audit doubts your score"
     if "own" not in row:
-        return f"{row['average']}: no figure of yours is of this kind"
+        return f"{row['average']}: you have no such figure"
     text = f"yours {row['own']['text']} {row['own']['name']}: {row['difference']}"
     if row["standard_errors"] is not None:
         text += f", {row['standard_errors']} standard errors"

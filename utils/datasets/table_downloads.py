@@ -151,7 +151,7 @@ TABLES = {
 
 def listing() -> str:
     """Return a line for each table."""
-    lines = [f"{'MMBench-GUI':15}OpenGVLab/MMBench-GUI (fetched where no name is given)"]
+    lines = [f"{'MMBench-GUI':15}OpenGVLab/MMBench-GUI (fetched if no name is given)"]
     for table in TABLES.values():
         lines.append(f"{table.name:15}{table.source}, {table.size}, {table.licence}")
     return "\n".join(lines)
@@ -166,8 +166,8 @@ def fetch_tables(names: Sequence[str], root: Path) -> None:
     unknown = [name for name in names if name not in TABLES]
     if unknown:
         raise UserError(
-            f"{unknown[0]}: no such data set; known are {', '.join(TABLES)}, and no name at all "
-            "for MMBench-GUI"
+            f"{unknown[0]}: no such data set; known are {', '.join(TABLES)}; for "
+            "MMBench-GUI, give no name"
         )
     by_hand = [TABLES[name] for name in names if TABLES[name].by_hand]
     for name in names:

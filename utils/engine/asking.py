@@ -352,7 +352,7 @@ class Asker:
         if not self._answers:
             text += "--wait-for-server S waits for servers that are still loading."
         else:
-            text += "For how long one is waited for, --outage says."
+            text += "--outage S sets how long the run waits for a server."
         if self._answers or self.has_stored:
             text += KEPT.format(self._options.to_go_on)
         return text
@@ -383,7 +383,7 @@ def _advice(error: CallError, history: History) -> str:
     if error.code in FATAL_CODES or error.status_code == 400:
         return "The server refuses the account or its key."
     if error.status_code == 429:
-        return f"The server has answered nothing else for {history.limited_s:.0f} s (--outage)."
+        return f"The server has given no other answer for {history.limited_s:.0f} s (--outage)."
     if error.status_code in ADVICE:
         return ADVICE[error.status_code]
     if history.run_has_answers:

@@ -37,7 +37,7 @@ from utils.scoring.scorer import ScoredSample, Scorer, keeps_failing
 from utils.store.index import Reason
 
 ENOUGH = 20
-NO_IMAGE = "the prompt has no image, so the model answers without having seen any"
+NO_IMAGE = "the prompt has no image, so the model answers without seeing one"
 OF_FIRST = f"of the first {ENOUGH} answers"
 NEVER_THERE = 5  # samples that failed on 502, 503 or a time-out before there was any answer
 SERVER_KINDS = ("http", "bad_body", "connection")
@@ -142,7 +142,7 @@ class Watcher:
         if self._refused >= enough:
             refused = f"the first {self._refused} requests were all refused"
             raise StopRun(
-                f'model "{self._model}": {refused}, so the request itself must be wrong. The '
+                f'model "{self._model}": {refused}, so the request itself is probably wrong. The '
                 f"server said: {error['message']}",
                 summary=refused,
             )

@@ -56,7 +56,7 @@ def two_step_interrupt(on_first: Callable[[], None]) -> Iterator[list[bool]]:
             second.start()
             print(f"\nSIGTERM: stopping within {PATIENCE_S:.0f} s.", flush=True)
         else:
-            print("\nStopping after what is in flight; Ctrl-C again stops now.", flush=True)
+            print("\nStopping after the requests in flight; Ctrl-C again stops now.", flush=True)
 
     with contextlib.ExitStack() as before:
         before.callback(second.cancel)

@@ -89,10 +89,10 @@ def refuse_unusual(path: Path) -> None:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     if stat.S_ISLNK(mode):
         raise UserError(
-            f"{path}: is a symbolic link, which an import does not follow; name what it leads to"
+            f"{path}: is a symbolic link, which an import does not follow; name its target"
         )
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise UserError(f"{path}: is no file and no folder")
+        raise UserError(f"{path}: is neither a file nor a folder")
 
 
 def row_file(path: Path, name: str = "") -> RowFile:
@@ -192,7 +192,7 @@ def _text_file(path: Path, name: str, lines: _Lines) -> RowFile:
         head = beginning.partition("\n")[0]
         if "\t" not in head and "," not in head:
             raise UserError(
-                f"{name}: is no file of answers; expected JSON, JSON lines, CSV, TSV or xlsx"
+                f"{name}: is not a file of answers; expected JSON, JSON lines, CSV, TSV or xlsx"
             )
         return RowFile(path, name, "table", delimiter="\t" if "\t" in head else ",")
     if _is_row(beginning.partition("\n")[0]):
@@ -316,7 +316,7 @@ class _JsonReader:
             except RecursionError:
                 raise self._broken("it is nested too deeply") from None
             if len(self._text) - self._at > MOST_ROW_BYTES:
-                limit = f"a value of it is longer than {MOST_ROW_BYTES >> 20} MiB"
+                limit = f"a value is longer than {MOST_ROW_BYTES >> 20} MiB"
                 raise self._broken(f"{limit}, or is no JSON ({problem})")
             if not self._read_more():
                 raise self._broken(problem)

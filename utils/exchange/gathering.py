@@ -157,19 +157,19 @@ class Gathered:
             )
         if counts["ambiguous"]:
             lines.append(
-                f"ambiguous: {counts['ambiguous']:,} rows fit several samples and are left out; "
-                "--import-order FILE says which they are (a file with the ids of the samples in "
-                f"the order of the rows):{_named(self.ambiguous, counts['ambiguous'])}"
+                f"ambiguous: {counts['ambiguous']:,} rows fit several samples and are left out. "
+                "--import-order FILE tells them apart (a file with the sample ids in the order of "
+                f"the rows):{_named(self.ambiguous, counts['ambiguous'])}"
             )
         if counts["repeated"]:
             lines.append(
-                f"repeated: {counts['repeated']:,} rows stand there again with the same reply; "
+                f"repeated: {counts['repeated']:,} rows repeat another row with the same reply; "
                 "each counts once"
             )
         if counts["failed beside an answer"]:
             lines.append(
                 f"failed beside an answer: {counts['failed beside an answer']:,} rows with an "
-                "error have another row with an answer, which counts"
+                "error have another row with an answer; the answer counts"
             )
         if counts["answered otherwise"]:
             lines.append(
@@ -193,14 +193,14 @@ class Gathered:
         if counts["other box_px"]:
             lines.append(
                 f"other box: {counts['other box_px']:,} rows have another box than their sample "
-                f"(more than 1 px); the table's counts:"
+                f"(more than 1 px); the box of the table counts:"
                 f"{_named(self.other_boxes, counts['other box_px'])}"
             )
         if counts["other image_wh"]:
             lines.append(
                 f"other image size: {counts['other image_wh']:,} rows name another size than the "
-                "table; its size counts, unless the images were sent in that size (--frame "
-                f"pixels_sent):{_named(self.other_sizes, counts['other image_wh'])}"
+                "table. The size of the table counts, unless the images were sent in the other "
+                f"size (--frame pixels_sent):{_named(self.other_sizes, counts['other image_wh'])}"
             )
         if counts["error"]:
             lines.append(f"failed: {counts['error']:,} rows have an error and no answer")

@@ -132,8 +132,8 @@ def _sources_of_file(path: Path, name: str, format_name: str) -> list[AnswerFile
         if file.kind == "zip" or not chosen.recognise(file.first_rows()):
             needs = ", ".join(chosen.NEEDS)
             raise UserError(
-                f"{path}: is not in the format {format_name}, whose rows have {needs}; it seems to "
-                f"be {found.NAME}"
+                f"{path}: is not in the format {format_name}: rows of this format have {needs}. "
+                f"The file seems to be {found.NAME}"
             )
         found = chosen
     if found is bundle and file.kind == "zip":

@@ -45,12 +45,12 @@ WORLDS = {
         KnownWorld(
             "osworld",
             "OSWorld",
-            "an unreadable result.txt counts 0, an episode without one not at all",
+            "an unreadable result.txt counts as 0; an episode without result.txt is left out",
         ),
         KnownWorld(
             "android_world",
             "AndroidWorld",
-            "an episode that an exception has ended is left out",
+            "an episode that ended in an exception is left out",
         ),
         KnownWorld("mobile_world", "MobileWorld", "an episode without a score is left out"),
     )

@@ -23,9 +23,9 @@ TILE = 28  # side in pixels of what Claude's API counts
 LARGEST_AREA = 16384 * QWEN_FACTOR**2  # of the Qwen-VL library, where nothing else is said
 SMALLEST_AREA = 4 * QWEN_FACTOR**2
 EXPECTED = (
-    'an object with one of {"factor": 28} (multiples of it within min_pixels and max_pixels), '
-    '{"area": 4390400}, {"longest": 1120}, {"tiles": 1568, "longest": 1568}, {"size": [1920, '
-    '1080]} and {"canvas": [1008, 672]}, or a list of them'
+    'an object, or a list of objects, such as {"factor": 28} (sides in multiples of 28, within '
+    'min_pixels and max_pixels), {"area": 4390400}, {"longest": 1120}, {"tiles": 1568, "longest": '
+    '1568}, {"size": [1920, 1080]} or {"canvas": [1008, 672]}'
 )
 
 

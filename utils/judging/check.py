@@ -16,7 +16,9 @@ RIGHT_CHOICE = "B"
 
 def check_judge(dataset: str, judge: Judge, *, is_pinged: bool) -> list[str]:
     """Print what a judge would do and return what is wrong with it."""
-    limits = f"at most {judge.max_requests} replies a run, {judge.audit_samples} more to compare"
+    limits = (
+        f"at most {judge.max_requests} replies a run, and {judge.audit_samples} more for comparison"
+    )
     print(f"\n{dataset}: judge, prompt {PROMPT_VERSION}; {limits}")
     if not is_pinged:
         return []
@@ -29,7 +31,7 @@ def check_judge(dataset: str, judge: Judge, *, is_pinged: bool) -> list[str]:
         return [f"{judge_key}: {error}"]
     except (CallError, UserError) as error:
         return [f"{judge_key}: the judge does not answer: {error}"]
-    print(f"  it reads {EASY_REPLY.reply!r} as {choice}")
+    print(f"  the judge reads {EASY_REPLY.reply!r} as {choice}")
     if choice != RIGHT_CHOICE:
         return [
             f"{judge_key}: the judge reads {EASY_REPLY.reply!r} as {choice}, not {RIGHT_CHOICE}"

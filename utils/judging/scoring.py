@@ -103,7 +103,7 @@ class Judged:
         agreed = agreement(official, by_judge, images)
         return {
             "title": TITLE,
-            "clear": "every reply that it was asked about was read",
+            "clear": "the judge read every reply that it got",
             "model": self.judge.model.name,
             "prompt": {"version": PROMPT_VERSION, "sha256": PROMPT_DIGEST},
             "rows": rows,
@@ -120,8 +120,9 @@ class Judged:
         yield self._sentence(counts)
         yield f"The judge's prompt is {PROMPT_VERSION} (SHA-256 {PROMPT_DIGEST[:12]}...)."
         if agreed is not None:
-            text = f"On {counted(agreed.samples, 'reply', 'replies')} that the official reader "
-            text += f"has read the judge agrees in {100 * agreed.share:.1f} %"
+            replies = counted(agreed.samples, "reply", "replies")
+            text = f"The judge also read {replies} that the official reader had read. "
+            text += f"The two agree in {100 * agreed.share:.1f} %"
             if agreed.kappa is not None:
                 text += f"; Cohen's kappa {agreed.kappa:.2f} ({_bounds_text(agreed)})"
             yield f"{text}."
@@ -135,7 +136,7 @@ class Judged:
         """Say what became of the replies that the official reader could not read."""
         readings = self._readings_for(UNREAD)
         if not readings:
-            return "The official reader has read every reply; the judge had none to read."
+            return "The official reader read every reply; the judge got none."
         text = f"The judge read {counts['judged']} of {counted(len(readings), 'reply', 'replies')}"
         if counts["judged"]:
             text += (
@@ -158,9 +159,12 @@ class Judged:
             sentences.append(f"{others} failed for other reasons")
         statuses = Counter(reading.status for reading in readings)
         if over := statuses[ReadingStatus.OVER_BUDGET]:
-            sentences.append(f"{over} are over the budget (max_requests {self.judge.max_requests})")
+            sentences.append(
+                f"{over} were not sent: the budget is used up (max_requests "
+                f"{self.judge.max_requests})"
+            )
         if not_asked := statuses[ReadingStatus.NOT_ASKED]:
-            sentences.append(f"{not_asked} were not asked about")
+            sentences.append(f"{not_asked} were not sent to the judge")
         return sentences
 
     def _findings(self, agreed: Agreement | None) -> list[Finding]:
@@ -169,17 +173,17 @@ class Judged:
             findings.append(warning("judge.same_model", self.judge.warning, topic="judge"))
         if self.why_stopped:
             findings.append(
-                warning("judge.stopped", f"it stopped: {self.why_stopped}", topic="judge")
+                warning("judge.stopped", f"the judge stopped: {self.why_stopped}", topic="judge")
             )
         if agreed is not None and agreed.samples >= FEWEST_AGREED and agreed.share < AGREES:
             replies = counted(agreed.samples, "reply", "replies")
             findings.append(
                 warning(
                     "judge.disagrees",
-                    f"on {replies} that the official reader has read, it agrees in "
-                    f"{100 * agreed.share:.1f} % only",
-                    detail="what it reads in the others is as doubtful",
-                    fix="look at the replies that the two read otherwise, or take another judge",
+                    f"the judge agrees with the official reader in only {100 * agreed.share:.1f} % "
+                    f"of {replies} that both read",
+                    detail="its other readings are as doubtful",
+                    fix="look at the replies that the two read differently, or use another judge",
                     topic="judge",
                 )
             )
@@ -189,14 +193,14 @@ class Judged:
             if read == len(readings):
                 continue
             if role == UNREAD and self.no_score:
-                meaning = "There is no figure with the judge where it has read less than half"
+                meaning = "There is no score with the judge, because the judge read less than half"
             replies = counted(len(readings), "reply", "replies")
             findings.append(
                 warning(
                     code,
-                    f"it read {read} of {replies} that the official reader {what}",
+                    f"the judge read {read} of {replies} that the official reader {what}",
                     detail="; ".join(self._unread_texts(readings)),
-                    fix=f"{meaning}. The next run asks about them again",
+                    fix=f"{meaning}. The next run sends them to the judge again",
                     topic="judge",
                 )
             )
@@ -204,8 +208,8 @@ class Judged:
 
 
 _UNREAD_FINDINGS = (
-    (UNREAD, "judge.failed", "could not read", "What it has not read counts as wrong"),
-    (AUDIT, "judge.audit_failed", "has read, too", "They compare the two, and count for no score"),
+    (UNREAD, "judge.failed", "could not read", "Replies that nobody read count as wrong"),
+    (AUDIT, "judge.audit_failed", "read, too", "They compare the two readers and change no score"),
 )
 MOST_REASONS = 3  # of failures that are told apart
 FEWEST_AGREED, AGREES = 10, 0.9  # on so many replies a judge should agree in this share
@@ -240,7 +244,7 @@ def same_model_warning(model: ModelEntry, judge: ModelEntry) -> str:
     """Say that a model judges its own replies, if it does."""
     if _identity(model) != _identity(judge):
         return ""
-    return "the judge is the model itself; take another one, and say which with the figures"
+    return "the judge is the model itself; use another model as judge, and name it with the figures"
 
 
 def _identity(entry: ModelEntry) -> str:

@@ -169,7 +169,7 @@ def with_figures_so_far(
                 unscored=[name for name in run.unscored if name not in facts],
                 progress=f"{answered:,} of {samples:,}",
                 reason=f"{answered:,} of {samples:,} samples had an answer when this page was "
-                "built; the figures are those of these samples",
+                "built; the figures cover these samples",
             )
         listed.append(run)
     return listed
@@ -212,7 +212,7 @@ def _listed(folder: Path) -> ListedRun | None:
     reasons = dict.fromkeys(sorted({*dataset_of_log.values()} - datasets.keys()), "aborted")
     reasons |= {name: str(entry.get("why")) for name, entry in stopped.items()}
     if not is_open and written_at and _is_torn(folder, manifest):
-        reasons["scores"] = "a scoring was interrupted; --mode eval does it again"
+        reasons["scores"] = "a scoring was interrupted; --mode eval repeats it"
     state, reason = _state(datasets, reasons, is_open=is_open, is_running=is_running)
     return ListedRun(
         model=str(manifest.get("model") or folder.parent.name),
@@ -294,9 +294,9 @@ def _state(
         is_running: a process is writing to its log.
     """
     if is_running:
-        return RUNNING, "it was writing to its log when this page was built"
+        return RUNNING, "the run was writing to its log when this page was built"
     if is_open:
-        return "stopped", "not finished: the same command continues from there"
+        return "stopped", "not finished: the same command continues"
     if reasons:
         return "stopped", "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
     missing = sum(entry.get("missing") or 0 for entry in datasets.values())
@@ -304,7 +304,7 @@ def _state(
         return "stopped", f"{missing} samples not queried yet: the same command queries them"
     partial = [name for name, entry in datasets.items() if entry.get("partial")]
     if partial:
-        return "partial", f"a part of {', '.join(partial)}"
+        return "partial", f"only a part of {', '.join(partial)}"
     return "whole", ""
 
 
@@ -427,8 +427,8 @@ def _comparison_link(comparison: ListedComparison) -> str:
     if not comparison.outdated:
         return link
     title = (
-        f"made before the last scoring of {', '.join(comparison.outdated)}; compare.py "
-        f"with these runs and --output {comparison.folder} in this folder makes it anew"
+        f"older than the last scoring of {', '.join(comparison.outdated)}. To renew it, run "
+        f"compare.py in this folder with these runs and --output {comparison.folder}"
     )
     return f'<span class="odd" title="{_text(title)}">{link} §</span>'
 
@@ -479,8 +479,8 @@ def _why_earlier(run: ListedRun, dataset: str) -> str:
     """The reason why figures are from an earlier scoring; "": they are of all that was answered."""
     is_missing = run.datasets.get(dataset, {}).get("missing")
     if dataset in run.stopped and not is_missing:  # else it may be what was answered
-        return f"the last one stopped: {run.stopped[dataset].get('why')}"
-    return "its log has grown since then" if dataset in run.unscored else ""
+        return f"the last scoring stopped: {run.stopped[dataset].get('why')}"
+    return "the log has grown since then" if dataset in run.unscored else ""
 
 
 def _signs(entry: Mapping[str, Any], *, is_earlier: bool) -> str:

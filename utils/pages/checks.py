@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 CLEAR = {  # what is said of a section that found nothing
     "coordinate_audit": "no other way to read these replies is clearly better",
-    "parse_audit": "letters are read as they were meant",
+    "parse_audit": "the letters are read correctly",
     "letter_bias": "no letter is favoured",
     "constant_answer": "points differ from sample to sample",
     "image_tokens": "prompts have at least the tokens of their images",
@@ -109,7 +109,7 @@ def _lost(lost: Sequence[Mapping[str, Any]], total: int) -> str:
     verb = "was" if len(lost) == 1 else "were"
     text = f"{len(lost)} of {counted(total, 'server')} {verb} lost"
     moved = sum(row["moved"] or 0 for row in lost)
-    return f"{text}: {counted(moved, 'request')} went elsewhere" if moved else text
+    return f"{text}: {counted(moved, 'request')} went to other servers" if moved else text
 
 
 def notices_of(analysis: Mapping[str, Any]) -> list[str]:
@@ -185,7 +185,7 @@ def details(dataset: str, level: str, section: Section) -> Json:
     tables = [_table(dataset, section, group, members) for (group, _), members in groups.items()]
     notes = list(section.get("notes") or ())
     if sum(len(table["rows"]) for table in tables) < len(rows):
-        notes.append("Rows without samples are left out.")
+        notes.append("Rows without samples are not shown.")
     count_rows = [
         {"name": name, "count": count}
         for name, count in section.get("counts", {}).items()

@@ -67,7 +67,7 @@ FIELDS_OF_SIDES = {
 """Names in the page's details and in the samples files; each has a value for A and one for B."""
 DIFFERING = (PairOutcome.ONLY_A, PairOutcome.ONLY_B, PairOutcome.APART)
 ROWS_PER_FILE, DETAILS_PER_FILE = 4000, 200
-MADE = "Made on {}. What is scored anew after that needs a new comparison."
+MADE = "Made on {}. After a later scoring, compare the runs again."
 
 
 def write_page(

@@ -31,6 +31,7 @@ from utils.protocol import (
     OVERALL,
     PLATFORM_LABELS,
     TIERS,
+    episode_terms,
     is_environment_failure,
     official_figures,
     official_text,
@@ -57,7 +58,7 @@ PROBLEMS = {
     "failed": "requests failed",
     "missing": "samples have no row in the import",
     "refused": "requests were refused by the server",
-    NO_ANSWER: "replies have no text to read",
+    NO_ANSWER: "replies have no text",
     "unparsed": "replies are unparsed",
 }
 PROBLEMS_OF_EPISODES = {
@@ -70,18 +71,10 @@ PROBLEMS_OF_EPISODES = {
 SPLITS = (*DIFFICULTIES, *GROUNDING_TYPES)
 MOST_EXAMPLES = 3
 LONGEST_EXAMPLE = 200
-EPISODE_TERMS = (
-    "SR: share of the episodes that succeeded within the step limit",
-    "EQA*: success rate while the steps are being used up, averaged over all orders of the "
-    "episodes; early successes count more",
-    "recall infeasible: tasks that cannot be done, and that the agent gave up",
-    "false fail: tasks that can be done, and that the agent gave up",
-    "partial credit: share of what a task asks for that was there at the end; 0 if the agent "
-    "changed anything else",
-)
-TOO_FEW_ANSWERS = "No score: what the rest would score says nothing about the model."
+TOO_FEW_ANSWERS = "No score: too many answers are missing to say anything about the model."
 FAILED_ENVIRONMENT = (
-    "No headline: the same command plays these episodes again. The score file has all figures."
+    "No headline figure: run the same command to play these episodes again. The score file has all "
+    "figures."
 )
 CUT_OFF, RESIZED = "cut off at the token limit", "image resized"
 DECLINED = "declined"
@@ -229,7 +222,7 @@ def shared_rows(tally: Tally, tallies: Sequence[Tally]) -> str:
     """Say how many rows come from another table that the run has as well; "" for none."""
     sentences = [
         f"{count} of its {tally.counts['samples']:,} rows come from {other.dataset}, which this "
-        "run has as well: the two scores are not independent."
+        "run also scores: the two scores are not independent."
         for folder, count in tally.taken_from.items()
         for other in tallies
         if folder in other.folders
@@ -394,11 +387,7 @@ def _terms(analysis: Mapping[str, Any], unit: str) -> list[str]:
     """Notes that a reader of the figures that stand large has to know, a line each."""
     if unit == "task":
         rows = [row["name"] for row in (analysis.get("table") or {}).get("rows", ())]
-        return [
-            term
-            for term in EPISODE_TERMS
-            if any(name.startswith(term.partition(":")[0]) for name in rows)
-        ]
+        return episode_terms(rows)
     official = official_text(analysis)
     headline = (analysis.get("table") or {}).get("headline")
     others = [
@@ -409,7 +398,7 @@ def _terms(analysis: Mapping[str, Any], unit: str) -> list[str]:
     lines = [f"official figure: {official}"] if official else []
     by_rule = analysis.get("rules")
     if by_rule:
-        lines.append(f'figures by every other rule: "{by_rule["title"]}", below')
+        lines.append(f'figures by all other rules are below: "{by_rule["title"]}"')
     if others:
         lines.append(f"not official: {', '.join(others)}")
     return lines

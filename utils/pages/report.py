@@ -109,20 +109,25 @@ def report_after_run(
         reason = one_line_reason(error)
         print(f"warning: {run.path}: no report ({reason}); scores and all other files are complete")
         if (run.path / REPORT_FOLDER).exists():
-            print(f"  {run.path / REPORT_FOLDER} is of an earlier scoring")
+            print(f"  {run.path / REPORT_FOLDER} belongs to an earlier scoring")
         return
     if not scored:  # the page from before is none of this run's, but says now why not
         return
     run.link_newest([page.parent], scored)
     earlier = [name for name in files if name not in scored]
     if earlier:
-        print(f"The report shows an earlier scoring of {', '.join(earlier)}, not scored this time")
+        print(
+            f"The report shows an earlier scoring of {', '.join(earlier)}, which was not scored "
+            "this time"
+        )
     for problem in problems:
         print(f"warning: not in the report: {problem}")
     written = scored_files(run.path, newest=True)
     full = [name for name in files if name in scored and files[name] != written[name]]
     if full:
-        print(f"The report shows the full results of {', '.join(full)}, which this run left alone")
+        print(
+            f"The report shows the full results of {', '.join(full)}, which this run did not change"
+        )
     print(f"Report: {file_uri(page)}")
 
 
@@ -310,7 +315,9 @@ class _ReportData:
         is_comparable = compares_with_published(entry, is_partial=scored.is_partial)
         rows = rows_note(entry)
         if rows:
-            rows = f"{rows} of the published files: its scores compare with no published one"
+            rows = (
+                f"{rows} of the published files: its scores cannot be compared with published ones"
+            )
         return {
             "name": name,
             "level": level,
@@ -393,7 +400,7 @@ class _ReportData:
             them = "it" if replaced == 1 else "them"
             return [
                 f"{counted(replaced, 'image')} of this data set {were} replaced since the model "
-                f"was asked about {them}: target and click are not drawn on the new one"
+                f"saw {them}: target and click are not drawn on the new one"
             ]
         expected = entry.get("pictures") or {}
         root = self._image_root
@@ -404,6 +411,6 @@ class _ReportData:
         if not are_there or pictures_digest(files) == expected:
             return []
         return [
-            "images of this data set were replaced since the model was asked about them: boxes and "
-            "clicks are drawn on what is there now"
+            "images of this data set were replaced since the model saw them: boxes and clicks are "
+            "drawn on the new images"
         ]

@@ -18,6 +18,7 @@ from utils.protocol import (
     IMPORTED,
     MADE_ELSEWHERE,
     PLATFORM_LABELS,
+    episode_terms,
     noun_of,
     official_text,
     unit_of,
@@ -43,13 +44,13 @@ MOST_LEFT_OUT = 20  # lines
 MOST_ERRORS = 10  # kinds shown in a summary
 AVERAGES = ("overall", "micro", "macro", "mean", "without")  # names that begin so are printed
 SUMMARY = {  # what is counted, and what is said of it
-    "unparsed": "unparsed: wrong in the score",
+    "unparsed": "unparsed: counted as wrong",
     "declined": "declined: the reply says that there is no such element",
-    "refused": "refused by the server: wrong in the score, queried again with --retry-refused",
-    "failed": "failed: wrong in the score, {fate}",
-    "missing": "missing: the import has no row for them, wrong in the score",
-    "spoilt": "failed in the postprocess function: wrong in the score; fixing it takes no new "
-    "requests",
+    "refused": "refused by the server: counted as wrong; --retry-refused queries them again",
+    "failed": "failed: counted as wrong, {fate}",
+    "missing": "missing: the import has no row for them; counted as wrong",
+    "spoilt": "failed in the postprocess function: counted as wrong; a repaired function needs no "
+    "new requests",
     "cut_off": "cut off at the token limit ({limit})",
     "spent": "empty: the model used all its tokens before it answered (reasoning); raise {limit}",
     "retried": "needed more than one attempt",
@@ -217,7 +218,9 @@ def render_table(
         meaning += f", 95 % intervals by {unit}"
     lines = [f"{section['title']} · {model} · {meaning} · n = {samples}{note}", *grid(rows)]
     if not has_ranges:
-        lines.append(f"no 95 % intervals in the table: under {FEWEST_PICTURES} {unit}s per cell")
+        lines.append(
+            f"no 95 % intervals in the table: fewer than {FEWEST_PICTURES} {unit}s per cell"
+        )
     return "\n".join(lines)
 
 
@@ -286,6 +289,8 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
         print(f"\n{analysis['table']['title']} · {model} · no score: {scored.no_score}{note}")
     else:
         print("\n" + render_table(analysis["table"], model, total, note=note, unit=unit))
+        if unit == "task":
+            print("\n".join(episode_terms([row["name"] for row in analysis["table"]["rows"]])))
         if unit == "image":  # of episodes the table has it
             print(render_averages(analysis["averages"]))
         if cost := analysis.get("cost"):
@@ -369,7 +374,7 @@ def _summary(scored: Scored, options: Options) -> list[str]:
     if scored.missing:
         what = f"{noun_of(scored.analysis['head']['level'])}s of this run have not been queried yet"
         if "repeats" in scored.analysis:
-            what = "questions of this run have not got all of their answers yet and are left out"
+            what = "questions of this run do not have all their answers yet and are left out"
         again = "the same command without --mode eval" if is_rescoring else "the same command"
         ending = "" if is_look else f"; {again} queries them"
         lines.append(f"{scored.missing} {what}{ending}")
@@ -407,7 +412,7 @@ def _server_line(row: Mapping[str, Any]) -> str:
     if row["answers"]:
         parts.append(f"median {row['latency_median_s']} s, 95 % under {row['latency_p95_s']} s")
     if row["moved"]:
-        parts.append(f"{counted(row['moved'], 'request')} went elsewhere")
+        parts.append(f"{counted(row['moved'], 'request')} went to another server")
     if row["reason"]:
         parts.append(f"{row['state']}: {row['reason']}")
     return f"  {row['server']}: {'; '.join(parts)}"
@@ -416,10 +421,10 @@ def _server_line(row: Mapping[str, Any]) -> str:
 def image_notes(counts: Mapping[ImageChange, int]) -> list[str]:
     """Say of how many samples the image is sent otherwise than the file has it."""
     texts = {
-        ImageChange.ORIENTATION: "goes without its orientation tag: the model sees it as stored, "
-        "which is the frame of the annotations",
-        ImageChange.PNG: "goes as PNG, its first frame: hosted servers refuse its format, or "
-        "animations",
+        ImageChange.ORIENTATION: "is sent without its orientation tag: the model sees it as "
+        "stored, as the annotations do",
+        ImageChange.PNG: "is sent as a PNG of its first frame: hosted servers refuse its format, "
+        "or animations",
     }
     return [
         f'{counted(counts[change], "sample")}: the image {text} (kwargs.image_format "original" '
@@ -438,7 +443,7 @@ def _error_lines(errors: Mapping[str, tuple[int, str]], options: Options) -> lis
         if options.verbose and trace:
             lines.append(trace.rstrip())
     if not options.verbose and any(trace for _, (_, trace) in by_count):
-        lines.append("(--verbose shows where in the code each came from)")
+        lines.append("(--verbose shows the place in the code)")
     if len(by_count) > MOST_ERRORS:
         lines.append(
             f"and {len(by_count) - MOST_ERRORS} other kinds of errors; the log has them all"

@@ -183,7 +183,7 @@ class ImportAudit:
         return note(
             f"{IMPORTED}.origin",
             "these answers were made elsewhere and imported",
-            detail="nothing is known of prompt, images and settings but what the file says",
+            detail="the program knows their prompt, images and settings only from the file",
         )
 
     def _about_missing(self) -> Finding | None:
@@ -194,8 +194,9 @@ class ImportAudit:
         return warning(
             f"{IMPORTED}.missing",
             f"{counts['missing']:,} of {counts['samples']:,} samples have no answer in the import",
-            detail=f"right are {format_share(counts['right'], counts['samples'])} % of all, "
-            f"{format_share(counts['right'], answered) if answered else '0'} % of those with a row",
+            detail=f"{format_share(counts['right'], counts['samples'])} % of all samples are "
+            f"right, and {format_share(counts['right'], answered) if answered else '0'} % of the "
+            "samples with an answer",
         )
 
     def _about_points(self) -> Finding | None:
@@ -207,7 +208,7 @@ class ImportAudit:
         return note(
             f"{IMPORTED}.points_only",
             f"{counted(counts['points only'], 'answer')} are points only{rounding}",
-            detail="frame audit, letters, truncation and reading again are impossible for them",
+            detail="without replies there is no audit of frames or letters, and no other reading",
         )
 
     def _about_unread(self) -> Finding | None:
@@ -216,9 +217,9 @@ class ImportAudit:
             return None
         return warning(
             f"{IMPORTED}.unread",
-            f"{counted(count, 'reply', 'replies')} cannot be read, so the points beside them are "
-            "scored",
-            detail="these replies are not what was scored",
+            f"{counted(count, 'reply', 'replies')} cannot be read; their points in the file are "
+            "scored instead",
+            detail="the score does not rest on these replies",
             setting=self._scorer.parser_setting,
         )
 
@@ -229,8 +230,8 @@ class ImportAudit:
         return warning(
             f"{IMPORTED}.reader",
             f"{counts['read as another point']:,} of {counts['read beside a point']:,} replies are "
-            "read as another point than the file has beside them (more than 1 px)",
-            detail="the reader is not the one that made the file",
+            "read as another point than in the file (more than 1 px apart)",
+            detail="another reader made the file",
             fix=self._better_reader(),
             setting=self._scorer.parser_setting,
         )
@@ -241,8 +242,8 @@ class ImportAudit:
             return ""
         dotted, count = agreeing[0]
         return (
-            f'set {self._scorer.parser_setting}: "{dotted}", which gives their points in {count} '
-            f"of the first {self._tried} (as --frame or --recipe do)"
+            f'set {self._scorer.parser_setting}: "{dotted}", which reads the file\'s points in '
+            f"{count} of the first {self._tried} (or use --frame or --recipe)"
         )
 
     def _about_verdicts(self) -> Finding | None:
@@ -257,8 +258,8 @@ class ImportAudit:
         )
         return note(
             f"{IMPORTED}.verdicts",
-            f"{differ:,} of {self.counts['verdicts of the file']:,} verdicts differ from those of "
-            f"the file, by which {self.counts['right by the file']:,} are right",
+            f"{differ:,} of {self.counts['verdicts of the file']:,} verdicts differ from the "
+            f"file, which has {self.counts['right by the file']:,} right",
             detail=reasons,
         )
 

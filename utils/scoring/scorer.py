@@ -291,11 +291,11 @@ class Scorer:
         return [
             warning(
                 "replies.looked_elsewhere",
-                f"{count} second looks are not at the part of the image around the first point, "
-                "as it is read now",
+                f"{count} second looks show another part of the image than the one around the "
+                "first point",
                 detail="for these samples the first point counts",
-                fix="the parse function is another one than when they were asked; the same "
-                "command without --mode eval asks for the second look again",
+                fix="the parse function has changed since then, and reads another first point. The "
+                "same command without --mode eval queries the second look again",
                 setting=self.parser_setting,
             )
         ]
@@ -338,7 +338,7 @@ class Scorer:
         if with_reasoning:
             detail = (
                 f"{with_reasoning} of them have text in the reasoning field (reasoning_content or "
-                "reasoning): start the server with the reasoning parser of this model, or without "
+                "reasoning). Start the server with the reasoning parser of this model, or without "
                 "one (vLLM: --reasoning-parser)"
             )
         return warning(code, f"{self.counts['empty']} of {all_replies} are empty", detail=detail)
@@ -348,17 +348,17 @@ class Scorer:
         key = self.parser_setting
         name = self.best_parser()
         if name is None:
-            return f"ask for another form, or set {key}"
+            return f"ask the model for another form, or set {key}"
         count = self.better_parsers[name]
         change = change_text(key, name, self.as_option)
         if self.other_parsers:
             return (
                 f"{change}, which reads {count} of {self.counts['tried']} "
-                f"({self.hits_of_parsers[name]} rightly), and run --mode eval; no request is made"
+                f"({self.hits_of_parsers[name]} are hits), and run --mode eval; no request is sent"
             )
         return (
-            f"{change}, which reads {count} of them, or its sister for the frame of "
-            "the points (docs/agents.md)"
+            f"{change}, which reads {count} of them, or the parser of this dialect for the frame "
+            "of the points (docs/agents.md)"
         )
 
     @property

@@ -19,10 +19,10 @@ def servers_section(view: LogView) -> dict[str, Any]:
     if not servers:
         return {}
     served = view.end.get("served") or {}
-    notes = ["Over all data sets of the newest run; answers of earlier runs are not among them."]
+    notes = ["All data sets of the newest run; answers of earlier runs are not counted."]
     if served:
         facts = ", ".join(f"{name} {value}" for name, value in served.items())
-        notes.append(f"What they serve: {facts}.")
+        notes.append(f"All servers have: {facts}.")
     rows = [_row(server) for server in servers]
     return {SECTION: {"title": "Servers", "rows": rows, "notes": notes}}
 

@@ -334,11 +334,11 @@ def _other_rule_section(file: Path, analysis: Mapping[str, Any]) -> dict[str, An
     if before in by_rule.get("words", ()):
         where = f'figures by {before} are in the table "{by_rule["title"]}"'
     else:
-        where = f"figures by {before} are gone: this scoring was by one rule alone"
+        where = f"figures by {before} are gone, because this scoring used one rule only"
     finding = note(
         "other_rule.replaced",
-        f"the score is by the rule {rule} now; the scoring before was by {before}, and this one "
-        f"replaces its files and report; {where}",
+        f"the score is by the rule {rule} now; the scoring before was by {before}. This scoring "
+        f"replaced the files and the report; {where}",
     )
     return {"other_rule": as_json({"title": "Rule of the score", FINDINGS: [finding]})}
 

@@ -45,8 +45,8 @@ def note_on_changed_settings(evaluation: Evaluation, view: LogView) -> list[str]
     if not before or not changed:
         return []
     return [
-        f"the log was asked with other settings than this config has ({', '.join(changed)}); "
-        "the scores are those of the log"
+        f"the stored answers were made with other settings than this config has "
+        f"({', '.join(changed)}); the scores belong to the stored answers"
     ]
 
 

@@ -41,25 +41,28 @@ TABLES = {
 }
 
 DESCRIPTION = """\
-Puts finished runs side by side: their score tables, paired differences on the samples that both
-have, and the samples that one got right and the other missed.
+Compares finished runs: their scores, the paired differences on common samples, and the samples that
+only one of two runs got right. It uses the stored scores: it sends no request and runs none of your
+functions. The first RUN is the baseline.
 
-A RUN is the folder of a run, the folder of a model (its newest run with all samples), a work-dir
-(all models in it), or NAME=folder. The first one is the baseline. No request is made and none of
-your functions is run; what was scored is compared.
+A RUN is one of these:
+  the folder of a run
+  the folder of a model: its newest run with all samples
+  a work-dir: all models in it
+  NAME=folder: one of these under another name
 """
 EXAMPLES = f"""\
 examples:
   {COMPARE} outputs/model-a outputs/model-b
   {COMPARE} old=outputs/m/T20260101_Gabc12345 new=outputs/m/T20260201_Gdef67890
   {COMPARE} outputs/my-model --published
-      your own scores above the published ones
+      shows your own scores above the published ones
   {COMPARE} outputs/local outputs/served --why
-      also the first thing that differs, sample by sample: messages, image, settings, reply, ...
+      shows for each sample what differs first: messages, image, settings, reply, ...
   {COMPARE} outputs --headroom
-      also what all strong runs get right, miss, or answer alike against the table: doubtful rows
+      shows the rows that all strong runs get right or miss, and doubtful rows
   {COMPARE} outputs --by-step
-      official figures of the checkpoints of a training run over their steps
+      shows the official figures of checkpoints over the steps of their training
 
 exit codes: 0 compared; 1 compared, but not all files could be written; 2 nothing was compared
 """
@@ -116,12 +119,12 @@ def _compared(options: argparse.Namespace, output: Path) -> tuple[Comparison, li
     if problems and set(options.format) != {"text"}:
         raise UserError(f"{problems[0]}, or none with --format text")
     if options.small_images and "html" not in options.format:
-        raise UserError("--small-images is about the page: leave --format out, or name html, too")
+        raise UserError("--small-images needs the page: leave --format out, or add html")
     if options.columns and not set(options.format) & set(PAPER):
-        raise UserError("--columns is about the tables for papers: --format markdown latex")
+        raise UserError("--columns needs tables for papers: add --format markdown latex")
     paths, notes = without_work_dirs(options.runs)
     if len(paths) < 2 and not options.published:
-        raise UserError(["only one run; name another one, or use --published", *notes])
+        raise UserError(["only one run was named; name another one, or use --published", *notes])
     runs = read_runs(paths)
     published = read_published() if options.published else None
     comparison = compare(runs, all_pairs=options.all_pairs, published=published)
@@ -145,10 +148,10 @@ def _over_steps(options: argparse.Namespace, output: Path) -> int:
         "small_images",
     ):
         if getattr(options, name):
-            raise UserError(f"--by-step does not go with --{name.replace('_', '-')}")
+            raise UserError(f"--by-step cannot be combined with --{name.replace('_', '-')}")
     formats = set(options.format)
     if other := formats & set(PAPER):
-        raise UserError(f"--by-step does not go with --format {' '.join(sorted(other))}")
+        raise UserError(f"--by-step cannot be combined with --format {' '.join(sorted(other))}")
     problems = work_dir_problems(output, option="--output")
     if problems and formats != {"text"}:
         raise UserError(f"{problems[0]}, or none with --format text")
@@ -176,8 +179,8 @@ def _write_files(
     replaced_runs = _other_runs_in(output, runs)
     if replaced_runs and set(options.format) != {"text"}:
         print(
-            f"\n{output} held a comparison of {' and '.join(replaced_runs)}, which this one "
-            "replaces; --output DIR keeps several"
+            f"\n{output}: this comparison replaces the one of {' and '.join(replaced_runs)}. "
+            "To keep several, name another folder with --output DIR"
         )
     files = _write_tables(comparison, options, output)
     if headrooms is not None and "csv" in options.format:
@@ -253,55 +256,68 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("runs", nargs="*", metavar="RUN", help="folder of a run or of a model, or NAME=folder")
-    add("--published", action="store_true", help="show the published results too, marked as such")
-    add("--why", action="store_true", help="also why the runs differ, sample by sample")
+    add(
+        "runs",
+        nargs="*",
+        metavar="RUN",
+        help="folder of a run or of a model, work-dir, or NAME=folder",
+    )
+    add("--published", action="store_true", help="also show published results, marked as such")
+    add("--why", action="store_true", help="also show why the runs differ, for each sample")
     add(
         "--headroom",
         action="store_true",
-        help="also rows that all strong runs get right or miss, and rows that may be wrong",
+        help="also show rows that all strong runs get right or miss, and doubtful rows",
     )
     add(
         "--by-step",
         action="store_true",
-        help="official figures of checkpoints over the steps of their training, in place of pairs",
+        help="show figures of checkpoints over the steps of their training, instead of pairs",
     )
-    add("--all-pairs", action="store_true", help="every pair of runs, not only with the first one")
+    add(
+        "--all-pairs",
+        action="store_true",
+        help="compare every pair of runs, not only each run with the first",
+    )
     add(
         "--format",
         nargs="+",
         choices=(*FORMATS, *PAPER),
         default=list(FORMATS),
         metavar="FORMAT",
-        help=f"which files to write (default {' '.join(FORMATS)}; also {' '.join(PAPER)}, tables "
-        "for papers); text is always printed and has no file",
+        help=(
+            f"files to write (default {' '.join(FORMATS)}; {' '.join(PAPER)} are tables for "
+            "papers); text is always printed and has no file"
+        ),
     )
-    add("--intervals", action="store_true", help="95 %% intervals in the tables for papers")
+    add("--intervals", action="store_true", help="tables for papers: show 95 %% intervals")
     add(
         "--columns",
         nargs="+",
         default=[],
         metavar="NAME",
-        help="columns of the tables for papers, in this order (average Web); tables without any of "
-        "them are left out",
+        help=(
+            "tables for papers: columns to show, in this order (average Web); a table with none of "
+            "them is left out"
+        ),
     )
     add(
         "--small-images",
         action="store_true",
-        help="the page holds small copies of its images and can be sent around, also as a zip",
+        help="put small copies of the images into the page, and pack it as a zip to send around",
     )
     add(
         "--output",
         type=Path,
         default=Path("./comparison"),
         metavar="DIR",
-        help="where the files go (default ./comparison)",
+        help="folder for the files (default ./comparison)",
     )
     add(
         "--flips",
         type=not_negative,
         default=5,
         metavar="N",
-        help="how many flipped samples of each kind to print (default 5)",
+        help="flipped samples of each kind to print (default 5)",
     )
     return parser.parse_args(arguments)

@@ -50,15 +50,14 @@ def run_export(options: Options) -> int:
 def _problems(run: ExportedRun, form: Form, left_out: list[str], options: Options) -> list[str]:
     """What stands in the way of an export."""
     if not run.sets:
-        return [f"--export {form.NAME}: has no place for {listed(left_out)}"]
+        return [f"--export {form.NAME}: cannot hold {listed(left_out)}"]
     problems: list[str] = []
     if form.IS_OF_ONE and len(run.sets) > 1:
         names = listed([dataset.name for dataset in run.sets])
-        problems.append(f"--export {form.NAME}: is of one data set; say which: --data {names}")
+        problems.append(f"--export {form.NAME}: takes one data set; name it: --data {names}")
     if run.imported is not None and not options.imported_too:
         problems.append(
-            f"{run.folder}: these are {MADE_ELSEWHERE}; to export them, marked as such: "
-            "--imported-too"
+            f"{run.folder}: these are {MADE_ELSEWHERE}; --imported-too exports them, marked as such"
         )
     if not form.IS_FIGURE:
         return problems
@@ -70,8 +69,8 @@ def _problems(run: ExportedRun, form: Form, left_out: list[str], options: Option
             )
         elif dataset.doubts and not options.anyway:
             problems.append(
-                f"{dataset.name}: an audit doubts the figure ({'; '.join(dataset.doubts)}). To "
-                "export it with that in its notes: --anyway"
+                f"{dataset.name}: an audit doubts the figure ({'; '.join(dataset.doubts)}). "
+                "--anyway exports it, with the doubt in the notes"
             )
     return problems
 
@@ -90,7 +89,7 @@ def _remarks(run: ExportedRun, form: Form, left_out: list[str]) -> list[str]:
     """What a person should know about the file."""
     remarks: list[str] = []
     if left_out:
-        remarks.append(f"left out, as this form has no place for them: {listed(left_out)}")
+        remarks.append(f"left out, because this form cannot hold them: {listed(left_out)}")
     for dataset in run.sets:
         if dataset.is_partial:
             remarks.append(
@@ -100,8 +99,8 @@ def _remarks(run: ExportedRun, form: Form, left_out: list[str]) -> list[str]:
         resized = sum(map(is_resized, dataset.samples))
         if resized and form is not bundle and not form.IS_FIGURE:
             remarks.append(
-                f"{dataset.name}: the model had {counted(resized, 'image')} in another size; if "
-                "its replies count pixels, they can be read again from a bundle alone"
+                f"{dataset.name}: the model saw {counted(resized, 'image')} in another size. If "
+                "its replies are in pixels, others can read them again only from a bundle"
             )
     if run.imported is not None:
         remarks.append(f"marked as {MADE_ELSEWHERE}")

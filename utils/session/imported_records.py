@@ -33,8 +33,8 @@ def points_problem(evaluation: Evaluation, gathered: Gathered, frame: str) -> li
     dataset = evaluation.dataset
     if gathered.without_frame and not frame:
         problems.append(
-            f"{dataset}: {counted(gathered.without_frame, 'row')} have x and y, and nothing says "
-            "what they count: --frame fractions, --frame pixels, --frame per_mille, ..."
+            f"{dataset}: {counted(gathered.without_frame, 'row')} have x and y in an unknown "
+            "unit. Name it: --frame fractions, --frame pixels, --frame per_mille, ..."
         )
     without_size = [
         sample
@@ -45,9 +45,9 @@ def points_problem(evaluation: Evaluation, gathered: Gathered, frame: str) -> li
         example = without_size[0].line.get("image_path")
         problems.append(
             f"{dataset}: the size of {counted(len(without_size), 'image')} is not known, such as "
-            f"{example}: neither the table nor the import has it. Put the images there, or a file "
-            'image_sizes.json into the folder of the data set: {"name of the image": [width, '
-            "height], ...}"
+            f"{example}: neither the table nor the import has it. Put the images into the folder "
+            'of the data set, or a file image_sizes.json: {"name of the image": [width, height], '
+            "...}"
         )
     return problems
 

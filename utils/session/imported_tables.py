@@ -153,7 +153,10 @@ def _no_table(
 ) -> str:
     best = sorted(((count, name) for name, count in counts.items() if count), reverse=True)[:3]
     found = ", ".join(f"{name} {count}" for count, name in best) or "none"
-    text = f"{source.path}: of its first {counted(rows, 'row')} too few are of a table (of {found})"
+    text = (
+        f"{source.path}: of its first {counted(rows, 'row')} too few belong to one table (found: "
+        f"{found})"
+    )
     if missing:
         text += f"; not in LMUData, so not compared: {listed(missing, 30)}"
     return f"{text}. Name the data set: --data NAME, or fetch its files: {DOWNLOAD}"

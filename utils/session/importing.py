@@ -113,7 +113,7 @@ def _sets(
     if imported.world:
         if has_config:
             raise UserError(
-                "--import of a live world's results takes no --config: their scores are those of "
+                "--import of a live world's results takes no --config: the scores are read from "
                 "the files"
             )
         results = read_world(imported.path, imported.world)
@@ -183,14 +183,14 @@ def _planned(
     plan = prepare(replace(options, mode="eval"), benchmarks, models)
     if len(plan.models) > 1:
         raise UserError(
-            f"--import: the config has the models {listed([*plan.models])}; say whose entry reads "
-            "the answers: --model NAME"
+            f"--import: the config has the models {listed([*plan.models])}; name the one whose "
+            "entry reads the answers: --model NAME"
         )
     for evaluation in next(iter(plan.evaluations.values())):
         if evaluation.data.circular is not None or evaluation.judge is not None:
             raise UserError(
-                f"--import: data.{evaluation.dataset} asks for circular evaluation or a judge, "
-                "which answers made elsewhere cannot have; leave that out"
+                f"--import: data.{evaluation.dataset} sets circular evaluation or a judge. "
+                "Imported answers can have neither; leave that setting out"
             )
     return {
         evaluation.dataset: _renamed(evaluation, replace(options, mode="all"))
@@ -242,7 +242,9 @@ def _gather(
             gathered.counts["missing"] = len(evaluation.data.samples) - len(
                 {key for key, _ in gathered.answers}
             )
-            one.lines.append(f'all matched rows are of the part "{part}", which alone is scored')
+            one.lines.append(
+                f'all matched rows belong to the part "{part}"; only this part is scored'
+            )
     one.gathered = gathered
     one.lines += gathered.lines()
     torn = {source.name or str(source.path): source.torn for source in one.sources}
@@ -258,8 +260,8 @@ def _gather_episodes(one: ImportedSet, order: Sequence[str]) -> None:
     assert results is not None
     scored = sum(episode.score is not None for episode in results.episodes)
     one.lines.append(
-        f"{counted(len(results.episodes), 'episode')}, {scored} of them with a score; the own "
-        f"figure of {results.world.title}: {results.world.own_figure}"
+        f"{counted(len(results.episodes), 'episode')}, {scored} with a score; "
+        f"{results.world.title}'s own figure: {results.world.own_figure}"
     )
     one.lines += [f"refused: {reason}" for reason in results.refused]
     played = {episode.task for episode in results.episodes}
@@ -292,15 +294,15 @@ def _problems(one: ImportedSet, gathered: Gathered, options: Options) -> list[st
         )
         problems.append(
             f"{dataset}: {counts['answered otherwise']} samples have two rows with different "
-            f"replies; say which counts: --duplicates first or --duplicates last{examples}"
+            f"replies; choose one: --duplicates first or --duplicates last{examples}"
         )
     share = counts["asked otherwise"] / max(1, counts["matched"])
     if share > MOST_ASKED_OTHERWISE and not options.anyway:
         problems.append(
             f"{dataset}: {counts['asked otherwise']} of {counts['matched']} rows have another "
-            "instruction than their sample: they answer something else, or another setting of the "
-            "table (language, instructions, split). Name the data set that they fit, or score them "
-            "all the same: --anyway"
+            "instruction than their sample. They may belong to another data set, or to another "
+            "setting of this one (language, instructions, split). Name the right one with "
+            "--data, or score them nevertheless with --anyway"
         )
     return problems + points_problem(one.evaluation, gathered, options.frame)
 

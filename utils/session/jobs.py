@@ -39,7 +39,7 @@ from utils.store.provenance import depends_on, git_state, made_with
 from utils.store.records import run_record, sizes_of
 
 SCREENSHOTS = "screenshots"  # folder of a run: what its episodes saw
-BY_MODULE = "the code that decides them is compared by module now (docs/results.md)"
+BY_MODULE = "the program now compares the code behind them by module (docs/results.md)"
 MOST_WORLDS = 8  # without --worlds; each keeps half a core busy, and half a gigabyte
 
 
@@ -83,7 +83,7 @@ def _notes_on_code(evaluations: Sequence[Evaluation], runs: Sequence[LoggedRun])
     is_old = newest is not None and "code_version" not in newest.begin
     acts = any(isinstance(evaluation.benchmark, ActingBenchmark) for evaluation in evaluations)
     if is_old and (acts or evaluations[0].model.deciding_code):
-        return [f"Answers that an earlier version has stored are asked again, once: {BY_MODULE}"]
+        return [f"Samples answered by an earlier version are queried again, once: {BY_MODULE}"]
     return []
 
 

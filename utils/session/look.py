@@ -253,7 +253,7 @@ def _progress_text(evaluation: Evaluation, view: LogView, path: Path, written_s:
     silent_s = max(0.0, time.time() - written_s)
     text += f"; not ended, last written to {duration(silent_s)} ago"
     if silent_s > SILENT_S:
-        return f"{text}: it waits, or was killed"
+        return f"{text}: the run waits, or was killed"
     new = [answer for answer in LogIndex(path).answers if answer.seq == view.run.get("seq")]
     times = [datetime.fromisoformat(answer.asked_at) for answer in new if answer.asked_at]
     took_s = written_s - min(times).timestamp() if times else 0.0

@@ -416,7 +416,7 @@ def _repeats_alike(models: Mapping[str, ModelWrapper], data: Mapping[str, DataSe
             if setting:
                 notes.append(
                     f'data.{dataset}.repeats: model "{name}": {setting}, so all '
-                    f"{data_set.repeats} answers to a question may well be equal"
+                    f"{data_set.repeats} answers to a question may be the same"
                 )
     for note in notes:
         print(f"warning: {note}")
@@ -456,7 +456,7 @@ def _load(
     for name, unknown in lacking.items():
         wanted = ", ".join(f"{grouping}={label}" for grouping, label in sorted(unknown.labels))
         if name in left_out:
-            print(f"{name}: nothing is asked, as no row of it has {wanted} (--only)")
+            print(f"{name}: skipped, because no row has {wanted} (--only)")
             continue
         notes_of_set, problems_of_set = room.load_samples(data[name], passed_over=unknown.labels)
         notes += _printed(name, notes_of_set)

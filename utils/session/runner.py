@@ -207,8 +207,8 @@ def finish_folders(
             fuller = folder.fuller(scored)
             if fuller:
                 print(
-                    f"  {folder.path.parent} and compare.py use {fuller.name}, the newest run "
-                    "with all samples; name this folder to compare it"
+                    f"  compare.py takes {fuller.name} for {folder.path.parent}: the newest run "
+                    "with all samples. To compare this run, name its own folder"
                 )
         if is_only_model:
             _show_index(options.work_dir)

@@ -108,9 +108,10 @@ def _newest_has_part(evaluation: Evaluation, logs: LogsByAge) -> bool:
     if not complete or newest in complete:
         return False
     print(
-        f"{evaluation.dataset}: the newest log, in {newest.parent.name}, holds only part of what "
-        f"is asked for, {complete[0].parent.name} all of it. To score that one, give the command "
-        "of its run without --mode eval: it becomes the newest, and no request is repeated"
+        f"{evaluation.dataset}: the newest log, in {newest.parent.name}, lacks some of the "
+        f"samples; the log in {complete[0].parent.name} has them all. To score that one, repeat "
+        "the command of its run without --mode eval: it becomes the newest run, and reuses its "
+        "answers"
     )
     return True
 
@@ -126,7 +127,8 @@ def _doubt_about(name: str, dataset: str, logs: LogsByAge) -> str | None:
     if problem is None:
         return None
     return (
-        f'model "{name}", {dataset}: {problem}; move what is not to be scored out of the work-dir'
+        f'model "{name}", {dataset}: {problem}. Move the folder that should not be scored out of '
+        "the work-dir"
     )
 
 

@@ -32,8 +32,8 @@ from utils.store.provenance import version_text
 from utils.text import counted, file_uri
 
 HOW_TO_DELETE = """\
-To delete a run, delete its folder, and with it the answers that are stored in it; what other runs
-hold stays. Then list again:
+To delete a run, delete its folder. The answers stored in it are lost; other runs keep theirs. Then
+list the runs again:
   rm -r {folder}
   {evaluate} --runs --work-dir {work_dir}"""
 
@@ -126,7 +126,7 @@ def _show_recipes(names: Sequence[str], models: ModelRoom) -> int:
     """Print the table of all recipes, or all about those that are named."""
     try:
         if options := [name for name in names if name.startswith("-")]:
-            raise UserError(f"{options[0]}: --recipes goes with nothing but names of recipes")
+            raise UserError(f"{options[0]}: --recipes takes names of recipes and no other option")
         lines = models.recipe_lines(names)
     except UserError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)

@@ -90,7 +90,7 @@ def _of_endpoint(
     """The model entry of an endpoint, whose model is named or the only one that it serves."""
     if ",http" in url.replace(" ", ""):
         raise UserError(
-            "--endpoint takes one address; several servers of one model stand in a config "
+            "--endpoint takes one address; to use several servers of one model, write a config "
             "(docs/many_gpus.md)"
         )
     try:
@@ -99,7 +99,7 @@ def _of_endpoint(
         raise UserError(f"--endpoint: {error}") from None
     is_named = "model=" in url.partition("?")[2]
     if is_named and name is not None:
-        raise UserError("--endpoint names a model, and so does --name; leave one of them out")
+        raise UserError("--endpoint and --name both name a model; leave one of them out")
     if is_named:
         return {"model_path": url}, []
     notes: list[str] = []
@@ -111,12 +111,14 @@ def _of_endpoint(
         served = []
     if name is None:
         if len(served) != 1:
-            offer = f"it offers {listed(served)}" if served else "it does not say what it offers"
+            offer = (
+                f"the server offers {listed(served)}" if served else "the server lists no models"
+            )
             raise UserError(f"--endpoint {endpoint.base_url}: {offer}; name the model with --name")
         [name] = served
-        notes.append(f"model: {name}, the only one that the server offers")
+        notes.append(f"model: {name}, the only one on the server")
     elif served and name not in served:
-        notes.append(f"model: {name}, which the server does not name: it offers {listed(served)}")
+        notes.append(f"model: {name}; the server does not list it. It offers {listed(served)}")
     mark = "&" if "?" in url else "?"
     return {"model_path": f"{url}{mark}model={quote(name, safe='/:@')}"}, notes
 
@@ -125,7 +127,7 @@ def _not_asked(endpoint: Endpoint, reason: str) -> str:
     """The message about a server whose models cannot be listed."""
     return (
         f"--endpoint {endpoint.base_url}: the server's models cannot be listed: {reason}. Is it "
-        "running, and is the address right? With --name NAME nothing has to be listed "
+        "running, and is the address right? With --name NAME the program needs no list "
         "(--wait-for-server S then waits for a server that is still loading)"
     )
 

@@ -77,10 +77,9 @@ class ScoredFiles:
         if foreign is None:
             return None
         return (
-            f"{self.samples.parent}: a scoring of {self.dataset} was interrupted or is still "
-            f"going on ({foreign.name} is not the file that {MANIFEST_NAME} tells of); run "
-            "evaluate.py with the same --config, --work-dir and --mode eval, which makes no "
-            "requests"
+            f"{self.samples.parent}: a scoring of {self.dataset} was interrupted or still runs "
+            f"({foreign.name} is not the file that {MANIFEST_NAME} names). Run evaluate.py with "
+            "the same --config and --work-dir, and with --mode eval, which sends no requests"
         )
 
     def beside(self, kind: str, extension: str = ".json") -> Path:

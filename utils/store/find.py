@@ -48,8 +48,8 @@ def find_run(path: Path) -> Path:
         why = "there is no such folder"
     elif any(map(newest_start, [path, *_folders(path)])):
         why = (
-            "has a log but no scored samples; run evaluate.py with the same --config, --work-dir "
-            "and --mode eval, which makes no requests"
+            "has a log but no scored samples. Run evaluate.py with the same --config and "
+            "--work-dir, and with --mode eval, which sends no requests"
         )
     raise UserError(f"{path}: {why}")
 
@@ -86,9 +86,9 @@ def doubtful_order(folders: Sequence[Path]) -> str | None:
         shared = starts.keys() & starts_of_other.keys()
         if shared and max(starts_of_other.values()) > max(starts.values()):
             return (
-                f"which run is the newest is not known: {newest.name} holds run {max(starts)}, "
-                f"but {other.name} was started later, and both hold a run {max(shared)}, as after "
-                "moving folders between work-dirs"
+                f"the newest run is not known: {newest.name} holds run {max(starts)}, but "
+                f"{other.name} was started later, and both hold a run {max(shared)}. Were folders "
+                "moved between work-dirs?"
             )
     return None
 

@@ -101,7 +101,7 @@ def one_process_at_a_time(path: Path, purpose: str) -> Iterator[None]:
         try:
             lock.acquire()
         except Timeout:
-            print(f"waiting for another process, which is {purpose}")
+            print(f"waiting for another process that is {purpose}")
             lock.acquire(timeout=LOCK_WAIT_S)
     except Timeout:
         raise UserError(
@@ -299,8 +299,8 @@ def doubled_problem(path: Path) -> str | None:
     if doubled is None:
         return None
     return (
-        f"{path}: was put together from two logs: it holds {doubled}; answers of one would count "
-        "for the other. Take them apart: one log for each folder"
+        f"{path}: was put together from two logs: it holds {doubled}. Answers of one run would "
+        "count for the other. Split it: one log for each folder"
     )
 
 

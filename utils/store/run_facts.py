@@ -142,7 +142,7 @@ def why_stopped(manifest: Mapping[str, Any], scored: Collection[str]) -> dict[st
     for name, stop in (manifest.get("stopped") or {}).items():
         texts[name] = f"stopped: {stop.get('why')}"
         if name in scored and not (entries.get(name) or {}).get("missing"):
-            texts[name] += "; what is shown is from an earlier scoring"
+            texts[name] += "; the figures are from an earlier scoring"
     return texts
 
 

@@ -317,24 +317,26 @@ class Selection:
         log = self._log
         findings: list[Finding] = []
         if not log.run:
-            detail = "what else the log covered is not known"
+            detail = "its other samples are not known"
             findings.append(_note("run_lost", f"the record of the run is lost: {detail}"))
         if log.left_out:
             of_mode = "" if log.mode in (self._mode, None) else f" of mode {log.mode}"
-            summary = f"{counted(len(log.left_out), 'sample')}{of_mode} left out, bad data"
-            detail = "not queried and not in the score; the log names them"
+            summary = (
+                f"{counted(len(log.left_out), 'sample')}{of_mode} left out because of bad data"
+            )
+            detail = "they were not queried and are not in the score; the log names them"
             findings.append(_note("left_out", f"{summary}: {detail}"))
         if not log.has(self._mode):
-            summary = f"the log covers mode {log.mode} alone, not all of mode {self._mode}"
+            summary = f"the log covers only mode {log.mode}, not all of mode {self._mode}"
             findings.append(_note("mode", summary))
         if self.earlier:
             summary = (
                 f"{self.earlier} of {self.taken} answers are from earlier runs in this log, with "
-                "the same requests: the newest run stopped before it got to these samples"
+                "the same requests: the newest run stopped before these samples"
             )
             findings.append(_note("earlier_runs", summary))
         if self._is_short:
-            summary = f"the log covers {log.limit} samples only"
+            summary = f"the log covers only {log.limit} samples"
             detail = "the same command without --mode eval queries the others"
             findings.append(_note("limit", summary, detail=detail))
         findings += [_note("settings", text) for text in self._notes]

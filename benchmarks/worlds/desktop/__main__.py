@@ -17,7 +17,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.worlds.desktop", description="A Linux desktop for agents."
     )
-    parser.add_argument("--make", action="store_true", help="fetch and prepare it, once")
+    parser.add_argument("--make", action="store_true", help="fetch and prepare the desktop, once")
     if parser.parse_args().make:
         try:
             make()

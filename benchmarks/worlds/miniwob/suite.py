@@ -60,10 +60,10 @@ def tasks(level: str, seeds: Sequence[int], names: Sequence[str] | None = None) 
     without_goals = [str(seed) for seed in seeds if seed not in range(seed_count)]
     if without_goals:
         raise UserError(
-            "data.GUITaskAutomation: MiniWoB++ has goals for the seeds "
-            f"0 to {seed_count - 1} only, not for {', '.join(without_goals)} "
-            "(seeds_from and --seeds-from draw from 0 to 199); "
-            'leave it out by naming other tasks in this entry: "tasks": ["office/*"]'
+            "data.GUITaskAutomation: MiniWoB++ has goals only for the seeds "
+            f"0 to {seed_count - 1}, not for {', '.join(without_goals)} "
+            "(seeds_from and --seeds-from draw from 0 to 199). "
+            'To leave MiniWoB++ out, name other tasks in this entry: "tasks": ["office/*"]'
         )
     if level != "L3":
         return []

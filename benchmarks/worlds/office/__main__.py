@@ -40,7 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         if options.task not in tasks_by_id:
             parser.error(
-                f"{options.level} has no task {options.task!r}; name the level alone to see them"
+                f"{options.level} has no task {options.task!r}; name only the level to list its "
+                "tasks"
             )
         task = tasks_by_id[options.task]
     serve(task, options.seed, options.look or task.get("look", "web"))
@@ -56,7 +57,9 @@ def serve(task: Row, seed: int, look: str) -> None:
         width, height = LOOKS[look].viewport_wh
         print(f"{episode.url}\nDesigned for a page of {width}x{height}.")
         print(task["goal"])
-        print("Then: done, fail, or answer and the answer. An empty line, or Ctrl-C, ends it.")
+        print(
+            "At the end, type: done, fail, or answer and the answer. An empty line or Ctrl-C quits."
+        )
         for line in iter(sys.stdin.readline, ""):
             end, _, answer = line.strip().partition(" ")
             if not end:
@@ -73,11 +76,20 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("level", nargs="?", choices=LEVELS)
-    parser.add_argument("task", nargs="?", help="its name; without one, all are listed")
-    parser.add_argument("--seed", type=int, default=0, help="picks the world and the variant")
-    parser.add_argument("--look", choices=tuple(LOOKS), help="instead of the task's own")
     parser.add_argument(
-        "--every-task", action="store_true", help="make every task of every seed; serve nothing"
+        "task", nargs="?", help="name of a task (default: list the tasks of the level)"
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="seed of the world and of the variant of the task (default 0)",
+    )
+    parser.add_argument(
+        "--look", choices=tuple(LOOKS), help="look of the office (default: the look of the task)"
+    )
+    parser.add_argument(
+        "--every-task", action="store_true", help="make every task for every seed; start no server"
     )
     parser.add_argument(
         "--seeds", type=_seeds, default=range(200), metavar="A-B", help="for --every-task"

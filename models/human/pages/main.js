@@ -18,45 +18,45 @@ const QUESTIONS = {
   open_app: ["Open an application", "", "Its name"],
   skip: [
     "Skip this one?",
-    "It counts as failed (of a task with several steps: all of it), until the same command asks it again.",
+    "It counts as failed until the same command asks it again. In a task with several steps, the whole task fails.",
     null,
   ],
 };
 const ZOOM_KEYS = [
-  ["+ − 0 1", "zoom in, out, all of it, actual pixels"],
-  ["Ctrl + wheel", "zoom where the mouse is; on a phone, two fingers"],
+  ["+ − 0 1", "zoom in, zoom out, whole image, actual pixels"],
+  ["Ctrl + wheel", "zoom at the mouse; on a phone, use two fingers"],
   ["F8", "pause"],
 ];
 const LOOK_KEYS = [["drag", "move the image"], ...ZOOM_KEYS];
 const KEY_LISTS = {
-  letter: [["A to F", "choose"], ["Enter", "confirm"], ["Esc", "take the choice back"], ...LOOK_KEYS],
+  letter: [["A to F", "choose"], ["Enter", "confirm"], ["Esc", "undo the choice"], ...LOOK_KEYS],
   point: [
     ["click", "choose a point"],
     ["arrow keys", "move the crosshair by 1 pixel of the image"],
     ["Shift + arrow", "by 10"],
     ["Ctrl or Alt + arrow", "by 50"],
-    ["N", "it is not there"],
+    ["N", "the element is not there"],
     ["Enter", "confirm"],
-    ["Esc", "take the choice back"],
+    ["Esc", "undo the choice"],
     ["wheel", "zoom"],
     ...LOOK_KEYS,
   ],
   actions: [
     ["mouse", "click, double click, right click, hold, drag and wheel act on the screen"],
     ["letters", "are collected under “Text to type”"],
-    ["Enter", "there types the text and presses Enter; Shift + Enter begins a line"],
-    ["Esc", "there drops the text"],
-    ["other keys", "are pressed at once, Ctrl + A and the like too"],
-    ["F2", "keys move the crosshair instead, or again act on the screen; Tab then leaves the screenshot"],
-    ["arrow keys", "of the crosshair: 1 pixel, with Shift 10, with Ctrl or Alt 50; Enter clicks"],
-    ["Ctrl + wheel", "zoom where the mouse is; on a phone, two fingers"],
+    ["Enter", "in “Text to type”: types the text and presses Enter; Shift + Enter begins a line"],
+    ["Esc", "in “Text to type”: drops the text"],
+    ["other keys", "are pressed at once, also in combinations such as Ctrl + A"],
+    ["F2", "switches the keys between the screen and the crosshair; with the crosshair, Tab leaves the screenshot"],
+    ["arrow keys", "move the crosshair by 1 pixel (Shift 10, Ctrl or Alt 50); Enter clicks"],
+    ["Ctrl + wheel", "zoom at the mouse; on a phone, use two fingers"],
     ["F8", "pause"],
   ],
 };
 const HINTS = {
   letter: "Arrow keys scroll, letters choose, Enter confirms.",
   point: "Arrow keys move a crosshair, Enter confirms.",
-  actions: "Keys are pressed on the screen; F2 has them move a crosshair instead, and Tab leave the screenshot.",
+  actions: "Keys act on the screen. F2 switches them to a crosshair; Tab then leaves the screenshot.",
 };
 const { byId, el } = Elements;
 
@@ -96,7 +96,7 @@ async function follow() {
       known = state.version;
       if (state.is_over) return;
     } catch {
-      say("The program does not answer. If it has ended, start the same command again: it goes on in a new page.");
+      say("The program does not answer. If it has ended, start the same command again; it continues in a new page.");
       known = 0;
       await new Promise((done) => setTimeout(done, RETRY_MS));
     }
@@ -145,7 +145,7 @@ function showEnd(wasAsking) {
   byId("progress").hidden = true;
   byId("place").textContent = wasAsking ? "The run was stopped" : "The run is over";
   byId("text").textContent =
-    "Thank you. All that you answered is stored. If questions are left, the same command goes on with them, in a new page. You can close this one.";
+    "Thank you. All your answers are stored. If questions are left, the same command continues with them in a new page. You can close this page.";
 }
 
 /** The question is not open any more. */
@@ -170,7 +170,7 @@ async function begin(next, isSameTask) {
   try {
     await stage.show(`image/${next.number}/${last}`, width, height, isSameTask);
   } catch {
-    say("The image cannot be shown. Skip this one; the terminal says which it is.");
+    say("The image cannot be shown. Skip this question; the terminal names the image.");
   }
   question = next;
   isShown = true;
@@ -179,7 +179,7 @@ async function begin(next, isSameTask) {
   else choosing.begin(next);
   document.body.classList.remove("busy");
   byId("skip").disabled = byId("pause").disabled = false;
-  byId("busy").textContent = "Your turn: act on the screenshot, or with what is below.";
+  byId("busy").textContent = "Your turn: act on the screenshot, or use the controls below.";
   byId("hint").textContent = HINTS[next.kind];
   setClock(!document.hidden && !byId("paused").open);
   const isElsewhere = document.activeElement.matches("dialog *, textarea, input:not([type=radio])");

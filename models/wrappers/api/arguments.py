@@ -105,7 +105,7 @@ NOT_YOURS_OF_RESPONSES = {
     "input": "the input comes from the prompt; leave it out",
     **dict.fromkeys(
         ("previous_response_id", "conversation", "prompt", "background"),
-        "every request is whole by itself, so that a run can go on; leave it out",
+        "every request is complete in itself, so a run can be continued; leave it out",
     ),
 }
 _APIS = {  # the client's function, what it takes, what is refused

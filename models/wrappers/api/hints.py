@@ -76,7 +76,10 @@ def add_request_hints(
         if is_refused and _STREAMS_ONLY.search(beginning):
             _add(error, "generate_cfg.stream: true asks for a stream")
         if error.status_code in _STATUS_OF_IMPATIENT_GATEWAYS:
-            _add(error, "generate_cfg.stream: true keeps a gateway that waits too shortly")
+            _add(
+                error,
+                "generate_cfg.stream: true helps if a gateway has a short time limit",
+            )
     if endpoint.host.endswith(AZURE_HOSTS):
         _add_azure_hint(error, options)
 

@@ -216,7 +216,7 @@ class ServerPool:
                 for member in self._members.values()
                 if member.reason
             ]
-        return "; ".join(reasons) or "no address is there"
+        return "; ".join(reasons) or "there is no address"
 
     def served(self) -> Mapping[str, str | int]:
         """What all servers serve, as far as they say so."""
@@ -320,7 +320,7 @@ class ServerPool:
         for problem in addresses.problems:
             if problem not in self._told:
                 self._told.add(problem)
-                print(f"warning: {problem}; it is not used", flush=True)
+                print(f"warning: {problem}; the address is not used", flush=True)
         named = {endpoint.base_url.rstrip("/"): endpoint for endpoint in addresses.endpoints}
         with self._lock:
             new: list[Member] = []
@@ -357,8 +357,8 @@ class ServerPool:
                 differing = differences(member.facts, first.facts)
                 if differing:
                     raise StopRun(
-                        f'model "{self._label}": {member.name} and {first.name} do not serve the '
-                        f"same: {', '.join(differing)}. Leave one of them out; {DIFFER}"
+                        f'model "{self._label}": {member.name} and {first.name} differ: '
+                        f"{', '.join(differing)}. Leave one of them out; {DIFFER}"
                     )
             self._check_expected(first)
         for member in there:
@@ -377,9 +377,9 @@ class ServerPool:
         differing = self._unlike_stored(member)
         if differing:
             raise StopRun(
-                f'model "{self._label}": {member.name} does not serve what stored answers are '
-                f"from: {', '.join(differing)}. For another checkpoint, or other limits of its "
-                "images, write another model_identity, or ask everything again with --fresh; "
+                f'model "{self._label}": {member.name} differs from the server that gave the '
+                f"stored answers: {', '.join(differing)}. For another checkpoint, or other image "
+                "limits, set another model_identity, or query everything again with --fresh; "
                 f"{DIFFER}"
             )
 

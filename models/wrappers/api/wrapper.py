@@ -167,8 +167,8 @@ class APIModelWrapper(WrapperDefaults):
         servers = getattr(self.entry, "servers", None)
         if isinstance(servers, str) and not expand_home(servers).exists():
             problems.append(
-                f"servers: {expand_home(servers)} does not exist; expected a file with an address "
-                "a line, or a folder with files of one address each (it may be empty at first)"
+                f"servers: {expand_home(servers)} does not exist; expected a file with one "
+                "address per line, or a folder of files with one address each (it may start empty)"
             )
         return problems
 

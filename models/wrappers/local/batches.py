@@ -288,7 +288,7 @@ class Batcher:
             self._on_out_of_memory(batch, failure, is_retry=is_retry)
         elif len(batch) > 1 and isinstance(failure, CannotCollate | CallError):
             if isinstance(failure, CannotCollate):
-                self._warn(f"{failure}; such samples are generated one at a time", kind="collate")
+                self._warn(f"{failure}; such samples run one at a time", kind="collate")
             for entry in batch:  # where one is to blame, the others have an answer
                 self._generate_for([entry])
         elif len(batch) > 1 and isinstance(failure, CannotSplit):
@@ -337,8 +337,8 @@ class Batcher:
                 limit = self._room.note_overflow(len(batch), longest)
             self._warn(
                 f"out of memory with {len(batch)} samples at once ({len(batch) * longest:,} "
-                f"tokens); continuing with at most {limit:,} tokens at once of samples as long as "
-                "these"
+                f"tokens); continuing with at most {limit:,} tokens at once for samples of this "
+                "length"
             )
             self._put_back(batch)
         elif not is_retry:

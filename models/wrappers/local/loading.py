@@ -73,9 +73,9 @@ def load(
     on_cuda = placement.device == "cuda"
     if on_cuda and not torch.cuda.is_available():
         raise UserError(
-            "this machine has a CUDA device that torch cannot use: the driver is too old for this "
-            "torch, or this torch was built without CUDA; fix that, or set device_map to "
-            '"cpu"'
+            "torch cannot use the CUDA device of this machine: the driver is too old for this "
+            "torch, "
+            'or this torch was built without CUDA. Fix that, or set device_map to "cpu"'
         )
     attention = requested_attention(entry)
     if attention is None and placement.attention != "sdpa":
@@ -238,15 +238,15 @@ def _mend_generation_config(
     if generation_config.eos_token_id is None and end_id is not None:
         generation_config.eos_token_id = end_id  # replies would go on to the token limit
         print(
-            "note: the checkpoint's generation_config names no end token, so the tokenizer's is "
-            "used"
+            "note: the checkpoint's generation_config names no end token, so the program uses the "
+            "tokenizer's"
         )
     if generate_cfg.get("max_new_tokens") or generation_config.max_new_tokens:
         # It has no effect then, of which the library tells at each sample.
         generation_config.max_length = None
     if generation_config.use_cache is False:  # every token would take as long as the whole prompt
         generation_config.use_cache = None
-        print("note: the checkpoint's use_cache false is ignored: it only makes generation slow")
+        print("note: the checkpoint's use_cache false is ignored, because it only slows generation")
 
 
 def _refuse_made_up_weights(model_path: str, model: Any, missing: list[str]) -> None:
@@ -262,5 +262,5 @@ def _refuse_made_up_weights(model_path: str, model: Any, missing: list[str]) -> 
         names += ", ..."
     problem = f"{model_path}: {len(missing)} weights of the checkpoint are missing ({names})"
     if getattr(model, "hf_quantizer", None) is None:
-        raise UserError(f"{problem}; is it complete?")
+        raise UserError(f"{problem}. Is the checkpoint complete?")
     print(f"warning: {problem}; quantised layers may do without them", file=sys.stderr)

@@ -186,10 +186,10 @@ def placement_problems(entry: Local, config: Mapping[str, Any]) -> list[str]:
     ranks = ranks_here()
     device_map = entry.device_map
     if "cuda" in device_kinds(device_map) and not cuda_present():
-        reasons.append("asks for CUDA, and this machine has no usable CUDA device")
+        reasons.append("needs CUDA, and this machine has no usable CUDA device")
     if ranks > 1 and device_map not in (None, "", "cuda", "cpu"):
         reasons.append(f"would put all {ranks} copies that torchrun starts onto the same devices")
-    advice = "leave device_map out to run on what is available"
+    advice = "leave device_map out to use the available devices"
     problems = [f"device_map {device_map!r} {reason}; {advice}" for reason in reasons]
     problem = flash_problem(placement_of(entry, config))
     return [*problems, problem] if problem else problems
@@ -201,4 +201,4 @@ def float32_note(entry: Local, dtype: str, device: str) -> str:
         return ""
     costs = "twice the memory and several times the time of half precision"
     cure = 'set "dtype": "bfloat16" for that, or "dtype": "float32" to keep it without this note'
-    return f"note: the checkpoint is stored in float32 and runs in it, with {costs}; {cure}"
+    return f"note: the checkpoint is stored in float32 and runs in it, which takes {costs}; {cure}"

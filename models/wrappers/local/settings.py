@@ -121,7 +121,7 @@ def generation_problems(generate_cfg: Mapping[str, Any], defaults: Mapping[str, 
     if settings.get("do_sample") is not True or settings.get("temperature") != 0:
         return []
     source = _source("do_sample", generate_cfg)
-    problem = f"generate_cfg: temperature 0 does not go with do_sample true{source}"
+    problem = f"generate_cfg: temperature 0 cannot be combined with do_sample true{source}"
     return [f'{problem}; for greedy decoding set "do_sample": false']
 
 
@@ -153,13 +153,14 @@ def generation_notes(
     checkpoint = "warning: the checkpoint's generation_config"
     if is_sampling and "do_sample" not in generate_cfg:
         notes.append(
-            f"{checkpoint} turns sampling on, so two runs differ; do_sample false stops it"
+            f"{checkpoint} turns sampling on, so two runs differ. Set do_sample to false to stop "
+            "that"
         )
     for name in penalties:
         if name not in generate_cfg:
             notes.append(
-                f"{checkpoint} sets {name} {defaults[name]}, which servers may not apply; set it "
-                "in generate_cfg"
+                f"{checkpoint} sets {name} {defaults[name]}, which servers may ignore. Set it in "
+                "generate_cfg"
             )
     if settings.get("max_new_tokens") is None:
         notes.append(f"warning: max_new_tokens is not set, so replies are cut off: {limit}")
@@ -196,7 +197,7 @@ def not_for_batches(settings: Mapping[str, Any]) -> list[str]:
     return [name for name, counts in is_in_force.items() if counts]
 
 
-_SET_BESIDE = "it stands beside kwargs, in the model's entry; move it there"
+_SET_BESIDE = "it belongs beside kwargs, in the model's entry; move it there"
 _OF_THE_PROGRAM = "the program sets this itself; leave it out"
 NOT_TO_LOAD = {
     **dict.fromkeys(("dtype", "torch_dtype"), 'set "dtype" beside kwargs, in the model\'s entry'),
@@ -233,7 +234,9 @@ def load_problems(entry: Local, *, is_on_hub: bool) -> list[str]:
         if name in NOT_TO_TEMPLATE
     ]
     if "attn_implementation" in settings and entry.attn_implementation:
-        problems.append("kwargs.load.attn_implementation: is set beside kwargs, too; keep one")
+        problems.append(
+            "kwargs.load.attn_implementation: is also set beside kwargs; keep one of them"
+        )
     if "revision" in settings and not is_on_hub:
         problems.append("kwargs.load.revision: only for a name on the Hugging Face hub")
     adapter = settings.get("adapter")

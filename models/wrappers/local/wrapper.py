@@ -127,7 +127,7 @@ class LocalModelWrapper(WrapperDefaults):
             defaults = checkpoint.read_generation_config(path, self._revision)
             notes += generation_notes(entry.generate_cfg, defaults, entry.batch_size)
             if checkpoint.settings_folder(path, self._revision) is None:
-                notes.append(f"{path} is not in the cache: its settings may change that")
+                notes.append(f"{path} is not in the cache: its own settings may change this")
         config = checkpoint.read_config(path, self._revision)
         installed = installed_versions("transformers")
         notes += version_notes(str(config.get("model_type", "")), path, installed)

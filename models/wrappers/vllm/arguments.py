@@ -29,7 +29,7 @@ _RESERVED = {
             "ssl-ca-certs",
             "ssl-cert-reqs",
         ),
-        "the program sets address, port, name and key of its server itself; leave it out",
+        "the program itself sets the server's address, port, name and key; leave it out",
     ),
     "config": "arguments in a config file of vLLM cannot be checked; write them into serve_args",
 }

@@ -72,13 +72,14 @@ def share_gpus(replicas: int | str, words: Sequence[str], gpus: Sequence[str]) -
         return GpuShares([], f"serve_args: a parallel size is no number: {error}")
     if replicas == "auto" and len(gpus) < each:
         has = "no GPU" if not gpus else f"{len(gpus)} GPUs, and one server takes {each}"
-        return GpuShares([], f'replicas: "auto" counts GPUs, and this machine has {has}')
+        return GpuShares([], f'replicas: "auto" counts GPUs, but this machine has {has}')
     count = len(gpus) // each if replicas == "auto" else int(replicas)
     if not gpus:
         return GpuShares([None] * count)
     if count * each > len(gpus):
         return GpuShares(
-            [], f"replicas: {count} of {each} GPUs each do not fit on the {len(gpus)} that are here"
+            [],
+            f"replicas: {count} with {each} GPUs each need more than the {len(gpus)} that are here",
         )
     devices = [",".join(gpus[start * each : (start + 1) * each]) for start in range(count)]
     spare = gpus[count * each :]

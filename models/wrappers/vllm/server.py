@@ -34,7 +34,7 @@ SECONDS_BETWEEN_LINES = 30.0
 STOP_S = keeper.GRACE_S + keeper.LAST_S + 3.0  # killed earlier, it leaves processes
 
 INSTALL = (
-    "vLLM is not installed there; create an environment of its own (.venv-vllm), pip install -r "
+    "vLLM is not installed there. Create an environment for vLLM (.venv-vllm), run pip install -r "
     "requirements/vllm.txt in it, and set VLLM_PYTHON=.venv-vllm/bin/python"
 )
 _HUB_TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")

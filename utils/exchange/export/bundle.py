@@ -42,21 +42,21 @@ HOW = """\
 
 Model: {model}. {origin}
 
-| file | what it has |
+| file | content |
 |---|---|
 | `manifest.json` | data sets with their checksums, settings of the run, figures |
 | `*_answers.jsonl` | id, image, instruction, reply, point and verdict of each sample |
 | `*_scores.json` | the scores |
-| `config.json` | what reads the replies |
+| `config.json` | settings that read the replies |
 
-To score them again, in the folder of the evaluator, commit {commit}:
+To score the replies again, run this in the folder of the evaluator, commit {commit}:
 
 ```
 python utils/download.py
 python evaluate.py --config config.json --import {file}
 ```
 
-Unpack `config.json` first. Functions of the user that it names must lie beside it: {functions}.
+Unpack `config.json` first. Put the functions that it names beside it: {functions}.
 """
 
 
@@ -99,9 +99,9 @@ def next_steps(_run: ExportedRun, path: str) -> Sequence[str]:
         size = sum(part.file_size for part in archive.infolist())
     if size > MOST_SHEET_BYTES:
         return [
-            f"Unpacked it is larger than the {MOST_SHEET_BYTES >> 20} MiB that --import takes of "
-            f"an archive. To score it again, unpack it and import each file *{ENDING} with "
-            "--data NAME"
+            f"Unpacked, the bundle is larger than {MOST_SHEET_BYTES >> 20} MiB, the limit of "
+            f"--import for archives. To score it again, unpack it and import each file *{ENDING} "
+            "with --data NAME"
         ]
     return [
         f"To score it again: unzip {path} config.json, then "

@@ -44,9 +44,8 @@ def content(run: ExportedRun) -> bytes:
     hub_id = TABLES[TABLE].hub_id
     if not run.task_id:
         raise UserError(
-            f"--export {NAME}: the id of the leaderboard's task is missing: --task-id ID. It "
-            f"stands in https://huggingface.co/datasets/{hub_id}/blob/main/eval.yaml and is not "
-            "guessed"
+            f"--export {NAME}: the id of the leaderboard's task is missing: set --task-id ID. "
+            f"The id is in https://huggingface.co/datasets/{hub_id}/blob/main/eval.yaml"
         )
     dataset = run.sets[0]
     _, cell = next(iter(dataset.headlines.items()))
@@ -65,9 +64,9 @@ def next_steps(run: ExportedRun, path: str) -> Sequence[str]:
     """What to do with the file."""
     repository = run.hub_id or "ORGANISATION/MODEL"
     return [
-        "To hand it in, as a pull request that you send yourself:",
+        "To submit the file as a pull request of your own:",
         f"  hf upload {repository} {shlex.quote(path)} {PATH_IN_REPOSITORY} --create-pr",
-        "With replies that others can look at, add to the entry: source: {url: ..., name: ...}",
+        "If others can see the replies, add to the entry: source: {url: ..., name: ...}",
     ]
 
 

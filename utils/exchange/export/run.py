@@ -210,7 +210,8 @@ def open_run(path: Path, datasets: Sequence[str] = (), task_id: str = "") -> Exp
     for name in datasets:
         if not any(_is_named(scored, name) for scored in files.values()):
             raise UserError(
-                f"--data {name}: {folder} was not scored on it; it was on {listed([*files])}"
+                f"--data {name}: {folder} was not scored on this data set; it was scored on "
+                f"{listed([*files])}"
             )
     chosen = {
         name: scored

@@ -59,8 +59,8 @@ def content(run: ExportedRun) -> bytes:
 def next_steps(_run: ExportedRun, _path: str) -> Sequence[str]:
     """What to do with the file."""
     return [
-        f"The leaderboard of ScreenSpot-Pro takes this file, its row (--export {NAME}_leaderboard) "
-        f"and the code or a document by e-mail: {REPOSITORY}"
+        "To submit to the leaderboard of ScreenSpot-Pro, send this file, its row (--export "
+        f"{NAME}_leaderboard) and the code or a document by e-mail: {REPOSITORY}"
     ]
 
 

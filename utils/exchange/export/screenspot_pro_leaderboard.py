@@ -65,11 +65,11 @@ def content(run: ExportedRun) -> bytes:
 def next_steps(run: ExportedRun, path: str) -> Sequence[str]:
     """What to do with the file."""
     steps = [
-        f"The leaderboard takes it by e-mail, with the result file (--export {RESULT_FILE}) and "
+        f"To submit the row, send it by e-mail with the result file (--export {RESULT_FILE}) and "
         f"the code or a document: {REPOSITORY}"
     ]
     if not run.hub_id:
-        steps.insert(0, f'Fill in "link" in {path}: where the model or its code can be found')
+        steps.insert(0, f'Fill in "link" in {path}: the address of the model or its code')
     return steps
 
 

@@ -111,13 +111,13 @@ def format_of(file: RowFile) -> Format:
         return fitting[0]
     if fitting:
         names = listed([known.NAME for known in fitting])
-        raise UserError(f"{file.name}: may be any of {names}; say which: --format NAME")
+        raise UserError(f"{file.name}: fits {names}; choose one with --format NAME")
     raise UserError([_no_format(file, first_rows[0]), *map(_needs, FORMATS)])
 
 
 def _no_format(file: RowFile, row: Row) -> str:
     columns = listed([str(name) for name in row], 12) or "none"
-    return f"{file.name}: is in no known format. Its first row has {columns}. The formats need:"
+    return f"{file.name}: is not in a known format. Its first row has {columns}. The formats need:"
 
 
 def _needs(known: Format) -> str:
@@ -132,6 +132,6 @@ def _format_of_archive(file: RowFile) -> Format:
     if inspect_log.recognise_archive(names):
         return inspect_log
     raise UserError(
-        f"{file.name}: is an archive, but no spreadsheet, bundle or inspect log; unpack it and "
+        f"{file.name}: is an archive, but no spreadsheet, bundle or inspect log. Unpack it and "
         "name the file or folder with the answers"
     )

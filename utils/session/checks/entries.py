@@ -34,7 +34,7 @@ def entry_lines(evaluation: Evaluation) -> list[str]:
     if entry["imp_type"] == "openai" and kwargs.get("max_pixels"):
         limits = json.dumps({key: kwargs[key] for key in PIXEL_LIMITS if kwargs.get(key)})
         lines.append(
-            "  a server resizes images within limits of its own, which cannot be seen from here; "
+            "  the server may resize images to its own limits, which the program cannot see; "
             f"start vLLM with --mm-processor-kwargs '{limits}'"
         )
     return [*lines, f"  {recipe.note}"] if recipe.note else lines

@@ -47,7 +47,7 @@ def check_images(samples: Sequence[Sample]) -> ImagesChecked:
         problems = [result for result in results if result is not None]
     summary = f"images: {counted(len(images), 'header')} read, {len(chosen):,} decoded"
     if len(chosen) < len(images):
-        summary += " (spread over all), of the other PNGs the checksums compared"
+        summary += " (spread over all); the checksums of the other PNGs compared"
     return ImagesChecked(summary, problems)
 
 

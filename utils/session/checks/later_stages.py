@@ -31,7 +31,8 @@ def requests_text(job: Job, to_ask: Mapping[str, int], size: str, open_samples: 
     if isinstance(job.follow_up, ZoomStage):
         return f"{text}; {count + open_samples} with the second look"
     return (
-        f"{text}; follow_up may ask up to {MOST_STAGES - 1} more of each of {open_samples} samples"
+        f"{text}; follow_up may send up to {MOST_STAGES - 1} more for each of {open_samples} "
+        "samples"
     )
 
 

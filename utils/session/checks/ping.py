@@ -101,8 +101,8 @@ def _shrunk_findings(
     if tokens >= tokens_of(rule, sent_wh):
         return []
     summary = (
-        f"the server shrinks the image: {shrunk_text(rule, sent_wh, tokens)}, so details are lost "
-        "and replies in pixels are off"
+        f"the server shrinks the image: {shrunk_text(rule, sent_wh, tokens)}, so the model misses "
+        "details, and replies in pixels are off"
     )
     return [warning("ping.shrunk", summary, fix=FIX, topic=topic)]
 
@@ -192,7 +192,7 @@ def _frame_hints(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
     hints = []
     point_frac = scored.judgement.facts["point_frac"]
     if point_frac and not all(0 <= coordinate <= 1 for coordinate in point_frac):
-        hints.append("the point lies outside the image (both are in fractions of it)")
+        hints.append("the point lies outside the image (coordinates are fractions of the image)")
     interpretations = interpretations_on_target(facts_of(record, scored))
     if interpretations:
         names = " or ".join(interpretation.name for interpretation in interpretations[:3])

@@ -6,7 +6,7 @@ Report.figures = (() => {
   const figures = {};
   const GROUPS = { L1: "By platform", L2: "By platform and kind of element" };
   const APART =
-    "Different: other options, texts or kinds of action, clicks farther apart than the target is large, or episodes that ended otherwise.";
+    "Different: other options, texts or kinds of action, clicks farther apart than the size of the target, or another end of the episode.";
 
   figures.draw = (host) => {
     const { summary, match } = pairs;
@@ -445,7 +445,7 @@ Report.figures = (() => {
 
   /** What all strong runs get right and miss, and the rows on which they agree against the table. */
   function headroom(found) {
-    const OF_RUNS = "right, in % of all rows alike";
+    const OF_RUNS = "right, in % of rows";
     const cells = ([name, ...values]) =>
       el(
         "tr",

@@ -289,7 +289,6 @@ Report.samples = (() => {
     const picture = pairs.picture(row),
       { text, box, target, declined, image_digests: digests } = pairs.columns;
     const replaced = ["A", "B"].filter((_, side) => Report.isReplaced(picture, digests[row][side]));
-    const were = replaced.length > 1 ? "were" : "was";
     stage.show({
       wh: replaced.length ? picture.wh : wh,
       box: replaced.length < 2 ? box[row] : null,
@@ -303,7 +302,7 @@ Report.samples = (() => {
       alt: `Screenshot for: ${text[row] ?? ""}`,
       isAnswered: true,
       note: replaced.length
-        ? `This image was replaced since ${replaced.join(" and ")} ${were} asked about it: old marks are not drawn`
+        ? `This image was replaced since ${replaced.join(" and ")} saw it: old marks are not drawn`
         : "",
       ...(recorded ? accepted(row, recorded) : null),
       ...(recorded && replaced.length ? { target: null, accepted: null, clicks: [] } : null),

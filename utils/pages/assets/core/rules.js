@@ -84,7 +84,7 @@ Report.rules = (() => {
     el(
       "details",
       { class: "meanings" },
-      el("summary", {}, "What the verdicts mean"),
+      el("summary", {}, "Meaning of the verdicts"),
       el(
         "dl",
         { class: "pairs" },

@@ -217,11 +217,11 @@ Report.stage = (() => {
   /** Why there is no image to show, in words. */
   function whyAbsent(picture) {
     if (!picture) return "There is no image";
-    if (!picture.view) return "This image was not found or not readable when the page was built";
+    if (!picture.view) return "This image was missing or unreadable when the page was built";
     const folder = decodeURI(picture.view.split("/").slice(0, -2).join("/"));
     return folder
-      ? `This image was in ${folder} when the page was built, and is not there any more`
-      : "This image was there when the page was built, and is not any more";
+      ? `This image was in ${folder} when the page was built, but it is gone now`
+      : "This image was there when the page was built, but it is gone now";
   }
 
   const isInside = (point) => point.every((value) => value >= 0 && value <= 1);

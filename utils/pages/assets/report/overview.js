@@ -46,7 +46,7 @@ Report.overview = (() => {
   /* -- what went wrong -- */
 
   function problems(summary) {
-    const notFound = "not found or not readable when this report was built";
+    const notFound = "missing or unreadable when this report was built";
     const missing = summary.pictures.filter((picture) => !picture.view).length;
     const lines = [
       ...summary.stopped,
@@ -221,7 +221,7 @@ Report.overview = (() => {
         data.declined
           ? el(
               "li",
-              { title: "replies that say that there is no such element: hits where that is so, else misses" },
+              { title: "The reply says that there is no such element: a hit if this is true, else a miss" },
               link(data.declined.link, `${whole(data.declined.count)} declined`),
             )
           : null,
@@ -258,7 +258,11 @@ Report.overview = (() => {
             figure.is_main ? doubt(data.level) : null,
           ),
           track(figure, data.published?.figures[figure.name]),
-          el("p", { class: "quiet range" }, figure.range ? `[${figure.range}]` : `no interval: under 10 ${data.unit}s`),
+          el(
+            "p",
+            { class: "quiet range" },
+            figure.range ? `[${figure.range}]` : `no interval: fewer than 10 ${data.unit}s`,
+          ),
           el(
             "p",
             { class: "quiet" },
@@ -281,7 +285,7 @@ Report.overview = (() => {
           `${cell.name}: `,
           el("b", {}, `${cell.text} %`),
           cell.range ? ` [${cell.range}]` : null,
-          el("span", { class: "quiet" }, " · beside the official figure, not in its place"),
+          el("span", { class: "quiet" }, " · in addition to the official figure"),
         )
       : nothing();
 
@@ -441,7 +445,7 @@ Report.overview = (() => {
         box,
         found.is_comparable
           ? " Published results of other models"
-          : " Published results as context: they are on other data, so not comparable",
+          : " Published results as context: they are for other data, so they cannot be compared",
       ),
       ranks,
     );
@@ -769,7 +773,7 @@ Report.overview = (() => {
         "summary",
         {},
         el("h2", {}, "Provenance"),
-        el("span", { class: "quiet" }, " what was run, with what, on what"),
+        el("span", { class: "quiet" }, " versions, settings and data of this run"),
       ),
       flat(Object.fromEntries(entries.filter((entry) => !isPart(entry)))),
       entries

@@ -75,7 +75,7 @@ Report.sample = (() => {
         wh: picture.wh,
         box: null,
         clicks: [],
-        note: "This image was replaced since the model was asked about it: target and click are not drawn",
+        note: "This image was replaced since the model saw it: target and click are not drawn",
       });
     else
       stage.show({
