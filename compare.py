@@ -1,4 +1,4 @@
-"""Puts finished runs side by side.
+"""Compares finished runs.
 
     python compare.py outputs/model-a outputs/model-b
 

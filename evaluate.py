@@ -41,24 +41,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(config: str | Path | Mapping[str, Any], **options: Any) -> ResultsOfModels:
-    """Run a config from Python, as the command line does, in this process.
+    """Run a config in this process, as the command line does.
 
         results = run("configs/my_model.json", model="my-model", limit=20, quiet=True)
         results[0].table("GUIElementGrounding")
 
     Args:
-        config: the config file, or a dict with what it would hold.
-        options: those of the command line with `_` for `-`: `data`, `model` (a name or a list),
+        config: path of a config file, or a dict with the same content.
+        options: options of the command line with `_` for `-`: `data`, `model` (a name or a list),
             `work_dir`, `set`, `mode`, `api_nproc`, `limit`, `fresh=True`, `quiet=True`, ...
 
     Returns:
-        A list of the results of each model, in the order of the config; printed, it shows their
-        figures, as the results of `load_run` do. Samples without an answer count as
-        wrong in the scores and raise nothing; `samples["status"]` tells which they are.
+        A list with the results of each model, in the order of the config. `print` shows their
+        figures. A sample without an answer raises no error and counts as wrong;
+        `samples["status"]` marks it.
 
     Raises:
-        UserError: all problems, before the run or after it.
-        Interrupted: Ctrl-C; the same call continues from there.
+        UserError: the run has problems, before it starts or afterwards; the error lists them all.
+        Interrupted: Ctrl-C was pressed; the same call continues the run.
     """
     load_dotenv_files()
     with errors_for_callers():

@@ -1,6 +1,6 @@
 """The commands of the installed package: `mmbench-gui`, `mmbench-gui-compare`, `-download`.
 
-Each is the script of the same work in a clone, run as the program.
+Each command runs the script that does the same in a clone.
 """
 
 from __future__ import annotations

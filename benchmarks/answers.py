@@ -1,4 +1,4 @@
-"""Questions about images with free answers: a base for benchmarks with a scorer of their own."""
+"""Questions about images with free answers: a base for benchmarks with their own scorer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_QUESTION = 60  # characters, in a message
 
 
 class AnswerBenchmark(TableBenchmark):
-    """A table of questions whose answers are texts, right or wrong by `is_right`.
+    """A table of questions with text answers; `is_right` judges them.
 
     A row has `image_path`, the `question`, and what `is_right` needs. `split` names a column by
     whose values the score table is divided.

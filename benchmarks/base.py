@@ -1,4 +1,4 @@
-"""What every benchmark offers: load samples, ask, judge a reply, sum up. It waits for no model."""
+"""The base of every benchmark: loads samples, builds prompts, judges replies and sums up."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class BadSample:
 
 
 class Benchmark(contracts.Benchmark):
-    """One data set of the evaluator; what a run needs of it stands in `utils.contracts`."""
+    """One data set of the evaluator; `utils.contracts` has the interface that a run needs."""
 
     text_key: ClassVar[str]  # the column that, with the image, tells one sample from another
     system_prompt: ClassVar[str]
@@ -78,14 +78,14 @@ class Benchmark(contracts.Benchmark):
         return cls(data_root() / "MMBench-GUI", image_root())
 
     def configure(self, settings: Mapping[str, Any]) -> None:
-        """Take what the config says of the data set alone."""
+        """Take the config's settings of this data set."""
 
     def problems(self) -> list[str]:
-        """All that is missing on this machine, one line each."""
+        """Problems on this machine, such as missing files, one line each."""
         return []
 
     def source(self) -> tuple[str, bytes]:
-        """Return the name and the content of what its samples are read from."""
+        """Return the name and the content of the file with the samples."""
         return self.annotation_file.name, self.annotation_file.read_bytes()
 
     def load(self, mode: str, *, needs_images: bool = True) -> tuple[list[Sample], list[BadSample]]:
@@ -93,9 +93,8 @@ class Benchmark(contracts.Benchmark):
 
         Args:
             mode: the part of the data set.
-            needs_images: each image is opened; else its size is what the annotation says, or
-                `image_sizes.json` beside it, or that of the image if it is there; None where none
-                of them does.
+            needs_images: open each image. Otherwise the size comes from the first of these that
+                exists: the annotation, `image_sizes.json` beside it, the image; else it is None.
 
         Raises:
             UserError: the file is broken, or no row has a label that is asked for.
@@ -202,7 +201,7 @@ class Benchmark(contracts.Benchmark):
         return {name: [] if value is None else [str(value)] for name, value in values.items()}
 
     def problem_of(self, row: Line, file_wh: WH) -> str | None:
-        """Say what makes a row unusable, if anything does; each benchmark adds what it needs."""
+        """Return the reason why a row is unusable, if any; each benchmark adds its own checks."""
         if problem := text_problem(row, self.text_key):
             return problem
         for column, known_values in ((self.mode_column, self.modes[1:]), ("platform", PLATFORMS)):

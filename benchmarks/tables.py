@@ -1,4 +1,4 @@
-"""A table of rows with images: what data sets beside those of MMBench-GUI share."""
+"""Tables of rows with images: the base of all data sets but MMBench-GUI's own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from utils.sections import OpenSection
 
 
 class TableBenchmark(Benchmark):
-    """A data set that yields its rows in `read_rows`, and stands in a config under any name.
+    """A data set that yields its rows in `read_rows`; a config may give it any name.
 
     A row is a dict of JSON values with `image_path` (below `images`) and the text that is asked
     (`text_key`).

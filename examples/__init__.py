@@ -1,4 +1,4 @@
-"""Examples of environments to copy and to mend. None of them was ever run on the real thing.
+"""Examples of environments to copy and adapt. None was ever run on the real thing.
 
-They were only held against the signatures of the packages, by tests with stand-ins.
+Tests with stand-ins compare them with the signatures of the packages.
 """

@@ -1,11 +1,11 @@
 """AndroidWorld as an environment: an example. Never run on the real thing: no emulator was at hand.
 
-Copy it, or derive from its class and name that in the config. Never tried: several emulators side
-by side, how long a task takes to be set up, `adb` under load, and swipes in every application.
+Copy it, or derive a class from it and name that class in the config. Never tried: several parallel
+emulators, the time to set up a task, `adb` under load, and swipes in every application.
 
-Right clicks and key combinations are not done, nor texts beyond ASCII, which `adb` types with gaps;
-the agent is told so. A drag is a swipe. A text is typed where the focus is, without Enter at its
-end, unlike by AndroidWorld's own `input_text`.
+It does no right clicks, no key combinations and no texts beyond ASCII, which `adb` types with gaps;
+a note tells the agent. A drag is a swipe. A text goes into the focused field, without Enter at its
+end; AndroidWorld's own `input_text` presses Enter.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ RANDOM_LOCK = threading.Lock()  # tasks draw from the generator of `random` itse
 class AndroidWorld:
     """Tasks of AndroidWorld on emulators that are already running, one for each world.
 
-    That of world n listens at `console_port` + 2 n, as the emulators of a machine do, and at
-    `grpc_port` + n: `emulator -avd ... -port 5556 -grpc 8555` is that of world 1.
+    The emulator of world n listens at `console_port` + 2 n (as the emulators of a machine do) and
+    at `grpc_port` + n. For world 1: `emulator -avd ... -port 5556 -grpc 8555`.
     """
 
     emulator: ClassVar[Task] = {"console_port": 5554, "grpc_port": 8554}
@@ -92,7 +92,7 @@ class AndroidWorld:
         return self._observation()
 
     def step(self, action: Action) -> Observation:
-        """Do an action; what cannot be done is said in the note."""
+        """Do an action; the note names an action that cannot be done."""
         from android_world.env.json_action import JSONAction
 
         if action.kind in ("type", "drag") and not action.modifiers:

@@ -4,9 +4,10 @@
     export ANTHROPIC_API_KEY=...
     python evaluate.py --config examples/config_claude_agent.json --check
 
-It was run against a scripted server only. The class makes requests of messages, and a `Generation`
-of what comes back: text, thinking, tool calls, tokens, and the reply as the API wants it again. Its
-`CallError`s are retried as those of a server are: 429, 529 (overloaded), time-outs, resets.
+It was tested only against a scripted server. The class turns messages into requests, and each
+response into a `Generation` with text, thinking, tool calls, tokens, and the reply in the form that
+the API wants in the next request. The program retries its `CallError`s like errors of a server:
+429, 529 (overloaded), time-outs, resets.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ LONGEST_PX = 1280  # of a screenshot's sides as it is sent; the API itself would
 
 
 def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
-    """Return the episode so far as a conversation, each call with the screenshot that it led to.
+    """Return the episode so far as a conversation, each call with its screenshot.
 
     Args:
-        line: the task and the state of its episode; `history` has of each earlier step
-            `image_path`, `note`, `tool_calls`, `message`.
+        line: the task and the state of its episode. `history` is a list of the earlier steps, each
+            with `image_path`, `note`, `tool_calls`, `message`.
         dataset: "GUITaskAutomation" (L3) or "GUITaskCollaboration" (L4).
     """
     history = line["history"]
@@ -65,11 +66,11 @@ class ClaudeAgent:
 
     Args:
         model: name of the model.
-        tool: type of the computer tool that the model knows; Opus 4.5 to 4.8 and Sonnet 4.6 know
+        tool: type of the model's computer tool; Opus 4.5 to 4.8 and Sonnet 4.6 know
             "computer_20251124".
-        beta: header that turns it on; of that tool "computer-use-2025-11-24".
-        timeout_s: of one request.
-        base_url: of another server; None: Anthropic's.
+        beta: header that turns the tool on; "computer-use-2025-11-24" for this tool.
+        timeout_s: time limit of one request.
+        base_url: address of another server; None: Anthropic's.
     """
 
     max_concurrency = 8

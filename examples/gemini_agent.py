@@ -3,12 +3,13 @@
     export GEMINI_API_KEY=...
     python evaluate.py --config examples/config_gemini_agent.json --check
 
-It was run against a scripted server only. The class makes a request of `generateContent` of
-messages, and a `Generation` of what comes back: text, thoughts, function calls, tokens, and the
-content as the API wants it again (thought signatures too). Its `CallError`s are retried as those of
-a server are. `models.recipes.agents.gemini` reads the calls, and a reply without one as the end.
+It was tested only against a scripted server. The class turns messages into requests of
+`generateContent`, and each response into a `Generation` with text, thoughts, function calls,
+tokens, and the content in the form that the API wants in the next request (with thought
+signatures). The program retries its `CallError`s like errors of a server.
+`models.recipes.agents.gemini` reads the calls; a reply without a call ends the episode.
 
-Form of requests: google-gemini/computer-use-preview @ c93bb2d agent.py. Other than there, the first
+Form of requests: google-gemini/computer-use-preview @ c93bb2d agent.py, with two changes: the first
 turn has the screen, and a system text says how a task ends.
 """
 
@@ -41,11 +42,11 @@ ADDRESS = "about:blank"
 
 
 def build_agent_prompt(line: Line, dataset: str) -> list[Message]:  # noqa: ARG001 - both levels
-    """Return the episode so far as a conversation, each call with the screen that it led to.
+    """Return the episode so far as a conversation, each call with its screen.
 
     Args:
-        line: the task and the state of its episode; `history` has of each earlier step
-            `image_path`, `note`, `tool_calls`, `message`.
+        line: the task and the state of its episode. `history` is a list of the earlier steps, each
+            with `image_path`, `note`, `tool_calls`, `message`.
         dataset: "GUITaskAutomation" (L3) or "GUITaskCollaboration" (L4).
     """
     history = line["history"]
@@ -70,9 +71,9 @@ class GeminiAgent:
 
     Args:
         model: name of the model.
-        environment: that the tool is for.
-        timeout_s: of one request.
-        base_url: of another server.
+        environment: environment of the tool.
+        timeout_s: time limit of one request.
+        base_url: address of another server.
 
     Raises:
         UserError: the environment variable GEMINI_API_KEY is not set.

@@ -9,11 +9,11 @@
       }
     }
 
-Each look shows the half of the last part around the point that was found in it. Two functions are
-yours to change: `point_of`, which reads one reply, and `build_prompt`, which asks. What the looks
-cost stands in the report: requests and tokens of a sample, beside its accuracy.
+Each look shows half of the last part, around the point of the last reply. Change two functions:
+`point_of` reads one reply, and `build_prompt` makes the next question. The report has the cost of
+the looks beside the accuracy: requests and tokens of a sample.
 
-Source: none; the second look alone is KV-Ground's. It was run against a scripted server only.
+Source: none; only the second look is KV-Ground's. It was tested only against a scripted server.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ZOOM = Zoom(ratio=0.5)
 
 
 def point_of(response: str, image_wh: WH) -> Point | None:
-    """Return the point of a reply in fractions of what was shown; None: it has none there."""
+    """Return the point of a reply in fractions of the shown part; None: it has none there."""
     point = parse_one(response, {"image_size": str(list(image_wh))})
     return point if isinstance(point, tuple) and max(point) <= 1 else None
 
@@ -85,7 +85,7 @@ def cut_out(path: Path, crops: Sequence[Crop]) -> Path:
 
 @cache
 def crop_folder() -> Path:
-    """Return the folder of the parts, which goes with the process."""
+    """Return the folder of the parts, which is removed with the process."""
     folder = Path(tempfile.mkdtemp(prefix="more_looks_"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

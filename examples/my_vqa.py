@@ -1,4 +1,4 @@
-"""A benchmark to copy: questions about screens with free answers, and a scorer of its own.
+"""A benchmark to copy: questions about screens with free answers, and its own scorer.
 
     "data": {"My questions": {"benchmark": "examples.my_vqa.MyVQA"}}
 
@@ -20,7 +20,7 @@ from benchmarks.answers import AnswerBenchmark
 
 
 class MyVQA(AnswerBenchmark):
-    """An answer is right if it is one of the row's, whatever its case and its punctuation."""
+    """An answer is right if the row has it, in any case and with any punctuation."""
 
     folder = "my-vqa"
     split = "topic"

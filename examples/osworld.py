@@ -1,11 +1,11 @@
 """OSWorld (`desktop-env` 1.0) as an environment: an example. Never run on the real thing.
 
-No virtual machine was at hand. Copy it, or name its class in the config. Never tried: that a
-provider runs several machines side by side, the keys of `pyautogui` in every application, how long
-a machine takes to be ready, and whether `evaluate` bears a screen that still moves.
+No virtual machine was at hand. Copy it, or name its class in the config. Never tried: several
+parallel machines of a provider, the keys of `pyautogui` in every application, the time until a
+machine is ready, and `evaluate` on a screen that still moves.
 
-`pyautogui` leaves out what is typed beyond ASCII, so such texts are not typed, and the agent is
-told so. `back`, `home` and `open_app` do not exist here.
+`pyautogui` leaves out characters beyond ASCII. Such texts are not typed, and a note tells the
+agent. `back`, `home` and `open_app` do not exist here.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class OSWorld:
         return Observation(save_screenshot(self._shots, self._env.controller.get_screenshot()))
 
     def step(self, action: Action) -> Observation:
-        """Do an action; what cannot be done is said in the note."""
+        """Do an action; the note names an action that cannot be done."""
         note = not_typed(action.text) if action.kind == "type" else ""
         if action.kind in MISSING:
             note = f"{action} cannot be done here."

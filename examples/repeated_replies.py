@@ -1,4 +1,4 @@
-"""An audit to copy: does a model give one reply again and again, whatever it is asked?
+"""An audit to copy: does a model give the same reply to all questions?
 
     "data": {"GUIElementGrounding": {"audits": ["examples.repeated_replies.repeated_replies"]}}
 

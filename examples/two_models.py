@@ -1,4 +1,4 @@
-"""Two models that look twice each; the one whose second look is surer answers. A class to copy.
+"""Two models that look twice each; the model with the surer second look answers. A class to copy.
 
     "model": {
       "router": {
@@ -15,12 +15,12 @@
       }
     }
 
-Each model is asked for a point, then again about the half of the image around it. A point that is
-right lies in the middle of its crop: the model whose second point is nearer to the middle wins.
-Four requests a sample; the tokens in the report are those of all four.
+Each model gives a point, and then a second point in the half of the image around the first. A right
+point lies in the middle of this crop: the model with the second point nearer to the middle wins.
+Each sample takes four requests; the report counts the tokens of all four.
 
 Source: ScreenSpot-Pro @ 1934d40 models/zoom_consistency_router.py. Its figure is 80.9 on
-ScreenSpot-Pro. It was run against a scripted server only.
+ScreenSpot-Pro. It was tested only against a scripted server.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ parse_point = whole_parser(read_fractions, 1)
 
 @dataclass(frozen=True)
 class Look:
-    """What one model said in the end."""
+    """The final answer of one model."""
 
     point_frac: Point
     distance: float
@@ -92,7 +92,7 @@ class Router:
     def generate(
         self, message: list[Message], *, dataset_name: str, **generate_cfg: Any
     ) -> Generation:
-        """Return the point of the model whose second look is nearest to the middle."""
+        """Return the point of the model with the second point nearest to the middle."""
         looks, usage = [], {"prompt_tokens": 0, "completion_tokens": 0}
         for client, model in self._models:
             ask = _Asking(client, model, generate_cfg, usage)

@@ -1,11 +1,11 @@
 """WebArena (`browsergym-webarena` 0.14) as an environment: an example. Never run on the real thing.
 
-Its six web sites were not at hand. Copy it, or derive from its class and name that in the config.
-Never tried: the sites themselves, their logins, tasks judged by another model, and how long pages
-take (`pre_observation_delay`). All worlds act on the same sites: tasks that change something
-disturb each other, so play those with `--worlds 1`, and reset the sites between runs.
+Its six web sites were not at hand. Copy it, or derive a class from it and name that class in the
+config. Never tried: the sites themselves, their logins, tasks judged by another model, and the time
+that pages take (`pre_observation_delay`). All worlds act on the same sites, and tasks that change
+something disturb each other. Play those tasks with `--worlds 1`, and reset the sites between runs.
 
-Long presses, triple clicks, `home` and `open_app` do not exist here; the agent is told so.
+Long presses, triple clicks, `home` and `open_app` do not exist here; a note tells the agent.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class WebArena:
         ]
 
     def reset(self, task: Task) -> Observation:
-        """Open the page of a task in a new browser and return what it shows."""
+        """Open the page of a task in a new browser and return the first observation."""
         import gymnasium
 
         self.close()
@@ -82,7 +82,7 @@ class WebArena:
         return self._observation(state)
 
     def step(self, action: Action) -> Observation:
-        """Do an action; what cannot be done is said in the note."""
+        """Do an action; the note names an action that cannot be done."""
         note = ""
         call = self._call(action)
         if action.modifiers or action.kind in MISSING:  # its functions hold no keys

@@ -1,11 +1,11 @@
 """GPT-4o and kin behind the OpenAI API. Config: `configs/config_api_gpt.json`.
 
-A general chat model: it follows instructions, so the prompt simply says in which form a point is
-wanted, and the parser looks for that form. It answers a grounding task with
+This is a general chat model that follows instructions. The prompt asks for a point in one form, and
+the parser looks for that form. The model answers a grounding task with
 
     x=0.412, y=0.087
 
-in fractions of the image, which do not depend on how the service resizes it.
+in fractions of the image. Fractions do not depend on the size that the service resizes to.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ x=<fraction>, y=<fraction>"""
 
 
 def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
-    """The prompt above for L2, None (the benchmark's default prompt) for everything else.
+    """Return the prompt above for L2, and None (the default prompt) for all other data sets.
 
     Args:
         line: the sample, e.g. `line["instruction"]`, `line["image_path"]`.
@@ -52,7 +52,7 @@ def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
 
 
 def parse_grounding_response(response: str, meta: Mapping[str, Any] | None = None) -> Point | None:
-    """Reply → point: the form asked for if it is there, else any pair of numbers, else None."""
+    """Reply → point: the form of the prompt if present, else any pair of numbers, else None."""
     match = re.search(r"x=([\d.]+), y=([\d.]+)", response)
     if match:
         try:

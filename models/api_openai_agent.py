@@ -1,9 +1,9 @@
 """OpenAI's own computer tool through the Responses API as an agent: L3 and L4.
 
-Config: `configs/config_live_openai.json` (`"api": "responses"`). The model's items of earlier turns
-(reasoning, calls) go out again as they came, each call with the screenshot that it led to: this API
-has no way to leave an earlier screenshot out. `benchmarks.actions.dialects.parse_tool_calls` reads
-the calls, and a reply without one as the end.
+Config: `configs/config_live_openai.json` (`"api": "responses"`). Each request repeats the model's
+items of earlier turns (reasoning, calls) unchanged, each call with its screenshot. This API cannot
+leave out an earlier screenshot. `benchmarks.actions.dialects.parse_tool_calls` reads the calls; a
+reply without a call ends the episode.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """Return the episode so far as a conversation.
 
     Args:
-        line: the task and the state of its episode; `history` has of each earlier step
-            `image_path`, `note`, `tool_calls`, `message`.
+        line: the task and the state of its episode. `history` is a list of the earlier steps, each
+            with `image_path`, `note`, `tool_calls`, `message`.
         dataset: "GUITaskAutomation" (L3) or "GUITaskCollaboration" (L4).
     """
     history = line["history"]

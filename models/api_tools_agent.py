@@ -1,9 +1,9 @@
 """An agent with native tool calls behind an OpenAI-style chat server: L3 and L4.
 
-Config: `configs/config_live_tools.json`, where the tool itself is described (`generate_cfg.tools`).
-The server turns the model's calls into `tool_calls` (vLLM: `--enable-auto-tool-choice
---tool-call-parser hermes`). Earlier turns are repeated as they came, each call with its result;
-`benchmarks.actions.dialects.parse_tool_calls` reads them.
+Config: `configs/config_live_tools.json`; it describes the tool (`generate_cfg.tools`). The server
+turns the model's calls into `tool_calls` (vLLM: `--enable-auto-tool-choice --tool-call-parser
+hermes`). Each request repeats the earlier turns unchanged, each call with its result.
+`benchmarks.actions.dialects.parse_tool_calls` reads the calls.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
     """Return the episode so far as a conversation.
 
     Args:
-        line: the task and the state of its episode; `history` has of each earlier step
-            `image_path`, `reply`, `notes`, `tool_calls`, `message`.
+        line: the task and the state of its episode. `history` is a list of the earlier steps, each
+            with `image_path`, `reply`, `notes`, `tool_calls`, `message`.
         dataset: "GUITaskAutomation" (L3) or "GUITaskCollaboration" (L4).
     """
     history = line["history"]

@@ -1,14 +1,14 @@
 """UI-TARS-1.5 behind an OpenAI-style server (vLLM, say). Config: `configs/config_api_uitars.json`.
 
-Start here when you add a model behind a server: copy this file, rename it, keep what you need.
-The server does the resizing and the decoding, so two things are left to say: the prompt, and how a
-reply is read. The model answers a grounding task with
+Start here to add a model behind a server: copy this file, rename it, and keep the parts that you
+need. The server resizes and decodes. This file has the rest: the prompt, and the parse function for
+a reply. The model answers a grounding task with
 
     Action: click(point='<point>735 512</point>')
 
-in pixels of the image as the *server* resized it. No server tells us that size; it is worked out
-from the image that was sent and the limits `min_pixels` and `max_pixels` of the config, which
-must therefore be the ones that the server was started with.
+in pixels of the image as the *server* resized it. No server reports that size. The program computes
+it from the sent image and the limits `min_pixels` and `max_pixels` of the config. Start the server
+with the same limits.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EARLIER_IMAGES = 4  # with the screen now the model sees five, as many as it was
 
 
 def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
-    """1. The prompt: the model's own one for L2, None (the benchmark's default) for the rest.
+    """1. The prompt: the model's own for L2, and None (the default prompt) for the rest.
 
     Args:
         line: the sample, e.g. `line["instruction"]`, `line["image_path"]`, `line["image_size"]`.
@@ -59,12 +59,12 @@ def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
 
 
 def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """2. Reply → the point clicked, as fractions of the image, or None if there is none.
+    """2. Reply → the clicked point in fractions of the image; None if there is none.
 
     Args:
         response: the text of the server's answer.
-        meta: the line's fields; sizes are texts such as "[2560, 1440]". `sent_size` is the
-            image that went out, `min_pixels` and `max_pixels` come from the config's `kwargs`.
+        meta: the line's fields; sizes are texts such as "[2560, 1440]". `sent_size` is the size of
+            the sent image; `min_pixels` and `max_pixels` come from the config's `kwargs`.
     """
     digits = re.findall(r"\d+", response)
     if len(digits) != 2:  # a drag has four, a wait() none: no click
@@ -73,14 +73,15 @@ def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | 
 
 
 def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
-    """3. L3 and L4: the model's own prompt for agents, and the episode so far as a conversation.
+    """3. L3 and L4: the model's own prompt for agents, then the episode so far as a conversation.
 
-    One line is added to the prompt: how to say that a task cannot be done (`CALL_USER`). What it
-    says is read by a ready-made function: `benchmarks.actions.dialects.parse_uitars`.
+    The prompt gets one more line: the action for a task that cannot be done (`CALL_USER`). A
+    ready-made function reads the replies: `benchmarks.actions.dialects.parse_uitars`.
 
     Args:
-        line: the task, e.g. `line["instruction"]`, `line["platform"]`; `image_path` is the screen
-            now, and `history` has of each earlier step `image_path`, `reply`, `actions`, `note`.
+        line: the task, e.g. `line["instruction"]`, `line["platform"]`. `image_path` is the current
+            screen. `history` is a list of the earlier steps, each with `image_path`, `reply`,
+            `actions`, `note`.
         dataset: "GUITaskAutomation" (L3) or "GUITaskCollaboration" (L4).
     """
     try:

@@ -1,7 +1,7 @@
-"""The one door for people who write models; the examples beside this file import from here only.
+"""The names that a model file needs; the examples beside this file import only from here.
 
-To add a model, copy the example that is nearest to yours and keep what differs from the defaults.
-What stands in `wrappers/` is machinery that stays as it is. Nothing here imports torch or openai.
+To add a model, copy the example that is nearest to yours and keep the parts that differ from the
+defaults. The machinery in `wrappers/` needs no change. Nothing here imports torch or openai.
 """
 
 from models.wrappers.api.wrapper import APIModelWrapper

@@ -1,14 +1,14 @@
 """Aguvis-7B-720P from a checkpoint on this machine. Config: `configs/config_local_aguvis.json`.
 
-An example of a model whose *text* differs from what its chat template writes. It was trained on
-agent turns that are addressed to a recipient: `os` carries out an action, `all` reads an answer.
-So the prompt does not end in the usual `<|im_start|>assistant`, but names whom the reply is for,
-and the system message that the template would add on its own is left out. The model answers a
-grounding task with
+This is an example of a model that needs another prompt *text* than its chat template writes. In its
+training, each turn of the agent names a recipient: `os` carries out an action, `all` reads an
+answer. The prompt therefore does not end in the usual `<|im_start|>assistant`, but names the
+recipient of the reply. It also leaves out the system message that the template would add. The model
+answers a grounding task with
 
     pyautogui.click(x=0.25, y=0.75)
 
-in fractions of the image. Prompts are the benchmark's own, so there is no prompt function.
+in fractions of the image. It gets the benchmark's own prompts, so there is no prompt function.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def preprocess_aguvis(
 
 
 def chat_text(turns: list[dict[str, Any]], dataset: str) -> str:
-    """The conversation as the model reads it: its turns, then the start of its own reply."""
+    """Return the text of the conversation: its turns, then the start of the model's reply."""
     text = ""
     for turn in turns:
         content = turn["content"]
@@ -64,13 +64,13 @@ def chat_text(turns: list[dict[str, Any]], dataset: str) -> str:
 
 
 def postprocess_aguvis(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:
-    """Output ids → reply, without an echo of the prompt's end and without debris behind it."""
+    """Output ids → reply, without the end of the prompt before it and the debris behind it."""
     text = default_postprocess_function(outputs, model, processor, **kwargs)
     return cut_reply(text, kwargs["dataset_name"])
 
 
 def parse_gui_bbox_aguvis(response: str, meta: Mapping[str, Any] | None = None) -> Point | None:
-    """Reply → the point clicked, as fractions of the image, or None if there is none."""
+    """Reply → the clicked point in fractions of the image; None if there is none."""
     match = re.search(r"x=([\d.]+), y=([\d.]+)", response)
     if match:
         try:

@@ -1,15 +1,15 @@
 """UI-TARS-1.5-7B from a checkpoint on this machine. Config: `configs/config_local_uitars.json`.
 
-Start here when you add a local model: copy this file, rename it, keep the functions that your model
-needs, name them in a config, delete the rest. Everything left out falls back to a default.
+Start here to add a local model: copy this file and rename it. Keep the functions that your model
+needs, name them in a config, and delete the rest. Each function that is left out has a default.
 
 The model (a Qwen2.5-VL) answers a grounding task with
 
     Action: click(point='<point>735 512</point>')
 
-in absolute pixels, not of the screenshot but of the image as it was resized to multiples of 28.
-So four things differ from the defaults: the grounding prompt it was trained with, the limits of the
-resizing, the reply's beginning, and how a point is read.
+in absolute pixels of the image after resizing to multiples of 28, not of the screenshot. Four parts
+differ from the defaults: the grounding prompt of its training, the limits of the resizing, the
+beginning of the reply, and the parse function for points.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from models.base import (
 
 
 def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
-    """1. The prompt: what is asked about one line of the data set.
+    """1. The prompt for one line of the data set.
 
     Args:
         line: the sample, e.g. `line["instruction"]`, `line["image_path"]`, `line["image_size"]`.
@@ -43,7 +43,7 @@ def build_custom_prompt(line: Line, dataset: str) -> list[Message] | None:
 
     Returns:
         Messages in the order in which the model reads them; the value of an image is its path.
-        None asks for the benchmark's default prompt, here for everything but L2.
+        None stands for the benchmark's default prompt, here for all data sets but L2.
     """
     if dataset != "GUIElementGrounding":
         return None
@@ -66,8 +66,8 @@ def preprocess_uitars(
     """2. Messages → inputs of `model.generate`. The default, with this model's pixel limits.
 
     Args:
-        message: what the prompt function returned, or the benchmark's default prompt.
-        model: the loaded transformers model. Tensors may stay on the CPU: they are moved.
+        message: the result of the prompt function, or the benchmark's default prompt.
+        model: the loaded transformers model. Tensors may stay on the CPU; the program moves them.
         processor: the checkpoint's processor.
         **kwargs: the `kwargs` block of the config and `dataset_name`. `min_pixels` and
             `max_pixels` there win over the limits below.
@@ -77,7 +77,7 @@ def preprocess_uitars(
 
 
 def postprocess_uitars(outputs: Any, model: Any, processor: Any, **kwargs: Any) -> str:
-    """3. What `model.generate` returned, prompt included → reply.
+    """3. Outputs of `model.generate`, prompt included → reply.
 
     Args:
         outputs: token ids of shape (1, prompt + completion).
@@ -90,14 +90,14 @@ def postprocess_uitars(outputs: Any, model: Any, processor: Any, **kwargs: Any) 
 
 
 def parse_grounding_response(response: str, meta: Mapping[str, Any]) -> Point | None:
-    """4. Reply → the point clicked, as fractions of the image, or None if there is none.
+    """4. Reply → the clicked point in fractions of the image; None if there is none.
 
-    Exactly two runs of digits make a point; anything else is a format error, not a guess.
+    Exactly two runs of digits make a point; any other reply is a format error, not a guess.
 
     Args:
-        response: what postprocess returned.
-        meta: the line's fields; sizes are texts such as "[2560, 1440]". `seen_size` is the grid
-            that the model worked on, so its pixels are pixels of that grid.
+        response: the result of the postprocess function.
+        meta: the line's fields; sizes are texts such as "[2560, 1440]". `seen_size` is the pixel
+            grid that the model worked on; its coordinates are pixels of this grid.
     """
     digits = re.findall(r"\d+", response)
     if len(digits) != 2:

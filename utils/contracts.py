@@ -1,4 +1,4 @@
-"""The types that cross module borders: what is asked, what comes back, what a wrapper offers.
+"""The types that cross module borders: requests, responses, and the interface of a wrapper.
 
 `benchmarks` and `models` know each other only through this file.
 """
@@ -51,7 +51,7 @@ KWARGS_WITHOUT_EFFECT = {"timeout_s", "serve_timeout_s"}  # of these: no answer 
 
 
 class Status(StrEnum):
-    """How asking a sample ended. A field of the record, never a text to search for."""
+    """The end of a sample's request. A field of the record, never a text to search for."""
 
     OK = "ok"
     REFUSED = "refused"  # the server will not answer this one; wrong in the score
@@ -60,14 +60,14 @@ class Status(StrEnum):
 
 
 class ImageChange(StrEnum):
-    """What is done to an image before it is sent, without a setting that asks for it."""
+    """A change of an image before it is sent, made without a setting."""
 
     ORIENTATION = "orientation"  # its tag says "as stored" now
     PNG = "png"  # it is the first frame, since servers refuse the format, or animations
 
 
 class Verdict(StrEnum):
-    """What an answered sample came to. `UNPARSED` is a miss that is counted apart."""
+    """The result of an answered sample. `UNPARSED` is a miss that is counted apart."""
 
     HIT = "hit"
     MISS = "miss"
@@ -86,7 +86,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """One picture at its three stages, each (width, height) in pixels or None where unknown."""
+    """The sizes of one image: (width, height) in pixels at three stages; None if unknown."""
 
     file_wh: WH | None = None  # the image file on disk
     sent_wh: WH | None = None  # the picture as it left this program (after `img_size`)
@@ -95,7 +95,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a benchmark asks of a model in one turn."""
+    """One turn of a benchmark's questions to a model."""
 
     messages: list[Message]  # in the order in which the model is to see them
     is_custom: bool = False  # a user's prompt function made them, not the benchmark
@@ -104,7 +104,7 @@ class Prompt:
 
 
 class FollowUp(Protocol):
-    """What is asked after a reply: `utils.functions.follow_up`."""
+    """The questions after a first reply: `utils.functions.follow_up`."""
 
     def next_prompt(self, sample: Sample, records: Sequence[Record]) -> Prompt | None:
         """Return the prompt after the answered stages of a sample; None: that was all."""
@@ -142,7 +142,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What a model said, and how."""
+    """One response of a model, with its facts."""
 
     text: str  # what it wrote; of a local model the completion alone, without special tokens
     # After the user's postprocess function, where that must run beside the model (local models: it
@@ -161,9 +161,9 @@ class Generation:
 
     @property
     def response(self) -> str:
-        """The text and behind it the tool calls, in the words of a model that writes them itself.
+        """The text, then the tool calls as a model writes them without a tool-call parser.
 
-        So one parse function reads a server with and without a tool-call parser.
+        One parse function can read both kinds of servers.
         """
         calls = [
             json.dumps({"name": call["name"], "arguments": call["arguments"]}, ensure_ascii=False)
@@ -175,7 +175,7 @@ class Generation:
 
 @dataclass(eq=False)
 class UserFunctionError(Exception):
-    """One of the user's four functions raised; that sample has failed, the run goes on."""
+    """One of the user's functions raised. The sample has failed, and the run goes on."""
 
     # "prompt", "preprocess", "postprocess", "parse" or "follow_up"; "generate" of a custom class;
     # "reading" where none of them is to blame
@@ -210,7 +210,7 @@ class CallError(Exception):
 
 
 class WorldError(Exception):
-    """A world failed (a crash, a page that hangs); that is not the model's fault."""
+    """A world failed, such as by a crash or a hanging page; the model is not to blame."""
 
     def __init__(self, summary: str, trace: str, *, by_action: bool = False) -> None:
         """Say what failed.
@@ -224,7 +224,7 @@ class WorldError(Exception):
 
 
 class Abandoned(Exception):
-    """The run stopped before this request was sent; nothing is known about it."""
+    """The run stopped before this request was sent, so there is no result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """Frames of points and sizes: the image as a file, as sent, and as a grid that a model saw.
 
-Below them: a parse function for every frame, to be named in a config's `parse_function`. They read
-the numbers of a reply by `utils.reply_numbers`. Pure arithmetic, no torch. A point or size says
-its frame in its name: `_px` are pixels of some image, `_frac` fractions of its width and height
-(0..1); `_wh` is (width, height), `_hw` is (height, width), the order in which the Qwen-VL code base
-writes sizes.
+There is a parse function for every frame; a config names it in `parse_function`. These functions
+read the numbers of a reply by `utils.reply_numbers`. Pure arithmetic, no torch.
+
+The name of a point or size says its frame: `_px` are pixels of some image, `_frac` fractions of its
+width and height (0..1). `_wh` is (width, height), `_hw` is (height, width). The Qwen-VL code writes
+sizes as (height, width).
 """
 
 from __future__ import annotations
@@ -112,13 +113,13 @@ def model_grid_wh(
 ) -> WH:
     """Return the pixel grid in which a Qwen-VL style model counts absolute coordinates.
 
-    What the model is known to have seen (`seen_size`) if that was recorded; else what follows from
-    the image that was sent (`sent_size`, else `image_size`) and the area limits.
+    This is the recorded size that the model saw (`seen_size`). Without a record, the grid follows
+    from the size of the sent image (`sent_size`, else `image_size`) and the area limits.
 
     Args:
         meta: the fields that a parse function gets; sizes as text or lists. `min_pixels` and
             `max_pixels` in it win over the arguments.
-        factor: the sides of the grid are multiples of it.
+        factor: divides both sides of the grid.
         min_pixels: smallest area of the grid.
         max_pixels: largest area of the grid.
     """
@@ -135,7 +136,7 @@ def model_grid_wh(
 
 
 def known_grid_wh(meta: Mapping[str, Any]) -> WH | None:
-    """Return `model_grid_wh`, or None where nothing recorded or configured says what it is."""
+    """Return `model_grid_wh`, or None if neither a record nor the config gives it."""
     if all(meta.get(key) in UNKNOWN for key in ("seen_size", *PIXEL_LIMITS)):
         return None
     try:
@@ -188,7 +189,7 @@ def thumbnail_wh(image_wh: WH, side: int) -> WH:
 
 
 class Frame(StrEnum):
-    """What a model's numbers count; the value is the end of the parse function's name."""
+    """The unit of a model's numbers; the value is the end of the parse function's name."""
 
     FRACTIONS = "fractions"
     PIXELS = "pixels"  # of the image file
@@ -217,7 +218,7 @@ def place_in_frame(frame: Frame, image_wh: WH) -> tuple[float, float, float, flo
     """Return where an image lies in the numbers of a frame: left, top, width, height.
 
     Args:
-        frame: what the numbers count.
+        frame: unit of the numbers.
         image_wh: size of the file, of the image sent (`OF_THE_IMAGE_SENT`) or of the grid that the
             model saw (`GRID_PIXELS`).
     """
@@ -242,8 +243,8 @@ def place_in_frame(frame: Frame, image_wh: WH) -> tuple[float, float, float, flo
 def in_frame(frame: Frame, point: Point, meta: Mapping[str, Any]) -> Point:
     """Convert a point in the numbers of a frame to fractions of the image.
 
-    One beyond the right or lower edge comes in pixels of the image file, because the score takes
-    every coordinate above 1 for pixels.
+    A point beyond the right or lower edge is returned in pixels of the image file: the score reads
+    every coordinate above 1 as pixels.
     """
     x, y = point
     if frame is Frame.PIXELS and max(x, y) > 1:  # the score divides by the file's true size
@@ -274,7 +275,7 @@ def _file_wh(meta: Mapping[str, Any]) -> WH:
 
 
 def frame_parser(frame: Frame, *, y_first: bool = False) -> ParseFunction:
-    """Return a parse function for models that answer in `frame`; of a box it takes the centre."""
+    """Return a parse function for models that answer in `frame`; it takes the centre of a box."""
 
     def parse(response: str, meta: Mapping[str, Any]) -> Point | None:
         numbers = numbers_of_reply(response)

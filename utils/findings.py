@@ -1,4 +1,4 @@
-"""What audits, checks and early warnings say: fields for programs, sentences for people."""
+"""Findings of audits, checks and early warnings: fields for programs, sentences for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """How much a finding matters."""
+    """The weight of a finding."""
 
     PROBLEM = "problem"  # something does not work
     WARNING = "warning"  # a score or an answer may not mean what it seems to
@@ -18,9 +18,9 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that an audit, a check or an early warning has to say.
+    """One finding of an audit, a check or an early warning.
 
-    Programs decide by `code`, `severity`, `setting` and `row`; the texts are for people alone. They
+    Programs decide by `code`, `severity`, `setting` and `row`; the texts are only for people. They
     have no full stop at their end.
     """
 
@@ -58,7 +58,7 @@ def warning(code: str, summary: str, **texts: str) -> Finding:
 
 
 def note(code: str, summary: str, **texts: str) -> Finding:
-    """Return a finding about what a score leaves out or rests on."""
+    """Return a finding about the basis of a score, such as samples that it leaves out."""
     return Finding(code, Severity.NOTE, summary, **texts)
 
 

@@ -1,7 +1,7 @@
 """Small protocol pieces: the two default parsers and the reply cutter.
 
-A score is comparable with a published one only if answers are read the same way, so the regular
-expressions below are part of the protocol and stay as they are, oddities included.
+Two scores can be compared only if the replies are read the same way. The regular expressions below
+are part of the protocol and stay as they are, with their oddities.
 """
 
 from __future__ import annotations

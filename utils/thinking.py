@@ -234,9 +234,13 @@ _LINE = re.compile(  # "B. Settings", "(B)", "**B**", "B, because ..."
 def strict_option(reply: str, letters: Collection[str]) -> str | None:
     """Return the letter that a reply plainly gives as its answer; None where it does not.
 
-    The reply is nothing but a letter; or it states an answer ("the correct answer is B"), of
-    several statements the last; or a line starts with one letter as a list item ("B. Settings")
-    and no line with another. Other letters than those of the sample's options are no answer.
+    Three forms count, in this order:
+
+    1. The reply is only a letter.
+    2. The reply states an answer ("the correct answer is B"); the last statement counts.
+    3. A line starts with a letter as a list item ("B. Settings"), and no line with another letter.
+
+    A letter that is no option of the sample is no answer.
     """
     text = fold(reply).text.strip()
     alone = _ONLY_A_LETTER.fullmatch(text) if len(text) <= 100 else None

@@ -1,6 +1,7 @@
-"""Grounding: where on the screenshot would one click? What L2 and the tables beside it share.
+"""Grounding: where on the screenshot would one click?
 
-A benchmark of one's own is a class on `GroundingBenchmark`; docs/benchmarks.md shows one.
+L2 and the other grounding tables share this base. A new benchmark is a class on
+`GroundingBenchmark`; docs/benchmarks.md shows one.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def finite_or_none(click_frac: Point | None) -> list[float] | None:
 
 
 class PointBenchmark(Benchmark):
-    """A benchmark whose answers are points."""
+    """A benchmark with points as answers."""
 
     recipe_form = "grounding"
     parse_functions: ClassVar[Mapping[str, Callable[..., Any]]] = {
@@ -125,10 +126,14 @@ class GroundingBenchmark(PointBenchmark, TableBenchmark):
     """A table of grounding: its files, its targets, its groups and its official figure.
 
     A subclass declares the class variables and yields its rows in `read_rows`. A row is a dict of
-    JSON values with `image_path` (below `images`), `instruction`, `target` (`Target.as_json()`, in
-    pixels of the image unless `target_unit` is "fraction") and what its groupings need. Rows that
-    ask for one element in different words carry the same `element_id` and another `wording`;
-    comparisons pair them.
+    JSON values:
+
+    - `image_path`: below the folder `images`.
+    - `instruction`: the text of the task.
+    - `target`: `Target.as_json()`, in pixels of the image unless `target_unit` is "fraction".
+    - a label for each grouping of `layout`.
+    - `element_id` and `wording`: for rows that ask for one element in different words. These rows
+      share the `element_id`; comparisons pair them.
     """
 
     layout: ClassVar[Layout]
@@ -183,14 +188,14 @@ class GroundingBenchmark(PointBenchmark, TableBenchmark):
         return label_problem(self.layout, {**labels, "kind": row.get("kind")})
 
     def problems(self) -> list[str]:
-        """Problems of what the class declares, one line each."""
+        """Problems of the class variables, one line each."""
         problems = layout_problems(self.layout)
         if len(self.modes) > 1 and not self.mode_column:
             problems.append('modes beside "all" need `mode_column`, the column that tells them')
         return problems
 
     def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
-        """Say where rows are missing or stand twice, beside the published numbers."""
+        """Return notes on missing and repeated rows, compared with the published numbers."""
         counts = Counter(str(sample.line.get(self.mode_column)) for sample in samples)
         notes = []
         expected = self.expected_rows.get(mode)

@@ -1,8 +1,8 @@
-"""Recorded steps: at each step of a recorded episode, what would one do next?
+"""Recorded steps: at each step of a recorded episode, which action comes next?
 
-The model sees the recorded screen of every step, whatever it has answered before, and its one
-action is compared with the recorded one by a rule. Figures depend more on the rule than on the
-model, so every answer is judged by all of them, and the config names the one of the score.
+The model sees the recorded screen of every step, whatever it answered before. A rule compares its
+action with the recorded one. Figures depend more on the rule than on the model. All rules therefore
+judge every answer, and the config names the rule of the score.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ANY_SIZE = (1000, 1000)  # whether a recorded action can be read does not depend
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """What the answer to a step comes to by every rule, and both sides of it."""
+    """The verdict of every rule on the answer to a step, with both actions."""
 
     verdicts: Mapping[str, StepVerdict]  # by rule
     recorded: Mapping[str, Any]  # the action in its JSON form; of several the kind of the first

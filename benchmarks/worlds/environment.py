@@ -1,4 +1,4 @@
-"""The door for other environments: what a class has that a config names as `environment`."""
+"""The interface of other environments: the methods of a class that a config names."""
 
 from __future__ import annotations
 
@@ -49,43 +49,45 @@ class Outcome:
 class Environment(Protocol):
     """An environment with its tasks.
 
-    A class attribute `version`, if there is one, counts for stored episodes: what the code does not
-    show, as the image of a virtual machine or the release of a package.
+    One object of the class serves one episode at a time, and one thread calls it. The program makes
+    as many objects as there are parallel episodes. An exception of any method ends the try of the
+    episode and is reported as a failure of the environment; the next try gets a new object.
 
-    An object of the class serves one episode at a time, and is only called from one thread; there
-    are as many objects as episodes side by side. Whatever a method raises costs the try of that
-    episode and is reported as a failure of the environment; the next try gets a new object. If it
-    has a method `rest()`, that is called when nobody waits for the object, as while the model is
-    queried: to make ready what will be of use later.
+    The class may have:
+
+    - `version`: a class attribute for facts that the code does not show, such as the image of a
+      virtual machine or the release of a package. Stored episodes of another version are not
+      reused.
+    - `rest()`: called when nobody waits for the object, such as while the model is queried. The
+      object can prepare later work there.
     """
 
     def __init__(self, shots: Path, **arguments: Any) -> None:
         """Start; screenshots are saved in the folder `shots`.
 
-        `arguments` are the config's `environment_args` and, if there is a parameter of that name,
-        `world_number`: 0, 1, ... for the objects that are open side by side, so that each can have
-        its own port, virtual machine, or account. One that takes the place of an object that
-        failed has the same number.
+        `arguments` are the config's `environment_args`. If there is a parameter `world_number`, it
+        gets 0, 1, ... for the parallel objects; each can use its own port, virtual machine or
+        account. An object that replaces a failed one gets the same number.
         """
 
     @staticmethod
     def tasks(level: str, seeds: Sequence[int]) -> Sequence[Task]:
         """Return the tasks of "L3" or "L4" (see `suites`), without starting anything.
 
-        It gets those of the `environment_args` that it has parameters for. So does `problems()`.
+        It gets the `environment_args` for its parameters; `problems()` does, too.
         """
 
     def reset(self, task: Task) -> Observation:
         """Begin a task; return the first observation."""
 
     def step(self, action: Action) -> Observation:
-        """Do one action, "answer", "done" and "fail" among them; return the next observation."""
+        """Do one action, also "answer", "done" or "fail"; return the next observation."""
 
     def evaluate(self) -> Outcome:
-        """Whether the task is done, and what was checked."""
+        """Return the outcome of the task, with the checks."""
 
     def close(self) -> None:
-        """Release everything, from whatever state."""
+        """Release everything, from any state."""
 
 
 def save_screenshot(shots: Path, png: bytes) -> Path:
@@ -110,7 +112,7 @@ def save_pixels(shots: Path, pixels: Any) -> Path:
 
 
 def in_pixels(action: Action, screen_wh: WH) -> tuple[int, int, int, int]:
-    """Return where an action is and where its drag ends: x, y, x, y; the middle by default."""
+    """Return the point of an action and the end of its drag: x, y, x, y; default: the middle."""
     width, height = screen_wh
     x, y = action.point or (0.5, 0.5)
     to_x, to_y = action.to_point or (0.5, 0.5)
@@ -124,5 +126,5 @@ def not_typed(text: str) -> str:
 
 
 def scored(score: float) -> Outcome:
-    """Return the outcome where an environment gives no more than a number; 1 is success."""
+    """Return the outcome of an environment that gives only a number; 1 is success."""
     return Outcome(score >= 1, [(score >= 1, f"score {score:g}")], min(max(score, 0.0), 1.0))

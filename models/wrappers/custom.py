@@ -23,17 +23,21 @@ if TYPE_CHECKING:
 
 
 class CustomModelWrapper(WrapperDefaults):
-    """Runs a class of the user's: `generate(message, *, dataset_name, **generate_cfg) -> str`.
+    """Runs a user's class with `generate(message, *, dataset_name, **generate_cfg) -> str`.
 
-    It may return a `Generation` instead, which says more, and raise `CallError`s, which are retried
-    as those of a server are.
+    `generate` may return a `Generation` instead of a text, to give more facts. It may raise
+    `CallError`; the program retries it like an error of a server. The program builds the class with
+    the `kwargs` block, or without arguments if the class takes none.
 
-    The class is built with the `kwargs` block where it takes that, else without arguments; one call
-    at a time unless it says `max_concurrency = N`. `model_identity` names the version of the model
-    in fingerprints, besides its code; the code of a class with an `answers_version` does not count.
-    A class that says `one_by_one = True` gets a sample when the one before it is over, and may have
-    `announce(dataset_name, sample_count, index)`; any may have `abandon()`, called when the run
-    stops (`generate` then raises `Abandoned`), and `close()`.
+    The class may have:
+
+    - `max_concurrency = N`: up to N calls at once; the default is one.
+    - `answers_version`: it replaces the code of the class in fingerprints. `model_identity` in the
+      config names the version of the model there.
+    - `one_by_one = True`: a sample starts when the one before it is over.
+    - `announce(dataset_name, sample_count, index)`: with `one_by_one`, called before each sample.
+    - `abandon()`: called when the run stops; `generate` then raises `Abandoned`.
+    - `close()`: called at the end.
     """
 
     def __init__(

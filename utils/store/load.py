@@ -97,7 +97,7 @@ class RunResults:
 
     @property
     def figures(self) -> dict[str, dict[str, float]]:
-        """Return the official figures in percent, by level; those that the run has all parts of.
+        """Return the official figures in percent, by level, as far as the run has all their parts.
 
         Multiple choice: easy, medium, hard and overall; points: basic, advanced and average.
         """
@@ -145,7 +145,7 @@ class RunResults:
 
     @property
     def imported(self) -> Mapping[str, Any] | None:
-        """What is known of answers made elsewhere: file, sha256, format, ...; None: a run."""
+        """The origin of imported answers: file, sha256, format, ...; None for a run."""
         origin: Mapping[str, Any] | None = self.manifest.get(IMPORTED)
         return {} if origin is None and is_import(self.folder) else origin
 
@@ -158,10 +158,10 @@ class RunResults:
     def samples(self) -> pd.DataFrame:
         """Return one row per scored sample, over all data sets, in file order.
 
-        Columns: those of the samples file (`scoring/samples.py`), None where a level has no such
-        field; but `prompt_tokens` and `completion_tokens` stand for `usage`, `error` is a string.
-        Where each question was asked several times, its answers have one `question` and are
-        numbered in `repeat`.
+        The columns are the fields of the samples file (`scoring/samples.py`), with two changes:
+        `prompt_tokens` and `completion_tokens` replace `usage`, and `error` is a string. A field
+        that a level does not have is None. With `repeats`, the answers to one question share its
+        `question` and have a number in `repeat`.
         """
         import pandas as pd
 
@@ -176,9 +176,10 @@ class RunResults:
     def table(self, dataset: str) -> pd.DataFrame:
         """Return the printed table of a data set, one row per figure.
 
-        Index: `row` (a difficulty, a grounding type, ...) and `column` (a platform or "Overall");
-        `.table(d)["value"].unstack()` looks as it was printed. Columns: `value`, `low`, `high` in
-        percent (95 % interval by image), `samples`, `images`. Empty cells are left out.
+        The index is `row` (a difficulty, a grounding type, ...) and `column` (a platform or
+        "Overall"); `.table(d)["value"].unstack()` has the printed form. The columns are `value`,
+        `low`, `high` in percent (95 % interval by image), `samples` and `images`. Empty cells are
+        left out.
 
         Raises:
             UserError: the run was not scored on this data set, or its analysis is gone.
@@ -207,7 +208,7 @@ class RunResults:
 
 
 class ResultsOfModels(list[RunResults]):
-    """The results of each model of a run; printed, the figures of each."""
+    """The results of each model of a run; `print` shows their figures."""
 
     def __str__(self) -> str:
         return "\n".join(map(str, self)) or "no results"
@@ -220,10 +221,13 @@ class ResultsOfModels(list[RunResults]):
 
 
 def load_run(folder: str | Path) -> RunResults:
-    """Load a finished run. Needs neither the model, the data, nor user functions.
+    """Load a finished run, without its model, its data or user functions.
 
     Args:
-        folder: of a run, or of a model: its newest run then. A `UserError` if nothing was scored.
+        folder: folder of a run; or folder of a model, for its newest run.
+
+    Raises:
+        UserError: there is no such run, or nothing was scored.
     """
     path = find_run(expand_home(folder))
     return _results(path, whole_scorings(path))

@@ -61,7 +61,7 @@ class _Parameters:
 def default_preprocess_function(
     message: list[Message], model: None, processor: None, **kwargs: Any
 ) -> list[dict[str, Any]]:
-    """Return chat messages with base64 images, for users who want to start from them."""
+    """Return chat messages with base64 images, as a start for a preprocess function."""
     payload: dict[str, list[dict[str, Any]]] = json.loads(
         encode_body({"messages": chat_messages(message, ImageStyle.from_kwargs(kwargs))})
     )
@@ -256,10 +256,10 @@ class APIModelWrapper(WrapperDefaults):
 
     @cached_property
     def identity(self) -> str | list[str]:
-        """What stands for the model in fingerprints: a name of its weights, or an address.
+        """The identity of the model in fingerprints: a name of its weights, or an address.
 
-        Of several servers it is none of theirs: the model's name, which is part of each request,
-        has to do, and what they serve is looked at before they are asked.
+        Several servers have no address in common. The model's name identifies it, and the program
+        compares the servers before it sends requests.
         """
         if self.entry.model_identity:
             return self.entry.model_identity
