@@ -21,8 +21,8 @@ LONGEST_QUESTION = 60  # characters, in a message
 class AnswerBenchmark(TableBenchmark):
     """A table of questions with text answers; `is_right` judges them.
 
-    A row has `image_path`, the `question`, and what `is_right` needs. `split` names a column by
-    whose values the score table is divided.
+    A row has `image_path`, the `question`, and the fields that `is_right` reads. `split` names a
+    column; the score table has a part for each of its values.
     """
 
     text_key = "question"

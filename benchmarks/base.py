@@ -303,7 +303,7 @@ def is_size(size: Any) -> bool:
 
 
 def fill(data: DataSet, benchmark: Benchmark, *, needs_images: bool = True) -> list[str]:
-    """Load the samples of a data set; return what a user should know, one line each.
+    """Load the samples of a data set; return notes for the user, one line each.
 
     Raises:
         UserError: the annotation file is broken, or not one of its samples can be used.
@@ -364,9 +364,9 @@ def doubts(
     """Name samples that look like mistakes and are scored as the reference scores them.
 
     Args:
-        samples_by_problem: by what is odd about them.
-        noun: of what is odd, "question"; `plural` as for `counted`.
-        plural: of the noun.
+        samples_by_problem: samples by their problem, in words.
+        noun: name of one odd item, such as "question".
+        plural: plural of the noun, as for `counted`.
     """
     return [
         f"{counted(len(samples), noun, plural)} {problem} "

@@ -97,7 +97,7 @@ class TableBenchmark(Benchmark):
         """Number the rows of all files.
 
         Raises:
-            UserError: `read_rows` raised something, or yields what is no row.
+            UserError: `read_rows` raised an error, or yields something else than rows.
         """
         reader = f"{type(self).__module__}.{type(self).__qualname__}.read_rows"
         try:

@@ -5,9 +5,9 @@
     python evaluate.py --config examples/config_claude_agent.json --check
 
 It was tested only against a scripted server. The class turns messages into requests, and each
-response into a `Generation` with text, thinking, tool calls, tokens, and the reply in the form that
-the API wants in the next request. The program retries its `CallError`s like errors of a server:
-429, 529 (overloaded), time-outs, resets.
+response into a `Generation`: text, thinking, tool calls, tokens, and the reply. The reply has the
+form that the API wants in the next request. The program retries its `CallError`s like errors of a
+server: 429, 529 (overloaded), time-outs, resets.
 """
 
 from __future__ import annotations

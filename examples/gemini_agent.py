@@ -4,9 +4,9 @@
     python evaluate.py --config examples/config_gemini_agent.json --check
 
 It was tested only against a scripted server. The class turns messages into requests of
-`generateContent`, and each response into a `Generation` with text, thoughts, function calls,
-tokens, and the content in the form that the API wants in the next request (with thought
-signatures). The program retries its `CallError`s like errors of a server.
+`generateContent`, and each response into a `Generation`: text, thoughts, function calls, tokens,
+and the content. The content has the form that the API wants in the next request, with thought
+signatures. The program retries its `CallError`s like errors of a server.
 `models.recipes.agents.gemini` reads the calls; a reply without a call ends the episode.
 
 Form of requests: google-gemini/computer-use-preview @ c93bb2d agent.py, with two changes: the first

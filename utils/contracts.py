@@ -110,10 +110,10 @@ class FollowUp(Protocol):
         """Return the prompt after the answered stages of a sample; None: that was all."""
 
     def release(self, prompt: Prompt) -> None:
-        """Remove what was made for a prompt, which was answered."""
+        """Remove the files of a prompt that was answered."""
 
     def begin(self) -> None:
-        """Remove what a killed run has left; called by the only process that runs the data set."""
+        """Remove the files of a killed run; only the process that runs the data set calls it."""
 
     def close(self) -> None:
         """Remove all that was made."""
@@ -241,7 +241,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class ReadReply:
-    """What one reply of an episode asks for."""
+    """The reading of one reply in an episode."""
 
     actions: Sequence[str] = ()  # in the default prompt's words
     problem: str = ""  # why there are none
@@ -254,7 +254,7 @@ Episode = Generator[Prompt, Generation, Any]
 
 @dataclass(frozen=True, slots=True)
 class ReplyParsing:
-    """How the replies of one model are read while an episode goes on."""
+    """The reader of one model's replies during an episode."""
 
     postprocess: Callable[[str], str]
     parse: ParseFunction
@@ -278,7 +278,7 @@ class World(Protocol):
 
 
 class Benchmark(Protocol):
-    """What a run needs of a data set; `benchmarks.base.Benchmark` adds what all of them share.
+    """The interface of a data set for a run; `benchmarks.base.Benchmark` adds the shared parts.
 
     It asks one question about each sample; one that acts is an `ActingBenchmark`.
     """
@@ -480,7 +480,7 @@ def question_of(key: str) -> str:
 
 
 class ModelServer(Protocol):
-    """What requests are sent to: one of the servers of a model, or a model itself."""
+    """The target of requests: one server of a model, or the model itself."""
 
     @property
     def name(self) -> str:
@@ -521,10 +521,10 @@ class Servers(Protocol):
         """Set what stored answers are from: servers that serve something else are an error."""
 
     def served(self) -> Mapping[str, str | int]:
-        """What is served: facts of the model that all servers have in common."""
+        """Facts of the model that all servers have in common."""
 
     def table(self) -> list[dict[str, Any]]:
-        """What each server has done, and when it was there."""
+        """Work and presence of each server."""
 
 
 class OtherMachines(Protocol):
@@ -532,7 +532,7 @@ class OtherMachines(Protocol):
 
     @property
     def key(self) -> str:
-        """What these servers want to be shown."""
+        """The key that these servers expect."""
 
     def call(self) -> str:
         """Have them start servers; return the folder in which each has a file with its address."""
@@ -543,7 +543,7 @@ class ClientElsewhere(Protocol):
 
     @property
     def key(self) -> str:
-        """What it shows to the servers."""
+        """The key that it sends to the servers."""
 
     @property
     def host(self) -> str:
@@ -557,9 +557,10 @@ class ClientElsewhere(Protocol):
 
 
 class ModelWrapper(Protocol):
-    """What the engine needs of a model. No state may change between calls that alters a request.
+    """The interface of a model for the engine.
 
-    A preprocess or postprocess function of the user's that raises is a UserFunctionError.
+    Between calls, no state that alters a request may change. A user's preprocess or postprocess
+    function that raises becomes a UserFunctionError.
     """
 
     name: str
@@ -589,7 +590,7 @@ class ModelWrapper(Protocol):
         return []
 
     def warm_up(self) -> None:
-        """Load what the first `generate` would load; StopRun where it cannot be loaded."""
+        """Load all that the first `generate` needs; StopRun if it cannot be loaded."""
         return
 
     def settings_digest(self) -> str:

@@ -356,7 +356,7 @@ def _cheap_answers_section(
     notes = [
         "SR of a model that always gives this one answer. Random clicks count on click rows only."
     ]
-    return {"title": "What answers without knowledge earn, in %", "rows": rows, "notes": notes}
+    return {"title": "SR of answers without knowledge, in %", "rows": rows, "notes": notes}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -387,7 +387,9 @@ def test_without_a_known_grid_its_reading_is_left_out_and_named_and_without_a_sa
     )
     section = audited([{**sample, "grid_wh": None} for sample in facts])
     assert not any("grid" in row["name"] for row in section["rows"])
-    assert any(note.startswith("Left out: the grid") for note in section["notes"])
+    assert any(
+        note.startswith("Left out: readings in pixels of the grid") for note in section["notes"]
+    )
     assert audited([])["findings"] == []
 
 

@@ -35,9 +35,9 @@ def samples(count, *, of_an_image=2, servers=("n1:1", "n2:1", "n3:1"), seed=0, *
 @pytest.mark.parametrize(
     ("odd", "words"),
     [
-        ({"hit": 0.3}, "% hits, the other servers"),
-        ({"unparsed": 0.4}, "% unparsed replies, the other servers"),
-        ({"cut_off": 0.3}, "% replies cut off, the other servers"),
+        ({"hit": 0.3}, "% hits, against"),
+        ({"unparsed": 0.4}, "% unparsed replies, against"),
+        ({"cut_off": 0.3}, "% replies cut off, against"),
     ],
     ids=["hits", "unparsed", "cut-off"],
 )

@@ -110,9 +110,9 @@ def test_the_page_has_a_line_for_each_training_and_a_point_for_each_checkpoint(t
         (
             {"m-step-1": 5.0},
             (),
-            "--by-step needs two checkpoints or more. Of 1 run, 1 has a step",
+            "--by-step needs two checkpoints or more, but only 1 of 1 run",
         ),
-        ({"m": 5.0, "n": 5.0}, (), "0 runs of 2 has a step in its name"),
+        ({"m": 5.0, "n": 5.0}, (), "0 of 2 runs"),
         ({"m-step-1": None, "m-step-2": None}, (), "--by-step: no checkpoint has a figure"),
         ({"m-step-1": 5.0, "m-step-2": 6.0}, ("--why",), "--by-step cannot be combined with --why"),
         (

@@ -471,7 +471,7 @@ def odd_folders(home):
         ("good ./good", "good: is the same run as good; compare"),
         ("a=good a=l1", "a=: two runs have this name; give each its own"),
         ("good l1", "no sample in common, so there is nothing to compare"),
-        ("good", "only one run; name another one, or use --published"),
+        ("good", "only one run was named; name another one, or use --published"),
         ("good l1 --flips -1", "-1"),
         (
             "good --published --output file.txt",

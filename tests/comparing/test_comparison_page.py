@@ -341,7 +341,10 @@ def test_each_pair_of_three_runs_has_its_own_address(open_tab, work, tmp_path):
 
 @pytest.mark.parametrize(
     ("gone", "expected"),
-    [("b", None), ("ab", "was in ../b/T20260101_Gaa/report when the page was built, and is not")],
+    [
+        ("b", None),
+        ("ab", "was in ../b/T20260101_Gaa/report when the page was built, but it is gone"),
+    ],
 )
 def test_an_image_whose_report_is_gone_is_that_of_the_other_run(
     open_tab, work, tmp_path, gone, expected
@@ -388,7 +391,7 @@ def test_a_click_is_drawn_on_the_image_it_was_made_on_alone(open_tab, tmp_path):
     comparison = compare(read_runs(runs))
     assert "1 sample with different images in the two runs" in comparison.pairs[0].notes
     tab = open_tab(f"#/sample/{L2}/0", page=write_page(comparison, tmp_path / "page"))
-    assert "image was replaced since B was asked" in tab.text("#legend")
+    assert "image was replaced since B saw" in tab.text("#legend")
     assert len(tab.texts("#canvas .point.of-a")) == len(tab.texts("#canvas .target")) == 1
     assert not tab.texts("#canvas .point.of-b")
     tab.press("j")

@@ -84,4 +84,4 @@ def test_the_page_says_when_it_was_made_since_scores_may_be_made_anew(tmp_path):
     runs = read_runs([make_run(tmp_path / name / "T1", {L2: ALIKE}, model=name) for name in "ab"])
     data = write_page(compare(runs), tmp_path / "out").parent / "comparison_files/data"
     *_, note = value_of((data / "summary_0.js").read_text("ascii"))["notes"]
-    assert re.match(r"Made on \d{4}-\d\d-\d\d \d\d:\d\d .*scored anew", note)
+    assert re.match(r"Made on \d{4}-\d\d-\d\d \d\d:\d\d .*compare the runs again", note)

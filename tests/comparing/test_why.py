@@ -82,7 +82,7 @@ def facts(reply="(0.5, 0.3)", **more):
             facts(raw="so"),
             facts("no", raw="so"),
             "postprocess",
-            "(0.5, 0.3) in a, no in b, of the same",
+            "(0.5, 0.3) in a, no in b, for the same",
         ),
         (
             facts(),
@@ -95,7 +95,7 @@ def facts(reply="(0.5, 0.3)", **more):
             facts(verdict=None, error=POSTPROCESS_FAILED),
             facts(),
             "postprocess",
-            "the postprocess function raised KeyError: 'x' in a, (0.5, 0.3) in b, of the same reply",
+            "the postprocess function raised KeyError: 'x' in a, (0.5, 0.3) in b, for the same reply",
         ),
         (
             facts(),

@@ -46,8 +46,8 @@ def test_of_several_entries_the_one_that_is_named_has_the_settings(runs):
 @pytest.mark.parametrize(
     ("models", "pattern", "selected", "problem"),
     [
-        ({"a": ENTRY, "b": ENTRY}, "step-*", (), "several; the config has a, b: name one"),
-        ({"a": ENTRY}, "step-*", ("c",), "--model names c; the config has a: name one"),
+        ({"a": ENTRY, "b": ENTRY}, "step-*", (), "several. Name one of a, b"),
+        ({"a": ENTRY}, "step-*", ("c",), "--model names c. Name one of a"),
         ({"a": ENTRY}, "epoch-*", (), "epoch-*: no folder has such a name"),
         (
             {"a": {"imp_type": "openai"}},

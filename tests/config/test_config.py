@@ -573,8 +573,8 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
         ({"L2": {}}, f'L2: unknown data set; L2 is "{L2}"'),
         (
             {"ScreenSpot": {}},
-            f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}" (for --data L1, L2, L3 '
-            "will do)",
+            f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}" (--data also takes L1, '
+            "L2, L3)",
         ),
         ({L2: {"max_steps": 9}}, f"{L2}.max_steps: only for {LIVE}; leave it out"),
         ({L1: {"batch_size": 2}}, f"{L1}.batch_size: {KEYS}"),

@@ -97,7 +97,7 @@ def test_no_key_is_printed(served):
     ("offered", "arguments", "problem"),
     [
         ([], (), "the server lists no models; name the model with --name"),
-        (["a", "b"], (), 'it offers "a", "b"; name the model with --name'),
+        (["a", "b"], (), 'the server offers "a", "b"; name the model with --name'),
         (["my-model"], (), "my-model: the name fits no recipe; name one with --recipe"),
         (["Qwen2.6-VL"], (), 'fits no recipe, near: "qwen2_5_vl"'),
         (["x"], ("--name", "other"), 'model: other; the server does not list it. It offers "x"'),

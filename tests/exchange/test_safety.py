@@ -76,7 +76,7 @@ def test_links_and_pipes_are_not_followed(tmp_path, root):
     link = tmp_path / "link.jsonl"
     link.symlink_to(target)
     os.mkfifo(tmp_path / "pipe.jsonl")
-    for name, problem in (("link", "symbolic link"), ("pipe", "is no file and no folder")):
+    for name, problem in (("link", "symbolic link"), ("pipe", "is neither a file nor a folder")):
         result = imported(tmp_path, root, tmp_path / f"{name}.jsonl")
         assert (result.code, problem in result.stderr) == (2, True)
 

@@ -214,7 +214,7 @@ def test_circular_evaluation_does_not_go_with_follow_ups(lab):
     lab.model = {"follow_up": {L1: "mine.ask_again"}}
     lab.sets = {L1: {"circular": True}}
     assert (
-        "follow_up.GUIContentUnderstanding: not for episodes, and not in circular"
+        "follow_up.GUIContentUnderstanding: cannot be used for episodes or in circular"
         in lab.run(code=2).output
     )
 
@@ -327,7 +327,7 @@ def test_scored_again_a_zoom_is_the_one_that_was_asked(lab, settings, named, is_
     finished = lab.run("--mode", "eval")
     assert lab.sample["point_frac"] == before["point_frac"]
     assert lab.sample["zoom"] == before["zoom"]
-    assert f"asked with other settings than this config has ({named})" in finished.output
+    assert f"made with other settings than this config has ({named})" in finished.output
     assert len(lab.server.requests) == 2
 
 

@@ -213,7 +213,7 @@ def test_a_file_of_the_users_with_the_name_of_a_recipe_is_named_beside_it(staged
     entry = {"recipe": "gta1", "model_path": URL}
     result = stage.evaluate({"m": entry}, "--check", data=POINTS)
     assert result.code == 2
-    assert f'there are two recipes "gta1", one of the program and {file}; write ' in result.output
+    assert f'there are two recipes "gta1": a built-in one and {file}. For the ' in result.output
     entry["recipe"] = "models.recipes.gta1"
     output = stage.evaluate({"m": entry}, "--check", data=POINTS).output
     assert "recipe models.recipes.gta1: GTA1; " in output

@@ -933,7 +933,7 @@ def test_a_form_of_phones_is_not_named_for_the_steps_of_a_desktop(staged):
     models = {"m": {"recipe": "agentcpm_gui", "model_path": URL + "m"}}
     result = staged().evaluate(models, data={"AgentNetBench": {}})
     assert (result.code, result.requests) == (2, [])
-    message = "has no form for recorded steps of a desktop, which data.AgentNetBench asks for"
+    message = "has no form for recorded steps of a desktop, which data.AgentNetBench needs"
     assert result.output.count(message) == 1
     assert "benchmarks.actions.dialects.parse_pyautogui" in result.output
 

@@ -560,7 +560,7 @@ def test_audits_say_how_many_samples_they_leave_out(tmp_path):
     answers = {f"a.png\nelement {number}": "[20, 30]" for number in range(len(shapes))}
     replay = Replay("own", "OSWorldG", {"OSWorld-G.json": rows}, answers, PARSE_PLAIN)
     _, _, analysis = run(replay, tmp_path, parser=PARSE_PLAIN)
-    left_out = [note for note in analysis["coordinate_audit"]["notes"] if "take part" in note]
+    left_out = [note for note in analysis["coordinate_audit"]["notes"] if "are left out" in note]
     assert [note.partition(" samples ")[0] for note in left_out] == ["2"]
     assert left_out[0] in analysis["anatomy"]["notes"]
 

@@ -255,7 +255,7 @@ def test_a_judge_that_rambles_or_fails_gives_no_letter(lab, answer):
     finished = judged.run(code=1)
     assert [facts["judge"]["status"] for facts in judged.samples] == ["read", "failed", "read"]
     assert judged.counts["not read"] == 1
-    assert "it read 2 of 3 replies that the official reader could not read; 1 failed: " in (
+    assert "the judge read 2 of 3 replies that the official reader could not read; 1 failed: " in (
         finished.stdout
     )
 
@@ -265,7 +265,7 @@ def test_a_judge_whose_server_is_away_leaves_the_official_score(lab):
     judged.settings = {"model_path": "http://127.0.0.1:9/v1?api_key=k-123456&model=reader"}
     finished = judged.run("--outage", "0", code=1)
     assert {facts["judge"]["status"] for facts in judged.samples} == {"not asked"}
-    assert f"warning: m, {L1}: judge: it stopped: " in finished.stdout
+    assert f"warning: m, {L1}: judge: the judge stopped: " in finished.stdout
     assert "no score: the judge read 0 of 2 replies" in finished.stdout
     assert [facts["hit"] for facts in judged.samples] == [0, 0, 1]
 
@@ -361,7 +361,7 @@ def test_check_pings_the_judge(lab):
     judged = lab(["yes", "B", "B"], judge)
     output = judged.run("--check", "--ping").stdout
     assert "judge, prompt l1-extract/1; at most 1000 replies a run" in output
-    assert "it reads 'It is the blue one.' as B" in output
+    assert "the judge reads 'It is the blue one.' as B" in output
     judged.judge.answer = lambda _: Reply("blue")
     assert (
         f"data.{L1}.judge: the judge's reply was no JSON object with a choice: 'blue'"

@@ -145,7 +145,7 @@ def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(stage):
     for ran in (all_of_it, more):
         assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
         assert expected_text in ran.output
-    assert "the log covers 3 samples only" in more.output
+    assert "the log covers only 3 samples" in more.output
     assert (back.code, back.requests, stage.run(*EVAL).code) == (0, [], 0)
     assert json.loads((whole_folder / f"m_{L1}_scores.json").read_text()) == before
 
@@ -180,14 +180,14 @@ def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(stage):
     nothing = "nothing to score: the log covers mode easy, the config wants mode hard"
     assert f'model "m", {L1}: {nothing}' in none.output
     assert "accuracy in %" not in none.output and "Report:" not in none.output
-    assert f"{L1}: the log covers mode easy alone, not all of mode all" in some.output
+    assert f"{L1}: the log covers only mode easy, not all of mode all" in some.output
 
 
 def test_bad_samples_stay_in_sight_and_rescoring_them_is_code_1_too(stage):
     [picture] = stage.annotations.rglob("pic1.png")
     picture.unlink()
-    left_out = "3 samples left out, bad data"
-    line = f"{L1}: {left_out}: not queried and not in the score; the log names them"
+    left_out = "3 samples left out because of bad data"
+    line = f"{L1}: {left_out}: they were not queried and are not in the score; the log names them"
     for ran in (stage.run(), stage.run("--mode", "eval")):
         assert (ran.code, ran.output.count(line)) == (1, 1)
     assert coverage(stage)["left_out"] == 3
@@ -215,7 +215,7 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(stage):
     assert (alone.code, "Report:" in alone.output) == (1, False), alone.output
     assert f"{L2}: not scored; its files are from an earlier scoring" in alone.output
     assert "Report:" in both_runs.output
-    assert f"shows an earlier scoring of {L2}, not scored this time" in both_runs.output
+    assert f"shows an earlier scoring of {L2}, which was not scored this time" in both_runs.output
     assert page.stat().st_mtime_ns > before
 
 

@@ -110,8 +110,8 @@ def read_training(arguments: Sequence[str]) -> Training:
     if len(checkpoints) < 2:
         raise UserError(
             [
-                f"--by-step needs two checkpoints or more. Of {counted(len(paths), 'run')}, "
-                f"{len(checkpoints)} has a step in its name or its checkpoint's, such as "
+                f"--by-step needs two checkpoints or more, but only {len(checkpoints)} of "
+                f"{counted(len(paths), 'run')} has a step in its name or its checkpoint's, such as "
                 f"{EXPECTED}. Write the step before the folder: step-1000=outputs/my-model",
                 *notes,
             ]

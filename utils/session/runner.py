@@ -207,7 +207,7 @@ def finish_folders(
             fuller = folder.fuller(scored)
             if fuller:
                 print(
-                    f"  compare.py takes {fuller.name} for {folder.path.parent}: the newest run "
+                    f"  {folder.path.parent} and compare.py use {fuller.name}, the newest run "
                     "with all samples. To compare this run, name its own folder"
                 )
         if is_only_model:

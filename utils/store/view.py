@@ -305,7 +305,7 @@ class Selection:
         """Return the section of the analysis, by its name; none where there is nothing to know."""
         findings = self.findings()
         section = {
-            "title": "What the score rests on",
+            "title": "Basis of the score",
             "left_out": len(self._log.left_out),
             "from_other_runs": self.earlier,
             FINDINGS: findings,

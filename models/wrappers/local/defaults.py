@@ -1,8 +1,8 @@
-"""What happens to a local model's messages and outputs where the config names no function.
+"""The default functions for a local model's messages and outputs.
 
-Both functions have the form of a user's own, so a model file can call them and change one thing.
-`turns_of` and `model_inputs` are the two halves of the default preprocessing, for models whose
-prompt text their chat template does not write (see `models/local_aguvis.py`).
+Both functions have the form of a user's function, so a model file can call them and change one
+part. `turns_of` and `model_inputs` are the two halves of the default preprocessing. Use them for a
+model that needs another prompt text than its chat template writes (see `models/local_aguvis.py`).
 """
 
 from __future__ import annotations
