@@ -5,12 +5,14 @@ python -m tools.words [FILE ...] [--show]
 For each page (README.md, CONTRIBUTING.md and docs/ by default): sentences, the share of them with
 more than 30 words, sentences that begin with a clause ("What ...", "Whether ..."), references back
 across a phrase ("of it", "so is", "of which"), and the longest sentence in words. `--show` prints
-the sentences that count. Code, tables and headings are left out.
+the sentences that count. Code, tables and headings are left out. Of a Python file it reads the
+texts of at least four words: messages, help and docstrings, but prompts and code in texts as well.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +48,25 @@ def sentences_of(text: str) -> Iterator[str]:
         yield from (sentence for sentence in END.split(paragraph) if len(sentence.split()) > 1)
 
 
+def texts_of(source: str) -> str:
+    """Return the texts of a Python file as paragraphs; an expression in a text is one word."""
+    tree = ast.parse(source)
+    parts = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    inner = {id(value) for text in parts for value in text.values}
+    texts = [
+        "".join(
+            str(value.value) if isinstance(value, ast.Constant) else "{x}" for value in part.values
+        )
+        for part in parts
+    ]
+    texts += [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner
+    ]
+    return "\n\n".join(text for text in texts if len(re.findall(r"[A-Za-z]{2,}", text)) >= 4)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -57,7 +78,8 @@ def main() -> None:
     print(f"{'sentences':>9} {'long':>6} {'clause':>6} {'back':>5} {'longest':>7}")
     totals = [0, 0, 0, 0]
     for file in files:
-        sentences = [*sentences_of(file.read_text(encoding="utf-8"))]
+        text = file.read_text(encoding="utf-8")
+        sentences = [*sentences_of(texts_of(text) if file.suffix == ".py" else text)]
         lengths = [len(sentence.split()) for sentence in sentences]
         marked = {
             "long": [s for s, n in zip(sentences, lengths, strict=True) if n > LONG],

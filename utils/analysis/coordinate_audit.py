@@ -397,11 +397,11 @@ def _unknown_size(section: Section, replies: _Replies, settings: AuditSettings) 
     return warning(
         "coordinate_audit.unknown_size",
         f"the numbers seem to be pixels of {size.text}",
-        detail=f"read so, these replies score {format_percent(row['value'])} %, and "
-        f"{configured_row['name']} {format_percent(configured_row['value'])} %. No ready-made "
-        "parse function reads them so",
-        fix="write a parse function that divides by that size (docs/functions.md has one) and run "
-        "--mode eval; no request is made. Or find out who shrinks the images: the server, or "
+        detail=f"in these pixels, the replies score {format_percent(row['value'])} %; "
+        f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. No "
+        "ready-made parse function reads this size",
+        fix="write a parse function that divides by this size (docs/functions.md has one) and run "
+        "--mode eval, which sends no request. Or find out what shrinks the images: the server, or "
         "the model's processor",
         topic=TOPIC,
         setting=settings.parser_setting,
