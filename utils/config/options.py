@@ -51,8 +51,13 @@ examples:
   {EVALUATE} --recipe qwen3_vl --endpoint http://127.0.0.1:8000/v1 --data NAME
       runs without a config file; --print-config prints the config of such a run
 
-Interrupted or crashed? The same command queries only what is missing.
-exit codes: 0 all done; 1 a sample, model or data set failed; 2 nothing was run; 130 interrupted
+Interrupted or crashed? The same command queries only the missing samples.
+
+exit codes:
+  0    all done
+  1    a sample, model or data set failed
+  2    nothing was run
+  130  interrupted
 """
 
 
@@ -144,7 +149,7 @@ class Options:
     )
     mode: str = _option(
         "all",
-        "infer: query only; eval: score stored answers only (default: all, both)",
+        "all: query and score (default); infer: only query; eval: only score",
         choices=("all", "infer", "eval"),
     )
     api_nproc: int | None = _option(

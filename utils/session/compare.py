@@ -64,7 +64,10 @@ examples:
   {COMPARE} outputs --by-step
       shows the official figures of checkpoints over the steps of their training
 
-exit codes: 0 compared; 1 compared, but not all files could be written; 2 nothing was compared
+exit codes:
+  0    compared
+  1    compared, but not all files could be written
+  2    nothing was compared
 """
 
 
