@@ -234,8 +234,8 @@ def read_options(argv: Sequence[str] | None) -> argparse.Namespace:
         description=f"Fetch the data set {REPO_ID} from the Hugging Face hub, check it and unpack"
         " it into <LMUData>/MMBench-GUI. After an interruption, run it again: it continues.",
         epilog="HF_ENDPOINT (a mirror), HF_TOKEN and proxy variables work as in huggingface_hub."
-        f" Without a network, put {L1_NAME}, {L2_NAME} and {ZIP_NAME} there by hand and run this "
-        "command.",
+        f" Without a network, put {L1_NAME}, {L2_NAME} and {ZIP_NAME} into <LMUData>/MMBench-GUI"
+        " yourself, and run this command.",
     )
     add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help="data sets to fetch (default: MMBench-GUI)")

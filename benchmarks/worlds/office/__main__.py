@@ -1,10 +1,10 @@
-"""Serve the office for a browser of your own: to look around in, or to try a task by hand.
+"""Serve the office for your own browser, to look around or to try a task by hand.
 
-python -m benchmarks.worlds.office                          an office without a task
-python -m benchmarks.worlds.office L3                       the tasks of a level
-python -m benchmarks.worlds.office L3 mail_write --seed 2   one of them, and whether it was done
+python -m benchmarks.worlds.office                          serves an office without a task
+python -m benchmarks.worlds.office L3                       lists the tasks of a level
+python -m benchmarks.worlds.office L3 mail_write --seed 2   serves one task, and judges it
 python -m benchmarks.worlds.office --every-task --seeds 0-199
-                                                            makes all tasks of all these seeds
+                                                            makes all tasks for these seeds
 """
 
 from __future__ import annotations
@@ -92,7 +92,11 @@ def _parser() -> argparse.ArgumentParser:
         "--every-task", action="store_true", help="make every task for every seed; start no server"
     )
     parser.add_argument(
-        "--seeds", type=_seeds, default=range(200), metavar="A-B", help="for --every-task"
+        "--seeds",
+        type=_seeds,
+        default=range(200),
+        metavar="A-B",
+        help="with --every-task: first and last seed (default 0-199)",
     )
     return parser
 
@@ -112,7 +116,7 @@ def make_every_task(seeds: range) -> int:
                     problem_count += 1
                     print(error, flush=True)
     duration_s = time.monotonic() - start_s
-    result = f"{problem_count} could not be made" if problem_count else "and each could be made"
+    result = f"{problem_count} failed" if problem_count else "none failed"
     summary = f"{variant_count} tasks made in {duration_s:.0f} s"
     print(f"seeds {seeds[0]} to {seeds[-1]}: {summary}, {result}")
     return int(problem_count > 0)

@@ -1,4 +1,4 @@
-"""Say which tasks of a folder in OSWorld's JSON can be run on the desktop, and why others cannot.
+"""List the tasks of a folder in OSWorld's JSON that the desktop can run, and why not the others.
 
 python -m benchmarks.worlds.desktop.osworld FOLDER
 """
@@ -16,9 +16,9 @@ def main() -> int:
     """Print a line for each task; return 1 if there is none that can be run."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.worlds.desktop.osworld",
-        description="Which tasks in OSWorld's JSON can be run on the desktop.",
+        description="List the tasks in OSWorld's JSON that the desktop can run.",
     )
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, help="folder with tasks in OSWorld's JSON")
     folder = parser.parse_args().folder
     try:
         reading = read_tasks(folder)
