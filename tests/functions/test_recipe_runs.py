@@ -438,16 +438,66 @@ def test_a_recipe_that_is_not_there_is_no_reason_to_list_others(arguments, probl
 # -- what goes out --------------------------------------------------------------------------------
 
 
+README_OF_GLM = "Help me to locate {} in the image and give me its bounding boxes."
+BY_HAND = {("glm_4_5v", "readme"): README_OF_GLM, ("glm_5v", "readme"): README_OF_GLM}
+"""Texts of a README, behind the image and without a system message, which no code fills in."""
+SAME_MESSAGES = {("qwen3_5", "ui_venus_2_style"): ("ui_venus_2", "official")}
+"""Forms that send what another recipe's form sends."""
+INSTRUCTIONS = [
+    ('Click the "Save" button.', (1366, 768)),
+    ("关闭窗口", (3840, 2160)),
+    ("Search <icon> & go", (1080, 2400)),
+    ("Press {OK}", (375, 812)),
+    ("line one\nline two", (1170, 2532)),
+]
+
+
+def cases_by_hand(text):
+    """Messages as a README has them."""
+    return [
+        {
+            "instruction": instruction,
+            "image_wh": image_wh,
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "image"},
+                        {"type": "text", "text": text.replace("{}", instruction)},
+                    ],
+                }
+            ],
+        }
+        for instruction, image_wh in INSTRUCTIONS
+    ]
+
+
 def golden_cases(name, variant):
     """Filled-in prompts of the authors' code in a form of a recipe, repeated to 20."""
-    family = name.removesuffix("_72b")
+    family, form = SAME_MESSAGES.get((name, variant), (name.removesuffix("_72b"), variant))
     cases = [
         case
         for folder in ("golden", "golden_2026")
         for case in recipe_replay.cases_of(MODELS / folder / "prompts.jsonl")
-        if (case["family"], case["variant"]) == (family, variant)
+        if (case["family"], case["variant"]) == (family, form)
     ]
+    if not cases and (name, variant) in BY_HAND:
+        cases = cases_by_hand(BY_HAND[name, variant])
     return [cases[number % len(cases)] for number in range(SAMPLES)] if cases else []
+
+
+def lay_out_cases(stage, cases):
+    """Makes L2 of the stage a data set with the instruction and an image of each case."""
+    lines = []
+    for number, case in enumerate(cases):
+        path = f"os_web/{number}.png"
+        image = stage.annotations / "offline_images" / path
+        image.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("L", tuple(case["image_wh"]), number).save(image, compress_level=1)
+        line = {"index": number, "image_path": path, "instruction": case["instruction"]}
+        line |= {"image_size": case["image_wh"], "platform": "os_web", "bbox": [0.1, 0.1, 0.3, 0.2]}
+        lines.append(line | {"data_type": "text", "app_name": "a", "grounding_type": "basic"})
+    stage.change_annotations("L2", lambda rows: rows.__setitem__(slice(None), lines))
 
 
 def received(body):
@@ -474,16 +524,7 @@ def test_a_run_sends_the_messages_of_the_authors_code(staged, name, variant):
     if not cases:
         pytest.skip("no filled-in prompt in this form")
     stage = staged()
-    lines = []
-    for number, case in enumerate(cases):
-        path = f"os_web/{number}.png"
-        image = stage.annotations / "offline_images" / path
-        image.parent.mkdir(parents=True, exist_ok=True)
-        Image.new("L", tuple(case["image_wh"]), number).save(image, compress_level=1)
-        line = {"index": number, "image_path": path, "instruction": case["instruction"]}
-        line |= {"image_size": case["image_wh"], "platform": "os_web", "bbox": [0.1, 0.1, 0.3, 0.2]}
-        lines.append(line | {"data_type": "text", "app_name": "a", "grounding_type": "basic"})
-    stage.change_annotations("L2", lambda rows: rows.__setitem__(slice(None), lines))
+    lay_out_cases(stage, cases)
     limits = {key: cases[0][key] for key in ("min_pixels", "max_pixels") if key in cases[0]}
     entry = {"recipe": name, "model_path": URL, "kwargs": limits}
     path = function_of(name, all_recipes()[name].prompts[variant])
@@ -508,6 +549,59 @@ def test_a_run_sends_the_messages_of_the_authors_code(staged, name, variant):
         for case in cases
     ]
     assert sizes == sorted(expected_sizes)
+
+
+POSTING_CLASS = """
+import base64
+import json
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+
+class Model:
+    \"\"\"Sends the messages that it is given, as they are, to an endpoint.\"\"\"
+
+    def __init__(self, url):
+        self.url = url
+
+    def generate(self, message, *, dataset_name):
+        chat = []
+        for part in message:
+            if not chat or chat[-1]["role"] != part["role"]:
+                chat.append({"role": part["role"], "content": []})
+            chat[-1]["content"].append(self.sent(part))
+        body = json.dumps({"model": "mock", "messages": chat}).encode()
+        headers = {"Content-Type": "application/json"}
+        with urlopen(Request(self.url + "/chat/completions", body, headers)) as response:
+            return json.load(response)["choices"][0]["message"]["content"]
+
+    def sent(self, part):
+        if part["type"] == "text":
+            return {"type": "text", "text": part["value"]}
+        data = base64.b64encode(Path(part["value"]).read_bytes()).decode()
+        return {"type": "image_url", "image_url": {"url": "data:image/png;base64," + data}}
+"""
+
+
+@pytest.mark.skipif(not GOLDEN.is_dir(), reason="the authors' cases are not beside the project")
+def test_a_class_gets_the_messages_of_the_authors_code_where_no_server_makes_them(staged):
+    cases = golden_cases("points_gui_g", "paper")
+    stage = staged(answer=lambda _: Reply("(0.200, 0.150)"))
+    lay_out_cases(stage, cases)
+    stage.module(POSTING_CLASS)
+    entry = {
+        "recipe": "points_gui_g",
+        "imp_type": "custom",
+        "model_path": "mymodel.Model",
+        "kwargs": {"url": stage.server.url},
+    }
+    result = stage.evaluate({"m": entry}, "--no-report", data=POINTS)
+    assert result.code == 0, result.output
+    bodies = [received(request.body) for request in result.requests]
+    expected = [recipe_replay.sent_messages(case["messages"]) for case in cases]
+    assert sorted(map(repr, bodies)) == sorted(map(repr, expected))
+    assert len(bodies) == SAMPLES
+    assert l2_counts(stage.scores(L2))["Correct num"] == SAMPLES
 
 
 def test_a_reply_that_the_authors_code_begins_is_begun_in_the_request(staged):
