@@ -24,7 +24,7 @@ from benchmarks.steps.gui_odyssey import GUIOdyssey
 from utils.analysis.audits import audits_of
 from utils.contracts import DataSet, ParseFunction
 from utils.errors import UserError
-from utils.subsets import Label, UnknownLabels, mode_with
+from utils.subsets import Label, UnknownLabels, base_mode, mode_with
 
 
 def by_name(classes: Iterable[type[Benchmark]]) -> dict[str, type[Benchmark]]:
@@ -92,6 +92,19 @@ def build_data_set(
         rotations=rotations,
         audits=audits_of(benchmark_class, benchmark.audits, settings.get("audits") or {}),
     )
+
+
+def count_rows(data: DataSet) -> tuple[int, int]:
+    """Return how many rows a data set has in its mode, and how many of them its `only` chooses.
+
+    Raises:
+        UserError: the annotation file is not there, or broken.
+    """
+    benchmark = data.benchmark
+    assert isinstance(benchmark, Benchmark)
+    whole = base_mode(data.mode)
+    rows = [row for row in benchmark.rows(whole) if benchmark.in_mode(row, whole)]
+    return len(rows), sum(benchmark.in_mode(row, data.mode) for row in rows)
 
 
 def load_samples(

@@ -208,6 +208,27 @@ def test_data_sets_without_a_typed_label_are_left_out_and_named(tmp_path, monkey
     assert note in capsys.readouterr().out
 
 
+def test_scoring_leaves_out_a_data_set_of_which_the_labels_choose_nothing(staged):
+    stage = staged(pictures=PICTURES)
+    only = ("--only", "difficulty=easy")
+    assert stage.run(*only).asked == {L1: 4, L2: 0}
+    result = stage.run(*only, "--mode", "eval")
+    assert result.code == 0, result.output
+    reason = f"{L2}: nothing to score, as none of its 8 rows has difficulty=easy (--only)"
+    assert reason in result.stdout
+    assert "no log" not in result.output
+    assert "n = 4 · difficulty=easy only (partial)" in result.stdout
+
+
+def test_scoring_where_labels_choose_nothing_at_all_is_an_error(staged):
+    stage = staged(pictures=PICTURES)
+    stage.data = {L2: {"only": {"platform": "os_web", "application": "nothing"}}}
+    result = stage.run("--mode", "eval")
+    assert result.code == 2
+    labels = f"application=nothing; platform=os_web (data.{L2}.only)"
+    assert f"{L2}: nothing to score, as none of its 8 rows has {labels}" in result.stderr
+
+
 def test_of_several_labels_each_data_set_takes_those_it_knows(tmp_path, monkeypatch):
     labels = ("platform=os_ios", "platform=desktop")
     counts = counts_with(monkeypatch, tmp_path, [L2, "ScreenSpotV2"], *labels)

@@ -33,8 +33,8 @@ from utils.judging.judge import Judge
 from utils.sections import DataSection, OpenSection
 from utils.session.evaluation import Evaluation, UserFunction
 from utils.session.plan import Plan, has_replicas
-from utils.store.folder import name_collisions, work_dir_problems
-from utils.subsets import Label, Only, UnknownLabels, only_of
+from utils.store.folder import all_logs, name_collisions, work_dir_problems
+from utils.subsets import Label, Only, UnknownLabels, filters_of, is_subset, only_of
 
 
 class BenchmarkRoom(Protocol):
@@ -63,6 +63,9 @@ class BenchmarkRoom(Protocol):
         passed_over: Collection[Label] = (),
     ) -> tuple[list[str], list[str]]:
         """Load samples; return what a user should know about them, and the problems."""
+
+    def count_rows(self, data: DataSet, /) -> tuple[int, int]:
+        """Count the rows of a data set in its mode, and those of them that its labels choose."""
 
 
 class ModelRoom(Protocol):
@@ -135,7 +138,9 @@ def prepare(
     if options.mode != "eval":
         usable = {name: data_set for name, data_set in data.items() if name not in own_problems}
         notes, data_problems, left_out = _load(usable, benchmarks, only_of(options.only))
-        data = {name: data_set for name, data_set in data.items() if name not in left_out}
+    else:
+        data_problems, left_out = _without_rows(options, data, wrappers, benchmarks)
+    data = {name: data_set for name, data_set in data.items() if name not in left_out}
     problems = [
         *reading.problems,
         *unknown_names("--model", options.model, reading.models),
@@ -462,6 +467,42 @@ def _load(
         notes += _printed(name, notes_of_set)
         problems += problems_of_set
     return notes, problems, left_out
+
+
+def _without_rows(
+    options: Options, data: Mapping[str, DataSet], models: Iterable[str], room: BenchmarkRoom
+) -> tuple[list[str], list[str]]:
+    """Find the data sets that have no log because their labels choose none of their rows.
+
+    Returns:
+        Problems, if nothing else is left to score, and the names of these data sets.
+    """
+    empty: dict[str, str] = {}
+    for name, data_set in data.items():
+        if not is_subset(data_set.mode) or _has_log(options, models, name):
+            continue
+        try:
+            rows, chosen = room.count_rows(data_set)
+        except UserError:  # scoring needs no annotations; without a log, that is what is said
+            continue
+        if not chosen:
+            setting = "--only" if options.only else f"data.{name}.only"
+            labels = f"{filters_of(data_set.mode)} ({setting})"
+            empty[name] = f"{name}: nothing to score, as none of its {rows:,} rows has {labels}"
+    if len(empty) == len(data):
+        return [*empty.values()], []
+    for line in empty.values():
+        print(line)
+    return [], [*empty]
+
+
+def _has_log(options: Options, models: Iterable[str], dataset: str) -> bool:
+    """Whether one of the models has a run, or an import, on a data set."""
+    return any(
+        all_logs(options.work_dir, model, dataset, imported=imported)
+        for model in models
+        for imported in (False, True)
+    )
 
 
 def _is_empty(only: Only, unknown: Collection[Label]) -> bool:
