@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from difflib import SequenceMatcher
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 MOST_SIZES = 3  # of resized images, in a sentence
+RESIZE, BY_RECIPE = "kwargs.resize", "by the recipe"  # what has images resized
 LONGEST_NAME = 200  # characters that are compared; what is longer is no name, and takes seconds
 
 
@@ -79,22 +80,34 @@ def listed(names: Sequence[str], limit: int = 12) -> str:
     return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
 
 
-def resized_text(samples_by_sizes: Mapping[tuple[str, str], int], *, is_asked_for: bool) -> str:
+def resized_by(kwargs: Mapping[str, Any], by_recipe: Collection[str]) -> str:
+    """What has images resized before sending: a key of the config, or the recipe; "": nothing.
+
+    Args:
+        kwargs: of the model.
+        by_recipe: key paths of the settings of images that its recipe has set.
+    """
+    if not kwargs.get("resize"):
+        return ""
+    return BY_RECIPE if RESIZE in by_recipe else RESIZE
+
+
+def resized_text(samples_by_sizes: Mapping[tuple[str, str], int], asked_by: str) -> str:
     """Say that images were resized before they were sent, and to what.
 
     Args:
         samples_by_sizes: how many samples by the sizes of the file and of the image sent.
-        is_asked_for: `kwargs.resize` of the model has asked for it.
+        asked_by: what has asked for it, as of `resized_by`; "": nothing has.
     """
     total = sum(samples_by_sizes.values())
     ranked = sorted(samples_by_sizes, key=lambda sizes: (-samples_by_sizes[sizes], sizes))
     texts = [f"{file} → {sent}" for file, sent in ranked[:MOST_SIZES]]
     if len(ranked) > MOST_SIZES:
         texts.append(counted(len(ranked) - MOST_SIZES, "other size"))
-    why = " (kwargs.resize)" if is_asked_for else ""
+    why = f" ({asked_by})" if asked_by else ""
     text = f"the images of {counted(total, 'sample')} were resized before sending{why}: "
     text += ", ".join(texts)
-    if not is_asked_for:
+    if not asked_by:
         text += ". Pixels in replies are still divided by the size of the file"
     return text
 

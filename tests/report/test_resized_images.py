@@ -68,7 +68,7 @@ def test_other_resizing_stays_a_finding_with_its_samples(entry):
 
 
 def test_one_sample_is_one():
-    text = resized_text({("1x1", "2x2"): 1}, is_asked_for=True)
+    text = resized_text({("1x1", "2x2"): 1}, "kwargs.resize")
     assert text == "the images of 1 sample were resized before sending (kwargs.resize): 1x1 → 2x2"
 
 
@@ -78,3 +78,22 @@ def test_the_console_says_it_in_the_same_words(staged):
     ran = stage.run()
     assert "\nthe images of 6 samples were resized before sending (kwargs.resize): " in ran.stdout
     assert "640x360 → 640x352" in ran.stdout and "295x639 → 288x640" in ran.stdout
+
+
+def test_what_the_recipe_has_resized_is_said_to_be_by_the_recipe(staged):
+    stage = staged()
+    stage.data = {L2: {"mode": "all"}}
+    stage.model["m"]["recipe"] = "gta1"
+    ran = stage.run()
+    assert "were resized before sending (by the recipe): " in ran.stdout
+    report = (stage.folder() / "report" / "data" / "summary_0.js").read_text()
+    assert "were resized before sending (by the recipe): " in report
+    assert "sides in multiples of 28 (by the recipe)" in report
+    assert "kwargs.resize)" not in ran.stdout + report
+
+    stage.model["m"]["kwargs"] = {"resize": [{"factor": 32}]}
+    ran = stage.run()
+    assert "were resized before sending (kwargs.resize): " in ran.stdout
+    report = (stage.folder() / "report" / "data" / "summary_0.js").read_text()
+    assert "were resized before sending (kwargs.resize): " in report
+    assert "sides in multiples of 32 (by the recipe)" not in report

@@ -111,6 +111,11 @@ class EntryWithRecipe:
     recipe_values: Mapping[tuple[str, ...], Any]  # by key path, also where the entry has another
     module: str  # dotted path of the recipe
 
+    @property
+    def image_settings(self) -> list[str]:
+        """The key paths of the settings of images that the recipe has set."""
+        return [".".join(path) for path in _OF_IMAGES if path in self.from_recipe]
+
     def own_settings(self, dataset: str) -> list[str]:
         """The settings of the config in the recipe's place for a data set, beside its value.
 

@@ -6,7 +6,7 @@ A link is a filter of the list: fields and their values.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from utils.analysis.judge_reading import SECTION as JUDGED
@@ -45,6 +45,7 @@ from utils.text import (
     format_number,
     format_percent,
     format_share,
+    resized_by,
     resized_text,
 )
 
@@ -231,7 +232,10 @@ def shared_rows(tally: Tally, tallies: Sequence[Tally]) -> str:
 
 
 def run_checks(
-    counts: Mapping[str, int], entry: Mapping[str, Any], tallies: Sequence[Tally]
+    counts: Mapping[str, int],
+    entry: Mapping[str, Any],
+    tallies: Sequence[Tally],
+    by_recipe: Collection[str] = (),
 ) -> list[Json]:
     """Return the checks of the run as a whole, in the form of those of a data set.
 
@@ -239,13 +243,14 @@ def run_checks(
         counts: the sums of the tallies, and "episodes".
         entry: of the model, in the config.
         tallies: of all data sets.
+        by_recipe: key paths of the settings of images that its recipe has set.
     """
     total = counts["samples"] - counts["episodes"]  # of their turns nothing is known here
     if not total:
         return []
     sizes = sum((tally.resized for tally in tallies), Counter())
-    is_asked_for = bool((entry.get("kwargs") or {}).get("resize"))
-    resized = capitalised(resized_text(sizes, is_asked_for=is_asked_for)) if sizes else ""
+    asked_by = resized_by(entry.get("kwargs") or {}, by_recipe)
+    resized = capitalised(resized_text(sizes, asked_by)) if sizes else ""
     return [
         _run_check(
             "Answers",
@@ -265,9 +270,7 @@ def run_checks(
         {
             **_run_check("Image size", resized or "all images were sent as they are", {}, 0, ""),
             "findings": (
-                [{"text": resized, "link": {"check": RESIZED}}]
-                if resized and not is_asked_for
-                else []
+                [{"text": resized, "link": {"check": RESIZED}}] if resized and not asked_by else []
             ),
         },
     ]

@@ -44,6 +44,7 @@ from utils.store.provenance import pictures_digest
 from utils.store.run_facts import (
     REPORT_FOLDER,
     compares_with_published,
+    images_by_recipe,
     model_entry,
     rows_note,
     run_facts,
@@ -271,7 +272,12 @@ class _ReportData:
             dataset["terms"] += [shared] if shared else []
         self._totals["images"] = len(self._images)
         if any(not dataset["no_score"] for dataset in datasets):
-            run_wide = run_checks(self._totals, model_entry(self._manifest), self._tallies)
+            run_wide = run_checks(
+                self._totals,
+                model_entry(self._manifest),
+                self._tallies,
+                images_by_recipe(self._manifest),
+            )
             # Of answers made elsewhere nobody knows how they were asked: only findings stand.
             checks += [check for check in run_wide if check["findings"] or not self._is_imported]
         checks.sort(key=lambda check: bool(check.pop("is_last", False)))

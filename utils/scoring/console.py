@@ -379,8 +379,7 @@ def _summary(scored: Scored, options: Options) -> list[str]:
         ending = "" if is_look else f"; {again} queries them"
         lines.append(f"{scored.missing} {what}{ending}")
     if scored.scorer.resized:
-        is_asked_for = bool(scored.scorer.kwargs.get("resize"))
-        lines.append(resized_text(scored.scorer.resized, is_asked_for=is_asked_for))
+        lines.append(resized_text(scored.scorer.resized, scored.scorer.resized_by))
     lines += image_notes({change: counts[f"image_{change}"] for change in ImageChange})
     return lines + _error_lines(scored.scorer.errors, options)
 

@@ -75,6 +75,7 @@ class Scorer:
     # By dotted path: what may read replies that `parse` cannot.
     other_parsers: Mapping[str, ParseFunction] = field(default_factory=dict)
     recipe_parsers: Collection[str] = ()  # those of them that are the recipe's: they come first
+    resized_by: str = ""  # what has images resized before sending, in words; "": nothing
     image_rule: ResizeStep | None = None  # how the model's processor resizes; None: not known
     zoom: Zoom | None = None  # how samples of two stages were looked at, if no record says it
     is_other_parser: bool = False  # `parse` is not what read the first points of these looks

@@ -29,6 +29,7 @@ from utils.judging.judge import Judge
 from utils.protocol import FOLLOW_UP, SINGLE, ZOOM
 from utils.scoring.scorer import Scorer
 from utils.store.logged_config import parser_of_run, zoom_of_run
+from utils.text import resized_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,11 @@ class Evaluation:
         """The model's entry in the config, without secrets."""
         entry: Mapping[str, Any] = self.config["model"][self.name]
         return entry
+
+    @property
+    def by_recipe(self) -> list[str]:
+        """The key paths of the settings of images that the recipe has set."""
+        return self.recipe.image_settings if self.recipe is not None else []
 
     def function(self, stage: str) -> Callable[..., Any] | None:
         """The user's function for a stage; None: there is none."""
@@ -162,6 +168,7 @@ class Evaluation:
             token_limit=token_limit_key(self.shown_entry),
             parser_setting=self.parser_setting,
             as_option=self.options.is_typed,
+            resized_by=resized_by(self.entry.kwargs, self.by_recipe),
             image_rule=self.image_rule,
             other_parsers=self._other_parsers(dotted) if zoom is None else {},
             recipe_parsers=[*self._parsers_of_recipe()],

@@ -28,7 +28,7 @@ from utils.store.find import doubtful_order
 from utils.store.folder import RunFolder, foreign_owner, logs_by_age
 from utils.store.log import LoggedRun, RunLog
 from utils.store.manifest import Entry, entry_of
-from utils.store.run_facts import is_whole
+from utils.store.run_facts import IMAGES_BY_RECIPE, is_whole
 from utils.store.view import LogView, Selection
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ def score(evaluation: Evaluation, folder: RunFolder) -> Result:
         with closing(LogView(folder.log(dataset), mode, options.limit)) as view:
             is_part = view.is_part(data.mode, options.limit)
             entry = entry_of(view, data.benchmark.level, is_part=is_part)
+            if evaluation.by_recipe:
+                entry.facts[IMAGES_BY_RECIPE] = evaluation.by_recipe
             task = replace(task, scorer=partial(evaluation.scorer, run=view.run))
             if options.mode == "infer":
                 has_all = write_predictions(task, view)

@@ -21,6 +21,7 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         imported (counts of an import's findings, by name),
                         published (of a recipe's checkpoint, beside the figures of a whole data set:
                         see `utils.datasets.published.figures_beside`),
+                        images_by_recipe (settings of images that the recipe has set),
                         runs_with (answers of local models by device, dtype, attention),
                         served (what serves the model, its version say), of several servers also
                         answered_by (answers by server) and servers (a row for each in the newest

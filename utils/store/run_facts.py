@@ -21,14 +21,15 @@ from utils.protocol import (
     is_weighted,
 )
 from utils.subsets import is_subset, shown_mode
-from utils.text import as_json_text, counted, cut, format_number, local_time
+from utils.text import BY_RECIPE, as_json_text, counted, cut, format_number, local_time
 
 REPORT_FOLDER = "report"
 QUIET_KWARGS = {"img_size": -1, "system_prompt": "benchmark_default", "wire_format": "documented"}
 """Settings that are not worth a word where they have these values."""
 LONGEST_PARAMETER = 48
-REPEATED = "retried"
 RECIPES = "models.recipes."  # how functions of the program's recipes begin
+IMAGES_BY_RECIPE = "images_by_recipe"  # of a data set: settings that its recipe has set
+REPEATED = "retried"
 """The check of samples that took more than one request."""
 PUBLISHED, SAMPLE, LIVE, OTHER = "published", "sample", "live", "other"
 TASKS_SUFFIX = "_tasks"  # of what the manifest calls the tasks of live worlds
@@ -52,7 +53,8 @@ def run_facts(
     all_entries: Mapping[str, Any] = manifest.get("datasets") or {}
     entries = {name: all_entries[name] for name in levels if name in all_entries}
     entry = model_entry(manifest)
-    parameters = _parameters(entry, parse_functions(manifest), levels)
+    by_recipe = images_by_recipe(manifest)
+    parameters = _parameters(entry, parse_functions(manifest), levels, by_recipe)
     if is_weighted((manifest.get("scoring") or {}).get("environment") or {}):
         parameters.append("questions weighted by options")
     is_acting = 0 < totals["samples"] == totals.get("episodes")
@@ -183,7 +185,10 @@ def _servers(entries: Mapping[str, Any]) -> str:
 
 
 def _parameters(
-    entry: Mapping[str, Any], parsers: Mapping[str, str], levels: Mapping[str, str]
+    entry: Mapping[str, Any],
+    parsers: Mapping[str, str],
+    levels: Mapping[str, str],
+    by_recipe: Collection[str],
 ) -> list[str]:
     """Return the settings of a model that differ from the defaults, and its functions by level."""
     if not entry:
@@ -192,10 +197,11 @@ def _parameters(
     for name, value in (entry.get("kwargs") or {}).items():
         if value not in (None, QUIET_KWARGS.get(name)):
             settings[name] = value
-    parameters = [
-        f"{name}: {_resize_text(value)}" if name == "resize" else f"{name} {as_json_text(value)}"
-        for name, value in settings.items()
-    ]
+    parameters = []
+    for name, value in settings.items():
+        by = f" ({BY_RECIPE})" if f"kwargs.{name}" in by_recipe else ""
+        text = f": {_resize_text(value)}" if name == "resize" else f" {as_json_text(value)}"
+        parameters.append(f"{name}{text}{by}")
     prompts = entry.get("custom_prompt") or {}
     recipe = entry.get("recipe")
     for name, level in levels.items():
@@ -208,6 +214,12 @@ def _parameters(
         if functions:
             parameters.append(f"{level}: {', '.join(functions)}")
     return parameters or ["the defaults"]
+
+
+def images_by_recipe(manifest: Mapping[str, Any]) -> set[str]:
+    """The key paths of the settings of images that a run's recipe has set."""
+    entries = (manifest.get("datasets") or {}).values()
+    return {path for entry in entries for path in entry.get(IMAGES_BY_RECIPE) or ()}
 
 
 def _resize_text(value: Any) -> str:
