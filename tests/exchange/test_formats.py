@@ -73,6 +73,51 @@ def test_a_file_in_no_known_format_is_told_what_each_format_needs(tmp_path, root
     assert "  mai_ui: img_filename, instruction, raw_response, pred" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [{"id": n, "correct": n < 2} for n in range(6)],
+        [{"id": n, "correctness": "correct" if n < 2 else "wrong"} for n in range(6)],
+        ["id,correct", *(f"{n},{n < 2}" for n in range(6))],
+    ],
+    ids=["booleans", "words", "csv"],
+)
+def test_rows_of_verdicts_alone_cannot_be_judged_again(lines, tmp_path, root):
+    name = "verdicts.csv" if isinstance(lines[0], str) else "verdicts.jsonl"
+    file = write_lines(tmp_path / name, lines)
+    result = imported(tmp_path, root, file, "--data", "GUIElementGrounding")
+    assert result.code == 2
+    assert "6 rows with a verdict alone, and neither a reply nor a point" in result.stderr
+    assert "As the file says, 2 of 6 are right (33.3 %)" in result.stderr
+    assert "no known format" not in result.stderr
+
+
+@pytest.mark.parametrize("replies", [0, 4])
+def test_verdicts_alone_of_a_known_format_stop_the_import_or_are_counted(replies, tmp_path, root):
+    details = [
+        {
+            "img_path": row["image"],
+            "prompt_to_evaluate": row["instruction"],
+            "pred": None,
+            "correctness": "correct",
+            **({"raw_response": [row["reply"]]} if number < replies else {}),
+        }
+        for number, row in enumerate(plain_rows(root))
+    ]
+    file = tmp_path / "answers.json"
+    file.write_text(json.dumps({"details": details, "metrics": {}}), "utf-8")
+    result = imported(tmp_path, root, file, "--data", "GUIElementGrounding")
+    if not replies:
+        assert result.code == 2
+        assert "6 rows with a verdict alone, and neither a reply nor a point" in result.stderr
+        return
+    assert result.code == 0, result.output
+    assert "verdict alone: 2 rows have neither a reply nor a point; they cannot" in result.stdout
+    assert "(as the file says, 2 are right)" in result.stdout
+    assert "empty: " not in result.stdout
+    assert counts_of(import_folder(tmp_path))["right"] == 4
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_windows_line_ends_a_byte_order_mark_and_gzip_change_nothing(packed, tmp_path, root):
     text = "\ufeff" + "\r\n".join(map(json.dumps, plain_rows(root))) + "\r\n"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from utils.contracts import WH, Point
 from utils.coordinates import Frame
 from utils.geometry.targets import Bounds
+from utils.text import counted, format_share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,12 @@ class Answer:
         """Whether there is neither a reply nor a point."""
         return not self.reply and self.point is None
 
+    @property
+    def is_verdict_only(self) -> bool:
+        """Whether the row says that it is right or wrong, and keeps nothing that can be judged."""
+        has_nothing_else = self.reply is None and self.point is None and not self.error
+        return self.verdict is not None and has_nothing_else
+
     def text(self) -> str:
         """Name the row for people: where it stands, its id, its image."""
         parts = [f"{self.file} row {self.line}".strip()]
@@ -52,6 +59,20 @@ class Answer:
         if self.instruction:
             parts.append(f'"{self.instruction[:60]}"')
         return ", ".join(parts)
+
+
+def verdicts_problem(verdicts: Sequence[bool]) -> str:
+    """Say that rows of verdicts alone are no import, and what their file makes of them.
+
+    Args:
+        verdicts: of each row, as the file has it.
+    """
+    right = sum(verdicts)
+    return (
+        f"{counted(len(verdicts), 'row')} with a verdict alone, and neither a reply nor a point: "
+        f"verdicts cannot be judged again. As the file says, {right:,} of {len(verdicts):,} are "
+        f"right ({format_share(right, len(verdicts))} %). Import the file that has the replies"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

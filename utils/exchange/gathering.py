@@ -49,6 +49,7 @@ class Gathered:
     other_sizes: list[Answer] = field(default_factory=list)
     twice: list[Twice] = field(default_factory=list)
     damaged: dict[str, list[Answer]] = field(default_factory=dict)
+    verdicts_alone: list[bool] = field(default_factory=list)  # of rows with nothing else
     without_frame: int = 0  # points of which nobody has said what they count
 
     @property
@@ -133,6 +134,8 @@ class Gathered:
         for key, answer in self.answers.items():
             self.counts["no answer"] += answer.is_empty
             self.counts["error"] += bool(answer.error) and answer.is_empty
+            if answer.is_verdict_only:
+                self.verdicts_alone.append(bool(answer.verdict))
             for name, named in (("image_wh", self.other_sizes), ("box_px", self.other_boxes)):
                 if name in self.kept[key]:
                     self.counts[f"other {name}"] += 1
@@ -204,7 +207,12 @@ class Gathered:
             )
         if counts["error"]:
             lines.append(f"failed: {counts['error']:,} rows have an error and no answer")
-        if empty := counts["no answer"] - counts["error"]:
+        if alone := self.verdicts_alone:
+            lines.append(
+                f"verdict alone: {len(alone):,} rows have neither a reply nor a point; they cannot "
+                f"be judged again and count as wrong (as the file says, {sum(alone):,} are right)"
+            )
+        if empty := counts["no answer"] - counts["error"] - len(alone):
             lines.append(f"empty: {empty:,} rows have neither a reply nor a point")
         for damage, answers in self.damaged.items():
             lines.append(

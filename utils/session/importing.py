@@ -18,6 +18,7 @@ from utils.config.options import Options
 from utils.contracts import Record
 from utils.coordinates import Frame, parse_function_name
 from utils.errors import DONE, SOME_FAILED, UserError, problem_report
+from utils.exchange.answers import verdicts_problem
 from utils.exchange.gathering import MOST_ASKED_OTHERWISE, Gathered, torn_lines
 from utils.exchange.sources import AnswerFile, Import, checksum_of, open_import, read_order
 from utils.exchange.worlds import WORLDS, WorldResults, read_world
@@ -286,6 +287,9 @@ def _problems(one: ImportedSet, gathered: Gathered, options: Options) -> list[st
     problems: list[str] = []
     if not gathered.answers:
         problems.append(f"{dataset}: no row matches a sample")
+    verdicts = gathered.verdicts_alone
+    if verdicts and len(verdicts) == len(gathered.answers):
+        problems.append(f"{dataset}: {verdicts_problem(verdicts)}")
     if counts["answered otherwise"] and not options.duplicates:
         examples = "".join(
             f"\n    {twice.first.text()} and row {twice.second.line}: "

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from utils.errors import UserError
-from utils.exchange.answers import Answer
+from utils.exchange.answers import Answer, verdicts_problem
 from utils.exchange.files import Row, RowFile
 from utils.exchange.formats import (
     agentnetbench,
@@ -112,6 +112,9 @@ def format_of(file: RowFile) -> Format:
     if fitting:
         names = listed([known.NAME for known in fitting])
         raise UserError(f"{file.name}: fits {names}; choose one with --format NAME")
+    if plain.has_verdicts_alone(first_rows):
+        verdicts = [bool(answer.verdict) for answer in plain.rows(file)]
+        raise UserError(f"{file.name}: {verdicts_problem(verdicts)}")
     raise UserError([_no_format(file, first_rows[0]), *map(_needs, FORMATS)])
 
 

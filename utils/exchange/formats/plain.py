@@ -45,6 +45,11 @@ def recognise(first_rows: Sequence[Row]) -> bool:
     return all(_has_key(row) and _has_answer(row) for row in first_rows)
 
 
+def has_verdicts_alone(first_rows: Sequence[Row]) -> bool:
+    """Whether rows say that they are right or wrong, and have nothing that can be judged."""
+    return all(answer_of(number, row).is_verdict_only for number, row in enumerate(first_rows, 1))
+
+
 def rows(file: RowFile) -> Iterator[Answer]:
     """Yield an answer for each row."""
     for line, row in file.rows():

@@ -92,6 +92,7 @@ def reply_of(value: Any) -> str | None:
 def verdict_of(value: Any) -> bool | None:
     """A verdict in the words that files have for it; None: none of them."""
     words = {"correct": True, "incorrect": False, "wrong": False, "wrong_format": False}
+    words |= {"true": True, "false": False}
     if isinstance(value, str):
         return words.get(value.strip().lower())
     return value if isinstance(value, bool) else None
