@@ -140,6 +140,17 @@ def official_text(analysis: Mapping[str, Any]) -> str:
     return next((f"{name} ({rule})" for name, rule in rules.items() if name in figures), "")
 
 
+def headline_figure(analysis: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
+    """Return the name and the cell of the one figure that stands for a data set.
+
+    Where none does, as of a single mode, it is the last official one; "" and None without any.
+    """
+    figures = official_figures(analysis)
+    named = official_text(analysis).partition(" (")[0]
+    name = named if named in figures else next(reversed(figures), "")
+    return name, figures.get(name)
+
+
 def _is_of_steps(name: str) -> bool:
     kind, _, steps = name.partition(" ")
     return kind in EPISODE_FIGURES and steps.isdecimal()

@@ -125,7 +125,7 @@ def test_the_console_the_page_and_a_file_have_the_rows(tmp_path, capsys):
     assert "#0: Click target 0. → (600, 600) in 3 of 3" in printed
     written = json.loads((tmp_path / "out" / FILE).read_bytes())
     data = written["datasets"][L2]
-    assert (written["format"], data["wrong_in_all"], data["right_in_all"]) == (1, 2, 20)
+    assert (written["format"], data["wrong_in_all"], data["right_in_all"]) == (2, 2, 20)
     rows = [(row["text"], row["seen_by"]) for row in data["doubtful"]]
     assert rows == [(f"Click target {number}.", [*"abc"]) for number in (0, 1)]
     assert "within 20 points" in written["rule"]

@@ -20,10 +20,10 @@ from utils.comparing.words import one_line, wrapped
 from utils.contracts import Facts, Status
 from utils.protocol import ACTING, noun_of, title_of
 from utils.scoring.console import grid
+from utils.scoring.doubtful import FORMAT
 from utils.text import counted, format_interval, format_percent, printable
 
 FILE = "doubtful_rows.json"
-FORMAT = 1
 FEWEST_RUNS = 3
 STRONG_POINTS = 20.0  # a run is strong if its accuracy is so near that of the best
 NEAR_SHARE = 0.01  # of the image's diagonal: answers so near one another mean one place
@@ -116,6 +116,7 @@ class Headroom:
     dataset: str
     level: str
     strong: Sequence[str]  # labels
+    annotations: Sequence[str]  # SHA-256 of what the rows of these runs were read from
     rows: int  # that all of these have answered
     all_right: RowShare
     all_wrong: RowShare
@@ -138,6 +139,7 @@ class Headroom:
         """The data set as the file has it."""
         return {
             "level": self.level,
+            "annotations": list(self.annotations),
             "rows": self.rows,
             "right_in_all": self.all_right.count,
             "wrong_in_all": self.all_wrong.count,
@@ -230,6 +232,7 @@ def _headroom(dataset: str, runs: Sequence[ComparedRun], strong: Sequence[Compar
         dataset=dataset,
         level=runs[0].sets[dataset].level,
         strong=[run.label for run in strong],
+        annotations=sorted({*filter(None, (_annotations(run, dataset) for run in strong))}),
         rows=len(keys),
         all_right=RowShare.of([len(right[key]) == len(strong) for key in keys], images),
         all_wrong=RowShare.of([not right[key] for key in keys], images),
@@ -238,6 +241,12 @@ def _headroom(dataset: str, runs: Sequence[ComparedRun], strong: Sequence[Compar
         doubtful=doubtful,
         runs=[_with_and_without(run, dataset, names, run in strong) for run in runs],
     )
+
+
+def _annotations(run: ComparedRun, dataset: str) -> str | None:
+    """The SHA-256 of the annotations that a run was made with; None where that is not known."""
+    entry = (run.manifest.get("datasets") or {}).get(dataset) or {}
+    return (entry.get("annotations") or {}).get("sha256")
 
 
 def _right(row: Mapping[str, Facts]) -> list[str]:

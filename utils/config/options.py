@@ -185,6 +185,13 @@ class Options:
     strict: bool = _option(
         False, "do not start the run if a sample is bad (default: leave that sample out)"
     )
+    doubtful: Path | None = _option(
+        None,
+        "with --mode eval: a second figure without the rows of this file, which "
+        "compare.py --headroom writes (doubtful_rows.json)",
+        "FILE",
+        Path,
+    )
     check: bool = _option(
         False, "check config, functions, data and images, then stop; no request is sent"
     )
@@ -494,6 +501,10 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
         (
             options.retry_judge and (options.check or options.mode != "all"),
             "--retry-judge cannot be combined with --check or --mode, which query no judge",
+        ),
+        (
+            options.doubtful is not None and options.mode != "eval",
+            "--doubtful goes with --mode eval alone",
         ),
         *_wrong_with_import(options),
         *_wrong_with_export(options),

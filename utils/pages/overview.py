@@ -38,6 +38,8 @@ from utils.protocol import (
     unit_of,
     why_no_score,
 )
+from utils.scoring.doubtful import SECTION as WITHOUT_DOUBTFUL
+from utils.scoring.doubtful import heading
 from utils.store.run_facts import REPEATED
 from utils.text import (
     cut,
@@ -324,6 +326,7 @@ def scores_of(
         "circular": _own_table(analysis, "circular", unit),
         "judge": _own_table(analysis, "judge", unit) if figures else None,
         "judged": _judged(analysis) if figures else None,
+        "without_doubtful": _without_doubtful(analysis) if figures else None,
         "groups": _groups(tally, analysis) if figures else [],
         "averages": _averages(analysis) if figures else [],
     }
@@ -384,6 +387,13 @@ def _judged(analysis: Mapping[str, Any]) -> Json | None:
     """Return the figure with the judge; None without one."""
     cell = (analysis.get(JUDGED) or {}).get("overall")
     return _cell(cell, None, name="Overall with the judge") if cell else None
+
+
+def _without_doubtful(analysis: Mapping[str, Any]) -> Json | None:
+    """Return the figure without doubtful rows; None without one."""
+    section = analysis.get(WITHOUT_DOUBTFUL) or {}
+    cell = section.get("figure")
+    return _cell(cell, None, name=capitalised(heading(section))) if cell else None
 
 
 def _terms(analysis: Mapping[str, Any], unit: str) -> list[str]:

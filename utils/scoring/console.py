@@ -23,6 +23,8 @@ from utils.protocol import (
     official_text,
     unit_of,
 )
+from utils.scoring.doubtful import SECTION as WITHOUT_DOUBTFUL
+from utils.scoring.doubtful import line_of
 from utils.scoring.write import Scored
 from utils.subsets import shown_mode
 from utils.text import (
@@ -297,6 +299,8 @@ def show_scored(scored: Scored, model: str, options: Options) -> None:
             print(render_costs(cost))
         if official := official_text(analysis):
             print(f"official figure: {official}")
+        if without_doubtful := analysis.get(WITHOUT_DOUBTFUL):
+            print(line_of(without_doubtful))
     print("\n".join([*_summary(scored, options), *scored.notes]))
     _show_more_tables(scored, model, options, note)
     for finding in scored.findings:

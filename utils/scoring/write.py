@@ -23,6 +23,8 @@ from utils.contracts import Benchmark, DataSet, Facts, Record, repeat_of
 from utils.errors import UserError
 from utils.findings import FINDINGS, Finding, as_json, findings_in, note
 from utils.protocol import IMPORTED, SINGLE, why_no_score
+from utils.scoring.doubtful import SECTION as WITHOUT_DOUBTFUL
+from utils.scoring.doubtful import DoubtfulRows, kept, section_of
 from utils.scoring.imported import ImportAudit
 from utils.scoring.rotations import ROTATIONS_SUFFIX, SECTION, are_all_answered, write_rotations
 from utils.scoring.samples import (
@@ -75,6 +77,7 @@ class ScoringTask:
     clean: Clean
     notes: Sequence[str] = ()  # what a reader of the score should know besides
     second_reader: SecondReader | None = None
+    doubtful: DoubtfulRows | None = None  # rows that a second figure leaves out
 
     @property
     def name(self) -> str:
@@ -172,7 +175,7 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
             columns, questions = _judged(
                 task, records, scorer, add, keeps_facts=circular is not None, imported=imported
             )
-        analysis = _analysis(task, columns, head, scorer, view.repeats)
+        analysis = _analysis(task, columns, head, scorer, view)
         if imported is not None:
             analysis[IMPORTED] = finite(as_json(imported.section()))
         is_whole = records.is_all(data.repeats) and not scorer.has_failures
@@ -255,6 +258,21 @@ def _head(task: ScoringTask, view: LogView, *, is_partial: bool) -> dict[str, An
     return head
 
 
+def _without_doubtful(
+    task: ScoringTask, rows: DoubtfulRows, columns: SampleColumns, view: LogView
+) -> dict[str, Any]:
+    """Return the section of the figure without doubtful rows.
+
+    Raises:
+        UserError: the rows are of other annotations.
+    """
+    doubtful = rows.keys_of(task.name, (view.run.get("annotations") or {}).get("sha256"))
+    part = columns.where(kept(columns["key"], doubtful))
+    sections, _ = score_sections(task.data.benchmark, part, view.repeats)
+    section: dict[str, Any] = finite(section_of(rows.file, sections, columns["key"], doubtful))
+    return section
+
+
 def _second_reading(
     task: ScoringTask, columns: SampleColumns, samples: Sequence[Facts]
 ) -> dict[str, Any]:
@@ -290,11 +308,11 @@ def _analysis(
     columns: SampleColumns,
     head: Mapping[str, Any],
     scorer: Scorer,
-    repeats: int,
+    view: LogView,
 ) -> dict[str, Any]:
     """Return the sections of a data set as JSON, and what the replies have shown.
 
-    With several answers to each question (`repeats`), the values of the table are the means of
+    With several answers to each question, the values of the table are the means of
     those of single runs, of which a section tells more.
     """
     benchmark = task.data.benchmark
@@ -307,8 +325,10 @@ def _analysis(
         scorer.as_option,
         scorer.is_read_by_recipe,
     )
-    sections, single_runs = score_sections(benchmark, columns, repeats)
+    sections, single_runs = score_sections(benchmark, columns, view.repeats)
     analysis: dict[str, Any] = {"head": head, **sections}
+    if task.doubtful is not None and task.name in task.doubtful.datasets:
+        analysis[WITHOUT_DOUBTFUL] = _without_doubtful(task, task.doubtful, columns, view)
     for name, section in audit_sections(task.data.audits, columns, settings).items():
         analysis[name] = finite(as_json(section))
     if single_runs:

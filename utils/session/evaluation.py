@@ -27,6 +27,7 @@ from utils.geometry.resizing import TOKEN_SIDES, ResizeStep, steps_of
 from utils.geometry.zooming import Zoom
 from utils.judging.judge import Judge
 from utils.protocol import FOLLOW_UP, SINGLE, ZOOM
+from utils.scoring.doubtful import DoubtfulRows
 from utils.scoring.scorer import Scorer
 from utils.store.logged_config import parser_of_run, zoom_of_run
 from utils.text import resized_by
@@ -58,6 +59,7 @@ class Evaluation:
     parser_setting: str  # the key path that sets what reads the replies of this model alone
     recipe: EntryWithRecipe | None = None
     judge: Judge | None = None
+    doubtful: DoubtfulRows | None = None  # that a second figure leaves out
 
     @property
     def name(self) -> str:

@@ -30,6 +30,7 @@ from utils.exchange.trackers import missing_packages
 from utils.functions.signatures import parse_caller
 from utils.import_utils import check_reference, search_beside
 from utils.judging.judge import Judge
+from utils.scoring.doubtful import DoubtfulRows, doubtful_problems, read_doubtful
 from utils.sections import DataSection, OpenSection
 from utils.session.evaluation import Evaluation, UserFunction
 from utils.session.plan import Plan, has_replicas
@@ -141,6 +142,7 @@ def prepare(
     else:
         data_problems, left_out = _without_rows(options, data, wrappers, benchmarks)
     data = {name: data_set for name, data_set in data.items() if name not in left_out}
+    doubtful, problems_of_rows = _doubtful(options, data_entries)
     problems = [
         *reading.problems,
         *unknown_names("--model", options.model, reading.models),
@@ -154,6 +156,7 @@ def prepare(
         *_judge_to_retry(options, data_entries),
         *[problem for problems_of_one in own_problems.values() for problem in problems_of_one],
         *data_problems,
+        *problems_of_rows,
     ]
     if options.strict:
         problems += [problem for data_set in data.values() for problem in data_set.bad_grouped]
@@ -177,6 +180,7 @@ def prepare(
                     secrets=secrets,
                     model=model,
                     data=data_set,
+                    doubtful=doubtful,
                 )
                 for dataset, data_set in data.items()
             ]
@@ -357,6 +361,17 @@ def _build_judges(
             ]
         judges[name] = Judge(model, settings.max_requests, settings.audit_samples)
     return judges, problems
+
+
+def _doubtful(options: Options, datasets: Collection[str]) -> tuple[DoubtfulRows | None, list[str]]:
+    """The rows of `--doubtful`, and what stands in their way."""
+    if options.doubtful is None:
+        return None, []
+    try:
+        rows = read_doubtful(options.doubtful)
+    except UserError as error:
+        return None, [*error.problems]
+    return rows, doubtful_problems(rows, [*datasets])
 
 
 def _judge_to_retry(options: Options, entries: Mapping[str, DataSection | None]) -> list[str]:

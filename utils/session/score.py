@@ -144,6 +144,7 @@ def score(evaluation: Evaluation, folder: RunFolder) -> Result:
         postprocess=evaluation.postprocess,
         scorer=evaluation.scorer,
         clean=evaluation.secrets.clean_object,
+        doubtful=evaluation.doubtful,
     )
     mode = data.mode if is_rescoring else None  # None: what this run has queried itself
     try:

@@ -188,7 +188,15 @@ Report.overview = (() => {
         data.no_score ? noScore(data.no_score) : official(data),
         data.no_score
           ? null
-          : el("div", { class: "below" }, judged(data.judged), legend(data), beside(data.beside), published(data)),
+          : el(
+              "div",
+              { class: "below" },
+              second(data.judged),
+              second(data.without_doubtful),
+              legend(data),
+              beside(data.beside),
+              published(data),
+            ),
       ),
     );
   }
@@ -276,8 +284,8 @@ Report.overview = (() => {
     );
   }
 
-  /** The figure that a second model's reading of the replies gives. */
-  const judged = (cell) =>
+  /** A figure beside the official one: with the readings of a judge, or without doubtful rows. */
+  const second = (cell) =>
     cell
       ? el(
           "p",
