@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from utils.contracts import WH, Point
@@ -33,6 +33,8 @@ class StepAction:
     text: str = ""  # to type, the name of an app, or the text of an answer
     button: str = ""  # back, home, recent, enter, menu
     status: str = ""  # of the end: success or failure
+    # To wait, where that is known: for people alone, as no rule looks at it and no prompt has it.
+    seconds: float | None = field(default=None, compare=False)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> StepAction:
@@ -54,6 +56,7 @@ class StepAction:
             text=fields.get("text") or "",
             button=fields.get("button") or "",
             status=fields.get("status") or "",
+            seconds=duration_of(fields.get("seconds")),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -108,6 +111,11 @@ def finger_direction(action: StepAction, frame_wh: WH, *, when_still: str = "") 
 def content_direction(action: StepAction, frame_wh: WH, *, when_still: str = "") -> str:
     """Where the content of a swipe goes; `when_still` is a direction of the finger."""
     return opposite(finger_direction(action, frame_wh, when_still=when_still))
+
+
+def duration_of(value: Any) -> float | None:
+    """A number of seconds of a file or a reply; None where it is none."""
+    return float(value) if type(value) in (int, float) else None
 
 
 def _content_direction(fields: Mapping[str, Any]) -> str:

@@ -64,7 +64,7 @@ def in_words(action: StepAction) -> str:
         "type": f"type({quoted(action.text)})",
         "open_app": f"open_app({quoted(action.text)})",
         "press": f"{action.button}()" if action.button in ("back", "home") else "",
-        "wait": "wait(1)",
+        "wait": "wait()" if action.seconds is None else f"wait({action.seconds:g})",
         "finish": "done()" if action.status != "failure" else f"fail({quoted(action.text)})",
     }
     return calls[action.kind] or f'press("{action.button}")'

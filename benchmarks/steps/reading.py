@@ -54,7 +54,7 @@ def _of_live(action: Action) -> StepAction:
     if kind == "key" and len(action.keys) == 1 and action.keys[0] in BUTTONS:
         return StepAction("press", button=action.keys[0])
     if kind == "wait":
-        return StepAction("wait")
+        return StepAction("wait", seconds=action.seconds)
     if kind in ("done", "answer", "fail"):
         status = "failure" if kind == "fail" else "success"
         return StepAction("finish", status=status, text=action.text)

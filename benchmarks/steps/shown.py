@@ -16,16 +16,16 @@ MIDDLE, REACH = 0.5, 0.2  # of the image: where a swipe is drawn that is known b
 APART = {"answer": -0.06, "recorded": 0.06}  # so that one does not hide the other
 STEPS = {"up": (0.0, -1.0), "down": (0.0, 1.0), "left": (-1.0, 0.0), "right": (1.0, 0.0)}
 FRACTIONS = (1, 1)
-RIGHT, WRONG, ANOTHER_TYPE = "right", "wrong", "another type"
+HIT, MISS, ANOTHER_TYPE = "hit", "miss", "another type"
 NOT_READ, NOT_COUNTED = "not read", "not counted"
 VERDICTS = {
-    RIGHT: "The rule takes the answer for the recorded action.",
+    HIT: "The rule takes the answer for the recorded action.",
     "50 %": "A part of the step is right. This rule scores a step from 0 to 1.",
-    WRONG: "The type of action is right, but the point, the text, the direction or the button is "
+    MISS: "The type of action is right, but the point, the text, the direction or the button is "
     "not the recorded one.",
     ANOTHER_TYPE: "The answer has another type of action than the recorded one, so the rule looks "
     "no further. Each rule has its own types; its sentences name them.",
-    NOT_READ: "No action could be read from the reply. Every rule counts this as wrong.",
+    NOT_READ: "No action could be read from the reply. Every rule counts this as a miss.",
     NOT_COUNTED: "The rule leaves this row out of its success rate; its sentences say why.",
 }
 """What each word for a verdict means."""
@@ -131,7 +131,7 @@ def _in_a_word(verdict: StepVerdict, rule: Rule, *, is_read: bool) -> str:
     if not is_read:
         return NOT_READ
     if verdict.success == 1:
-        return RIGHT
+        return HIT
     if verdict.success:
         return f"{100 * verdict.success:.0f} %"
-    return WRONG if verdict.type or not rule.asks_type else ANOTHER_TYPE
+    return MISS if verdict.type or not rule.asks_type else ANOTHER_TYPE

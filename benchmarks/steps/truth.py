@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from benchmarks.steps.action import Corners, StepAction
+from benchmarks.steps.action import Corners, StepAction, duration_of
 from utils.contracts import WH, Point
 
 Texts = Literal["whole", "first_word"]
@@ -101,7 +101,7 @@ def _recorded_action(options: Mapping[str, Any], size: WH) -> tuple[StepAction, 
     if name == "system_button":
         return StepAction("press", button=options["button"].lower()), None
     if name == "wait":
-        return StepAction("wait"), None
+        return StepAction("wait", seconds=duration_of(options.get("time"))), None
     if name == "terminate":  # of rows of UGround, which end each episode
         return StepAction("finish", status=options["status"]), None
     raise ValueError(

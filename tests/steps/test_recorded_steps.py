@@ -5,6 +5,11 @@ import signal
 
 import pytest
 
+from benchmarks.actions.action import Action
+from benchmarks.steps.action import StepAction
+from benchmarks.steps.prompt import in_words
+from benchmarks.steps.reading import step_action
+from benchmarks.steps.truth import truth_of_step
 from tests.support.mock_server import Reply
 from tests.support.runs import finish
 
@@ -218,3 +223,14 @@ def test_the_rule_of_the_score_alone_makes_the_same_figures_without_the_others(r
     alone = json.loads(scores.read_text())
     assert alone["by_rule"] == {"qwen": every_rule["by_rule"]["qwen"]}
     assert alone["SR"] == every_rule["by_rule"]["qwen"]["SR"]
+
+
+def test_a_wait_is_shown_with_its_duration_which_no_prompt_has():
+    recorded = truth_of_step({"check_options": {"action": "wait", "time": 2}}, (1080, 2400)).action
+    assert in_words(recorded) == "wait(2)"
+    assert recorded.as_json() == {"kind": "wait"}
+    assert in_words(StepAction("wait")) == "wait()"
+    answered = step_action([Action("wait", seconds=3.5)], (1080, 2400))
+    assert in_words(answered) == "wait(3.5)" and answered == recorded
+    odd = step_action({"kind": "wait", "seconds": "soon"}, (1080, 2400))
+    assert in_words(odd) == "wait()"

@@ -105,8 +105,8 @@ def test_runs_of_one_model_are_told_apart_by_their_rules_and_show_both_verdicts_
         assert "click(0.500, 0.500)" in tab.text(".step .pairs")
         rules = tab.page.locator(".rules details")
         texts = [" ".join(text.split()) for text in rules.locator("summary").all_inner_texts()]
-        assert texts[0] == "os_atlas score of A A right B right"
-        assert "ui_s1 score of B A wrong B wrong" in texts
+        assert texts[0] == "os_atlas score of A A hit B hit"
+        assert "ui_s1 score of B A miss B miss" in texts
         assert tab.texts("#legend .key") == [
             "accepted by os_atlas",
             "recorded",
@@ -117,3 +117,37 @@ def test_runs_of_one_model_are_told_apart_by_their_rules_and_show_both_verdicts_
         assert tab.findings() == []
         tab.go("#/samples?outcome=both-wrong-same-reply")
         assert tab.count == "4 of 5 samples"
+
+
+COLOUR = "(host) => getComputedStyle(host, '::after').backgroundColor"  # of a point
+
+
+def test_of_two_runs_a_rule_is_open_whose_verdicts_differ_and_colours_are_those_of_the_report(
+    recorded, browser
+):
+    recorded.model["n"] = recorded.model["m"]
+    assert recorded.run("--model", "m").code == 0
+    recorded.server.answer = lambda request: Reply(
+        'Action: type("red cat")' if "type red shoe" in request.text else right(request).text
+    )
+    assert recorded.run("--no-report", "--model", "n").code == 0
+    folders = [str(recorded.folder(name)) for name in "mn"]
+    assert compare([*folders, "--output", str(recorded.home / "compared")]) == 0
+    with tabs_of(browser) as open_tab:
+        tab = open_tab(recorded.home / "compared" / "comparison.html")
+        tab.go("#/sample/Steps/2")
+        rules = tab.page.locator(".rules details")
+        texts = [" ".join(text.split()) for text in rules.locator("summary").all_inner_texts()]
+        assert texts[0] == "os_atlas score of A and B A hit B hit"
+        [shown] = tab.page.locator(".rules details[open] summary").all_inner_texts()
+        assert "A hit B miss" in " ".join(shown.split())
+        tab.go("#/sample/Steps/1")
+        [shown] = tab.page.locator(".rules details[open] summary").all_inner_texts()
+        assert shown.startswith("os_atlas")
+        colours = [tab.page.locator(f"#canvas .point.of-{mark}").evaluate(COLOUR) for mark in "ra"]
+        tab = open_tab(recorded.folder("m") / "report" / "index.html")
+        tab.go("#/sample/Steps/1")
+        assert colours == [
+            tab.page.locator(f"#canvas .point.of-{mark}").evaluate(COLOUR) for mark in "ra"
+        ]
+        assert tab.texts(".rules .verdicts")[0] == "hit"

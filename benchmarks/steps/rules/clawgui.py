@@ -115,8 +115,8 @@ RULE = Rule(
     judge=judge,
     clicks="in a candidate box, or within 368 px of a 1080 x 2400 image: a third of the width",
     description=(
-        "Texts are equal or have an F1 over 0.5; directions and buttons are equal. An end, and "
-        "buttons other than back and home, are read as no action."
+        "Texts are equal, or the F1 of their words is over 0.5; directions and buttons are equal. "
+        "An end, and buttons other than back and home, are read as no action."
     ),
     area=area,
     grounding="click and long_press rows whose reply was read",

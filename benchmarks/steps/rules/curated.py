@@ -83,7 +83,7 @@ def _is_near(action: StepAction | None, truth: StepTruth, size: WH) -> bool:
 
 DESCRIPTION = (
     "An answer is another type also if its direction differs, or if neither text contains the "
-    "other and their F1 is under 0.5."
+    "other and the F1 of their words is under 0.5."
 )
 SOURCE = "batechworks/AndroidControl_Curated 955062c"
 

@@ -109,8 +109,8 @@ RULE = Rule(
     judge=judge,
     clicks="below 0.14 of the recorded point, whatever the type of the answer",
     description=(
-        "Texts and directions need an F1 of 0.5, whatever the type; an answer without a point has "
-        "(0, 0). Rows that wait or go back are in no step figure."
+        "The F1 of the words of texts and directions has to be 0.5, whatever the type; an answer "
+        "without a point has (0, 0). Rows that wait or go back are in no step figure."
     ),
     area=area,
     asks_type=False,

@@ -59,8 +59,8 @@ RULE = Rule(
     judge=judge,
     clicks="within 0.14 of the recorded point, with both axes as fractions",
     description=(
-        "Typed texts need an F1 of the whole action, the word TYPE included, over 0.5; directions "
-        "and buttons are equal."
+        "The F1 of the words of a typed action, TYPE included, is over 0.5; directions and "
+        "buttons are equal."
     ),
     area=area,
     grounding="click rows that were answered with a click",

@@ -73,8 +73,9 @@ RULE = Rule(
     judge=judge,
     clicks="within 368 px of the recorded point, whatever the image's size",
     description=(
-        "Typed texts are equal or have an F1 over 0.5. A swipe goes as recorded, or as the words "
-        "of the step say. All else is equal to the letter; another button is another type."
+        "Typed texts are equal, or the F1 of their words is over 0.5. A swipe goes as recorded, or "
+        "as the words of the step say. All else is equal to the letter; another button is another "
+        "type."
     ),
     area=area,
     grounding="",

@@ -319,12 +319,16 @@ Report.samples = (() => {
   const NO_WORDS = { scores: [], rules: {}, verdicts: {} };
   const wordsOf = (row) => pairs.set(row)?.rules ?? NO_WORDS;
 
-  /** What the rule accepts that is open at first: that of A's score. */
+  /** What the rule accepts that is open at first. */
   function accepted(row, { rules: all, points }) {
     const words = wordsOf(row);
-    const [name, , , area] = all.find(([rule]) => rule === words.scores[0]) ?? all[0];
+    const judged = judgedBy(all);
+    const first = rules.first(judged, words.scores);
+    const { name, area } = judged.find((rule) => rule.name === first);
     return { target: area, accepted: rules.accepted(name, area, words, rules.isClick(points)) };
   }
+
+  const judgedBy = (all) => all.map(([name, ofA, ofB, area]) => ({ name, verdicts: [ofA, ofB], area }));
 
   /** What was recorded, what both have answered, and what each rule makes of it. */
   function step(row, { recorded, answers, apart, doubts, rules: all, points }) {
@@ -348,11 +352,10 @@ Report.samples = (() => {
           ),
         ]),
       ),
-      rules.list(
-        all.map(([name, ofA, ofB, area]) => ({ name, verdicts: [ofA, ofB], area })),
-        words,
-        { isClick: rules.isClick(points), heads: ["A", "B"].map((letter) => () => figures.mark(letter)) },
-      ),
+      rules.list(judgedBy(all), words, {
+        isClick: rules.isClick(points),
+        heads: ["A", "B"].map((letter) => () => figures.mark(letter)),
+      }),
       rules.meanings(words.verdicts),
     );
   }

@@ -15,7 +15,7 @@ Report.rules = (() => {
    */
   rules.list = (judged, words, { isClick, heads = [] }) => {
     const names = judged.map(({ name }) => name);
-    const first = names.includes(words.scores[0]) ? words.scores[0] : names[0];
+    const first = rules.first(judged, words.scores);
     let drawn = first;
     const draw = (name) => {
       if (name === drawn) return;
@@ -54,6 +54,18 @@ Report.rules = (() => {
     return host;
   };
 
+  /**
+   * The name of the rule that is open at first: of two runs the first whose verdicts differ, beginning with those of
+   * their scores; else that of the (first) score.
+   */
+  rules.first = (judged, scores) => {
+    const inOrder = [
+      ...scores.map((score) => judged.find(({ name }) => name === score)).filter((rule) => rule !== undefined),
+      ...judged,
+    ];
+    return (inOrder.find(({ verdicts }) => new Set(verdicts).size > 1) ?? inOrder[0]).name;
+  };
+
   /** Which runs have their score by a rule. */
   function tagOfScore(name, scores) {
     const letters = ["A", "B"].filter((_, side) => scores[side] === name).join(" and ");
@@ -61,12 +73,16 @@ Report.rules = (() => {
     return el("span", { class: "tag" }, scores.length > 1 ? `score of ${letters}` : "score");
   }
 
-  const tag = (verdict) =>
-    el(
+  const OLDER_WORDS = { right: "hit", wrong: "miss" }; // in files of earlier scorings
+
+  function tag(verdict) {
+    const word = OLDER_WORDS[verdict] ?? verdict;
+    return el(
       "span",
-      { class: verdict === "right" ? "tag good" : verdict === "not counted" || !verdict ? "quiet" : "tag bad" },
-      verdict ?? "not judged",
+      { class: word === "hit" ? "tag good" : word === "not counted" || !word ? "quiet" : "tag bad" },
+      word ?? "not judged",
     );
+  }
 
   /** Whether a click was recorded, or a long press: something with a place. */
   rules.isClick = (points) => points.some(({ mark, to }) => mark === "R" && !to);
@@ -88,7 +104,10 @@ Report.rules = (() => {
       el(
         "dl",
         { class: "pairs" },
-        Object.entries(verdicts).map(([word, meaning]) => [el("dt", {}, word), el("dd", {}, meaning)]),
+        Object.entries(verdicts).map(([word, meaning]) => [
+          el("dt", {}, OLDER_WORDS[word] ?? word),
+          el("dd", {}, meaning),
+        ]),
       ),
     );
 
