@@ -465,6 +465,8 @@ BATCH = 'batch_size: must be a whole number of at least 1, or "auto", not'
             ({**LOCAL, key: 0}, [f"{key}: unknown key; {hint}"])
             for key, hint in (
                 ("kwarg", 'did you mean "kwargs"?'),
+                ("prompt_function", 'did you mean "custom_prompt"?'),
+                ("prompt", 'did you mean "custom_prompt"?'),
                 ("img_size", 'it belongs in "kwargs"'),
                 ("temperature", 'it belongs in "generate_cfg"'),
             )
@@ -664,6 +666,11 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
         (
             {L1: {"parse_func": "models.m.f"}},
             f'{L1}.parse_func: unknown key; did you mean "parse_function"?',
+        ),
+        (
+            {L1: {"prompt_function": "models.m.f"}},
+            f"{L1}.prompt_function: unknown key; it belongs in the model's entry, as "
+            '"custom_prompt"',
         ),
     ],
 )

@@ -5,6 +5,7 @@ import pty
 import re
 import sys
 import termios
+import time
 
 import pytest
 
@@ -29,6 +30,11 @@ from utils.scoring.console import ConsoleProgress, pace
         (2, 50, 18, ", 25.0 s each"),
         (2, 2, 1, ", 1.0 a second"),
         (2, 60, 0, ", 30.0 s each"),
+        (9, 8, 279, ", 1.1 a second"),
+        (30, 4, 258, ", 7.5 a second"),
+        (10, 5, 278, ", 2.0 a second, about 2 min left"),
+        # nobody waits for the tenth of answers that take half a minute
+        (3, 59, 18, ", 19.7 s each"),
         (3, 60, 18, ", 20.0 s each, about 6 min left"),
     ],
 )
@@ -81,13 +87,27 @@ class Terminal:
 
 
 @pytest.mark.parametrize(
-    ("reused", "answered", "has_estimate"),
-    [(0, 0, False), (0, 1, False), (0, 2, False), (30, 2, False), (0, 3, True), (30, 3, True)],
+    ("reused", "answered", "took_s", "has_estimate"),
+    [
+        (0, 0, 9, False),
+        (0, 9, 9, False),
+        (30, 9, 9, False),
+        (0, 10, 4, False),
+        (0, 10, 5, True),
+        (30, 10, 5, True),
+        (0, 2, 99, False),
+        (0, 3, 99, True),
+    ],
 )
-def test_a_bar_estimates_nothing_before_three_answers(reused, answered, has_estimate, monkeypatch):
+def test_a_bar_estimates_nothing_before_there_are_enough_answers(
+    reused, answered, took_s, has_estimate, monkeypatch
+):
     terminal = Terminal(120)
     monkeypatch.setattr(sys, "stderr", terminal.stream)
+    now_s = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
     progress = ConsoleProgress(54, "m")
+    now_s += took_s
     for number in range(reused + answered):
         progress.advance("ok", reused=number < reused)
     progress.close()
@@ -103,7 +123,10 @@ def test_a_bar_estimates_nothing_before_three_answers(reused, answered, has_esti
 def test_a_bar_fits_its_terminal_and_cuts_no_number(columns, label, has_counts, monkeypatch):
     terminal = Terminal(columns)
     monkeypatch.setattr(sys, "stderr", terminal.stream)
+    now_s = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
     progress = ConsoleProgress(54, label)
+    now_s += 60  # the bar has its estimate, too
     for number in range(54):
         progress.advance("ok" if number % 2 else "failed", reused=False)
     progress.close()

@@ -37,6 +37,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("max_tokens", "max_new_tokens", "temperature", "top_p"), '"generate_cfg"'),
     **dict.fromkeys(("api_key", "base_url"), '"model_path": "base_url?api_key=...&model=..."'),
 }
+_OTHER_NAMES = {"prompt": "custom_prompt", "prompt_function": "custom_prompt"}  # people's, ours
 
 Seconds = Annotated[float, Field(gt=0, description="a number of seconds greater than 0")]
 Pixels = Annotated[
@@ -347,5 +348,8 @@ def _unknown_key(name: str, kind: type[BaseModel]) -> str:
             return f"only for imp_type {listed(owners).replace(',', ' or')}; leave it out"
         if name in _ELSEWHERE:
             return f"unknown key; it belongs in {_ELSEWHERE[name]}"
+        name = _OTHER_NAMES.get(name, name)
+    elif name == "prompt_function":
+        return 'unknown key; it belongs in the model\'s entry, as "custom_prompt"'
     valid = tuple(kind.model_fields)
     return "unknown key" + (did_you_mean(name, valid) or f"; known are {listed(valid, 20)}")

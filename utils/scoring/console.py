@@ -40,7 +40,9 @@ from utils.text import (
 SECONDS_BETWEEN_LINES = 30.0
 USUAL_COLUMNS = 80  # some terminals (of `script`, ssh -tt, CI) report none
 NARROWEST_BAR = 5  # columns
-FEWEST_ANSWERS = 3  # for an estimate: the first ones contain the start of a browser or a checkpoint
+# How many answers in how many seconds allow an estimate: the first ones contain the start of a
+# browser or a checkpoint, and those of minutes each are few.
+ENOUGH_FOR_ESTIMATE = ((10, 5), (3, 60))
 WITHOUT_ESTIMATE = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 MOST_LEFT_OUT = 20  # lines
 MOST_ERRORS = 10  # kinds shown in a summary
@@ -99,7 +101,7 @@ class ConsoleProgress:
             label = f"{status} before" if reused else str(status)
         self._counts[label] += 1
         if self._bar is not None:
-            if self._queried >= FEWEST_ANSWERS:
+            if _allow_estimate(self._queried, time.monotonic() - self._began_s):
                 self._bar.bar_format = None  # tqdm's own
             self._fit_bar()
             self._bar.update()
@@ -168,9 +170,13 @@ def pace(done: int, took_s: float, remaining: int) -> str:
         return ""
     rate = done / took_s
     shown_rate = f"{rate:.1f} a second" if rate >= 1 else f"{1 / rate:.1f} s each"
-    if not remaining or done < FEWEST_ANSWERS:
+    if not remaining or not _allow_estimate(done, took_s):
         return f", {shown_rate}"
     return f", {shown_rate}, about {duration(remaining / rate)} left"
+
+
+def _allow_estimate(done: int, took_s: float) -> bool:
+    return any(done >= count and took_s >= seconds for count, seconds in ENOUGH_FOR_ESTIMATE)
 
 
 def duration(seconds: float) -> str:
