@@ -139,6 +139,24 @@ def test_where_no_reader_finds_the_point_no_function_is_named(staged, text):
     assert ADVICE.findall(ran.stdout) == [], ran.stdout
 
 
+@pytest.mark.parametrize(("right", "is_advised"), [(2, False), (4, False), (6, True)])
+def test_a_function_that_reads_all_and_hits_hardly_any_is_not_advised(staged, right, is_advised):
+    def in_another_frame(request):
+        number = int(re.search(r"target (\d+)", request.text)[1])
+        return Reply('{"x": 200, "y": 150}' if 2 * number < right else '{"x": 700, "y": 820}')
+
+    stage = staged(answer=in_another_frame, pictures=TWELVE[:10])
+    ran = stage.evaluate({"m": PLAIN}, "--no-report", data=POINTS)
+    warnings = [line for line in ran.stdout.splitlines() if "are unparsed" in line]
+    assert ["first 20" in line for line in warnings] == [True, False], ran.stdout
+    for line in warnings:
+        assert bool(ADVICE.search(line)) == is_advised, line
+        assert ("no ready-made function fits: the best one, utils." in line) != is_advised, line
+        if not is_advised:
+            assert f"reads 20 of 20, {right} rightly" in line
+            assert "write one for the frame of this model (docs/functions.md)" in line
+
+
 def test_datasets_are_named_beside_models(staged):
     stage = staged(
         answer=lambda request: Reply("?" if dataset_of(request) == L1 else "(200, 150)"),

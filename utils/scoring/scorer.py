@@ -42,6 +42,7 @@ COST = ("requests", "usage", "latency_s", "wall_s")  # of an episode, in its rec
 NEARLY_ALL = 0.8  # of the replies
 MOST_TRIED = 100  # unparsed replies on which other parse functions are tried
 FEWEST_UNPARSED, MUCH = 10, 0.05  # so many replies, and this share, are worth another function
+LEAST_RIGHT = 0.25  # of what a function reads, if it is the one that fits
 MISSING_TEXT = "The imported file has no row for this sample."
 WITHOUT_ANSWER = ("failed", "refused", "missing", "spoilt")  # counts
 POINT = "point"  # of a record: that an imported file has
@@ -146,13 +147,7 @@ class Scorer:
 
         The recipe's come before others. Of those that read as many rightly it is the first.
         """
-        enough = [
-            dotted
-            for dotted in [*self.other_parsers, *self.better_parsers]
-            if self.better_parsers[dotted]
-            and 2 * self.better_parsers[dotted] >= self.counts["tried"]
-            and (self.hits_of_parsers[dotted] or not self.other_parsers)
-        ]
+        enough = self._readers()
         if not enough:
             return None
         own = [dotted for dotted in enough if dotted in self.recipe_parsers]
@@ -160,6 +155,26 @@ class Scorer:
             own or enough,
             key=lambda dotted: (self.hits_of_parsers[dotted], self.better_parsers[dotted]),
         )
+
+    def _readers(self) -> list[str]:
+        """The functions that read half of what this one cannot, and something of it rightly."""
+        return [
+            dotted
+            for dotted in dict.fromkeys([*self.other_parsers, *self.better_parsers])
+            if self.better_parsers[dotted]
+            and 2 * self.better_parsers[dotted] >= self.counts["tried"]
+            and (self.hits_of_parsers[dotted] or not self.other_parsers)
+        ]
+
+    def _fits(self, dotted: str) -> bool:
+        """Whether a function of `best_parser` is to be advised.
+
+        Functions for every frame read the same numbers, so that reading them says nothing. The
+        recipe's are of the model's family, and a reader without a rival has found the answer.
+        """
+        if dotted in self.recipe_parsers or len(self._readers()) == 1 or not self.other_parsers:
+            return True
+        return self.hits_of_parsers[dotted] >= LEAST_RIGHT * self.better_parsers[dotted]
 
     @property
     def is_read_by_recipe(self) -> bool:
@@ -317,7 +332,9 @@ class Scorer:
             return [self.empty_finding("replies.empty", f"{answered} replies")]
         is_most = unparsed >= NEARLY_ALL * answered
         is_much = unparsed >= FEWEST_UNPARSED and unparsed >= MUCH * answered
-        has_better = self.best_parser() is not None and (is_much or not self.other_parsers)
+        best = self.best_parser()
+        is_advised = best is not None and self._fits(best)
+        has_better = is_advised and (is_much or not self.other_parsers)
         if not is_most and not has_better:
             return []
         summary = f"{unparsed} of {answered} replies are unparsed"
@@ -352,6 +369,12 @@ class Scorer:
             return f"ask the model for another form, or set {key}"
         count = self.better_parsers[name]
         change = change_text(key, name, self.as_option)
+        if not self._fits(name):
+            return (
+                f"no ready-made function fits: the best one, {name}, reads {count} of "
+                f"{self.counts['tried']}, {self.hits_of_parsers[name]} rightly; write one for the "
+                f"frame of this model (docs/functions.md) and set {key}"
+            )
         if self.other_parsers:
             return (
                 f"{change}, which reads {count} of {self.counts['tried']} "
