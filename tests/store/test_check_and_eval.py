@@ -85,8 +85,26 @@ def test_a_ping_shows_what_came_back_and_how_it_is_read(answer, code, printed, s
                 "No problems, 1 warning.",
             ],
         ),
-        ("(900, 900)", "parse_per_mille", ["verdict: miss\n\nNo problems."]),
-        ("(250, 150)", "parse_per_mille", ["verdict: hit\n\nNo problems."]),
+        (
+            "(900, 900)",
+            "parse_per_mille",
+            [
+                "verdict: miss\n  in pixels of the file (640x360): point 576, 324; wanted 64, 36 to "
+                "192, 72; the numbers were taken as per mille\n",
+                "\nNo problems. The one reply is a miss, which need not be a problem.\n",
+            ],
+        ),
+        (
+            "(250, 150)",
+            "parse_per_mille",
+            [
+                "verdict: hit\n  in pixels of the file (640x360): point 160, 54; wanted",
+                "\n\nNo problems.\n",
+            ],
+        ),
+        ("(250, 150)", "parse_pixels", ["point 250, 150;", "taken as pixels of the file\n"]),
+        ("(0.2, 0.15)", "parse_fractions", ["point 128, 54;", "taken as fractions\n"]),
+        ("(54, 128)", "parse_yx_pixels", ["point 128, 54;", "pixels of the file, y before x\n"]),
     ],
 )
 def test_a_ping_names_the_frame_in_which_a_click_would_hit(stage, reply, function, hints):
@@ -119,6 +137,37 @@ def test_a_ping_reads_the_reply_with_the_sizes_and_limits_that_the_run_has(stage
     model = API | {"kwargs": {"img_size": 320, "min_pixels": 1000}}
     data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
     assert "meta [320, 180] 1000" in stage.evaluate({"m": model}, *PING, data=data).stdout
+
+
+def test_a_ping_says_where_a_function_counts_in_a_frame_of_its_own(stage):
+    stage.module("def parse(response, meta):\n    return 0.123, 0.456\n")
+    data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
+    printed = stage.evaluate({"m": API}, *PING, data=data).stdout
+    assert (
+        "point 79, 164; wanted 64, 36 to 192, 72; the parse function has a frame of its own"
+        in printed
+    )
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "seen"),
+    [
+        ({}, "seen by the model unknown\n"),
+        (
+            {"min_pixels": 3136, "max_pixels": 100000},
+            "seen by the model 420x224 (by min_pixels and max_pixels of kwargs)\n",
+        ),
+    ],
+)
+def test_a_ping_knows_the_grid_that_the_audit_of_the_run_knows(stage, kwargs, seen):
+    points = {L2: {"mode": "all"}}
+    assert seen in stage.evaluate({"m": API | {"kwargs": kwargs}}, *PING, data=points).stdout
+
+
+def test_a_ping_of_two_data_sets_says_how_many_replies_are_misses(stage):
+    stage.server.answer = lambda request: Reply("(0.9, 0.9)" if "Click" in request.text else "B")
+    printed = stage.evaluate({"m": API}, *PING).stdout
+    assert "\nNo problems. 1 of 2 replies is a miss, which need not be a problem.\n" in printed
 
 
 def test_a_data_set_without_a_single_image_stops_the_run_and_spares_earlier_scores(stage):

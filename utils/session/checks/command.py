@@ -35,9 +35,12 @@ def check(plan: Plan) -> int:
     warnings += plan.warnings
     problems += parser_problems
     is_pinged = False
+    replies = misses = 0
     for name, evaluations in plan.evaluations.items():
         result = _check_model(evaluations)
-        is_pinged = is_pinged or result.is_pinged
+        is_pinged = is_pinged or result.replies > 0
+        replies += result.replies
+        misses += result.misses
         warnings += result.warnings
         problems += [f'model "{name}": {problem}' for problem in result.problems]
     for dataset, judge in plan.judges.items():
@@ -48,7 +51,7 @@ def check(plan: Plan) -> int:
         print(problem_report(problems, ran=is_pinged, warnings=warnings), file=sys.stderr)
         return NOTHING_RUN
     count = f", {counted(warnings, 'warning')}" if warnings else ""
-    sent = "" if is_pinged else " No request was sent."
+    sent = _misses_text(misses, replies) if is_pinged else " No request was sent."
     bad_count = sum(len(data.bad) for data in plan.data.values())
     if bad_count:  # as a run ends that leaves them out
         left_out = f"{counted(bad_count, 'sample')} left out, no other problems"
@@ -64,7 +67,8 @@ class ModelCheck:
 
     warnings: int = 0
     problems: list[str] = field(default_factory=list)
-    is_pinged: bool = False
+    replies: int = 0  # how often the model was queried
+    misses: int = 0  # and how many of the replies are wrong
 
 
 def _check_model(evaluations: Sequence[Evaluation]) -> ModelCheck:
@@ -88,16 +92,25 @@ def _check_model(evaluations: Sequence[Evaluation]) -> ModelCheck:
             result, sample_problems[dataset] = check_requests(evaluation, job, shown_before)
             results = [result]
             if first.options.ping and not sample_problems[dataset]:
-                check_of_model.is_pinged = True
+                check_of_model.replies += 1
                 results.append(ping(evaluation, job))
             for result in results:
                 for line in result.lines:
                     print(line)
                 warnings, problems = _sorted_findings(result.findings)
                 check_of_model.warnings += warnings
+                check_of_model.misses += result.is_miss
                 check_of_model.problems += problems
     check_of_model.problems += problem_lines(sample_problems)
     return check_of_model
+
+
+def _misses_text(misses: int, replies: int) -> str:
+    if not misses:
+        return ""
+    count = "The one reply" if replies == 1 else f"{misses} of {replies} replies"
+    are = "is a miss" if misses == 1 else "are misses"
+    return f" {count} {are}, which need not be a problem."
 
 
 def _sorted_findings(findings: Iterable[Finding]) -> tuple[int, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -9,6 +10,7 @@ from typing import Any
 
 from utils.analysis.image_tokens import FIX, shrunk_text, tokens_of
 from utils.contracts import (
+    WH,
     CallError,
     Generation,
     ReadReply,
@@ -18,7 +20,7 @@ from utils.contracts import (
     UserFunctionError,
     Verdict,
 )
-from utils.coordinates import format_size
+from utils.coordinates import PIXEL_LIMITS, Frame, format_size, frac_to_px, known_grid_wh
 from utils.engine.asking import ADVICE, NOT_THERE, presentable
 from utils.engine.jobs import Job
 from utils.engine.retry_policy import is_away
@@ -26,10 +28,10 @@ from utils.errors import UserError
 from utils.findings import Finding, Severity, warning
 from utils.geometry.resizing import ResizeStep
 from utils.scoring.samples import facts_of
-from utils.scoring.scorer import ScoredSample, Scorer
+from utils.scoring.scorer import ScoredSample, Scorer, meta_of_record
 from utils.session.checks.requests import CheckResult, first_request, shortened
 from utils.session.evaluation import Evaluation
-from utils.store.records import SIZES, answer_fields, new_record
+from utils.store.records import SIZES, answer_fields, new_record, sizes_of
 from utils.text import change_text
 
 
@@ -58,7 +60,7 @@ def ping(evaluation: Evaluation, job: Job) -> CheckResult:
             f"{job.dataset}: queried {model.name} once ({time.monotonic() - began_s:.2f} s, "
             f"finish reason {generation.finish_reason})"
         ),
-        *_answer_lines(record, generation),
+        *_answer_lines(record, generation, scorer.kwargs),
         reply_line,
     ]
     findings = []
@@ -82,12 +84,12 @@ def ping(evaluation: Evaluation, job: Job) -> CheckResult:
             findings.append(failed("no_action", _unread(read, scorer)))
         return CheckResult(lines, findings)
     scored = scorer.judge(record)  # as the run will judge it
-    lines.append(_judgement_line(sample, scored))
+    lines += [_judgement_line(sample, scored), *_point_lines(record, scored, scorer)]
     summary = "; ".join(_reading_hints(record, scored, scorer, is_spent=is_spent))
     if summary:
         findings.append(warning("ping.read", summary, topic=topic, setting=scorer.parser_setting))
     findings += [failed("function", kind) for kind in scorer.errors]
-    return CheckResult(lines, findings)
+    return CheckResult(lines, findings, is_miss=scored.judgement.verdict == Verdict.MISS)
 
 
 def _shrunk_findings(
@@ -124,11 +126,17 @@ def _no_answer(
     return CheckResult(lines, [failed("call", text.rstrip("."), error.advice)])
 
 
-def _answer_lines(record: Record, generation: Generation) -> list[str]:
+def _answer_lines(record: Record, generation: Generation, kwargs: Mapping[str, Any]) -> list[str]:
     """The sizes of the image that was sent, and the cost of the answer."""
-    sizes = [format_size(record["sizes"][stage]) for stage in SIZES]
+    file, sent, seen = (format_size(record["sizes"][stage]) for stage in SIZES)
+    if record["sizes"]["seen"] is None:  # then as the audit of the run has it
+        meta = meta_of_record(record, sizes_of(record), kwargs)
+        grid_wh = known_grid_wh({"image_size": record["sizes"]["file"], **meta})
+        if grid_wh is not None:
+            limits = " and ".join(key for key in PIXEL_LIMITS if key in kwargs)
+            seen = f"{format_size(grid_wh)} (by {limits} of kwargs)"
     lines = [
-        "  image: file {}, sent {}, seen by the model {}".format(*sizes),
+        f"  image: file {file}, sent {sent}, seen by the model {seen}",
         f"  tokens: {_tokens_text(generation.usage)}",
     ]
     if generation.reasoning:
@@ -159,6 +167,48 @@ def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
             "there is no such element" if columns.get("target") == "{}" else columns["target"]
         )
     return f"  read as: {parsed}, wanted: {expected}, verdict: {verdict}"
+
+
+def _point_lines(record: Record, scored: ScoredSample, scorer: Scorer) -> list[str]:
+    """A point and its target in pixels of the file, and what its numbers were taken for."""
+    facts = scored.judgement.facts
+    point_frac, box_frac = facts.get("point_frac"), facts.get("box_frac")
+    file_wh = sizes_of(record).file_wh
+    if point_frac is None or box_frac is None or file_wh is None:
+        return []
+    point, *corners = (
+        "{:.0f}, {:.0f}".format(*frac_to_px(pair, file_wh))
+        for pair in (point_frac, box_frac[:2], box_frac[2:])
+    )
+    frame = _frame_taken(record, scored, scorer, file_wh)
+    taken = (
+        f"the numbers were taken as {frame}"
+        if frame
+        else "the parse function has a frame of its own"
+    )
+    return [
+        f"  in pixels of the file ({format_size(file_wh)}): point {point}; wanted "
+        f"{' to '.join(corners)}; {taken}"
+    ]
+
+
+def _frame_taken(record: Record, scored: ScoredSample, scorer: Scorer, file_wh: WH) -> str:
+    """The plainest known frame in which the reply has the point that was read; "": none."""
+    from utils.analysis.coordinate_audit import INTERPRETATIONS, SAME_PX  # numpy, for few
+
+    facts, sizes = scored.judgement.facts, sizes_of(record)
+    parsed_px = frac_to_px(facts["point_frac"], file_wh)
+    extra = meta_of_record(record, sizes, scorer.kwargs)
+    for interpretation in INTERPRETATIONS:
+        parse = scorer.benchmark.parse_functions.get(interpretation.parse_function)
+        is_guess = interpretation.frame is Frame.GRID_PIXELS and facts.get("grid_wh") is None
+        if parse is None or is_guess:
+            continue
+        judged = scorer.benchmark.judge(record["line"], sizes, scored.prediction, parse, extra)
+        point_frac = judged.facts["point_frac"]
+        if point_frac and math.dist(parsed_px, frac_to_px(point_frac, file_wh)) <= SAME_PX:
+            return interpretation.name
+    return ""
 
 
 def _reading_hints(

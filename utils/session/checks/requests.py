@@ -43,6 +43,7 @@ class CheckResult:
 
     lines: list[str]
     findings: list[Finding] = field(default_factory=list)
+    is_miss: bool = False  # a model was queried, and its reply is wrong
 
 
 @dataclass(frozen=True, slots=True)
