@@ -165,6 +165,51 @@ def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
     ]
 
 
+def parsers(a, b):
+    """The entries of two models with these parse functions; None: the default one."""
+    return {
+        name: {"parse_function": {L2: path}} if path else {} for name, path in (("a", a), ("b", b))
+    }
+
+
+SMALLER = {"sent_wh": [200, 150], "prompt": QUESTION[:1]}
+ELSEWHERE = {**SMALLER, "point_frac": [0.1, 0.2]}
+
+
+@pytest.mark.parametrize(
+    ("functions", "facts_a", "facts_b", "cause", "expected"),
+    [
+        (
+            parsers("mine.old", "mine.new"),
+            facts(),
+            facts(**ELSEWHERE),
+            "parse",
+            "point 50.0, 30.0 % in a, point 10.0, 20.0 % in b, of the same reply: "
+            f"{L2}.parse_function mine.old in a, mine.new in b",
+        ),
+        (
+            parsers(None, "mine.new"),
+            facts(),
+            facts(**ELSEWHERE),
+            "parse",
+            f"{L2}.parse_function unset in a, mine.new in b",
+        ),
+        # the same function may go by the size of the image sent; other replies are read otherwise
+        (parsers("mine.old", "mine.old"), facts(), facts(**ELSEWHERE), "messages", "a sends"),
+        (parsers("mine.old", "mine.new"), facts(), facts("no", **ELSEWHERE), "messages", "a sends"),
+        (parsers("mine.old", "mine.new"), facts(), facts(**SMALLER), "messages", "a sends"),
+    ],
+)
+def test_equal_replies_that_are_read_otherwise_are_put_down_to_the_parse_functions(
+    tmp_path, capsys, functions, facts_a, facts_b, cause, expected
+):
+    [pair] = differing(tmp_path, facts_a, facts_b, **functions)
+    assert (pair["cause"], expected in pair["detail"]) == (cause, True), pair
+    in_a, in_b = (entry.get("parse_function", {}).get(L2, "unset") for entry in functions.values())
+    line = f"  function            {L2}.parse_function {in_a} in a, {in_b} in b\n"
+    assert (line in capsys.readouterr().out) == (in_a != in_b)
+
+
 @pytest.mark.parametrize(
     ("model_a", "model_b", "cause", "expected"),
     [

@@ -6,7 +6,7 @@ Samples are compared as the samples files have them, settings as the manifests h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -62,20 +62,19 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
     is_same = True
     for name, in_a, in_b in different_rules(a, b):
         print(printable(f"{name} {in_a} in {a.label}, {in_b} in {b.label}"))
-    settings = [
-        f"{name} {in_a} in {a.label}, {in_b} in {b.label}"
-        for name, in_a, in_b in different_settings(a, b)
-    ]
+    settings = _in_words(different_settings(a, b), a, b)
     for dataset in dict.fromkeys([*a.sets, *b.sets]):
         if dataset not in a.sets or dataset not in b.sets:
             print(f"\nparity: {dataset} is in one run only; left out")
             continue
         pairs = pairs_of_samples(b.sets[dataset], a.sets[dataset])
-        causes = [first_difference(pair, a.label, b.label, settings) for pair in pairs]
+        functions = _in_words(different_functions(a, b, [dataset]), a, b)
+        parsers = [text for text in functions if text.startswith(_parser_key(dataset))]
+        causes = [first_difference(pair, a.label, b.label, settings, parsers) for pair in pairs]
         count = counted(len(pairs), noun_of(a.sets[dataset].level))
         title = f"parity on {dataset}: {a.label} and {b.label}, {count}"
         print(f"\n{printable(title)}")
-        for line in _summary(pairs, settings, causes):
+        for line in _summary(pairs, settings, functions, causes):
             print(f"  {printable(line)}")
         if folder is not None:
             rows = (
@@ -90,7 +89,15 @@ def explain(a: ComparedRun, b: ComparedRun, folder: Path | None) -> bool:
     return is_same
 
 
-def first_difference(pair: SamplePair, a: str, b: str, settings: Sequence[str]) -> tuple[str, str]:
+def _in_words(
+    differences: Sequence[tuple[str, str, str]], a: ComparedRun, b: ComparedRun
+) -> list[str]:
+    return [f"{name} {in_a} in {a.label}, {in_b} in {b.label}" for name, in_a, in_b in differences]
+
+
+def first_difference(
+    pair: SamplePair, a: str, b: str, settings: Sequence[str], parsers: Sequence[str]
+) -> tuple[str, str]:
     """Return the kind of the first difference and its words; two empty texts where there is none.
 
     Args:
@@ -98,10 +105,16 @@ def first_difference(pair: SamplePair, a: str, b: str, settings: Sequence[str]) 
         a: name of the baseline.
         b: name of the run.
         settings: those that differ between them, in words.
+        parsers: the parse functions, in words, if they differ. They are the cause where equal
+            replies are read otherwise, whatever was sent.
     """
     states = [facts["status"] for facts in (pair.baseline, pair.run)]
     if states != ["ok", "ok"]:
         return "no answer", f"{states[0]} in {a}, {states[1]} in {b}"
+    is_same_text = all(len(set(_both(pair, stage))) == 1 for stage in ("reply", "postprocess"))
+    if parsers and is_same_text and len(set(_both(pair, "parse"))) > 1:
+        text_a, text_b = _both(pair, "parse")
+        return "parse", f"{text_a} in {a}, {text_b} in {b}, of the same reply: {parsers[0]}"
     detail = _different_messages(pair, a, b)
     if detail:
         return "messages", detail
@@ -169,9 +182,14 @@ def different_rules(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]
     ]
 
 
-def different_functions(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str, str]]:
-    """Return the user's functions that differ between both configs: name, in `a`, in `b`."""
-    return _different(_functions_of(a), _functions_of(b))
+def different_functions(
+    a: ComparedRun, b: ComparedRun, datasets: Collection[str] = ()
+) -> list[tuple[str, str, str]]:
+    """Return the user's functions that differ between both configs: name, in `a`, in `b`.
+
+    Those of all data sets, or of the given ones.
+    """
+    return _different(*(_functions_of(run, datasets or run.sets) for run in (a, b)))
 
 
 def _different(in_a: Mapping[str, Any], in_b: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -182,14 +200,18 @@ def _different(in_a: Mapping[str, Any], in_b: Mapping[str, Any]) -> list[tuple[s
     ]
 
 
-def _functions_of(run: ComparedRun) -> dict[str, str]:
-    """Return dotted paths by what they are for, of the data sets that were scored."""
+def _parser_key(dataset: str) -> str:
+    return f"{dataset}.parse_function"
+
+
+def _functions_of(run: ComparedRun, datasets: Collection[str]) -> dict[str, str]:
+    """Return dotted paths by what they are for, of these data sets."""
     entry = model_entry(run.manifest)
     parsers = parse_functions(run.manifest)
     paths = {name: entry.get(name) for name in ("preprocess_function", "postprocess_function")}
-    for dataset in run.sets:
+    for dataset in datasets:
         paths[f"custom_prompt.{dataset}"] = (entry.get("custom_prompt") or {}).get(dataset)
-        paths[f"{dataset}.parse_function"] = parsers.get(dataset)
+        paths[_parser_key(dataset)] = parsers.get(dataset)
     return {name: str(path) for name, path in paths.items() if path}
 
 
@@ -218,7 +240,10 @@ def _settings_of(run: ComparedRun) -> dict[str, Any]:
 
 
 def _summary(
-    pairs: Sequence[SamplePair], settings: Sequence[str], causes: Sequence[tuple[str, str]]
+    pairs: Sequence[SamplePair],
+    settings: Sequence[str],
+    functions: Sequence[str],
+    causes: Sequence[tuple[str, str]],
 ) -> Iterator[str]:
     """Yield how much is equal, then the causes, the most frequent first, each with an example."""
     for stage in ("size seen", "prompt tokens", "reply", "verdict"):
@@ -231,6 +256,8 @@ def _summary(
             yield f"{stage:<20}unknown on one side or both"
     for setting in settings:
         yield f"setting             {setting}"
+    for function in functions:
+        yield f"function            {function}"
     # Which run is right is not the same in all samples whose verdicts differ.
     kinds = [(cause, detail if cause == "verdict" else "") for cause, detail in causes if cause]
     counts = Counter(kinds)
