@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from benchmarks.figures import Figures
 from benchmarks.tables import TableBenchmark
 from utils.analysis.columns import SampleColumns
-from utils.contracts import Judgement, Line, Sizes, Verdict
-from utils.errors import UserError
+from utils.contracts import Judgement, Line, Sample, Sizes, Verdict
+from utils.errors import ScorerError
 from utils.functions.calling import as_user_error
 from utils.text import cut
 
@@ -52,14 +52,13 @@ class AnswerBenchmark(TableBenchmark):
 
         It stands on the pages and in comparisons. A row's `answers` or `answer` is taken.
         """
-        answers = line.get("answers", line.get("answer"))
-        if isinstance(answers, list):
-            return " or ".join(map(str, answers))
-        return None if answers is None else str(answers)
+        answers = _answers_of(line)
+        return " or ".join(answers) if answers else None
 
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
         """Return a hit if the answer is right."""
         is_hit = parsed is not None and self._is_right(line, parsed)
+        expected = self._called("expected_text", self.expected_text, line)
         verdict = Verdict.HIT if is_hit else Verdict.MISS
         if parsed is None:
             verdict = Verdict.UNPARSED
@@ -79,22 +78,51 @@ class AnswerBenchmark(TableBenchmark):
             "image": f"{self.folder}/{self.images}/{line['image_path']}",
             "hit": int(is_hit),
             "answered": parsed,
-            "expected": self.expected_text(line),
+            "expected": expected,
         }
         final_verdict = None if reply is None else verdict
         return Judgement(final_verdict, (facts["split"], final_verdict), columns, facts)
 
     def _is_right(self, line: Line, answer: str) -> bool:
+        """What `is_right` says of an answer.
+
+        Raises:
+            ScorerError: it raised an exception, or returned neither True nor False.
+        """
+        is_right = self._called("is_right", self.is_right, line, answer)
+        if not _is_bool(is_right):
+            raise ScorerError(
+                f"{self._method('is_right')} returned {is_right!r:.100} at {self._place(line)}; "
+                "expected True or False"
+            )
+        return bool(is_right)
+
+    def _called(self, name: str, method: Callable[..., Any], line: Line, *arguments: Any) -> Any:
         try:
-            return bool(self.is_right(line, answer))
+            return method(line, *arguments)
         except Exception as failure:
-            where = f"{type(self).__module__}.{type(self).__qualname__}.is_right"
-            summary = as_user_error("is_right", failure).summary
-            question = cut(str(line[self.text_key]), LONGEST_QUESTION)
-            raise UserError(
-                f'{where} {summary} at the question "{question}"; all replies are kept. Repair '
-                "it, then score them with --mode eval"
-            ) from failure
+            summary = as_user_error(name, failure).summary
+            raise ScorerError(f"{self._method(name)} {summary} at {self._place(line)}") from failure
+
+    def _method(self, name: str) -> str:
+        return f"{type(self).__module__}.{type(self).__qualname__}.{name}"
+
+    def _place(self, line: Line) -> str:
+        """Name a row by its number, id, image and question."""
+        id_text = "" if line.get("id") is None else f" (id {line['id']})"
+        question = cut(str(line[self.text_key]), LONGEST_QUESTION)
+        return f'row {line.get("index")}{id_text}, image {line["image_path"]}, "{question}"'
+
+    def try_scorer(self, sample: Sample) -> str:
+        """Call `is_right` with the right answer of a sample; return a note if it says no."""
+        line = sample.line
+        answers = _answers_of(line) or [self._called("expected_text", self.expected_text, line)]
+        if answers[0] is None or self._is_right(line, answers[0]):
+            return ""
+        return (
+            f'{self._method("is_right")} says that "{cut(answers[0], LONGEST_QUESTION)}" is wrong, '
+            f"which is the right answer at {self._place(line)}"
+        )
 
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]:
         """Return the accuracy in percent, in all and by split, with counts."""
@@ -132,6 +160,21 @@ class AnswerBenchmark(TableBenchmark):
                 if set(figures.masks[name]) != {"none"}
             },
         }
+
+
+def _answers_of(line: Line) -> list[str]:
+    """The right answers that a row names in `answers` or `answer`."""
+    answers = line.get("answers", line.get("answer"))
+    if answers is None:
+        return []
+    return [str(answer) for answer in (answers if isinstance(answers, list) else [answers])]
+
+
+def _is_bool(value: Any) -> bool:
+    """Whether a value is a bool of Python or of numpy."""
+    import numpy as np
+
+    return isinstance(value, (bool, np.bool_))
 
 
 def _block(verdicts: Counter[Verdict | None]) -> dict[str, Any]:

@@ -334,6 +334,14 @@ class Benchmark(Protocol):
     ) -> tuple[Any, UserFunctionError | None]:
         """The result of a parse function for a reply, and why that is nothing usable, if so."""
 
+    def try_scorer(self, sample: Sample) -> str:
+        """Call a scorer of the user's with a sample's right answer; return what is odd, or "".
+
+        Raises:
+            ScorerError: it fails.
+        """
+        return ""
+
     @abstractmethod
     def summarise(self, counted: Iterable[Any], settings: Mapping[str, str]) -> dict[str, Any]:
         """Return the score object of all samples' `Judgement.counted`.

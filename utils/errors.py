@@ -1,6 +1,7 @@
 """Errors that a user can cause, how they read, and the exit codes.
 
 UserError                 one or more problems, each with its place; exit code 2, no traceback
+├── ScorerError           a benchmark's own scorer failed at a row; all answers are kept; code 1
 └── StopRun               the run stopped on purpose, all answers are kept; code 1
 
 The standard library only: programs need it before they know whether their packages are there.
@@ -30,6 +31,10 @@ class UserError(Exception):
         first_lines = lines[0].strip().splitlines() if lines else []
         self.summary = summary or "".join(first_lines[:1])
         super().__init__("\n".join(lines))
+
+
+class ScorerError(UserError):
+    """A method of a benchmark of the user's cannot judge an answer: it raised, or returned junk."""
 
 
 class StopRun(UserError):

@@ -16,7 +16,7 @@ from utils.datasets.published import (
     with_newer,
 )
 from utils.engine.ranks import runs as ranks
-from utils.errors import DONE, SOME_FAILED, StopRun, UserError
+from utils.errors import DONE, SOME_FAILED, ScorerError, StopRun, UserError
 from utils.findings import doubt_about, warnings_in
 from utils.protocol import SINGLE, official_figures
 from utils.scoring import console
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from utils.judging.judge import Judge
     from utils.judging.scoring import Judged  # loaded only where there is a judge
 
+SCORE_AGAIN = (
+    ". All replies are kept. Mended in the code: --mode eval scores them. Mended in the data file: "
+    "the same command without --mode eval scores them and asks nothing again"
+)
 LogsByAge = Sequence[tuple[Path, Sequence[LoggedRun]]]
 """The logs of one model and data set with their runs, the one with the newest run first."""
 
@@ -173,7 +177,8 @@ def score(evaluation: Evaluation, folder: RunFolder) -> Result:
             print(f"{dataset}: not scored; its files are from an earlier scoring")
         return replace(outcome, entry=entry_of_run)
     except UserError as error:
-        problems = [f'model "{evaluation.name}", {problem}' for problem in error.problems]
+        advice = SCORE_AGAIN if isinstance(error, ScorerError) else ""
+        problems = [f'model "{evaluation.name}", {problem}{advice}' for problem in error.problems]
         return report_stop(options, dataset, folder, problems, error.summary)
     console.show_scored(scored, evaluation.name, options)
     if published is not None:

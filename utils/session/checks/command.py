@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, problem_report
-from utils.findings import Finding, Severity, is_warning
+from utils.contracts import DataSet
+from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, ScorerError, problem_report
+from utils.findings import Finding, Severity, is_warning, note
 from utils.judging.check import check_judge
 from utils.scoring import console
 from utils.session.checks.entries import entry_lines
@@ -31,9 +32,10 @@ def check(plan: Plan) -> int:
     images = check_images([sample for data in plan.data.values() for sample in data.samples])
     print(images.summary)
     problems = images.problems
-    warnings, parser_problems = _sorted_findings(parser_findings(plan))
+    own_findings = [*_scorer_findings(plan.data.values()), *parser_findings(plan)]
+    warnings, own_problems = _sorted_findings(own_findings)
     warnings += plan.warnings
-    problems += parser_problems
+    problems += own_problems
     is_pinged = False
     replies = misses = 0
     for name, evaluations in plan.evaluations.items():
@@ -59,6 +61,19 @@ def check(plan: Plan) -> int:
         return SOME_FAILED
     print(f"\nNo problems{count}.{sent}")
     return DONE
+
+
+def _scorer_findings(data_sets: Iterable[DataSet]) -> Iterator[Finding]:
+    """What is wrong with scorers of the user's, each tried once."""
+    for data in data_sets:
+        name = data.benchmark.name
+        try:
+            oddity = data.benchmark.try_scorer(data.samples[0])
+        except ScorerError as error:
+            yield Finding("check.scorer", Severity.PROBLEM, str(error), topic=name)
+            continue
+        if oddity:
+            yield note("check.scorer", oddity, topic=name)
 
 
 @dataclass

@@ -36,7 +36,7 @@ def try_parsing(data: DataSet, parse: ParseFunction) -> list[Finding]:
     meta = {"sent_size": sizes.sent_wh, "seen_size": sizes.seen_wh}
     failures: list[tuple[str, UserFunctionError]] = []
     for reply in MADE_UP:
-        error = data.benchmark.judge(sample.line, sizes, reply, parse, meta).error
+        _, error = data.benchmark.read(sample.line, sizes, reply, parse, meta)
         if error is not None:
             failures.append((f"{error} for the made-up reply {reply!r}", error))
     if not failures:

@@ -24,7 +24,7 @@ from utils.coordinates import PIXEL_LIMITS, Frame, format_size, frac_to_px, know
 from utils.engine.asking import ADVICE, NOT_THERE, presentable
 from utils.engine.jobs import Job
 from utils.engine.retry_policy import is_away
-from utils.errors import UserError
+from utils.errors import ScorerError, UserError
 from utils.findings import Finding, Severity, warning
 from utils.geometry.resizing import ResizeStep
 from utils.scoring.samples import facts_of
@@ -83,7 +83,10 @@ def ping(evaluation: Evaluation, job: Job) -> CheckResult:
         elif not is_spent:
             findings.append(failed("no_action", _unread(read, scorer)))
         return CheckResult(lines, findings)
-    scored = scorer.judge(record)  # as the run will judge it
+    try:
+        scored = scorer.judge(record)  # as the run will judge it
+    except ScorerError as error:
+        return CheckResult(lines, [*findings, failed("scorer", str(error))])
     lines += [_judgement_line(sample, scored), *_point_lines(record, scored, scorer)]
     summary = "; ".join(_reading_hints(record, scored, scorer, is_spent=is_spent))
     if summary:
