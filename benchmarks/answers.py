@@ -7,15 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from benchmarks.base import BadSample
 from benchmarks.figures import Figures
 from benchmarks.tables import TableBenchmark
 from utils.analysis.columns import SampleColumns
 from utils.contracts import Judgement, Line, Sample, Sizes, Verdict
 from utils.errors import ScorerError
 from utils.functions.calling import as_user_error
-from utils.text import cut
+from utils.text import counted, cut, is_blank
 
 LONGEST_QUESTION = 60  # characters, in a message
+MOST_NAMED = 5  # rows, in a message
+NO_LABEL = "none"  # the column of rows without a label of the split
 
 
 class AnswerBenchmark(TableBenchmark):
@@ -55,6 +58,41 @@ class AnswerBenchmark(TableBenchmark):
         answers = _answers_of(line)
         return " or ".join(answers) if answers else None
 
+    def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
+        """Name rows without a label of the split, and rows that share an id."""
+        notes = []
+        if self.split:
+            unlabelled = [sample for sample in samples if _label(sample.line, self.split) is None]
+            if unlabelled:
+                rows = self._named(unlabelled, mode)
+                notes.append(
+                    f'{counted(len(unlabelled), "row")} without "{self.split}": '
+                    f'in the score table under "{NO_LABEL}": {rows}'
+                )
+        ids = Counter(str(sample.line.get("id")) for sample in samples)
+        repeated = [
+            sample
+            for sample in samples
+            if sample.line.get("id") is not None and ids[str(sample.line["id"])] > 1
+        ]
+        if repeated:
+            rows = self._named(repeated, mode)
+            notes.append(f"{len(repeated)} rows share an id with another row: {rows}")
+        return notes
+
+    def _named(self, samples: Sequence[Sample], mode: str) -> str:
+        """The first few of some samples by row and id."""
+        places = [self.position_of(sample.line, mode) for sample in samples[:MOST_NAMED]]
+        return ", ".join([*places, "..."] if len(samples) > MOST_NAMED else places)
+
+    def subset_labels(self, row: Line) -> dict[str, list[str]]:
+        """The labels of a row by the columns that all tables have, its kind, and its split."""
+        labels = super().subset_labels(row)
+        for grouping in filter(None, ("kind", self.split)):
+            label = _label(row, grouping)
+            labels[grouping] = [] if label is None else [label]
+        return {"data_type": labels["kind"], **labels}  # L2's name for it
+
     def judge_parsed(self, line: Line, sizes: Sizes, parsed: Any, reply: str | None) -> Judgement:
         """Return a hit if the answer is right."""
         is_hit = parsed is not None and self._is_right(line, parsed)
@@ -71,8 +109,8 @@ class AnswerBenchmark(TableBenchmark):
             "index": line.get("index"),
         }
         facts = {
-            "split": str(line.get(self.split)) if self.split else None,
-            "kind": None,
+            "split": _label(line, self.split) if self.split else None,
+            "kind": _label(line, "kind"),
             "text": line[self.text_key],
             "id": line.get("id"),
             "image": f"{self.folder}/{self.images}/{line['image_path']}",
@@ -128,7 +166,7 @@ class AnswerBenchmark(TableBenchmark):
         """Return the accuracy in percent, in all and by split, with counts."""
         verdicts_by_split: dict[str, Counter[Verdict | None]] = {}
         for split, verdict in counted:
-            verdicts_by_split.setdefault(split or "", Counter())[verdict] += 1
+            verdicts_by_split.setdefault(split or NO_LABEL, Counter())[verdict] += 1
         overall: Counter[Verdict | None] = sum(verdicts_by_split.values(), Counter())
         scores = _block(overall)
         if self.split:
@@ -160,6 +198,12 @@ class AnswerBenchmark(TableBenchmark):
                 if set(figures.masks[name]) != {"none"}
             },
         }
+
+
+def _label(row: Line, column: str) -> str | None:
+    """The label of a row in a column; None where there is none, or a blank one."""
+    value = row.get(column)
+    return None if value is None or is_blank(str(value)) else str(value)
 
 
 def _answers_of(line: Line) -> list[str]:

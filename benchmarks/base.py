@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -101,17 +101,13 @@ class Benchmark(contracts.Benchmark):
         """
         numbers: Counter[str] = Counter()
         rows: list[tuple[str, Line]] = []
-        labels: dict[str, set[str]] = {}
-        for row in self.rows(base_mode(mode)):
-            if self.only:
-                for grouping, labels_of_row in self.subset_labels(row).items():
-                    if labels_of_row:
-                        labels.setdefault(grouping, set()).update(labels_of_row)
+        all_rows = list(self.rows(base_mode(mode)))
+        self.check_labels(all_rows)
+        for row in all_rows:
             key = digest([self.name, *self.identity_of(row)])[:16]
             numbers[key] += 1  # of all rows: the second of equal ones gets "-2" in any mode
             if self.in_mode(row, mode):
                 rows.append((key if numbers[key] == 1 else f"{key}-{numbers[key]}", row))
-        check_only(self.only, labels, self.name, self.passed_over)
         columns = dict.fromkeys(column for _, row in rows for column in row)
         size_of = self._size_of_image if needs_images else self._known_size()
         measured = [
@@ -122,6 +118,21 @@ class Benchmark(contracts.Benchmark):
         ]
         samples = [sample for sample in measured if isinstance(sample, Sample)]
         return samples, [sample for sample in measured if isinstance(sample, BadSample)]
+
+    def check_labels(self, rows: Iterable[Line]) -> None:
+        """Check that some row has each label of `only`.
+
+        Raises:
+            UnknownLabels: no row has one of them.
+        """
+        if not self.only:
+            return
+        labels: dict[str, set[str]] = {}
+        for row in rows:
+            for grouping, labels_of_row in self.subset_labels(row).items():
+                if labels_of_row:
+                    labels.setdefault(grouping, set()).update(labels_of_row)
+        check_only(self.only, labels, self.name, self.passed_over)
 
     def identity_of(self, row: Line) -> list[Any]:
         """The identity of a row, which tells it from others."""

@@ -100,17 +100,18 @@ class TableBenchmark(Benchmark):
             UserError: `read_rows` raised an error, or yields something else than rows.
         """
         reader = f"{type(self).__module__}.{type(self).__qualname__}.read_rows"
+        rows: list[Any] = []
         try:
-            rows = call_user_function("read_rows", self.read_rows)
-            if not isinstance(rows, Iterable):
+            yielded = call_user_function("read_rows", self.read_rows)
+            if not isinstance(yielded, Iterable):
                 raise UserError(
-                    f"{reader} returned {rows!r:.100}; it must yield a dict for each row"
+                    f"{reader} returned {yielded!r:.100}; it must yield a dict for each row"
                 )
-            rows = call_user_function("read_rows", list, rows)
+            call_user_function("read_rows", rows.extend, yielded)
         except UserFunctionError as failure:
             if isinstance(failure.__cause__, UserError):
                 raise failure.__cause__ from None
-            raise UserError(f"{reader} {failure.summary}") from None
+            raise UserError(f"{reader} {failure.summary} at row {len(rows)}") from None
         files = self.files()
         if not all(isinstance(path, Path) for path in files):
             raise UserError(

@@ -313,6 +313,9 @@ class Benchmark(Protocol):
     def in_mode(self, row: Line, mode: str) -> bool:
         """Whether a row belongs to `mode`."""
 
+    def check_labels(self, rows: Iterable[Line]) -> None:
+        """Raise an error with the labels that there are, where no row has one of `only`."""
+
     def chain_of(self, line: Line) -> str:
         """The chain of a sample, whose samples are asked in order; "": it is asked by itself."""
         return ""

@@ -26,15 +26,28 @@ Label = tuple[str, str]
 class UnknownLabels(UserError):
     """A data set has no row with a label, or no such grouping."""
 
-    def __init__(self, problems: Sequence[str], labels: Iterable[Label]) -> None:
+    def __init__(
+        self, name: str, problems: Sequence[tuple[str, str]], labels: Iterable[Label]
+    ) -> None:
         """Say what is wrong, and with which labels.
 
         Args:
-            problems: one line each.
+            name: of the data set.
+            problems: a grouping and what is wrong there.
             labels: those that no row has.
         """
         self.labels = frozenset(labels)
-        super().__init__(problems)
+        self._name, self._problems = name, problems
+        super().__init__(self.lines(is_typed=False))
+
+    def lines(self, *, is_typed: bool) -> list[str]:
+        """The problems, one line each, where the user has written them: `--only`, or the config."""
+        return [
+            f"--only {grouping}, {self._name}: {problem}"
+            if is_typed
+            else f"data.{self._name}.only.{grouping}: {problem}"
+            for grouping, problem in self._problems
+        ]
 
 
 def mode_with(mode: str, only: Only) -> str:
@@ -98,7 +111,7 @@ def check_only(
     Raises:
         UnknownLabels: it lacks some.
     """
-    problems: list[str] = []
+    problems: list[tuple[str, str]] = []
     unknown: list[Label] = []
     for grouping, wanted_labels in only.items():
         known = sorted(labels.get(grouping, ()))
@@ -110,14 +123,15 @@ def check_only(
         ]
         unknown += [(grouping, label) for label in lacking]
         if lacking and grouping not in labels:
-            hint = did_you_mean(grouping, [*labels]) or f"; there are {listed([*labels])}"
-            problems.append(f"data.{name}.only.{grouping}: no grouping of this data set{hint}")
+            there_are = f"; there are {listed([*labels])}" if labels else "; it has none"
+            hint = did_you_mean(grouping, [*labels]) or there_are
+            problems.append((grouping, f"no grouping of this data set{hint}"))
             continue
         for label in lacking:
             near = did_you_mean(label, known) or f"; there are {listed(known, MOST_LABELS)}"
-            problems.append(f'data.{name}.only.{grouping}: no row has the label "{label}"{near}')
+            problems.append((grouping, f'no row has the label "{label}"{near}'))
     if problems:
-        raise UnknownLabels(problems, unknown)
+        raise UnknownLabels(name, problems, unknown)
 
 
 def _folded(grouping: str, label: str) -> str:

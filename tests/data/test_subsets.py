@@ -147,10 +147,13 @@ def test_every_declared_grouping_chooses_rows(dataset, only, count, tmp_path, mo
     [
         (
             ["plattform=os_web"],
-            'only.plattform: no grouping of this data set; did you mean "platfo',
+            '--only plattform, GUIElementGrounding: no grouping of this data set; did you mean "platfo',
         ),
         (["platform=os_wep"], 'no row has the label "os_wep"; did you mean "os_web"?'),
-        (["application=Zzz"], 'only.application: no row has the label "Zzz"; there are "'),
+        (
+            ["application=Zzz"],
+            '--only application, GUIElementGrounding: no row has the label "Zzz"; there are "',
+        ),
         (["os_web"], "--only os_web: expected GROUPING=LABEL"),
         (["platform="], "--only platform=: expected GROUPING=LABEL"),
     ],

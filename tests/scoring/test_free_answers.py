@@ -120,7 +120,9 @@ def test_a_scorer_that_fails_is_named_and_the_replies_are_kept(staged):
     assert (
         "own_my_vqa.MyVQA.is_right raised KeyError: 'anwsers' (own_my_vqa.py, line " in ran.output
     )
-    assert 'at row 0 (id 0), image 0.png, "What is in picture 0?". All replies are kept' in ran.output
+    assert (
+        'at row 0 (id 0), image 0.png, "What is in picture 0?". All replies are kept' in ran.output
+    )
     own.write_text(code)
     again = staged.run("--mode", "eval")
     assert (again.code, again.requests, staged.scores(NAME)["num_total"]) == (0, [], 12)

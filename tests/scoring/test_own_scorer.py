@@ -118,3 +118,74 @@ def test_a_scorer_that_refuses_the_right_answer_is_a_note(staged):
     assert checked.code == 0
     assert 'own.Clocks.is_right says that "Monday" is wrong' in checked.stdout
     assert "No problems. No request was sent." in checked.stdout
+
+
+# -- rows -------------------------------------------------------------------------------------------
+
+
+def test_rows_without_a_label_and_rows_with_one_id_are_named(staged):
+    first, second, third = QUESTIONS
+    write(staged, rows=[first, {**second, "kind": None}, {**third, "id": "q0", "kind": " "}])
+    checked = staged.run("--check")
+    assert checked.code == 0
+    assert (
+        'warning: Clocks: 2 rows without "kind": in the score table under "none": row 1 (q1), '
+        "row 2 (q0)" in checked.stdout
+    )
+    same_id = "warning: Clocks: 2 rows share an id with another row: row 0 (q0), row 2 (q0)"
+    assert same_id in checked.stdout
+    staged.run()
+    assert {*staged.scores(NAME)["kind"]} == {"word", "none"}
+
+
+def test_an_exception_at_a_row_of_the_file_names_the_row(staged):
+    write(staged, rows=[*QUESTIONS, {"id": "q3"}])
+    checked = staged.run("--check")
+    assert checked.code == 2
+    assert "own.Clocks.read_rows raised KeyError: 'image'" in checked.stderr
+    assert "at row 3" in checked.stderr
+
+
+# -- a part of the rows -----------------------------------------------------------------------------
+
+
+def test_the_column_of_the_split_chooses_rows_of_the_log_of_the_whole(staged):
+    staged.run()
+    for grouping in ("kind", "data_type"):
+        part = staged.run("--mode", "eval", "--only", f"{grouping}=number")
+        assert part.code == 0, part.output
+        assert f"n = 1 · {grouping}=number only (partial)" in part.stdout
+    asked = staged.run("--only", "kind=word")
+    assert (asked.code, asked.requests) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("only", "problem"),
+    [
+        ("colour=red", "--only colour, Clocks: no grouping of this data set; there are "),
+        ("kind=nubmer", '--only kind, Clocks: no row has the label "nubmer"; did you mean "number'),
+    ],
+)
+def test_a_question_that_a_log_cannot_answer_leaves_the_run_as_it_was(staged, only, problem):
+    staged.run()
+    manifest = (staged.folder() / "manifest.json").read_bytes()
+    asked = staged.run("--mode", "eval", "--only", only)
+    assert asked.code == 1
+    assert problem in asked.stderr
+    assert (staged.folder() / "manifest.json").read_bytes() == manifest
+
+
+def test_a_part_that_a_log_of_another_part_lacks_leaves_the_run_as_it_was(staged):
+    staged.run("--only", "kind=word")
+    manifest = (staged.folder() / "manifest.json").read_bytes()
+    asked = staged.run("--mode", "eval", "--only", "kind=number")
+    assert asked.code == 1
+    assert "nothing to score" in asked.stderr
+    assert (staged.folder() / "manifest.json").read_bytes() == manifest
+
+
+def test_a_data_set_without_groupings_says_so(staged):
+    write(staged, rows=[{**row, "kind": None} for row in QUESTIONS])
+    run = staged.run("--only", "colour=red")
+    assert run.code == 2
+    assert "--only colour, Clocks: no grouping of this data set; it has none" in run.stderr

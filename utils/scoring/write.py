@@ -65,6 +65,10 @@ class SecondReader(Protocol):
         """Return the section of the analysis, but for the score table with its readings."""
 
 
+class NothingToScore(UserError):
+    """Of what is asked for, a log has no sample."""
+
+
 @dataclass(frozen=True)
 class ScoringTask:
     """What is scored, and how."""
@@ -150,13 +154,13 @@ def score_data_set(task: ScoringTask, view: LogView) -> Scored:
     Raises:
         StopRun: a user's function failed ten times in a row, or the disk is full; files from
             before stay as they were.
-        UserError: there is nothing to score.
+        UnknownLabels: there is nothing to score, as no row has a label of `only`.
+        NothingToScore: there is nothing to score.
     """
     data, benchmark = task.data, task.data.benchmark
     is_partial = view.is_part(data.mode, task.limit)
     records = Selection(view, benchmark.in_mode, data.mode, task.limit, task.notes)
-    if next(iter(records), None) is None:
-        raise UserError(f"{task.name}: nothing to score: {records.why_empty()}")
+    _check_not_empty(task, view, records)
     file = partial(task.folder.file, task.name, partial=is_partial)
     sheets = [file(".xlsx"), file(f"_{benchmark.result_suffix}.xlsx")]
     score_file, samples = file(f"_{benchmark.score_suffix}.json"), file(SAMPLES_SUFFIX)
@@ -337,6 +341,15 @@ def _analysis(
     if findings := scorer.findings():
         analysis["replies"] = as_json({"title": "Replies", FINDINGS: findings})
     return analysis
+
+
+def _check_not_empty(task: ScoringTask, view: LogView, records: Selection) -> None:
+    """Raise an error where a log has nothing of what is asked for."""
+    if next(iter(records), None) is not None:
+        return
+    if view.has(task.data.mode) and view.limit is None and not view.missing:
+        task.data.benchmark.check_labels(record["line"] for record in view.records())
+    raise NothingToScore(f"{task.name}: nothing to score: {records.why_empty()}")
 
 
 def _other_rule_section(file: Path, analysis: Mapping[str, Any]) -> dict[str, Any]:

@@ -471,7 +471,8 @@ def _load(
         nobodys = frozenset.intersection(*(unknown.labels for unknown in lacking.values()))
     left_out = [name for name, unknown in lacking.items() if _is_empty(typed, unknown.labels)]
     if not typed or nobodys or (lacking and len(left_out) == len(data)):
-        problems += [line for unknown in lacking.values() for line in unknown.problems]
+        for unknown in lacking.values():
+            problems += unknown.lines(is_typed=bool(typed))
         return notes, problems, []
     for name, unknown in lacking.items():
         wanted = ", ".join(f"{grouping}={label}" for grouping, label in sorted(unknown.labels))

@@ -20,7 +20,13 @@ from utils.errors import DONE, SOME_FAILED, ScorerError, StopRun, UserError
 from utils.findings import doubt_about, warnings_in
 from utils.protocol import SINGLE, official_figures
 from utils.scoring import console
-from utils.scoring.write import Scored, ScoringTask, score_data_set, write_predictions
+from utils.scoring.write import (
+    NothingToScore,
+    Scored,
+    ScoringTask,
+    score_data_set,
+    write_predictions,
+)
 from utils.session.changed_settings import note_on_changed_settings
 from utils.session.evaluation import Evaluation
 from utils.session.result import Result, report_stop
@@ -30,6 +36,7 @@ from utils.store.log import LoggedRun, RunLog
 from utils.store.manifest import Entry, entry_of
 from utils.store.run_facts import IMAGES_BY_RECIPE, is_whole
 from utils.store.view import LogView, Selection
+from utils.subsets import UnknownLabels
 
 if TYPE_CHECKING:
     from utils.judging.judge import Judge
@@ -177,14 +184,26 @@ def score(evaluation: Evaluation, folder: RunFolder) -> Result:
             print(f"{dataset}: not scored; its files are from an earlier scoring")
         return replace(outcome, entry=entry_of_run)
     except UserError as error:
-        advice = SCORE_AGAIN if isinstance(error, ScorerError) else ""
-        problems = [f'model "{evaluation.name}", {problem}{advice}' for problem in error.problems]
-        return report_stop(options, dataset, folder, problems, error.summary)
+        return _report_unscored(evaluation, folder, error)
     console.show_scored(scored, evaluation.name, options)
     if published is not None:
         print("\n".join(lines_of(published)))
     code = DONE if scored.is_whole else SOME_FAILED
     return Result(dataset, folder, code, is_scored=True, entry=entry, checksums=scored.checksums)
+
+
+def _report_unscored(evaluation: Evaluation, folder: RunFolder, error: UserError) -> Result:
+    """Print why a log was not scored. A question that it cannot answer says nothing of its run."""
+    options = evaluation.options
+    lines: Sequence[str] = error.problems
+    if isinstance(error, UnknownLabels):
+        lines = error.lines(is_typed=bool(options.only))
+    advice = SCORE_AGAIN if isinstance(error, ScorerError) else ""
+    problems = [f'model "{evaluation.name}", {line}{advice}' for line in lines]
+    is_question = options.mode == "eval" and isinstance(error, (NothingToScore, UnknownLabels))
+    return report_stop(
+        options, evaluation.dataset, None if is_question else folder, problems, error.summary
+    )
 
 
 def _note_scoring(evaluation: Evaluation, entry: Entry, scored: Scored) -> dict[str, Any] | None:

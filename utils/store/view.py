@@ -29,7 +29,7 @@ from utils.findings import FINDINGS, Finding, note
 from utils.store.index import TOKENS, LogIndex, StoredAnswer, newest_by_key
 from utils.store.log import LoggedRun, doubled_problem, record_at
 from utils.store.records import joined
-from utils.subsets import EVERYTHING, covers, is_subset
+from utils.subsets import EVERYTHING, covers, filters_of, is_subset
 from utils.text import counted
 
 COVERAGE = "coverage"  # the section of the analysis
@@ -298,7 +298,8 @@ class Selection:
         elif log.missing:
             why = "the newest run has no answer yet"
         else:
-            why = f"the newest run has {counted(len(log.covered), 'sample')}, none of mode {mode}"
+            of_what = f"with {filters_of(mode)}" if is_subset(mode) else f"of mode {mode}"
+            why = f"the newest run has {counted(len(log.covered), 'sample')}, none {of_what}"
         return f"{why}. Run the same command without --mode eval"
 
     def section(self) -> dict[str, dict[str, Any]]:

@@ -94,8 +94,8 @@ def _check_model(evaluations: Sequence[Evaluation]) -> ModelCheck:
     print(f'\nmodel "{model.name}"')
     for line in entry_lines(first):
         print(line)
-    for note in model.notes_before():
-        print(note)
+    for line in model.notes_before():
+        print(line)
     new_runs = new_runs_of(evaluations)
     folder, _ = folder_of(evaluations, new_runs)
     sample_problems: dict[str, dict[Origin, SampleProblem]] = {}
