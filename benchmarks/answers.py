@@ -188,6 +188,7 @@ class AnswerBenchmark(TableBenchmark):
                 "official": ["accuracy"],
                 "headline": "micro over all rows",
                 "column_field": "split" if self.split else None,
+                "split_name": self.split or None,
                 "row_field": None,
                 "parts": [],
             },

@@ -209,6 +209,7 @@ def table_sections(columns: SampleColumns, title: str, layout: Layout) -> Sectio
             "official": [row["name"] for row in rows],
             "headline": layout.headline_name,
             "column_field": layout.field_of(layout.columns),
+            "split_name": layout.split,
             "row_field": layout.field_of(layout.rows),
             "parts": layout.parts,
         },

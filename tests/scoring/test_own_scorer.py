@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from evaluate import load_run
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PICTURES
 from tests.support.stage import Stage
@@ -189,3 +190,70 @@ def test_a_data_set_without_groupings_says_so(staged):
     run = staged.run("--only", "colour=red")
     assert run.code == 2
     assert "--only colour, Clocks: no grouping of this data set; it has none" in run.stderr
+
+
+# -- what is said of it ------------------------------------------------------------------------------
+
+
+def test_a_frame_of_the_samples_has_id_answer_and_truth(staged):
+    staged.run()
+    samples = load_run(staged.folder()).samples
+    assert [*samples["id"]] == ["q0", "q1", "q2"]
+    assert [*samples["answered"]] == ["Monday"] * 3
+    assert [*samples["expected"]] == ["Monday", "7", "Friday"]
+    assert [*samples["kind"]] == ["word", "number", "word"]
+
+
+def test_an_audit_sees_id_answer_truth_and_kind(staged):
+    staged.module(
+        """
+        def audit(columns, settings):
+            names = ("id", "answered", "expected", "kind")
+            return {"title": "Seen", "notes": [str([columns[name][1] for name in names])]}
+        """,
+        "own_audit",
+    )
+    staged.data[NAME]["audits"] = ["own_audit.audit"]
+    staged.run()
+    analysis = load_run(staged.folder()).analysis[NAME]
+    assert analysis["own_audit.audit"]["notes"] == ["['q1', 'Monday', '7', 'number']"]
+
+
+def test_a_comparison_of_more_samples_than_a_limit_says_so(staged):
+    staged.model["n"] = staged.model["m"]
+    whole = staged.run()
+    assert "The scores above are of a part" not in whole.stdout
+    limited = staged.run("--mode", "eval", "--limit", "1")
+    assert (
+        "The scores above are of a part (--limit, --only). The comparison is of all samples of "
+        "these runs:" in limited.stdout
+    )
+
+
+def test_a_model_without_a_log_is_not_called_failed(staged):
+    staged.run()
+    staged.model["parrot"] = staged.model["m"]
+    scored = staged.run("--mode", "eval")
+    assert "1 of 2 models were not scored: parrot" in scored.stderr
+
+
+def test_one_sample_that_waits_is_one_sample(staged):
+    staged.model["m"]["generate_cfg"]["max_tokens"] = 16
+    staged.run("--limit", "2")
+    with staged.log(NAME).open() as file:
+        lines = file.readlines()
+    answers = [number for number, line in enumerate(lines) if json.loads(line)["kind"] == "answer"]
+    del lines[answers[-1]]
+    staged.log(NAME).write_text("".join(lines))
+    scored = staged.run("--mode", "eval", "--limit", "2")
+    assert "1 sample of this run has not been queried yet" in scored.stdout
+    assert "queries it" in scored.stdout
+
+
+def test_a_report_says_whose_benchmark_it_is_and_names_the_filter_after_its_column(staged):
+    staged.run()
+    [summary] = (staged.folder() / "report/data").glob("summary_*.js")
+    text = summary.read_text("utf-8")
+    assert "Clocks: a benchmark of your own" in text
+    assert "not the published files" not in text
+    assert '"split_name":"kind"' in text.replace(" ", "")

@@ -194,7 +194,7 @@ def test_a_run_that_is_killed_goes_on_with_the_answers_that_are_missing(staged):
     stage.server.answer = lambda request: Reply("B" if dataset_of(request) == L1 else "(0, 0)")
     part = stage.run("--mode", "eval", "--data", L1)
     assert code == -signal.SIGKILL and stored_count % 3 != 0
-    assert "do not have all their answers yet and are left out" in part.output
+    assert "of this run left out: some answers are still missing" in part.output
     assert part.code == 1 and f"n = {stored_count // 3 * 3} (3 answers to each of" in part.output
     ran = stage.run()
     assert (ran.code, len(ran.requests)) == (0, 45 - stored_count), ran.output

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FIELDS = (
     "key",
     "index",
+    "id",
     "image",
     "platform",
     "split",
@@ -45,6 +46,8 @@ FIELDS = (
     "options",
     "answer",
     "chosen",
+    "answered",
+    "expected",
     "question",
     "rotations",
     "repeat",

@@ -195,7 +195,11 @@ def _write_matches(
                 "a": a,
                 "b": b,
                 "sets": [
-                    {**_set(pair), "rules": _rule_words(runs[a], runs[b], pair.dataset)}
+                    {
+                        **_set(pair),
+                        "rules": _rule_words(runs[a], runs[b], pair.dataset),
+                        "split_name": runs[b].sets[pair.dataset].table.get("split_name"),
+                    }
                     for pair in pairs
                 ],
                 "rows": rows,

@@ -337,6 +337,7 @@ class _ReportData:
             "notices": notices_of(analysis) + replaced + ([rows] if rows else []),
             "details": tables_of(name, level, analysis),
             "rules": analysis.get("rule_words"),
+            "split_name": (analysis.get("table") or {}).get("split_name"),
             "beside": published_of_checkpoint(entry.get("published")),
             **scores_of(tally, analysis, level, is_comparable=is_comparable),
         }

@@ -382,12 +382,15 @@ def _summary(scored: Scored, options: Options) -> list[str]:
             "completion)"
         )
     if scored.missing:
-        what = f"{noun_of(scored.analysis['head']['level'])}s of this run have not been queried yet"
+        noun = noun_of(scored.analysis["head"]["level"])
+        has, them = ("has", "it") if scored.missing == 1 else ("have", "them")
+        what = f"{counted(scored.missing, noun)} of this run {has} not been queried yet"
         if "repeats" in scored.analysis:
-            what = "questions of this run do not have all their answers yet and are left out"
+            questions = counted(scored.missing, "question")
+            what = f"{questions} of this run left out: some answers are still missing"
         again = "the same command without --mode eval" if is_rescoring else "the same command"
-        ending = "" if is_look else f"; {again} queries them"
-        lines.append(f"{scored.missing} {what}{ending}")
+        ending = "" if is_look else f"; {again} queries {them}"
+        lines.append(f"{what}{ending}")
     if scored.scorer.resized:
         lines.append(resized_text(scored.scorer.resized, scored.scorer.resized_by))
     lines += image_notes({change: counts[f"image_{change}"] for change in ImageChange})

@@ -22,8 +22,11 @@ prompt                       messages as shown to the model, images without valu
 file_wh, sent_wh, seen_wh    the picture in pixels: file, as sent, as the model worked on it
 finish_reason, usage, latency_s, attempts, asked_at, error, fingerprint
 server                       which of several servers answered: host:port
+id                           of the row in its own file, where it has one
 letters: options, answer,
 chosen                       letters and their texts; the right letter; the parsed one or None
+free answers: answered,
+expected                     the answer as it was read or None; what is right
 points: box_frac, point_frac x1, y1, x2, y2 and x, y as fractions of the picture; None: no point,
                              or none that can be drawn (an infinite coordinate)
 points: declined             whether the reply says that there is no such element

@@ -218,14 +218,27 @@ def _write_tables(comparison: Comparison, options: argparse.Namespace, output: P
     return files
 
 
-def compare_after_run(folders: Sequence[Path], work_dir: Path, *, has_page: bool) -> None:
+def compare_after_run(
+    folders: Sequence[Path], work_dir: Path, *, has_page: bool, is_part: bool
+) -> None:
     """Print the scores of all models of a run, and their differences from the first one.
 
     All results are there already, so a failure here is one line of warning.
+
+    Args:
+        folders: of the runs.
+        work_dir: gets the page.
+        has_page: whether there is to be one.
+        is_part: the scores above are of a part (`--limit`, `--only`).
     """
     try:
         runs = read_runs(folders)
         comparison = compare(runs)
+        if is_part and any(not scored.is_partial for run in runs for scored in run.sets.values()):
+            print(
+                "\nThe scores above are of a part (--limit, --only). The comparison is of all "
+                "samples of these runs:"
+            )
         print(f"\n{closing_text(comparison)}")
         if has_page:
             page = write_page(comparison, work_dir / COMPARISONS / _folder_name(runs))

@@ -91,8 +91,9 @@ def _print_failures(plan: Plan, outcomes: Sequence[Result], failed: Sequence[str
     if count:
         print(f"{counted(count, 'problem')}.", file=sys.stderr)
     if failed and len(plan.models) > 1:
+        what = "were not scored" if plan.options.mode == "eval" else "failed"
         print(
-            f"{len(failed)} of {len(plan.models)} models failed: {', '.join(failed)}",
+            f"{len(failed)} of {len(plan.models)} models {what}: {', '.join(failed)}",
             file=sys.stderr,
         )
 
@@ -105,7 +106,8 @@ def _show_models(plan: Plan, outcomes: Sequence[Result]) -> None:
     if len(folders) > 1:
         from utils.session.compare import compare_after_run
 
-        compare_after_run(folders, options.work_dir, has_page=options.report)
+        part = options.limit is not None or bool(options.only)
+        compare_after_run(folders, options.work_dir, has_page=options.report, is_part=part)
     elif len(plan.models) > 1 and any(outcome.folder for outcome in outcomes):
         _show_index(options.work_dir)
 

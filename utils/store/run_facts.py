@@ -64,7 +64,7 @@ def run_facts(
     recipe = f"recipe {entry['recipe']}" if entry.get("recipe") else ""
     texts = {name: " · ".join(filter(None, (address, recipe)))}
     texts["Parameters"] = " · ".join(cut(text, LONGEST_PARAMETER) for text in parameters)
-    texts["Data"] = _data(entries)
+    texts["Data"] = _data(entries, own_benchmarks(manifest))
     texts["Date"] = local_time(asking.get("started_at") or "")
     texts[samples] = _samples(entries, levels, totals)
     if not imported:  # which no request was made for
@@ -256,10 +256,19 @@ def parse_functions(manifest: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(dotted) for name, dotted in functions.items() if dotted}
 
 
-def _data(entries: Mapping[str, Any]) -> str:
+def own_benchmarks(manifest: Mapping[str, Any]) -> set[str]:
+    """The data sets of a run whose benchmark is a class of the user's."""
+    data = (manifest.get("config") or {}).get("data") or {}
+    return {name for name, entry in data.items() if "." in str(entry.get("benchmark") or "")}
+
+
+def _data(entries: Mapping[str, Any], own: Collection[str]) -> str:
     kinds: set[str] = set()
     tables: list[str] = []
-    for entry in entries.values():
+    for name, entry in entries.items():
+        if name in own:
+            tables.append(f"{name}: a benchmark of your own")
+            continue
         file = (entry.get("annotations") or {}).get("file")
         if file in PUBLISHED_ROWS:  # by their number, as their checksums are not known
             if data_kind(entry) == SAMPLE:

@@ -35,12 +35,7 @@ Report.figures = (() => {
         summary.headrooms.map(headroom),
         match ? differs(match) : null,
         summary.boards.length
-          ? el(
-              "details",
-              { class: "sheet" },
-              el("summary", {}, el("h2", {}, "Scores by platform")),
-              tables(summary.boards),
-            )
+          ? el("details", { class: "sheet" }, el("summary", {}, el("h2", {}, "Score tables")), tables(summary.boards))
           : null,
         notes([...summary.notes, ...(match ? [summary.how] : [])]),
       ]

@@ -39,6 +39,8 @@ Report.samples = (() => {
     const { facets, sets } = pairs.match;
     const areSteps = sets.map(({ rules: words }) => Boolean(words));
     if (areSteps.some(Boolean)) LABELS.split = areSteps.every(Boolean) ? "Action type" : "Split or action type";
+    const [first, ...others] = new Set(sets.map(({ split_name: name }) => name ?? null));
+    if (first && !others.length) LABELS.split = first[0].toUpperCase() + first.slice(1);
     selects = {};
     byId("selects").replaceChildren(
       ...Object.keys(LABELS)

@@ -69,6 +69,8 @@ Report.filters = (() => {
     if (datasets.every(({ level }) => ["L3", "L4"].includes(level))) NAMES.split = "Category";
     else if (datasets.every(({ rules }) => rules)) NAMES.split = "Action type";
     else if (datasets.some(({ rules }) => rules)) NAMES.split = "Split or action type";
+    const [first, ...others] = new Set(datasets.map(({ split_name: name }) => name ?? null));
+    if (first && !others.length) NAMES.split = first[0].toUpperCase() + first.slice(1);
   }
 
   /** Whether some click is so far from a target. */
