@@ -10,7 +10,7 @@ from typing import Any
 from utils.contracts import DataSet, Sample
 from utils.errors import UserError
 from utils.exchange.answers import Answer
-from utils.exchange.matching import Matcher
+from utils.exchange.matching import MatchedBy, Matcher
 from utils.exchange.sources import AnswerFile
 from utils.program import DOWNLOAD
 from utils.protocol import ACTING
@@ -101,15 +101,41 @@ def _variants(name: str, options: Mapping[str, Sequence[str]]) -> list[tuple[str
     return variants
 
 
-def table_of(source: AnswerFile, tables: Mapping[str, Table], benchmarks: BenchmarkRoom) -> str:
+@dataclass
+class Fit:
+    """How the rows of a file fit a table."""
+
+    rows: int
+    matched: int = 0  # rows that ask what a sample asks
+    by_id: set[int] = field(default_factory=set)  # which of them have its id
+
+    def order(self) -> tuple[int, int]:
+        """Compares tables: ids decide if most rows have one, else all that matches."""
+        ids = len(self.by_id)
+        return ids if 2 * ids > self.rows else 0, self.matched
+
+
+def table_of(
+    source: AnswerFile,
+    tables: Mapping[str, Table],
+    benchmarks: BenchmarkRoom,
+    *,
+    is_named: bool,
+) -> str:
     """The table whose samples a file has answers to.
 
+    Args:
+        source: the file.
+        tables: those that it may be.
+        benchmarks: the room of the known ones.
+        is_named: the user has named the tables: all rows are looked at, not the first ones.
+
     Raises:
-        UserError: none fits, or nothing tells which of several.
+        UserError: none fits, nothing tells which of several, or it has rows of two.
     """
     if len(tables) == 1:
         return next(iter(tables))
-    answers = source.first_answers()
+    answers = [*source.answers()] if is_named else source.first_answers()
     if not answers:
         raise UserError(f"{source.path}: has no row that can be read")
     if not any(map(_tells, answers)):
@@ -117,24 +143,68 @@ def table_of(source: AnswerFile, tables: Mapping[str, Table], benchmarks: Benchm
             f"{source.path}: its rows have neither image nor instruction, so they may be of any "
             f"table; say which: --data NAME ({listed([*tables], 30)})"
         )
-    counts: dict[str, int] = {}
+    fits: dict[str, Fit] = {}
     missing: list[str] = []
     for name, table in tables.items():
-        if not _load(table, benchmarks):
+        if _load(table, benchmarks):
+            fits[name] = _fit(table.matcher(), answers)
+        else:
             missing.append(name)
-            continue
-        matcher = table.matcher()
-        matches = [matcher.find(answer) for answer in answers]
-        counts[name] = sum(match is not None and not match.is_asked_otherwise for match in matches)
-    most = max(counts.values(), default=0)
+    most = max((fit.matched for fit in fits.values()), default=0)
     if most < ENOUGH * len(answers):
+        counts = {name: fit.matched for name, fit in fits.items()}
         raise UserError(_no_table(source, counts, missing, len(answers)))
-    fitting = [name for name, count in counts.items() if count == most]
+    best = max(fits.values(), key=Fit.order)
+    fitting = [name for name, fit in fits.items() if fit.order() == best.order()]
     if len(fitting) > 1:
         raise UserError(
             f"{source.path}: its rows fit each of {listed(fitting)}; say which: --data NAME"
         )
-    return fitting[0]
+    name = fitting[0]
+    _refuse_a_second_table(source, name, fits)
+    return name
+
+
+def _fit(matcher: Matcher, answers: Sequence[Answer]) -> Fit:
+    """How the rows of a file fit a table."""
+    fit = Fit(len(answers))
+    for number, answer in enumerate(answers):
+        match = matcher.find(answer)
+        if match is None or match.is_asked_otherwise:
+            continue
+        fit.matched += 1
+        if match.step is MatchedBy.ID:
+            fit.by_id.add(number)
+    return fit
+
+
+def _refuse_a_second_table(source: AnswerFile, name: str, fits: Mapping[str, Fit]) -> None:
+    """Refuse a file that has rows with ids of another table, too.
+
+    A few ids may be numbers of the file's own that fit by chance: most rows must have one.
+
+    Raises:
+        UserError: names both tables and their counts of rows.
+    """
+    own = fits[name].by_id
+    for other, fit in fits.items():
+        foreign = fit.by_id - own
+        if own and foreign and 2 * len(own | foreign) > fit.rows:
+            raise UserError(
+                f"{source.path}: has rows of two data sets, by their ids: {name} "
+                f"({counted(len(own), 'row')}) and {other} ({counted(len(foreign), 'row')}). Write "
+                "the rows of each data set into a file of its own, or name one of them: --data NAME"
+            )
+
+
+def left_out_line(table: Table, benchmarks: BenchmarkRoom) -> str:
+    """Say of a table that was named why nothing of it is imported."""
+    if _load(table, benchmarks):
+        return f"{table.name}: no row of this import; it is left out"
+    return (
+        f"{table.name}: its files are not in LMUData, so no row was compared with it; it is left "
+        f"out. To fetch them: {DOWNLOAD}"
+    )
 
 
 def _load(table: Table, benchmarks: BenchmarkRoom) -> bool:

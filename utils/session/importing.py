@@ -31,7 +31,13 @@ from utils.program import EVALUATE
 from utils.protocol import IMPORTED
 from utils.session.evaluation import Evaluation, UserFunction
 from utils.session.imported_records import answer_records, episode_records, keys_of, points_problem
-from utils.session.imported_tables import Table, model_name, table_of, tables_here
+from utils.session.imported_tables import (
+    Table,
+    left_out_line,
+    model_name,
+    table_of,
+    tables_here,
+)
 from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
 from utils.session.result import Result
 from utils.session.runner import finish_folders
@@ -125,18 +131,19 @@ def _sets(
     if has_config:
         plain = _planned(options, benchmarks, models)
         tables = {name: Table(name, evaluation.data) for name, evaluation in plain.items()}
-        sources_by_table = _assigned(imported, tables, benchmarks)
+        sources_by_table = _assigned(imported, tables, benchmarks, is_named=True)
         evaluations = plain
     else:
         tables = tables_here(options.data, benchmarks)
-        sources_by_table = _assigned(imported, tables, benchmarks)
+        is_named = bool(options.data)
+        sources_by_table = _assigned(imported, tables, benchmarks, is_named=is_named)
         entries = {name: tables[name].entry for name in sources_by_table}
         evaluations = _evaluations(options, entries, imported, benchmarks, models)
     return [ImportedSet(evaluations[name], sources) for name, sources in sources_by_table.items()]
 
 
 def _assigned(
-    imported: Import, tables: Mapping[str, Table], benchmarks: BenchmarkRoom
+    imported: Import, tables: Mapping[str, Table], benchmarks: BenchmarkRoom, *, is_named: bool
 ) -> dict[str, list[AnswerFile]]:
     """The sources by data set; each file has answers to one."""
     sources_by_table: dict[str, list[AnswerFile]] = {}
@@ -146,13 +153,17 @@ def _assigned(
             name = source.dataset
         else:
             try:
-                name = table_of(source, tables, benchmarks)
+                name = table_of(source, tables, benchmarks, is_named=is_named)
             except UserError as error:
                 problems += error.problems
                 continue
         sources_by_table.setdefault(name, []).append(source)
     if problems:
         raise UserError(problems)
+    if is_named:
+        for name, table in tables.items():
+            if name not in sources_by_table:
+                print(left_out_line(table, benchmarks))
     return {name: sources_by_table[name] for name in tables if name in sources_by_table}
 
 
@@ -193,16 +204,20 @@ def _planned(
                 f"--import: data.{evaluation.dataset} sets circular evaluation or a judge. "
                 "Imported answers can have neither; leave that setting out"
             )
+    evaluations = next(iter(plan.evaluations.values()))
+    entry = evaluations[0].shown_entry  # found by the model's name, which all of them share
     return {
-        evaluation.dataset: _renamed(evaluation, replace(options, mode="all"))
-        for evaluation in next(iter(plan.evaluations.values()))
+        evaluation.dataset: _renamed(evaluation, entry, replace(options, mode="all"))
+        for evaluation in evaluations
     }
 
 
-def _renamed(evaluation: Evaluation, options: Options) -> Evaluation:
+def _renamed(
+    evaluation: Evaluation, shown_entry: Mapping[str, Any], options: Options
+) -> Evaluation:
     """An evaluation under the name of `--as`, with the reader of `--frame`."""
     name = options.as_name or evaluation.name
-    entry = dict(evaluation.shown_entry)
+    entry = dict(shown_entry)
     functions = dict(evaluation.functions)
     if options.frame and evaluation.benchmark.recipe_form == "grounding":
         dotted = parse_function_name(Frame(options.frame))
