@@ -428,6 +428,30 @@ def test_manifest_analysis_report_and_summary_have_a_table_of_servers(stage):
     assert "test-key-123456" not in pages + json.dumps(manifest)
 
 
+def test_a_rerun_that_asks_nothing_keeps_the_table_of_those_that_have_answered(stage):
+    def answer(request):
+        with lock:
+            arrived.append(request)
+        return dying.die() if len(arrived) > 4 else some_right(request)
+
+    arrived, lock = [], threading.Lock()
+    dying, other = Replica(answer), Replica()
+    with running(dying, other) as paths:
+        run = stage(*paths)
+        assert run.run("--api-nproc", "1", "--retry", "0").code == 0
+        manifest_path = run.folder() / "manifest.json"
+        before = json.loads(manifest_path.read_text("utf-8"))["datasets"]
+        assert run.run().code == 0
+    assert len(asked(dying, other)) >= SAMPLES
+    after = json.loads(manifest_path.read_text("utf-8"))["datasets"]
+    assert len(after[L2]["servers"]) == 2
+    for dataset in (L1, L2):
+        for name in ("servers", "served", "answered_by"):
+            assert after[dataset][name] == before[dataset][name]
+    summary = (run.folder() / "report" / "data" / "summary_0.js").read_text("utf-8")
+    assert "1 of 2 servers was lost" in summary
+
+
 def test_a_table_of_servers_is_missing_where_there_is_one(stage):
     with Replica() as server:
         run = stage()

@@ -11,15 +11,19 @@ SECTION = "servers"
 
 
 def servers_section(view: LogView) -> dict[str, Any]:
-    """Return the section on the servers of the run that counts, by its name; none where it is one.
+    """Return the section on the servers of the newest run that asked, by its name.
 
-    Its rows are those of the run's last record: over all data sets of the run.
+    There is none where a single server was asked.
+
+    Its rows are over all data sets of that run.
     """
-    servers: Sequence[Mapping[str, Any]] = view.end.get("servers") or ()
+    servers: Sequence[Mapping[str, Any]] = view.end_of_answers.get("servers") or ()
     if not servers:
         return {}
-    served = view.end.get("served") or {}
-    notes = ["All data sets of the newest run; answers of earlier runs are not counted."]
+    served = view.end_of_answers.get("served") or {}
+    notes = [
+        "All data sets of the newest run that sent requests; answers of earlier runs are not counted."
+    ]
     if served:
         facts = ", ".join(f"{name} {value}" for name, value in served.items())
         notes.append(f"All servers have: {facts}.")

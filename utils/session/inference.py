@@ -7,9 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
+from typing import Any
 
 from utils.config.options import Options
-from utils.contracts import ModelWrapper, Record, Servers
+from utils.contracts import ModelWrapper, Record
 from utils.engine.engine import Engine
 from utils.engine.jobs import Job
 from utils.engine.ranks import runs as ranks
@@ -74,12 +75,13 @@ def infer(
     cpu_s = time.process_time() - began_cpu_s + others_cpu_s
     # A server that is the only one is asked now: it has answered, and no request waits for it.
     served = model.served() if any(job.reasons for job in jobs) else {}
+    servers = model.servers.table() if model.servers is not None else []
     for job in jobs:
         if job.stopped is None:
-            job.log.append(_end_of(job, served, model.servers, wall_s, cpu_s))
+            job.log.append(_end_of(job, served, servers, wall_s, cpu_s))
         job.log.sync()  # a network disk that is full says so here
         print(console.queried_line(job.dataset, job.reasons, job.reused))
-    for line in console.server_lines(model.servers.table(), wall_s) if model.servers else ():
+    for line in console.server_lines(servers, wall_s):
         print(line)
     for note in model.notes_after():
         print(note)
@@ -106,16 +108,16 @@ def _warm_up(model: ModelWrapper, jobs: Sequence[Job], options: Options) -> None
 def _end_of(
     job: Job,
     served: Mapping[str, str | int],
-    servers: Servers | None,
+    servers: Sequence[Mapping[str, Any]],
     wall_s: float,
     cpu_s: float,
 ) -> Record:
-    """The record that closes a run's inference."""
+    """The record that closes a run's inference; `servers`: a row for each that was looked at."""
     record = end_record(wall_s, cpu_s, queried=job.reasons, reused=job.reused)
     if served:
         record["served"] = served
-    if servers is not None:
-        record["servers"] = servers.table()
+    if servers:
+        record["servers"] = servers
     return record
 
 

@@ -24,8 +24,9 @@ datasets                by name: level, mode, limit, partial, started_at, sample
                         images_by_recipe (settings of images that the recipe has set),
                         runs_with (answers of local models by device, dtype, attention),
                         served (what serves the model, its version say), of several servers also
-                        answered_by (answers by server) and servers (a row for each in the newest
-                        run): see `utils.store.records`,
+                        answered_by (answers to this data set by server) and servers (a row for
+                        each, over all data sets of the newest run that asked): see
+                        `utils.store.records`,
                         annotations {file, bytes, md5, sha256},
                         pictures {count, digest}: see `utils.store.provenance.pictures_digest`
 files                   checksums (SHA-256) of the files that are read back, by name: see
@@ -72,6 +73,7 @@ class Entry(NamedTuple):
 
 def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
     """The manifest's entry of the data set of a log."""
+    asked = view.end_of_answers
     facts: dict[str, Any] = {
         "level": level,
         "mode": view.mode,
@@ -82,7 +84,7 @@ def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
         "missing": view.missing,
         "left_out": len(view.left_out),
         **view.totals,
-        **{name: view.end[name] for name in ("served", "servers") if name in view.end},
+        **{name: asked[name] for name in ("served", "servers") if asked.get(name)},
         **{name: view.run[name] for name in ("annotations", "pictures") if name in view.run},
     }
     if IMPORTED in view.run:

@@ -99,6 +99,10 @@ class LogView:
         self.columns = list({name: None for seq in seqs for name in columns[seq]})
         seq_of_run = self.run.get("seq", 0)
         newest = _newest(answers, seq_of_run, is_finished=bool(self.end))
+        # The end of the newest run that gave an answer: a later one may have asked nothing.
+        seq_of_answers = max((answer.seq for answer in newest.values()), default=seq_of_run)
+        ends = [run.end for run in self._runs if run.seq == seq_of_answers]
+        self.end_of_answers: Record = ends[0] if ends else self.end
         self._offsets = {key: answer.offset for key, answer in newest.items()}
         covered = self.run.get("samples")
         if covered is None:
