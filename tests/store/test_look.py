@@ -72,6 +72,7 @@ def test_a_run_that_is_going_on_is_scored_so_far_and_left_as_it_is(tmp_path):
             assert "45 of 45 samples (100.0 %)" in result.stdout
             assert "5 of 30 samples (16.7 %); not ended, last written to" in result.stdout
             assert "n = 5 (partial)" in result.stdout
+            assert "not begun" not in result.stdout
             assert "25 samples of this run have not been queried yet\n" in result.stdout
             evaluate("--runs", "--work-dir", stage.work_dir, cwd=tmp_path)
             page = (stage.work_dir / "index.html").read_text("utf-8")
@@ -87,6 +88,29 @@ def test_a_run_that_is_going_on_is_scored_so_far_and_left_as_it_is(tmp_path):
     assert len(TABLE.findall(after.stdout)) == 2
 
 
+def test_a_data_set_that_waits_its_turn_has_not_begun(tmp_path):
+    with HeldServer(answered=2) as server:
+        stage = Stage.make(tmp_path, server, 5)
+        process = stage.start("--api-nproc", "1")
+        try:
+            wait_for_answers(stage, 2)
+            result = look(stage, EVAL_WORK_DIR=str(stage.work_dir))
+        finally:
+            server.release()
+            finish(process)
+    assert re.search(r"^\w+: 2 of 15 samples \(13.3 %\); not ended", result.stdout, re.MULTILINE)
+    assert f"{L2}: 0 of 10 samples (0.0 %); not begun: this run has no answer" in result.stdout
+
+
+def test_a_run_that_has_lost_its_server_has_stopped(tmp_path):
+    stage = Stage.make(tmp_path, NOBODY)
+    assert stage.run("--data", L2, "--retry", "0", "--outage", "0").code == 1
+    result = look(stage, stage.work_dir / "m")
+    assert "samples (0.0 %); stopped, last written to " in result.stdout
+    assert "not ended" not in result.stdout
+    assert listed_runs(stage.work_dir)[0].state == "stopped"
+
+
 def test_what_a_killed_run_left_behind_is_scored(tmp_path):
     with MockServer(some_right) as server:
         stage = Stage.make(tmp_path, server)
@@ -99,7 +123,8 @@ def test_what_a_killed_run_left_behind_is_scored(tmp_path):
     before = contents(stage.work_dir)
     result = look(stage, stage.work_dir / "m")
     assert contents(stage.work_dir) == before
-    assert "4 of 6 samples (66.7 %); not ended" in result.stdout
+    assert "4 of 6 samples (66.7 %); stopped, last written to " in result.stdout
+    assert " left" not in result.stdout.partition("\n\n")[0]
     assert "n = 4 (partial)" in result.stdout
 
 

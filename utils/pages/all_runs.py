@@ -207,7 +207,7 @@ def _listed(folder: Path) -> ListedRun | None:
     scored_at = (written_at or 0.0) + 1.0  # the manifest is written after the logs
     is_open = max(log_times.values(), default=0.0) > scored_at
     is_running = is_open and any(
-        _is_being_written(folder / log, modified_at) for log, modified_at in log_times.items()
+        is_being_written(folder / log, modified_at) for log, modified_at in log_times.items()
     )
     reasons = dict.fromkeys(sorted({*dataset_of_log.values()} - datasets.keys()), "aborted")
     reasons |= {name: str(entry.get("why")) for name, entry in stopped.items()}
@@ -237,7 +237,7 @@ def _modified_at(file: Path) -> float | None:
         return None
 
 
-def _is_being_written(log: Path, written_at: float) -> bool:
+def is_being_written(log: Path, written_at: float) -> bool:
     """Whether a process holds a log; a guess by its age where no lock can be tried."""
     if not log.with_name(f"{log.name}.lock").exists():
         return False

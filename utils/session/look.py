@@ -23,7 +23,7 @@ from utils.engine.ranks import runs as ranks
 from utils.errors import DONE, SOME_FAILED, UserError
 from utils.geometry.images import expand_home
 from utils.judging.judge import FOLDER as JUDGE
-from utils.pages.all_runs import LOG_NAME, run_folders
+from utils.pages.all_runs import LOG_NAME, is_being_written, run_folders
 from utils.protocol import noun_of
 from utils.scoring.console import duration, pace
 from utils.session.evaluation import Evaluation
@@ -40,7 +40,7 @@ from utils.text import counted, format_share, local_time
 
 MARK = ".look"  # in a folder of `--output`: copies, which the next look replaces
 DERIVED = ("report", "export", "source", JUDGE)  # folders of a run that hold no screenshots
-SILENT_S = 600.0  # a run that has written nothing for so long may have been killed
+SILENT_S = 600.0  # a run that has written nothing for so long waits for something
 
 
 def run_look(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> int:
@@ -202,6 +202,7 @@ def _look_at(
     if not logs:
         return DONE
     written_s = _written_s(folder)
+    is_running = any(is_being_written(log.path, written_s) for log in logs_in(folder))
     copy = _copy(folder, work_dir / safe_name(logs[0].model), with_screens=bool(options.output))
     print(f'\nmodel "{logs[0].model}": {folder}')
     made = replace(options, work_dir=work_dir, output=None)
@@ -212,7 +213,9 @@ def _look_at(
         outcomes = [
             outcome
             for evaluation in evaluations
-            for outcome in _scored(evaluation, RunFolder(evaluation.name, copy), written_s)
+            for outcome in _scored(
+                evaluation, RunFolder(evaluation.name, copy), written_s, is_running=is_running
+            )
         ]
         if outcomes and options.output is not None:
             stack.enter_context(RunFolder(logs[0].model, copy).scoring())
@@ -220,21 +223,26 @@ def _look_at(
     return SOME_FAILED if any(outcome.problems for outcome in outcomes) else DONE
 
 
-def _scored(evaluation: Evaluation, copy: RunFolder, written_s: float) -> list[Result]:
+def _scored(
+    evaluation: Evaluation, copy: RunFolder, written_s: float, *, is_running: bool
+) -> list[Result]:
     """Score one data set of a copy, and print how far it has come; nothing without an answer."""
     path = copy.log(evaluation.dataset)
     with closing(RunLog(path)) as log:
         ranks.adopt(copy, evaluation.dataset, log)
     with closing(LogView(path)) as view:
         answered = len(view.covered) - view.missing
-        print(f"{evaluation.dataset}: {_progress_text(evaluation, view, path, written_s)}")
+        text = _progress_text(evaluation, view, path, written_s, is_running=is_running)
+        print(f"{evaluation.dataset}: {text}")
     if not answered:
         return []
     with ExitStack() as locks:
         return rescore([evaluation], locks, copy.path.resolve() if copy.is_imported else None)
 
 
-def _progress_text(evaluation: Evaluation, view: LogView, path: Path, written_s: float) -> str:
+def _progress_text(
+    evaluation: Evaluation, view: LogView, path: Path, written_s: float, *, is_running: bool
+) -> str:
     """How far the newest run of a log has come, in words.
 
     Args:
@@ -242,6 +250,7 @@ def _progress_text(evaluation: Evaluation, view: LogView, path: Path, written_s:
         view: of the log.
         path: of the log.
         written_s: when the run last wrote, seconds since 1970.
+        is_running: a process is writing to the logs of the run.
     """
     samples = len(view.covered)
     answered = samples - view.missing
@@ -251,10 +260,15 @@ def _progress_text(evaluation: Evaluation, view: LogView, path: Path, written_s:
     if view.end:
         return f"{text}; ended {local_time(str(view.end.get('ended_at')))}"
     silent_s = max(0.0, time.time() - written_s)
-    text += f"; not ended, last written to {duration(silent_s)} ago"
-    if silent_s > SILENT_S:
-        return f"{text}: the run waits, or was killed"
+    last_written = f"last written to {duration(silent_s)} ago"
+    if not is_running:
+        return f"{text}; stopped, {last_written}: the same command continues from there"
     new = [answer for answer in LogIndex(path).answers if answer.seq == view.run.get("seq")]
+    if not new:
+        return f"{text}; not begun: this run has no answer to it yet"
+    text += f"; not ended, {last_written}"
+    if silent_s > SILENT_S:
+        return f"{text}: it waits"
     times = [datetime.fromisoformat(answer.asked_at) for answer in new if answer.asked_at]
     took_s = written_s - min(times).timestamp() if times else 0.0
     done = len({question_of(answer.key) for answer in new})
