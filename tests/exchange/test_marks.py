@@ -16,7 +16,7 @@ from tests.exchange.answers_here import (
     write_lines,
 )
 from tests.support import runs
-from utils.store.find import find_run
+from utils.store.find import find_run, newest_start
 from utils.store.log import read_records
 
 MARK = "answers made elsewhere"
@@ -127,6 +127,37 @@ def test_an_import_is_never_the_newest_run_while_there_is_a_run(place):
     assert not [link for link in links if "/I2" in str(link.resolve())]
     assert find_run(place / "outputs" / "n") == folder_of(place, "n")
     assert not [path for path in (place / "outputs" / "n").iterdir() if path.is_symlink()]
+
+
+def test_an_import_of_a_part_stands_behind_a_whole_one_and_lists_no_sample_it_has_no_row_for(
+    tmp_path, root
+):
+    rows = plain_rows(root)
+    wrong = [{**row, "reply": WRONG} for row in rows]
+    files = {"part": rows[:2], "whole": rows, "most": rows[:4]}
+    for name, some_rows in files.items():  # the whole one is neither the first nor the last
+        file = write_lines(tmp_path / f"{name}.jsonl", some_rows)
+        assert imported(tmp_path, root, file, "--as", "mine").code in (0, 1)
+    other = write_lines(tmp_path / "other.jsonl", wrong)
+    assert imported(tmp_path, root, other, "--as", "other").code == 0
+    outputs = tmp_path / "outputs"
+    whole = find_run(outputs / "mine")
+    assert counts_of(whole)["missing"] == 0
+    newest, first = sorted(
+        (folder for folder in (outputs / "mine").glob("I*") if folder != whole),
+        key=newest_start,
+        reverse=True,
+    )
+    assert counts_of(newest)["missing"] == 2
+    result = runs.evaluate("--compare", newest, outputs / "other", cwd=tmp_path)
+    words = " ".join(result.stdout.split())
+    assert "2 samples without a row in the imported file" in words
+    assert "4 samples in common" in words
+    result = runs.evaluate("--compare", outputs / "mine", first, cwd=tmp_path)
+    words = " ".join(result.stdout.split())
+    assert f"{whole.name}, the newest run with all samples; there are also {newest.name}" in words
+    assert "2 samples in common" in words
+    assert "The imported file has no row" not in (tmp_path / "comparison/flips.csv").read_text()
 
 
 def test_no_imported_answer_is_reused_for_a_request(stage):

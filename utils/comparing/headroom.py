@@ -17,7 +17,7 @@ from utils.analysis.paired import MOST
 from utils.comparing.pairing import SamplePair
 from utils.comparing.runs import ComparedRun, ScoredSet
 from utils.comparing.words import one_line, wrapped
-from utils.contracts import Facts, Status
+from utils.contracts import Facts
 from utils.protocol import ACTING, noun_of, title_of
 from utils.scoring.console import grid
 from utils.scoring.doubtful import FORMAT
@@ -300,11 +300,7 @@ def _answer_text(facts: Facts) -> str:
 def _with_and_without(
     run: ComparedRun, dataset: str, doubtful: set[str], is_strong: bool
 ) -> OfOneRun:
-    samples = {
-        key: facts
-        for key, facts in run.sets[dataset].samples.items()
-        if facts.get("status") != Status.MISSING
-    }
+    samples = run.sets[dataset].samples
     kept = [facts for key, facts in samples.items() if key not in doubtful]
     return OfOneRun(
         run,

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from utils.analysis.paired import MOST
-from utils.contracts import Facts, question_of
+from utils.contracts import Facts, Status, question_of
 from utils.errors import UserError
 from utils.findings import warnings_in
 from utils.protocol import (
@@ -40,6 +40,7 @@ class ScoredSet:
     is_partial: bool
     is_weighted: bool  # by `L1_USE_WEIGHTED`
     # Where each question has several answers, one sample stands for them: see `_by_question`.
+    # Samples that an import has no row for are not among them.
     samples: Mapping[str, Facts]
     figures: Mapping[str, Mapping[str, Any]]
     table: Mapping[str, Any]
@@ -49,6 +50,7 @@ class ScoredSet:
     has_score: bool = True  # False: too many samples have no answer, so no figure is shown
     repeats: int = 1  # answers to each question
     mode: str = EVERYTHING
+    without_row: int = 0  # samples that an import has no row for
 
     @property
     def wordings(self) -> list[str]:
@@ -72,6 +74,11 @@ class ScoredSet:
         without_answer = _unanswered(self.samples.values())
         if without_answer:
             notes.append(f"{counted(without_answer, noun)} without an answer, counted as wrong")
+        if self.without_row:
+            notes.append(
+                f"{counted(self.without_row, noun)} without a row in the imported file: wrong in "
+                "its own score, left out of differences and lists"
+            )
         if self.has_score and not self.table:
             notes.append("no score table; run --mode eval again")
         if self.is_weighted:
@@ -255,11 +262,12 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
         doubts.insert(0, f"no score: {no_score}")
         figures = {name: {"value": None} for name in figures}
         table, rules = {}, {}
+    with_row = {key: facts for key, facts in samples.items() if _has_row(facts)}
     return ScoredSet(
         level=files.level,
         is_partial=files.is_partial,
         is_weighted=_holds_key(files.scores, "score_base"),
-        samples=samples,
+        samples=with_row,
         figures=figures,
         table=table,
         rules=rules,
@@ -268,6 +276,7 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
         has_score=not no_score,
         repeats=max((len(answers_to(facts)) for facts in samples.values()), default=1),
         mode=(analysis.get("head") or {}).get("mode") or EVERYTHING,
+        without_row=len(samples) - len(with_row),
     )
 
 
@@ -294,6 +303,11 @@ def answers_to(facts: Facts) -> Sequence[Facts]:
     """Return the answers that a sample of a comparison stands for."""
     answers: Sequence[Facts] = facts.get(ANSWERS) or [facts]
     return answers
+
+
+def _has_row(facts: Facts) -> bool:
+    """Whether a run has asked a sample, or an import has a row for it."""
+    return any(answer.get("status") != Status.MISSING for answer in answers_to(facts))
 
 
 def right_text(facts: Facts) -> str:

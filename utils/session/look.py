@@ -268,7 +268,7 @@ def _progress_text(
         return f"{text}; not begun: this run has no answer to it yet"
     text += f"; not ended, {last_written}"
     if silent_s > SILENT_S:
-        return f"{text}: it waits"
+        return f"{text}: the run waits"
     times = [datetime.fromisoformat(answer.asked_at) for answer in new if answer.asked_at]
     took_s = written_s - min(times).timestamp() if times else 0.0
     done = len({question_of(answer.key) for answer in new})

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.errors import UserError
+from utils.protocol import IMPORTED as IMPORT_FIELD
 from utils.store.derived import SAMPLES_SUFFIX, samples_files_in
 from utils.store.log import runs_of
 
@@ -107,16 +108,26 @@ def _logs_in(folder: Path) -> list[Path]:
 def fuller_run(run: Path, stems: Collection[str]) -> Path | None:
     """Return the newest run of the same model with full results of data sets that `run` lacks.
 
+    An import with samples that have no row is none with full results.
+
     Args:
         stems: how the files of these data sets begin.
     """
 
     def is_full(folder: Path) -> bool:
-        return all((folder / f"{stem}{SAMPLES_SUFFIX}").exists() for stem in stems)
+        has_files = all((folder / f"{stem}{SAMPLES_SUFFIX}").exists() for stem in stems)
+        return has_files and not (is_import(folder) and _lacks_rows(folder))
 
     alike = [folder for folder in _folders(run.parent) if is_import(folder) == is_import(run)]
     others = () if is_full(run) else filter(is_full, alike)
     return max(others, key=newest_start, default=None)
+
+
+def _lacks_rows(folder: Path) -> bool:
+    """Whether an import has no row for some samples of its data sets."""
+    runs = [runs_of(log)[-1:] for log in _logs_in(folder)]
+    origins = [run.begin.get(IMPORT_FIELD) or {} for newest in runs for run in newest]
+    return any((origin.get("counts") or {}).get("missing") for origin in origins)
 
 
 def newest_start(folder: Path) -> tuple[Any, ...]:
