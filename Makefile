@@ -63,7 +63,7 @@ check: .venv/check.installed node_modules/installed
 	$(NPM) run --silent check
 	$(MAKE) --no-print-directory docs
 
-docs: .venv/check.installed
+docs: .venv/check.installed node_modules/installed
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. .venv/bin/mkdocs build --quiet --strict
 
 format: .venv/check.installed node_modules/installed

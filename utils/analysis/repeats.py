@@ -1,7 +1,7 @@
 """Several answers to each question: how often a model is right once it may try again, or always.
 
-Of the n answers to a question, c are right. pass@j, right in at least one of j answers, and pass^j,
-right in all of j, are estimated without bias as the share of the choices of j among the n answers
+Of the n answers to a question, c are right. pass@k, right in at least one of k answers, and pass^k,
+right in all of k, are estimated without bias as the share of the choices of k among the n answers
 of which that holds. Answers agree if they come to the same; see `answer_labels`.
 
 Source: Chen et al. (2021), Evaluating Large Language Models Trained on Code, section 2.1 (pass@k);
@@ -22,21 +22,21 @@ from utils.protocol import AVERAGE, OVERALL, TIERS, official_figures, official_o
 from utils.text import format_number, format_percent
 
 SECTION = "repeats"  # of an analysis and of a score file
-SHOWN = (1, 2, 4)  # of the j, and the last one: the table has these, the files have all
+SHOWN = (1, 2, 4)  # of the k, and the last one: the table has these, the files have all
 MEANING = (
-    "pass@j: right in at least one of j answers; pass^j: right in all of j; agreement: the share "
+    "pass@k: right in at least one of k answers; pass^k: right in all of k; agreement: the share "
     "of pairs of answers that agree. Each question counts once"
 )
 
 
-def pass_at(j: int, right: int, answers: int) -> float:
-    """Return the chance that at least one of j answers is right, drawn among those that exist."""
-    return 1 - comb(answers - right, j) / comb(answers, j)
+def pass_at(k: int, right: int, answers: int) -> float:
+    """Return the chance that at least one of k answers is right, drawn among those that exist."""
+    return 1 - comb(answers - right, k) / comb(answers, k)
 
 
-def pass_all(j: int, right: int, answers: int) -> float:
-    """Return the chance that all of j answers are right, drawn among those that exist."""
-    return comb(right, j) / comb(answers, j)
+def pass_all(k: int, right: int, answers: int) -> float:
+    """Return the chance that all of k answers are right, drawn among those that exist."""
+    return comb(right, k) / comb(answers, k)
 
 
 def agreement_of(labels: Sequence[Hashable | None]) -> float:
@@ -94,10 +94,10 @@ def repeats_section(
         for sections in single_runs
     ]
     deviations = _deviations(figures)
-    shown_counts = [j for j in SHOWN if j < answers] + [answers]
+    shown_counts = [k for k in SHOWN if k < answers] + [answers]
     heads = [
-        *(f"pass@{j}" for j in shown_counts),
-        *(f"pass^{j}" for j in shown_counts[1:]),
+        *(f"pass@{k}" for k in shown_counts),
+        *(f"pass^{k}" for k in shown_counts[1:]),
         "agreement",
     ]
     table_rows = [{"name": row["name"], "cells": [row[head] for head in heads]} for row in rows]
@@ -127,10 +127,10 @@ def _row(name: str, columns: SampleColumns, answers: int, keep: Sequence[bool]) 
     row: Row = {"name": name, "pass@1": {**share(hits.ravel(), pictures), "samples": len(hits)}}
     rights = hits.sum(axis=1).astype(int).tolist()
     of_questions = pictures[::answers]
-    for j in range(2, answers + 1):
-        row[f"pass@{j}"] = share([pass_at(j, right, answers) for right in rights], of_questions)
-    for j in range(2, answers + 1):
-        row[f"pass^{j}"] = share([pass_all(j, right, answers) for right in rights], of_questions)
+    for k in range(2, answers + 1):
+        row[f"pass@{k}"] = share([pass_at(k, right, answers) for right in rights], of_questions)
+    for k in range(2, answers + 1):
+        row[f"pass^{k}"] = share([pass_all(k, right, answers) for right in rights], of_questions)
     labels = answer_labels(selected)
     groups = [labels[start : start + answers] for start in range(0, len(labels), answers)]
     row["agreement"] = share([agreement_of(group) for group in groups], of_questions)
