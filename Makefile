@@ -51,7 +51,7 @@ desktop: .venv/demo.installed
 test: .venv/test.installed
 	$(PYTEST) -m "not whole"
 
-test-all: .venv/dev.installed
+test-all: .venv/dev.installed node_modules/installed
 	$(PYTEST)
 
 check: .venv/check.installed node_modules/installed

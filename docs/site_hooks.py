@@ -10,8 +10,8 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 PROJECT = Path(__file__).resolve().parent.parent
-# A browser starts no worker from disk. This script (MIT, by the author of the theme) runs the search
-# in a frame there. The theme would load it from the network.
+# A browser starts no worker from disk. This script (MIT, by the author of the theme) runs the
+# search in a frame there. The theme would load it from the network.
 SHIM = PROJECT / "node_modules" / "iframe-worker"
 SHIM_FILES = {"shim/index.js": "iframe-worker.js", "LICENSE": "iframe-worker.LICENSE.txt"}
 PAGES = {

@@ -33,6 +33,7 @@ FILES = {
     "test_jupyterlab_tasks.py": "JupyterLab",
     "test_memory_in_office.py": "slow",
     "test_notebook.py": "slow",
+    "test_site.py": "the site",
 }
 FUNCTIONS = {
     "test_a_checkpoint_goes_on_without_being_loaded": "checkpoints",
