@@ -7,7 +7,7 @@
 # make test-all    all tests, local models included (installs torch, about 6 GB)
 # make check   lint, format, types, of the scripts of pages too (package.json), and whether uv.lock and
 #              requirements fit pyproject.toml
-# make docs    builds the site of docs/ into build/site, which opens from disk; a part of make check
+# make docs    builds the site of docs/ into build/site, which opens and searches from disk; a part of make check
 # make format  sets the lines of Python, scripts and styles as make check wants them
 # make lock    renews uv.lock after a change of pyproject.toml, and requirements from it
 # make test-vllm   imp_type "vllm" against a real vLLM on the CPU, in .venv-vllm (3.5 GB)
@@ -85,7 +85,7 @@ pictures: .venv/dev.installed
 	.venv/bin/python docs/pictures.py
 
 clean:
-	rm -rf .venv .venv-vllm node_modules outputs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-vllm node_modules build outputs .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
