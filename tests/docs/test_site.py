@@ -61,7 +61,7 @@ def test_no_page_loads_anything_from_the_network_or_is_wider_than_a_phone(open_t
         ("per mille", "scores.html"),
         ("pass@k", "scores.html"),
         ("slurm", "many_gpus.html"),
-        ("max_tokens", "config.html"),
+        ("img_size", "config.html"),
     ],
 )
 def test_the_search_finds_sections_and_each_hit_opens(open_tab, site, query, expected):
