@@ -3,6 +3,7 @@
 python -m tools.desktop_solutions --seeds 0-2 [--tasks calc_total,writer_*] [--ways right0]
     [--shots FOLDER] [--screens FILE] [--look dark]
 
+`--ways "*0"` plays the first right way and the first wrong one of each task.
 All points of the ways are those of the usual layout. In another one (`--look`) only ways without
 any are played.
 `--screens` adds a line with the hashes of all screenshots of each play: two runs can be compared.

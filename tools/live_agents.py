@@ -3,8 +3,9 @@
     python -m tools.live_agents random|done|fail [--levels L3 L4] [--suites office miniwob]
         [--seeds 0] [--chance 0]
 
-`random` acts 14 times (any kind of action but an end, any point, words of the goal and numbers) and
-then ends the episode in any way; `done` and `fail` do so at once. Names what succeeded, and why.
+`random` acts 14 times (any kind of action but an end, any point, words of the goal and numbers, any
+application of the suite) and then ends the episode in any way; `done` and `fail` do so at once.
+Names what succeeded, and why.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import argparse
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.worlds.actions import DIRECTIONS, ENDS, KEYS, NEEDS, Action
 from benchmarks.worlds.office.world import APPS
-from benchmarks.worlds.suites import SUITES, AnyWorld, suites_of, tasks_of
+from benchmarks.worlds.suites import SUITES, AnyWorld, Suite, suites_of, tasks_of
 from utils.contracts import World, WorldError
 
 STEPS = 15
@@ -27,7 +28,13 @@ KINDS = [kind for kind in NEEDS if kind not in ENDS]
 CHORDS = [(key,) for key in KEYS] + [("ctrl", key) for key in "acvxzs"]
 
 
-def anything(chance: random.Random, kind: str, goal: str) -> Action:
+def applications_of(suite: Suite, level: str) -> Sequence[str]:
+    """Return the applications that a suite offers, or the office's names: opening one must fail."""
+    offered = getattr(suite, "applications", None)
+    return (offered(level) if offered else []) or list(APPS)
+
+
+def anything(chance: random.Random, kind: str, goal: str, apps: Sequence[str]) -> Action:
     """An action of this kind; fields that it does not use do no harm."""
     words = [*goal.split(), str(chance.randrange(1000))]
     first = chance.randrange(len(words))
@@ -40,18 +47,18 @@ def anything(chance: random.Random, kind: str, goal: str) -> Action:
         direction=chance.choice(DIRECTIONS),
         amount=chance.randint(1, 10),
         seconds=0.1,
-        app=chance.choice(list(APPS)),
+        app=chance.choice(apps),
     )
 
 
-def actions(agent: str, chance: random.Random, goal: str) -> Iterator[Action]:
-    """What an agent does in an episode."""
+def actions(agent: str, chance: random.Random, goal: str, apps: Sequence[str]) -> Iterator[Action]:
+    """What an agent does in an episode, in a suite with these applications."""
     if agent != "random":
         yield Action(agent)
         return
     for _ in range(STEPS - 1):
-        yield anything(chance, chance.choice(KINDS), goal)
-    yield anything(chance, chance.choice(ENDS), goal)
+        yield anything(chance, chance.choice(KINDS), goal, apps)
+    yield anything(chance, chance.choice(ENDS), goal, apps)
 
 
 def play(world: World, task: dict[str, Any], moves: Iterator[Action]) -> tuple[str, list[str]]:
@@ -85,9 +92,11 @@ def main() -> None:
             for name in [name for name in suites if name in options.suites]:
                 ends: Counter[str] = Counter()
                 successes: Counter[str] = Counter()
+                apps = applications_of(suites[name], level)
                 for task in tasks_of(name, suites[name], level, options.seeds):
                     chance = random.Random(f"{options.chance} {task['id']} {task['seed']}")
-                    outcome, why = play(world, task, actions(options.agent, chance, task["goal"]))
+                    moves = actions(options.agent, chance, task["goal"], apps)
+                    outcome, why = play(world, task, moves)
                     ends[outcome.partition(":")[0]] += 1
                     if outcome.startswith("environment"):
                         world.close()

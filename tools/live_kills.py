@@ -1,13 +1,14 @@
 """Stops a run of L3 and L4 at random moments, and starts it again.
 
     python -m tools.live_kills [--suite office|jupyterlab|desktop] [--kills 20] [--interrupts 3]
-        [--seed 0]
+        [--seed 0] [--worlds 2]
 
-Eight episodes in two browsers. The server says what the oracles do, in every second task but for
-the last action. A moment is a request and up to a second after it. The same command again must ask
-nothing of finished episodes and come to the same score files; of the stopped run no process, no
-server and no mount may be left, and after the second run no folder of a desktop (`folders` are
-those that Chromium and its driver forgot in TMPDIR). Exits with 1 if anything is wrong.
+Eight episodes, in two worlds unless `--worlds` says otherwise. The server says what the oracles do,
+in every second task but for the last action. A moment is a request and up to a second after it. The
+same command again must ask nothing of finished episodes and come to the same score files; of the
+stopped run no process, no server and no mount may be left, and after the second run no folder of a
+desktop (`folders` are those that Chromium and its driver forgot in TMPDIR). Exits with 1 if
+anything is wrong.
 """
 
 from __future__ import annotations
@@ -130,11 +131,11 @@ def mount_count() -> int:
 
 
 def stop_and_go_on(
-    stage: Stage, number: int, stop_after: int, later_s: float, *, is_desktop: bool
+    stage: Stage, number: int, stop_after: int, later_s: float, worlds: str, *, is_desktop: bool
 ) -> dict[str, Any]:
     """One run that is stopped, what is left of it, and the same command again."""
     mounts = mount_count()
-    victim = stage.start("--worlds", "2")
+    victim = stage.start("--worlds", worlds)
     stage.server.wait_for(stop_after, 600)
     time.sleep(later_s if stop_after else 4 * later_s)  # before the first request, browsers start
     running = alive()
@@ -154,7 +155,7 @@ def stop_and_go_on(
     victim.communicate()
     finished_before, request_count = finished(stage), len(stage.server.requests)
     folders = len(list((stage.home / "tmp").iterdir()))
-    requested_tasks = [where(request)[0] for request in stage.run("--worlds", "2").requests]
+    requested_tasks = [where(request)[0] for request in stage.run("--worlds", worlds).requests]
     stored = finished(stage)
     desktops = [*worlds_folder().glob(f"{PREFIX}{victim.pid}-*")] if is_desktop else []
     return {
@@ -183,6 +184,7 @@ def main() -> int:
     for option, usual in (("--kills", 20), ("--interrupts", 3), ("--seed", 0)):
         parser.add_argument(option, type=int, default=usual)
     parser.add_argument("--suite", choices=SUITES, default="office")
+    parser.add_argument("--worlds", default="2")
     options = parser.parse_args()
     chance, data, scripts = random.Random(options.seed), {}, dict[str, list[Action]]()
     moments = [signal.SIGKILL] * options.kills + [signal.SIGINT] * options.interrupts
@@ -204,7 +206,7 @@ def main() -> int:
 
         with MockServer(reply) as server:
             calm, requests = stage_in("calm", server), sum(map(len, scripts.values()))
-            ran = calm.run("--worlds", "2")
+            ran = calm.run("--worlds", options.worlds)
             assert ran.code == 0 and len(ran.requests) == requests, ran.output
         rates = [by_limit["Max step 50"]["SR"] for by_limit in scores(calm)]
         print(f"{len(scripts)} episodes, {requests} requests, SR {rates}")
@@ -214,7 +216,9 @@ def main() -> int:
             with MockServer(reply) as server:
                 stage = stage_in(str(count), server)
                 is_desktop = options.suite == "desktop"
-                row = stop_and_go_on(stage, number, stop_after, later_s, is_desktop=is_desktop)
+                row = stop_and_go_on(
+                    stage, number, stop_after, later_s, options.worlds, is_desktop=is_desktop
+                )
             wrong = ("left", "listening", "desktops", "mounts", "of_kept", "stored_twice")
             row["scores_equal"] = scores(stage) == scores(calm)
             good += row["scores_equal"] and not any(map(row.get, wrong))
