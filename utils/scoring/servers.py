@@ -22,7 +22,8 @@ def servers_section(view: LogView) -> dict[str, Any]:
         return {}
     served = view.end_of_answers.get("served") or {}
     notes = [
-        "All data sets of the newest run that sent requests; answers of earlier runs are not counted."
+        "All data sets of the newest run that sent requests; answers of earlier runs are not "
+        "counted."
     ]
     if served:
         facts = ", ".join(f"{name} {value}" for name, value in served.items())

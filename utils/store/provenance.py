@@ -156,7 +156,7 @@ def versions() -> dict[str, str]:
 
 
 def version_text() -> str:
-    """Return the version of the program and its commit: `mmbench-gui-evaluator 1.0.0 (ab12cd34)`."""
+    """Return the program's version and commit: `mmbench-gui-evaluator 1.0.0 (ab12cd34)`."""
     if not IS_CLONE:
         return f"{DISTRIBUTION} {_installed_version().removeprefix('v')}"
     import tomllib  # for `--version` alone
