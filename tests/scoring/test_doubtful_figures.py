@@ -99,4 +99,4 @@ def test_what_is_no_file_of_doubtful_rows_is_named_before_anything_is_scored(
 def test_the_option_goes_with_scoring_alone(staged):
     run = staged().run("--doubtful", "rows.json")
     assert run.code == 2
-    assert "--doubtful goes with --mode eval alone" in run.stderr
+    assert "--doubtful works only with --mode eval" in run.stderr

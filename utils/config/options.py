@@ -504,7 +504,7 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
         ),
         (
             options.doubtful is not None and options.mode != "eval",
-            "--doubtful goes with --mode eval alone",
+            "--doubtful works only with --mode eval",
         ),
         *_wrong_with_import(options),
         *_wrong_with_export(options),
