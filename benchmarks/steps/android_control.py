@@ -240,7 +240,7 @@ class AndroidControl(StepBenchmark):
         if self._source.form == UGROUND:
             rows, expected = "of UGround", UGROUND_ROWS
         if count != expected:
-            notes.append(f"{count:,} rows; the published file has {expected:,} rows {rows}")
+            notes.append(f"{count:,} rows; the published file has {expected:,} ({rows})")
         if self._source.form == GUI_R1 and self._found.left_out:
             left_out = self._found.left_out
             notes.append(

@@ -29,7 +29,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether an episode is a success, by the state of the world.
+    """The result of an episode by the state of the world: success or not.
 
     Raises:
         ValueError: `partial` is no share.

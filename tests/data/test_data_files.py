@@ -269,7 +269,10 @@ def test_images_in_a_folder_that_is_nearly_right_are_found_and_named(source, tar
 def test_an_image_of_another_case_is_named_and_the_others_are_asked(name, stage):
     move(stage.root, f"{IMAGES}/os_web/pic2.png", f"{IMAGES}/{name}")
     result = stage.run()
-    assert f"there is {stage.root / IMAGES / name}, but os_web/pic2.png is named" in result.stdout
+    assert (
+        f"there is {stage.root / IMAGES / name}, but the annotations name os_web/pic2.png"
+        in result.stdout
+    )
     assert (result.code, len(result.requests)) == (1, 6 + 4)
 
 

@@ -210,9 +210,9 @@ def test_a_format_that_servers_refuse_goes_out_as_png_of_the_first_frame(name, o
     assert (mime, image.format, getattr(image, "n_frames", 1)) == ("image/png", "PNG", 1)
     assert (pixels(as_png) == pixels(UNUSUAL[name])).all()
     assert record(stage)["image_changes"] == ["png"]
-    assert ran.stdout.count("1 sample: the image goes as PNG, its first frame") == 1
+    assert ran.stdout.count("1 sample: the image is sent as a PNG of its first frame") == 1
     checked = stage.run("--check", "--fresh")
-    assert f"{L2}: 1 sample: the image goes as PNG" in checked.stdout
+    assert f"{L2}: 1 sample: the image is sent as a PNG" in checked.stdout
 
 
 @pytest.mark.parametrize("name", USUAL)
@@ -223,7 +223,7 @@ def test_all_other_files_go_out_as_they_are(name, one):
     assert content == USUAL[name]
     assert mime == read_header(stage.picture(0)).mime
     assert "image_changes" not in record(stage)
-    assert "the image goes" not in ran.output
+    assert "the image is sent" not in ran.output
 
 
 @pytest.mark.parametrize("name", [*UNUSUAL, *TURNED])
@@ -233,7 +233,7 @@ def test_original_keeps_the_bytes_whatever_they_are(name, one):
     ran = stage.run()
     assert sent(ran)[1] == content
     assert "image_changes" not in record(stage)
-    assert "the image goes" not in ran.output
+    assert "the image is sent" not in ran.output
 
 
 @pytest.mark.parametrize(
@@ -291,9 +291,9 @@ def test_a_run_of_several_images_says_each_thing_once(staged):
     for number, name in enumerate(["JPEG 6", "BMP", "WebP 5", "PNG"]):
         stage.picture(number).write_bytes({**TURNED, **UNUSUAL, **USUAL}[name])
     ran = stage.run("--data", L1)
-    assert ran.stdout.count("the image goes") == 2
+    assert ran.stdout.count("the image is sent") == 2
     assert "6 samples: the image is sent without its orientation tag" in ran.stdout
-    assert "3 samples: the image goes as PNG" in ran.stdout
+    assert "3 samples: the image is sent as a PNG" in ran.stdout
     again = stage.run("--mode", "eval", "--data", L1)
     assert "6 samples: the image is sent without its orientation tag" in again.stdout
 

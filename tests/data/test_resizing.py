@@ -93,7 +93,7 @@ def test_a_rule_that_cannot_be_meant_is_named_before_the_run(staged, rule):
 def test_resize_and_img_size_do_not_go_together(staged):
     kwargs = {"resize": {"factor": 28}, "img_size": 300}
     result = staged().evaluate({"m": {**API, "kwargs": kwargs}}, "--check", data=POINTS)
-    assert 'model."m".kwargs.img_size: does not go with resize' in result.output
+    assert 'model."m".kwargs.img_size: cannot be combined with resize' in result.output
 
 
 @pytest.mark.parametrize(

@@ -296,7 +296,7 @@ def test_when_the_first_are_all_refused_the_run_stops_and_nothing_stays_refused(
 
 def test_where_nothing_but_refusals_came_progress_and_summary_call_them_failed_alike(stage_for):
     ran = stage_for(lambda request: error(400), pictures=1).run("--data", "L1")
-    assert (ran.code, told(ran.output, "failed: wrong")) == (1, [3])
+    assert (ran.code, told(ran.output, "failed: counted as wrong")) == (1, [3])
     assert "m: 3/3 (3 failed)" in ran.output and "refused" not in ran.output
 
 
@@ -461,7 +461,7 @@ def test_429_alone_stops_the_run_after_the_outage(stage_for):
     ran = stage_for(lambda request: Reply(replies_left.pop()) if replies_left else busy).run(
         "--outage", "0.5"
     )
-    assert (ran.code, missing(("nothing else", "(--outage)"), ran)) == (1, [])
+    assert (ran.code, missing(("no other answer", "(--outage)"), ran)) == (1, [])
 
 
 @pytest.mark.parametrize("status", [401, 500])

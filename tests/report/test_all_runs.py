@@ -284,7 +284,7 @@ def test_every_score_has_its_interval_below_it_without_hovering(tmp_path):
     [
         ({}, -60, {"why": "parse failed <b>"}, "§", "the last scoring stopped: parse failed <b>"),
         ({"partial": True}, -60, {"why": "no"}, "‡§", "the last scoring stopped: no"),
-        ({}, 60, {}, "§", "its log has grown since then"),
+        ({}, 60, {}, "§", "the log has grown since then"),
         ({"missing": 3, "partial": True}, -60, {"why": "gone"}, "‡", ""),  # of what was answered
     ],
 )
@@ -354,9 +354,9 @@ def test_a_comparison_made_before_a_scoring_is_marked_with_whose(tmp_path, stamp
     mark = "compared §" if outdated else "compared"
     texts = {row[0].partition("T")[0]: row[-1].partition("\n")[0] for row in page.rows[2:]}
     assert texts == {name: mark if name in stamps else "" for name in "ab"}
-    titles = [title for title in page.titles if "made before" in title]
+    titles = [title for title in page.titles if "older than" in title]
     assert len(titles) == (len(folders.keys() & {"a", "b"}) if outdated else 0)
-    assert all(f"scoring of {', '.join(outdated)};" in title for title in titles)
+    assert all(f"scoring of {', '.join(outdated)}. " in title for title in titles)
 
 
 def test_a_comparison_is_marked_once_one_of_its_models_is_read_in_another_way(tmp_path):

@@ -185,12 +185,12 @@ def test_without_images_targets_are_drawn_on_an_empty_frame(open_tab, report, tm
     run, places = tmp_path / "run", {"image_root": None, "cache": tmp_path / "cache"}
     shutil.copytree(report.parent.parent, run, ignore=shutil.ignore_patterns("report"))
     tab = open_tab(build_report(run, **places), address=f"#/sample/{L2}/0")
-    assert "not found" in tab.text("#canvas")
+    assert "missing or unreadable" in tab.text("#canvas")
     x_px, y_px, width, height = tab.box("#canvas")
     click = [x_px + POINT[0] * width, y_px + POINT[1] * height]
     assert tab.box("#canvas .point")[:2] == pytest.approx(click, abs=1)
     tab.press("o")
-    assert "images were not found" in tab.text(".problems")
+    assert "images were missing" in tab.text(".problems")
 
 
 def swipe(tab, selector, right=0, down=0):

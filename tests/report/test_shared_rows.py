@@ -41,7 +41,7 @@ def test_rows_from_another_table_of_the_run_are_counted():
         "MyV2", {"key": "k0", "image": "ScreenSpot-v2/screenspotv2_image/a.png", "status": "ok"}
     )
     assert shared_rows(level2, [level2, v2]) == (
-        "1 of its 3 rows come from MyV2, which this run has as well: the two scores are not "
+        "1 of its 3 rows come from MyV2, which this run also scores: the two scores are not "
         "independent."
     )
     assert shared_rows(v2, [level2, v2]) == ""

@@ -119,7 +119,7 @@ def test_several_files_that_could_be_meant_are_named(check, data):
     row = {"episode_id": 1, "step": 0, "goal": "g", "step_instruction": "i", "action": {}}
     for name in ("a.json", "b.json"):
         write_json(data / "AndroidControl" / name, [row])
-    assert_one(check("AndroidControl"), '"a.json", "b.json" could all be meant', '"form"')
+    assert_one(check("AndroidControl"), 'several files fit ("a.json", "b.json")', '"form"')
 
 
 def test_parquet_without_its_library_says_what_to_do(check, data, monkeypatch):
@@ -134,7 +134,7 @@ def test_parquet_without_its_library_says_what_to_do(check, data, monkeypatch):
     [
         ({"rule": "os_atlass"}, ('there is no rule "os_atlass"', 'did you mean "os_atlas"')),
         ({"rules": "one"}, ('must be "all" or "headline"',)),
-        ({"rule": "aitz_agentcpm"}, ("is not for its rows", "os_atlas, qwen")),
+        ({"rule": "aitz_agentcpm"}, ("does not fit these rows", "os_atlas, qwen")),
         ({"rule": "no_such_module.rule"}, ("no_such_module",)),
         ({"history": "replies"}, ("history", "must be one of", '"own"')),
         ({"rows": "agentcpm"}, ("rows", "must be one of", '"ui_r1"')),

@@ -180,7 +180,7 @@ def test_a_rule_of_the_users_decides_the_score(recorded):
     ("key", "value", "message"),
     [
         ("rule", "os_atlass", 'there is no rule "os_atlass"; did you mean "os_atlas"?'),
-        ("rule", "odyssey_official", 'the rule "odyssey_official" is not for its rows'),
+        ("rule", "odyssey_official", 'the rule "odyssey_official" does not fit these rows'),
         ("rule", "my_rules.gone", "my_rules"),
         ("history", "owns", "must be one of"),
         ("rows", "officials", "must be one of"),

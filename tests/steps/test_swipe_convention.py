@@ -85,7 +85,7 @@ def test_the_other_convention_is_named_with_what_to_do(steps, convention, asked)
 def test_a_model_that_always_swipes_one_way_may_know_no_other():
     steps = [step(swipe("down"), swipe("up"))] * 12
     [text] = texts_of(swipe_convention(columns_of(steps), SETTINGS))
-    assert "all of them go one way (content up), so it may know no other" in text
+    assert "all of them go one way (content up), so the model may know no other" in text
 
 
 def test_a_rule_that_counts_them_right_makes_it_a_note():

@@ -76,13 +76,13 @@ def test_arguments_are_written_out(value, words):
     ("words", "message"),
     [
         (["--max-num-seqs", "8", "-tp", "2", "-O3", "--seed", "-1"], []),
-        (["--host", "0.0.0.0"], ['"--host": the program sets address']),
-        (["--hos=0.0.0.0"], ['"--hos": the program sets address']),
+        (["--host", "0.0.0.0"], ['"--host": the program itself sets the server']),
+        (["--hos=0.0.0.0"], ['"--hos": the program itself sets the server']),
         (
             ["--api_key", "x", "--port=1"],
             [
-                '"--api-key": the program sets address',
-                '"--port": the program sets address',
+                '"--api-key": the program itself sets the server',
+                '"--port": the program itself sets the server',
             ],
         ),
         (["--model", "x"], ['"--model": the checkpoint is model_path; leave it out']),

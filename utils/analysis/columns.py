@@ -71,7 +71,7 @@ Row = dict[str, Any]
 
 
 class Section(TypedDict):
-    """What an audit says, as one entry of a run's analysis."""
+    """The result of an audit: one entry of a run's analysis."""
 
     title: str
     rows: list[Row]
@@ -88,7 +88,7 @@ class Section(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class AuditSettings:
-    """What an audit is told of the data set besides its samples."""
+    """The facts of a data set that an audit gets beside its samples."""
 
     dataset: str = ""
     model: str = ""
@@ -100,7 +100,7 @@ class AuditSettings:
 
 
 class SampleColumns:
-    """What figures and audits need of each scored sample, in file order: a list for each field."""
+    """The scored samples for figures and audits, in file order: a list for each field."""
 
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {field: [] for field in (*FIELDS, NUMBER)}

@@ -532,7 +532,7 @@ def _typed_problems(options: Options) -> list[tuple[bool, str]]:
         (options.vllm and options.checkpoint is None, "--vllm needs --checkpoint"),
         (
             options.is_typed and not options.data,
-            "--data NAME is missing: name a data set, such as L2 (docs/config.md lists them)",
+            "--data NAME is missing: name a data set (docs/config.md lists them)",
         ),
         (options.is_typed and options.parity is not None, "--parity needs --config"),
         (

@@ -1,6 +1,6 @@
-"""Where an element is on the screen, and what a model may answer: a point, or that it is not there.
+"""Targets and answers of grounding: an element on the screen; a point, or "there is no element".
 
-Coordinates are pixels of the image or fractions of it, one of both throughout.
+Coordinates are pixels or fractions of the image, never a mix.
 """
 
 from __future__ import annotations
