@@ -352,7 +352,11 @@ USE_IT = f'set data.{L3}.parse_function: "{COMPUTER_USE}", which reads'
         (TOOL, "actions", f"no action could be read by {{}}; {USE_IT} 1 of them"),
         ("Action: done()", "uitars", "by {}: unknown action 'done'"),
         ("Action: done()", "uitars", 'dialects.parse_actions", which reads 1 of them'),
-        ("I cannot see it.", "actions", f"ask for another form, or set data.{L3}.parse_function"),
+        (
+            "I cannot see it.",
+            "actions",
+            f"ask the model for another form, or set data.{L3}.parse_function",
+        ),
     ],
 )
 def test_a_ping_in_which_no_action_can_be_read_is_a_problem(bench, reply, parser, why):

@@ -125,7 +125,7 @@ def test_a_checkpoint_with_missing_weights_is_not_queried_unless_they_are_tied(l
     assert without_weights(folder, lambda n: "vision" not in n and ".layers.1." in n) == 9
     line = stopped_by(folder)
     assert re.search(r"9 weights of the checkpoint are missing \(\S*layers\.1\.\S+, ", line), line
-    assert line.endswith("is it complete?")
+    assert line.endswith("Is the checkpoint complete?")
     shutil.rmtree(folder)
     text = json.loads((llava / "config.json").read_text())["text_config"]
     tied = {"tie_word_embeddings": True}

@@ -24,7 +24,7 @@ def test_every_seed_makes_a_task_of_its_own():
     assert len(tasks) == 2 * len(miniwob.listed()["tasks"])
     assert len({(task["id"], task["seed"]) for task in tasks}) == len(tasks)
     assert miniwob.tasks("L4", [0]) == []
-    with pytest.raises(UserError, match="goals for the seeds 0 to 4 only, not for 5"):
+    with pytest.raises(UserError, match="goals only for the seeds 0 to 4, not for 5"):
         miniwob.tasks("L3", [0, 5])
 
 
