@@ -142,6 +142,20 @@ def test_an_application_is_opened_by_its_name_and_an_unknown_one_is_told_the_kno
     assert world.step(Action("back")).note and not world.step(Action("home")).note
 
 
+def test_a_key_that_is_held_with_a_click_is_still_held_when_the_program_gets_to_the_click(world):
+    task = {
+        "files": {f"Documents/{name}.txt": "x\n" for name in ("bridge", "garden", "harbour")},
+        "open": ["Documents/"],
+    }
+    play(
+        world,
+        task,
+        [["click", 222, 160], ["click", 396, 160, "ctrl"], ["key", "delete"], ["key", "enter"]],
+    )
+    assert {*world.session.files()} >= {"Documents/garden.txt"}
+    assert not {"Documents/bridge.txt", "Documents/harbour.txt"} & {*world.session.files()}
+
+
 def test_a_click_after_a_click_is_no_double_click_and_a_double_click_is_one(world):
     task = {"files": {"Documents/c/d.txt": "x\n"}, "open": ["Documents/"]}
     player = play(world, task, [["click", 215, 165], ["click", 215, 165]])

@@ -104,7 +104,7 @@ class Input:
             action: of any kind but the ends, "open_app", "home" and "back".
             screen_wh: of the screen.
             settle: called where what follows depends on what came before: around Enter and Tab of
-                a text, and after the mouse has moved.
+                a text, after the mouse has moved, and before keys held with it are released.
         """
         match action.kind:
             case "type":
@@ -135,6 +135,8 @@ class Input:
                     for _ in range(TIMES.get(kind, 1)):
                         self._click(BUTTONS[kind], LONG_PRESS_S if kind == "long" else 0.0)
                     self._last_click = (time.monotonic(), x, y)
+            if action.modifiers:
+                settle()  # the file manager asks which keys are held when it gets to the click
 
     def _wait_for_new_click(self, x: int, y: int) -> None:
         """Wait where a click would be taken for the second one of a double click."""
