@@ -111,6 +111,21 @@ def test_a_document_is_read_as_it_was_written():
     assert read_file("a.pdf", files["a.pdf"]) == {"pages": 2}
 
 
+@pytest.mark.parametrize("changed", ["the paragraph", "the style"])
+def test_the_spacing_of_lines_counts_whether_a_paragraph_or_its_style_has_it(changed):
+    properties = '<style:paragraph-properties fo:line-height="150%"/>'
+    common, automatic = (properties, "") if changed == "the style" else ("", properties)
+    content = package(
+        "odt",
+        '<office:text><text:p text:style-name="P1">One</text:p></office:text>',
+        '<style:style style:name="P1" style:family="paragraph" '
+        f'style:parent-style-name="Standard">{automatic}</style:style>',
+        f'<style:style style:name="Standard" style:family="paragraph">{common}</style:style>',
+    )
+    [block] = read_file("a.odt", content)["blocks"]
+    assert block == {"style": "Standard", "runs": [["One", {}]], "line-height": "150%"}
+
+
 def test_a_picture_is_compared_by_its_pixels():
     files = written_files({"a.png": {"picture": {"seed": 1, "size": [120, 80]}}})
     start = tree_of(files)

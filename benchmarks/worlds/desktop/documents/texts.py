@@ -39,6 +39,8 @@ RUN_PROPERTIES = {
     "font-size": "size",
     "text-position": "position",
 }
+BY_HAND = ("break-before", "margin-left", "text-indent")
+"""Properties of a paragraph that count where its style does not have them."""
 NO_PROPERTY = ("normal", "none", "transparent", "auto", "0% 100%", "#000000", "")
 
 
@@ -177,9 +179,12 @@ def _paragraph(document: Document, element: Element) -> Data:
     align = ALIGNMENTS.get(paragraph.get("text-align", ""), paragraph.get("text-align", "left"))
     if align != "left":
         data["align"] = align
-    for key in ("line-height", "break-before", "margin-left", "text-indent"):
-        value = paragraph.get(key)
-        if value not in (None, "auto", "100%", "0cm", "0in") and value != base.get(key):
+    # The spacing counts also where the style has it: so a whole text gets it in one go.
+    set_by_hand = {
+        key: paragraph.get(key) for key in BY_HAND if paragraph.get(key) != base.get(key)
+    }
+    for key, value in {"line-height": paragraph.get("line-height"), **set_by_hand}.items():
+        if value not in (None, "auto", "100%", "0cm", "0in"):
             data[key] = value
     frames = [*element.iter(q("draw:frame"))]
     if frames:

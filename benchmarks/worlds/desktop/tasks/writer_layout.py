@@ -82,6 +82,8 @@ def writer_spacing(rng: random.Random) -> Row:
     one_by_one: Steps = [["key", "ctrl+home"]]
     for _ in lines:
         one_by_one += [*set_spacing, ["key", "down"]]
+    by_style: Steps = [["key", "alt+p"], ["wait", 0.6], ["click", 474, 178], ["wait", 0.4]]
+    by_style += [["click", 470, 515], ["menu", f"down {down}", "enter"], ["click", 989, 681]]
     edits = [["update", NOTES, ["blocks", place], {"line-height": height}] for place in range(4)]
     return {
         "goal": [
@@ -92,7 +94,11 @@ def writer_spacing(rng: random.Random) -> Row:
         "files": {NOTES: {"blocks": lines}},
         "open": [NOTES],
         "edits": edits,
-        "ways": [[["key", "ctrl+a"], *set_spacing, *SAVE], [*one_by_one, *SAVE]],
+        "ways": [
+            [["key", "ctrl+a"], *set_spacing, *SAVE],
+            [*one_by_one, *SAVE],
+            [*by_style, ["wait", 0.4], *SAVE],
+        ],
         "wrong_ways": [
             [["key", "ctrl+home"], *set_spacing, *SAVE],
             [["key", "ctrl+a"], *other, *SAVE],
