@@ -182,6 +182,37 @@ def test_a_run_that_is_killed_leaves_no_process_and_the_next_one_its_folder(tmp_
     assert not any(path.exists() for path in mine)
 
 
+def pipes_to(pids):
+    """The ends of this process of the pipes that these processes read."""
+    read = {link for pid in pids if (link := link_of(Path(f"/proc/{pid}/fd/0")))}
+    own = {int(file.name): link_of(file) for file in Path("/proc/self/fd").iterdir()}
+    return [number for number, link in own.items() if link.startswith("pipe:") and link in read]
+
+
+def link_of(file):
+    try:
+        return str(file.readlink())
+    except OSError:
+        return ""
+
+
+def test_a_world_whose_run_is_gone_ends_by_itself(tmp_path):
+    """The kernel kills nothing where a run ends before its sandbox asks for that."""
+    need_desktop()
+    world = open_world(tmp_path)
+    world.reset({"files": {}})
+    pids = world.session.pids()
+    pipes = pipes_to(pids)
+    assert len(pipes) == 2
+    for pipe in pipes:
+        os.close(pipe)
+
+    are_gone = all_are_gone(pids)
+
+    world.close()
+    assert are_gone
+
+
 def test_worlds_that_are_closed_leave_nothing(tmp_path):
     need_desktop()
     before = {path.name for path in own_folders()}

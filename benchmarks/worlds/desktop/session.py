@@ -83,16 +83,20 @@ VARIABLES = {
 """Of the session. A program's clock begins at `NOW` and runs: where it stood still, LibreOffice's
 timers would not end, which bring its toolbars up to date. Nothing is told of the host."""
 SERVER_VARIABLES = {name: VARIABLES[name] for name in ("HOME", "LANG", "PATH")}
-SERVER_SCRIPT = (
-    "exec Xvfb :0 -screen 0 {}x{}x24 -fbdir /screen -nolisten tcp -noreset -dpi 96 -ac "
-    "-extension GLX"
-)
+SERVER_SCRIPT = """exec 3<&0
+(read -r line <&3; kill -KILL $$) &
+exec Xvfb :0 -screen 0 {}x{}x24 -fbdir /screen -nolisten tcp -noreset -dpi 96 -ac -extension GLX
+"""
 SESSION_SCRIPT = """umask 077
 cp -R --preserve=mode,timestamps,links /template/. ~/
 cp -R --preserve=mode,timestamps /look/. ~/
 dbus-daemon --session --nofork --nopidfile --address=unix:path=/run/user/bus &
+bus=$!
 while read -r line; do eval "$line" & done
+kill -KILL $bus
 """
+"""Both end with their standard input, which is the run's. The kernel ends a sandbox whose run is
+killed, but not one that is only being started: it has not asked for that yet."""
 SETTINGS_WRITERS = ("xfconfd", "dconf-service")
 """Programs that hold settings for a while before they write them."""
 
