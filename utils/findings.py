@@ -53,12 +53,24 @@ class Finding:
 
 
 def warning(code: str, summary: str, **texts: str) -> Finding:
-    """Return a finding that makes a score or an answer doubtful."""
+    """Return a finding that makes a score or an answer doubtful.
+
+    Args:
+        code: what kind of finding it is, for programs.
+        summary: one clause, without a full stop.
+        texts: the other fields of a `Finding`: `detail`, `fix`, `topic`, `setting`, `row`.
+    """
     return Finding(code, Severity.WARNING, summary, **texts)
 
 
 def note(code: str, summary: str, **texts: str) -> Finding:
-    """Return a finding about the basis of a score, such as samples that it leaves out."""
+    """Return a finding about the basis of a score, such as samples that it leaves out.
+
+    Args:
+        code: what kind of finding it is, for programs.
+        summary: one clause, without a full stop.
+        texts: the other fields of a `Finding`: `detail`, `fix`, `topic`, `setting`, `row`.
+    """
     return Finding(code, Severity.NOTE, summary, **texts)
 
 

@@ -1,0 +1,65 @@
+"""The benchmarks that docs/benchmarks.md shows beside its first one do what the page says."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from evaluate import load_run
+from tests.support.mock_server import MockServer, Reply
+from tests.support.runs import PICTURES, PROJECT
+from tests.support.stage import Stage
+
+PAGE = (PROJECT / "docs/benchmarks.md").read_text("utf-8")
+FILES = dict(
+    re.findall(r"^```python title=\"(\w+)\.py\"\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+)
+OPTIONS = {"A": "red", "B": "blue"}
+
+
+@pytest.fixture
+def run_of_page(tmp_path):
+    """A function that runs a class of the page on some rows, with a model that says one thing."""
+    with MockServer(lambda request: Reply(reply)) as server:
+        stage = Stage.make(tmp_path, server, PICTURES)
+        reply = ""
+
+        def run(module, kind, folder, rows, text):
+            nonlocal reply
+            reply = text
+            (stage.root / folder / "images").mkdir(parents=True)
+            shutil.copy(stage.picture(0), stage.root / folder / "images/a.png")
+            (stage.root / folder / "questions.json").write_text(json.dumps(rows))
+            stage.module(FILES[module], module)
+            stage.data = {kind: {"benchmark": f"{module}.{kind}"}}
+            assert stage.run("--check").code == 0
+            ran = stage.run()
+            assert ran.code == 0, ran.output
+            return load_run(stage.folder()), ran
+
+        yield run
+
+
+def test_multiple_choice_shows_the_options_and_reads_a_letter(run_of_page):
+    rows = [
+        {"id": 1, "image": "a.png", "question": "Which one?", "options": OPTIONS, "answer": "B"},
+        {"id": 2, "image": "a.png", "question": "And now?", "options": OPTIONS, "answer": "A"},
+    ]
+    text = "<think>A is red.</think>The answer is B."
+    results, ran = run_of_page("my_choices", "MyChoices", "my-choices", rows, text)
+    assert "Which one?\nA. red\nB. blue" in ran.requests[0].text
+    assert [*results.samples["answered"]] == ["B", "B"]
+    assert [*results.samples["hit"]] == [1, 0]
+
+
+def test_partial_credit_stands_beside_the_score(run_of_page):
+    rows = [
+        {"image": "a.png", "question": "Name the days.", "answers": ["Monday", "Friday"]},
+        {"image": "a.png", "question": "Name the day.", "answers": ["Monday"]},
+    ]
+    results, _ = run_of_page("my_credits", "MyCredits", "my-credits", rows, "It is Monday")
+    scores = results.scores["MyCredits"]
+    assert (scores["accuracy"], scores["mean_credit"]) == (50, 75)
+    averages = results.analysis["MyCredits"]["averages"]
+    assert averages["mean credit"]["value"] == 75
