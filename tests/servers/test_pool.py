@@ -1,13 +1,17 @@
 """What a model knows of its servers, and how bodies go to one."""
 
 import threading
+from functools import partial
 
 import pytest
 
 from models.wrappers.api.addresses import addresses_in
 from models.wrappers.api.looking import differences
 from models.wrappers.api.sending import LARGEST_WHOLE, Sending
+from models.wrappers.api.server import ApiServer
+from models.wrappers.api.servers import ServerPool
 from models.wrappers.api.wire import ImageSlot, ImageStyle
+from tests.support.replicas import Replica, address, running
 from utils.config.endpoint import parse_endpoint
 
 MODEL_PATH = parse_endpoint("http://servers/v1?api_key=secret-key-1&model=m")
@@ -50,6 +54,41 @@ def test_what_one_server_does_not_say_is_no_difference():
     facts = {"root": "/a", "max_model_len": 8192}
     assert differences(facts, {"root": "/a", "version": "vLLM 1"}) == []
     assert differences(facts, {"root": "/b"}) == ["root /a, not /b"]
+
+
+def test_an_address_that_comes_before_the_first_look_joins_later(tmp_path, capsys):
+    """It serves something else, which is an error only of one that was there at first."""
+    folder = tmp_path / "addresses"
+    folder.mkdir()
+    is_over = threading.Event()
+
+    def changed(servers, may_come, is_looking):
+        if not is_looking:
+            is_over.set()
+
+    first, late = Replica(), Replica(root="/other")
+    with running(first, late):
+        model_path = parse_endpoint(address(first))
+        (folder / "first").write_text(first.url)
+        source = partial(addresses_in, str(folder), model_path)
+        known = source()
+        (folder / "late").write_text(late.url)
+        pool = ServerPool(
+            "m",
+            source,
+            partial(ApiServer, connections=1, uses_proxies=False, is_responses=False),
+            envelope={},
+            may_differ=False,
+            may_come=lambda: True,
+        )
+        pool.know(known)
+        pool.start()
+        pool.subscribe(changed)
+        assert is_over.wait(SOON_S)
+        states = {row["server"]: row["state"] for row in pool.table()}
+        pool.close()
+    assert states == {first.place: "serving", late.place: "excluded"}
+    assert "unlike the others: root /other, not /weights" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -81,7 +81,8 @@ def test_requests_of_a_server_that_dies_go_elsewhere_and_cost_their_samples_no_r
     assert run.both_scores() == alone
     assert len(records(run)) == SAMPLES
     assert f"{dying.place} is down (connection failed" in ran.output
-    assert "1 of 2 servers serve" in ran.output
+    assert "m: looked at 2 servers, 2 serving\n" in ran.output
+    assert "1 of 2 servers serving" in ran.output
     [row] = [row for row in end_of(run)["servers"] if row["server"] == dying.place]
     assert (row["answers"], row["state"], bool(row["left_at"])) == (2, "down", True)
     assert row["moved"] >= 1
@@ -255,6 +256,7 @@ def test_servers_come_and_go_with_the_files_of_a_folder(stage, alone, tmp_path):
     assert len(asked(first)) == 1
     assert len(asked(first, second)) == SAMPLES
     assert f"{first.place} is draining (its address was taken away)" in ran.output
+    assert [row["state"] for row in end_of(run)["servers"]] == ["drained", "serving"]
 
 
 def test_stored_answers_count_for_other_servers_of_the_same_model(stage):
@@ -382,7 +384,8 @@ def test_a_file_of_addresses_that_becomes_empty_stops_the_run_with_what_it_says(
         run.model["m"] |= {"model_path": address(server), "servers": str(file)}
         ran = run.run("--api-nproc", "1", "--outage", "3")
     assert ran.code == 1
-    assert "no server is left" in ran.output
+    assert "m: no server is left. The run waits up to 3 s for one (--outage)\n" in ran.output
+    assert f"no server is left: {server.place} has drained (its address was taken" in ran.output
     assert len(records(run)) >= 1
 
 

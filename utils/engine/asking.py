@@ -346,6 +346,16 @@ class Asker:
         self._silent_since_s = None
         print(f"{self._model.name}: the server answers again after {silent_s:.0f} s", flush=True)
 
+    def report_wait(self) -> None:
+        """Say that there is no server now, and for how long the run waits for one."""
+        option = "--outage" if self._answers else "--wait-for-server"
+        if self._gate.patience_s:
+            print(
+                f"{self._model.name}: no server is left. The run waits up to "
+                f"{self._gate.patience_s:.0f} s for one ({option})",
+                flush=True,
+            )
+
     def _no_server_text(self) -> str:
         assert self._servers is not None
         text = f'model "{self._model.name}": no server is left: {self._servers.why_none()}. '

@@ -113,6 +113,7 @@ class Engine:
         self._has_handed_out_all = False
         self._workers_lock = threading.Lock()
         self._lock = threading.Lock()  # of the logs, the watcher and all counts
+        self._is_waiting = False  # for a server, as there is none
         self._has_left = False  # `run` is over, and the logs may be closed
         self._stops: list[BaseException] = []  # why the run cannot go on; the first one counts
         self._watcher = Watcher(model.name, options.to_go_on, skip_errors=is_set("SKIP_ERR"))
@@ -194,6 +195,10 @@ class Engine:
 
         Called with a lock of theirs, so it takes none that progress, which shows them, is under.
         """
+        is_waiting = may_come and not servers and not is_looking and not self._stopping.is_set()
+        if is_waiting and not self._is_waiting:
+            self._asker.report_wait()
+        self._is_waiting = is_waiting
         self._gate.set_servers(servers, may_come=may_come, is_looking=is_looking)
         self._count_workers()
         useful = min(self._most_workers, self._gate.limit + SPARE_WORKERS)

@@ -410,12 +410,15 @@ def server_lines(servers: Sequence[Mapping[str, Any]], wall_s: float) -> list[st
         return [f"{row['server']} {row['state']}: {row['reason']}" for row in asked]
     busy = [row for row in servers if row["answers"]]
     rates = [row["answers"] / max(row["serving_s"], 0.1) for row in busy]
+    who = counted(len(asked), "server")
+    if len(busy) < len(asked):
+        who = f"{len(busy)} of {who} with answers"
     head = (
-        f"{counted(len(busy), 'server')}, {counted(answers, 'answer')} in {wall_s:.1f} s "
-        f"({answers / max(wall_s, 0.1):.1f}/s"
+        f"{who}, {counted(answers, 'answer')} in {wall_s:.1f} s "
+        f"({answers / max(wall_s, 0.1):.1f} answers/s"
     )
     if len(busy) > 1:
-        head += f"; {min(rates):.1f} to {max(rates):.1f} each"
+        head += f"; each server {min(rates):.1f} to {max(rates):.1f} answers/s"
     return [f"{head})", *map(_server_line, asked)]
 
 

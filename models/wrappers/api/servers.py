@@ -61,6 +61,7 @@ class Member:
     told: State | None = None  # where it stood when that was printed last
     looking: threading.Lock = field(default_factory=threading.Lock)
     counting: threading.Lock = field(default_factory=threading.Lock)
+    in_flight: int = 0
     latencies_s: list[float] = field(default_factory=list)
     tokens: Counter[str] = field(default_factory=Counter)
 
@@ -71,13 +72,29 @@ class Member:
 
     def generate(self, prepared: Prepared) -> Generation:
         """Send a request once; CallError: no answer this time."""
+        with self.counting:
+            self.in_flight += 1
         sent_s = time.monotonic()
-        generation = self.server.generate(prepared)
+        try:
+            generation = self.server.generate(prepared)
+        finally:
+            with self.counting:
+                self.in_flight -= 1
         self.latencies_s.append(time.monotonic() - sent_s)
         with self.counting:
             for kind in ("prompt_tokens", "completion_tokens"):
                 self.tokens[kind] += generation.usage.get(kind) or 0
         return generation
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether its address is gone and all that it was sent is over."""
+        return self.state is State.DRAINING and not self.in_flight
+
+    @property
+    def where(self) -> str:
+        """Where it stands, in words: `is down`."""
+        return "has drained" if self.is_drained else f"is {self.state}"
 
     def row(self) -> dict[str, Any]:
         """Its row in the table of servers."""
@@ -93,7 +110,7 @@ class Member:
             "moved": self.moved,
             "joined_at": self.joined_at,
             "left_at": self.left_at,
-            "state": str(self.state),
+            "state": "drained" if self.is_drained else str(self.state),
             "reason": self.reason,
             "serving_s": round(serving_s, 1),
             **{name: self.facts[name] for name in ("version",) if name in self.facts},
@@ -132,6 +149,7 @@ class ServerPool:
         self._envelope = envelope
         self._may_differ = may_differ
         self._may_come = may_come
+        self._known: set[str] | None = None  # addresses of the first; None: of all at the start
         self._members: dict[str, Member] = {}  # by address
         self._expected: Mapping[str, Any] = {}  # what stored answers are from
         self._facts: Facts = {}  # what all serve
@@ -212,7 +230,7 @@ class ServerPool:
         """Say of each server why it may not be asked."""
         with self._lock:
             reasons = [
-                f"{member.name} is {member.state} ({member.reason})"
+                f"{member.name} {member.where} ({member.reason})"
                 for member in self._members.values()
                 if member.reason
             ]
@@ -222,6 +240,13 @@ class ServerPool:
         """What all servers serve, as far as they say so."""
         with self._lock:
             return dict(self._facts)
+
+    def know(self, addresses: Addresses) -> None:
+        """Set what a file or folder named when the run was prepared; what it names since is late.
+
+        A late one that serves something else stays out; among the first it is an error.
+        """
+        self._known = {_url(endpoint) for endpoint in addresses.endpoints}
 
     def expect(self, served: Mapping[str, Any]) -> None:
         """Set what stored answers are from: servers that serve something else are an error."""
@@ -273,8 +298,8 @@ class ServerPool:
                 member.since_s = now_s
                 member.joined_at = member.joined_at or _now()
                 member.left_at = ""
+            self._say_where(member)  # before others say what follows from it
             self._tell()
-            self._say_where(member)
 
     def _say_where(self, member: Member) -> None:
         """Print where a server stands, unless that was the last that was said of it."""
@@ -286,7 +311,7 @@ class ServerPool:
             return
         what = "serves"
         if member.state is not State.SERVING:
-            what = f"is {member.state} ({member.reason})"
+            what = f"{member.where} ({member.reason})"
         print(f"{self._label}: {member.name} {what}; {self._how_many()}", flush=True)
 
     def _how_many(self) -> str:
@@ -295,7 +320,7 @@ class ServerPool:
             states = [member.state for member in self._members.values()]
         joining = states.count(State.JOINING)
         if self._is_open or not joining:
-            return f"{self.shown()} serve"
+            return f"{self.shown()} serving"
         verb = "is" if joining == 1 else "are"
         return f"{len(states) - joining} failed, {joining} {verb} being looked at"
 
@@ -321,7 +346,7 @@ class ServerPool:
             if problem not in self._told:
                 self._told.add(problem)
                 print(f"warning: {problem}; the address is not used", flush=True)
-        named = {endpoint.base_url.rstrip("/"): endpoint for endpoint in addresses.endpoints}
+        named = {_url(endpoint): endpoint for endpoint in addresses.endpoints}
         with self._lock:
             new: list[Member] = []
             for address, endpoint in named.items():
@@ -337,9 +362,13 @@ class ServerPool:
                 if member.state is not State.DRAINING:
                     self._set(member, State.DRAINING, "its address was taken away")
         if is_start:
-            self._start_with(new)
-        else:
-            self._look_at_all(new)
+            first = [member for member in new if self._was_known(member)]
+            self._start_with(first)
+            new = [member for member in new if member not in first]
+        self._look_at_all(new)
+
+    def _was_known(self, member: Member) -> bool:
+        return self._known is None or _url(member.server.endpoint) in self._known
 
     def _start_with(self, members: Sequence[Member]) -> None:
         """Look at the first servers, and wait for it.
@@ -366,6 +395,9 @@ class ServerPool:
         with self._lock:
             self._is_open = True
             self._tell()
+        if members:
+            looks = f"looked at {counted(len(members), 'server')}"
+            print(f"{self._label}: {looks}, {len(there)} serving", flush=True)
 
     def _unlike_stored(self, member: Member) -> list[str]:
         """What a server serves otherwise than those that stored answers are from."""
@@ -423,6 +455,11 @@ class ServerPool:
         except Exception as error:  # noqa: BLE001  one that nobody foresaw leaves the others alone
             self._set(member, State.DOWN, f"{type(error).__name__}: {error}")
         return False
+
+
+def _url(endpoint: Endpoint) -> str:
+    """What tells one address from another."""
+    return endpoint.base_url.rstrip("/")
 
 
 def _thread(function: Callable[[Member], object], member: Member) -> threading.Thread:

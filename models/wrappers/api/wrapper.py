@@ -136,7 +136,7 @@ class APIModelWrapper(WrapperDefaults):
         source: Callable[[], Addresses] = partial(addresses_in, servers, model_path)
         if isinstance(servers, list):
             source = partial(Addresses, [as_of(address, model_path) for address in servers])
-        return ServerPool(
+        pool = ServerPool(
             self.name,
             source,
             self._new_server,
@@ -144,6 +144,9 @@ class APIModelWrapper(WrapperDefaults):
             may_differ=entry.servers_may_differ,
             may_come=lambda: not isinstance(servers, list),
         )
+        if not isinstance(servers, list):
+            pool.know(source())
+        return pool
 
     def _envelope(self) -> dict[str, Any]:
         """Headers and query of requests that are no sample's."""
