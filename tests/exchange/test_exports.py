@@ -351,8 +351,24 @@ def test_figures_of_a_part_are_not_handed_on(tmp_path, form):
     result = export(form, folder, "--imported-too", "--anyway")
     assert result.code == 2
     assert "was not scored on the published data" in result.output
+    assert "take a form that has its rows: bundle or csv or screenspot_pro" in result.output
     assert export("screenspot_pro", folder, "--imported-too").code == 0
     assert [path.name for path in (folder / "export").iterdir()] == ["acme_imported.json"]
+
+
+def test_a_result_file_of_sample_data_is_marked_and_not_for_the_leaderboard(tmp_path):
+    sample_root = runs.PROJECT / "sample_data"
+    files = (sample_root / "ScreenSpot-Pro" / "annotations").glob("*.json")
+    rows = [row for path in files for row in json.loads(path.read_text("utf-8"))]
+    replies = [{"id": row["id"], "reply": RIGHT} for row in rows]
+    file = write_lines(tmp_path / "acme.jsonl", replies)
+    assert imported(tmp_path, sample_root, file, "--data", "ScreenSpotPro").code == 0
+    folder = next((tmp_path / "outputs").glob("*/I*"))
+    path, output = exported(tmp_path, folder, "screenspot_pro", "acme.json")
+    notes = json.loads(path.read_text("utf-8"))["notes"]
+    for text in (notes, output):
+        assert "ot for the leaderboard: ScreenSpotPro is the sample data of the program" in text
+    assert "by e-mail" not in output
 
 
 def test_a_figure_that_an_audit_doubts_is_handed_on_only_with_its_doubt(tmp_path, pro_root):

@@ -99,14 +99,15 @@ def test_each_finding_is_named_with_its_count(tmp_path, root):
     assert result.code == 1
     for line in (
         "7 rows, 5 of 6 samples matched (5 by id)",
-        "unknown: 1 rows match no sample",
-        "repeated: 1 rows repeat another row with the same reply",
-        "missing: 1 of 6 samples have no row",
-        "other box: 1 rows have another box",
-        "other image size: 1 rows name another size",
-        "failed: 1 rows have an error and no answer",
-        "empty: 1 rows have neither a reply nor a point",
+        "unknown: 1 row matches no sample, left out",
+        "repeated: 1 row repeats another row with the same reply",
+        "missing: 1 of 6 samples without a row",
+        "other box: 1 row has another box",
+        "other image size: 1 row names another size",
+        "failed: 1 row has an error and no answer",
+        "empty: 1 row has neither a reply nor a point",
         "torn: 1 line of",
+        "(line 8), skipped",
     ):
         assert line in result.stdout
     counts = counts_of(import_folder(tmp_path))

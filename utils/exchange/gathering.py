@@ -10,9 +10,10 @@ from typing import Any
 from utils.contracts import Sample
 from utils.exchange.answers import Answer
 from utils.exchange.matching import MatchedBy, Matcher, in_pixels, is_same_box
-from utils.text import counted, listed
+from utils.text import counted
 
 MOST_NAMED = 5  # rows that a message names
+MOST_NUMBERS = 10  # of lines, likewise
 MOST_ASKED_OTHERWISE = 0.01  # of the matched rows
 FIRST, LAST = "first", "last"
 
@@ -155,34 +156,34 @@ class Gathered:
         lines = [f"{counted(counts['rows'], 'row')}, {matched}{_in_brackets(ways)}"]
         if counts["unknown"]:
             lines.append(
-                f"unknown: {counts['unknown']:,} rows match no sample and are left out:"
+                f"unknown: {_rows(counts['unknown'], 'match')} no sample, left out:"
                 f"{_named(self.unknown, counts['unknown'])}"
             )
         if counts["ambiguous"]:
             lines.append(
-                f"ambiguous: {counts['ambiguous']:,} rows fit several samples and are left out. "
+                f"ambiguous: {_rows(counts['ambiguous'], 'fit')} several samples, left out. "
                 "--import-order FILE tells them apart (a file with the sample ids in the order of "
                 f"the rows):{_named(self.ambiguous, counts['ambiguous'])}"
             )
         if counts["repeated"]:
             lines.append(
-                f"repeated: {counts['repeated']:,} rows repeat another row with the same reply; "
+                f"repeated: {_rows(counts['repeated'], 'repeat')} another row with the same reply; "
                 "each counts once"
             )
         if counts["failed beside an answer"]:
             lines.append(
-                f"failed beside an answer: {counts['failed beside an answer']:,} rows with an "
-                "error have another row with an answer; the answer counts"
+                f"failed beside an answer: {_rows(counts['failed beside an answer'])} an error "
+                "where another row has an answer; the answer counts"
             )
         if counts["answered otherwise"]:
             lines.append(
-                f"answered otherwise: {counts['answered otherwise']:,} rows have another reply "
+                f"answered otherwise: {_rows(counts['answered otherwise'])} another reply "
                 "than an earlier row for the same sample"
             )
         if counts["missing"]:
             lines.append(
-                f"missing: {counts['missing']:,} of {counts['samples']:,} samples have no row in "
-                "this import; they count as wrong"
+                f"missing: {counts['missing']:,} of {counts['samples']:,} samples without a row "
+                "in this import; each counts as wrong"
             )
         return lines + self._lines_on_content()
 
@@ -190,33 +191,35 @@ class Gathered:
         counts, lines = self.counts, []
         if counts["asked otherwise"]:
             lines.append(
-                f"other instruction: {counts['asked otherwise']:,} rows have another instruction "
-                f"than their sample:{self._examples_of_wording()}"
+                f"other instruction: {_rows(counts['asked otherwise'])} another instruction "
+                f"than the sample:{self._examples_of_wording()}"
             )
         if counts["other box_px"]:
             lines.append(
-                f"other box: {counts['other box_px']:,} rows have another box than their sample "
+                f"other box: {_rows(counts['other box_px'])} another box than the sample "
                 f"(more than 1 px); the box of the table counts:"
                 f"{_named(self.other_boxes, counts['other box_px'])}"
             )
         if counts["other image_wh"]:
             lines.append(
-                f"other image size: {counts['other image_wh']:,} rows name another size than the "
+                f"other image size: {_rows(counts['other image_wh'], 'name')} another size than the "
                 "table. The size of the table counts, unless the images were sent in the other "
                 f"size (--frame pixels_sent):{_named(self.other_sizes, counts['other image_wh'])}"
             )
         if counts["error"]:
-            lines.append(f"failed: {counts['error']:,} rows have an error and no answer")
+            lines.append(f"failed: {_rows(counts['error'])} an error and no answer")
         if alone := self.verdicts_alone:
             lines.append(
-                f"verdict alone: {len(alone):,} rows have neither a reply nor a point; they cannot "
-                f"be judged again and count as wrong (as the file says, {sum(alone):,} are right)"
+                f"verdict alone: {_rows(len(alone))} neither a reply nor a point. Without them "
+                f"nothing can be judged again, and they count as wrong (right as the file says: "
+                f"{sum(alone):,})"
             )
         if empty := counts["no answer"] - counts["error"] - len(alone):
-            lines.append(f"empty: {empty:,} rows have neither a reply nor a point")
+            lines.append(f"empty: {_rows(empty)} neither a reply nor a point")
         for damage, answers in self.damaged.items():
+            replies = "1 reply" if len(answers) == 1 else f"{len(answers):,} replies"
             lines.append(
-                f"damaged by the spreadsheet: {len(answers):,} replies {damage}:"
+                f"damaged by the spreadsheet: {replies} {damage}:"
                 f"{_named(answers[:MOST_NAMED], len(answers))}"
             )
         return lines
@@ -227,6 +230,14 @@ class Gathered:
             for answer, sample in self.asked_otherwise
         ]
         return "".join(texts)
+
+
+def _rows(count: int, verb: str = "have") -> str:
+    """The number of rows with a verb: `1 row has`, `2 rows have`."""
+    if count != 1:
+        return f"{count:,} rows {verb}"
+    of_one = {"have": "has", "match": "matches"}
+    return f"1 row {of_one.get(verb, f'{verb}s')}"
 
 
 def _question(sample: Sample) -> str:
@@ -247,11 +258,17 @@ def _in_brackets(texts: Sequence[str]) -> str:
     return f" ({', '.join(texts)})" if texts else ""
 
 
+def _in_words(numbers: Sequence[int]) -> str:
+    text = ", ".join(map(str, numbers[:MOST_NUMBERS]))
+    more = len(numbers) - MOST_NUMBERS
+    return f"{text} and {more} more" if more > 0 else text
+
+
 def torn_lines(torn: Mapping[str, Sequence[int]]) -> list[str]:
     """Lines of files that are no rows, in words."""
     return [
         f"torn: {counted(len(numbers), 'line')} of {name} without a whole JSON object "
-        f"({'line' if len(numbers) == 1 else 'lines'} {listed([*map(str, numbers)], 10)}), skipped"
+        f"({'line' if len(numbers) == 1 else 'lines'} {_in_words(numbers)}), skipped"
         for name, numbers in torn.items()
         if numbers
     ]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from utils.config.options import Options
 from utils.errors import DONE, UserError
-from utils.exchange.export import Form, bundle, form_named
+from utils.exchange.export import FORMS, Form, bundle, form_named
 from utils.exchange.export.rows import is_resized
-from utils.exchange.export.run import ExportedRun, open_run
+from utils.exchange.export.run import ExportedRun, ExportedSet, open_run
 from utils.geometry.images import expand_home
 from utils.protocol import MADE_ELSEWHERE
 from utils.scoring.sheets import whole_file
@@ -65,7 +65,8 @@ def _problems(run: ExportedRun, form: Form, left_out: list[str], options: Option
         if dataset.why_no_figure:
             problems.append(
                 f"{dataset.name}: {dataset.why_no_figure}; the form {form.NAME} is for figures of "
-                "whole, published data sets. Leave it out with --data, or export bundle or csv"
+                "whole, published data sets. Leave it out with --data, or take a form that has its "
+                f"rows: {' or '.join(_forms_with_rows(dataset))}"
             )
         elif dataset.doubts and not options.anyway:
             problems.append(
@@ -73,6 +74,11 @@ def _problems(run: ExportedRun, form: Form, left_out: list[str], options: Option
                 "--anyway exports it, with the doubt in the notes"
             )
     return problems
+
+
+def _forms_with_rows(dataset: ExportedSet) -> list[str]:
+    """The forms that take a data set whatever its figure stands for."""
+    return [form.NAME for form in FORMS if not form.IS_FIGURE and form.takes(dataset)]
 
 
 def _path(run: ExportedRun, form: Form, options: Options) -> Path:

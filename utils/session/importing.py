@@ -312,8 +312,8 @@ def _problems(one: ImportedSet, gathered: Gathered, options: Options) -> list[st
             for twice in gathered.twice
         )
         problems.append(
-            f"{dataset}: {counts['answered otherwise']} samples have two rows with different "
-            f"replies; choose one: --duplicates first or --duplicates last{examples}"
+            f"{dataset}: two rows with different replies to "
+            f"{counted(counts['answered otherwise'], 'sample')}; choose one: --duplicates first or --duplicates last{examples}"
         )
     share = counts["asked otherwise"] / max(1, counts["matched"])
     if share > MOST_ASKED_OTHERWISE and not options.anyway:

@@ -15,7 +15,7 @@ from utils.protocol import IMPORTED, MADE_ELSEWHERE, SINGLE, official_figures, o
 from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
 from utils.store.find import find_run, is_import
 from utils.store.folder import safe_name
-from utils.store.run_facts import is_whole, model_entry, parse_functions
+from utils.store.run_facts import SAMPLE, data_kind, is_whole, model_entry, parse_functions
 from utils.text import as_json_text, listed
 
 MICRO = "micro"
@@ -79,6 +79,8 @@ class ExportedSet:
             return f"has no score ({self.entry.get('no_score') or 'not all parts were scored'})"
         if is_whole(self.entry, is_partial=self.is_partial):
             return ""
+        if data_kind(self.entry) == SAMPLE:
+            return "is the sample data of the program: drawn screens, not a benchmark result"
         if self.is_partial or self.entry.get("mode") != "all" or self.entry.get("left_out"):
             return f"is a part of the data set ({len(self.samples):,} samples)"
         return "was not scored on the published data (checksum or number of rows)"

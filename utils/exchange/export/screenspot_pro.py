@@ -51,13 +51,21 @@ def content(run: ExportedRun) -> bytes:
     dataset = run.sets[0]
     details = rows_of(dataset)
     report: dict[str, Any] = {"details": details, "metrics": metrics_of(details)}
+    notes: list[str] = []
     if run.imported is not None:
-        report["notes"] = f"{MADE_ELSEWHERE}: {run.imported.get('file')}"
+        notes.append(f"{MADE_ELSEWHERE}: {run.imported.get('file')}")
+    if dataset.why_no_figure:
+        notes.append(f"not for the leaderboard: {dataset.name} {dataset.why_no_figure}")
+    if notes:
+        report["notes"] = "; ".join(notes)
     return (json.dumps(report, indent=4) + "\n").encode()
 
 
-def next_steps(_run: ExportedRun, _path: str) -> Sequence[str]:
+def next_steps(run: ExportedRun, _path: str) -> Sequence[str]:
     """What to do with the file."""
+    dataset = run.sets[0]
+    if dataset.why_no_figure:
+        return [f"Not for the leaderboard: {dataset.name} {dataset.why_no_figure}"]
     return [
         "To submit to the leaderboard of ScreenSpot-Pro, send this file, its row (--export "
         f"{NAME}_leaderboard) and the code or a document by e-mail: {REPOSITORY}"
