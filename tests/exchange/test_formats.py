@@ -112,7 +112,7 @@ def test_verdicts_alone_of_a_known_format_stop_the_import_or_are_counted(replies
         assert "6 rows with a verdict alone, and neither a reply nor a point" in result.stderr
         return
     assert result.code == 0, result.output
-    assert "verdict alone: 2 rows have neither a reply nor a point; they cannot" in result.stdout
+    assert "verdict alone: 2 rows have neither a reply nor a point. Without" in result.stdout
     assert "(as the file says, 2 are right)" in result.stdout
     assert "empty: " not in result.stdout
     assert counts_of(import_folder(tmp_path))["right"] == 4
