@@ -211,8 +211,8 @@ class Gathered:
         if alone := self.verdicts_alone:
             lines.append(
                 f"verdict alone: {_rows(len(alone))} neither a reply nor a point. Without them "
-                f"nothing can be judged again, and they count as wrong (right as the file says: "
-                f"{sum(alone):,})"
+                f"nothing can be judged again, and each counts as wrong (as the file says, "
+                f"{sum(alone):,} are right)"
             )
         if empty := counts["no answer"] - counts["error"] - len(alone):
             lines.append(f"empty: {_rows(empty)} neither a reply nor a point")
