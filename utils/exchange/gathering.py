@@ -202,8 +202,8 @@ class Gathered:
             )
         if counts["other image_wh"]:
             lines.append(
-                f"other image size: {_rows(counts['other image_wh'], 'name')} another size than the "
-                "table. The size of the table counts, unless the images were sent in the other "
+                f"other image size: {_rows(counts['other image_wh'], 'name')} another size than "
+                "the table. The size of the table counts, unless the images were sent in the other "
                 f"size (--frame pixels_sent):{_named(self.other_sizes, counts['other image_wh'])}"
             )
         if counts["error"]:

@@ -313,7 +313,8 @@ def _problems(one: ImportedSet, gathered: Gathered, options: Options) -> list[st
         )
         problems.append(
             f"{dataset}: two rows with different replies to "
-            f"{counted(counts['answered otherwise'], 'sample')}; choose one: --duplicates first or --duplicates last{examples}"
+            f"{counted(counts['answered otherwise'], 'sample')}; choose one: --duplicates first or "
+            f"--duplicates last{examples}"
         )
     share = counts["asked otherwise"] / max(1, counts["matched"])
     if share > MOST_ASKED_OTHERWISE and not options.anyway:
