@@ -1,4 +1,4 @@
-"""The benchmarks that docs/benchmarks.md shows beside its first one do what the page says."""
+"""What pages on benchmarks, audits and frames show and list is what there is."""
 
 import json
 import re
@@ -10,6 +10,8 @@ from evaluate import load_run
 from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import PICTURES, PROJECT
 from tests.support.stage import Stage
+from utils.analysis.columns import FIELDS
+from utils.store.load import SAMPLE_COLUMNS
 
 PAGE = (PROJECT / "docs/benchmarks.md").read_text("utf-8")
 FILES = dict(
@@ -64,3 +66,9 @@ def test_partial_credit_stands_beside_the_score(run_of_page):
     assert (scores["accuracy"], scores["mean_credit"]) == (50, 75)
     averages = results.analysis["MyCredits"]["averages"]
     assert averages["mean credit"]["value"] == 75
+
+
+@pytest.mark.parametrize(("page", "columns"), [("audits", FIELDS), ("python", SAMPLE_COLUMNS)])
+def test_a_page_lists_every_column(page, columns):
+    text = (PROJECT / f"docs/{page}.md").read_text("utf-8")
+    assert [column for column in columns if f"`{column}`" not in text] == []
