@@ -292,6 +292,16 @@ def test_an_image_size_that_no_parse_function_knows_is_named(words, sizes, place
     assert fitted["value"] > 100 * accuracy - 8 and fitted["name"] in section["at"]
 
 
+def test_json_that_no_known_frame_fits_is_said_without_a_parse_function():
+    def wrap(dice, reply):
+        x, y = coordinates.numbers_of_reply(reply)
+        return json.dumps({"x": x, "y": y})
+
+    model = Model(Interpretation(Frame.PIXELS), 0.0, place_click=resized(896, max))
+    [text] = texts_of(audit_of(5, model, pictures=40, wrap=wrap))
+    assert "replies in JSON" in text and "No ready-made parse function fits" in text
+
+
 def test_who_reads_a_size_of_its_own_rightly_is_not_warned():
     def parse(reply, meta):
         x, y = coordinates.numbers_of_reply(reply)

@@ -363,7 +363,8 @@ def _compare(section: Section, replies: _Replies, configured: str, settings: Aud
         )
         section["findings"] = [finding]
     if not section["findings"] or not section["best"]:
-        section["findings"] += _json_findings(replies.columns, leaders[0], settings)
+        fitting = leaders[0] if section["best"] else None
+        section["findings"] += _json_findings(replies.columns, fitting, settings)
     if settings.is_read_by_recipe:
         section["findings"] = []
 
@@ -442,18 +443,27 @@ def _configured_text(
 
 
 def _json_findings(
-    columns: SampleColumns, leader: Interpretation, settings: AuditSettings
+    columns: SampleColumns, fitting: Interpretation | None, settings: AuditSettings
 ) -> list[Finding]:
-    """Return a finding on replies that are JSON with x and y, but have no parsed point."""
+    """Return a finding on replies that are JSON with x and y, but have no parsed point.
+
+    `fitting`: the reading to advise; None: no known one fits.
+    """
     replies = zip(columns["prediction"], columns["point_frac"], strict=True)
     unread = [reply for reply, point in replies if point is None and _JSON_POINT.search(reply)]
     if not unread:
         return []
     example = " ".join(unread[0].split())[:80]
+    fix = (
+        f"to read them as {fitting.name}, {_fix(fitting, settings)}"
+        if fitting
+        else "no ready-made parse function fits: write one for the frame of this model "
+        "(docs/functions.md)"
+    )
     finding = warning(
         "coordinate_audit.json",
         f"the parse function found no point in {len(unread)} replies in JSON, such as {example}",
-        fix=f"to read them as {leader.name}, {_fix(leader, settings)}",
+        fix=fix,
         topic=TOPIC,
         setting=settings.parser_setting,
         row=NO_POINT,
