@@ -995,7 +995,7 @@ def test_the_documented_form_of_a_recipe_of_the_users_own_works(staged):
     stage = staged(answer=lambda _: Reply("at <p>250,500</p>"))
     recorded_set(stage)
     text = (PROJECT / "docs" / "recipes.md").read_text(encoding="utf-8")
-    recipe, functions = (part.partition("```")[0] for part in text.split("```python\n")[1:])
+    recipe, _, functions = (part.partition("```")[0] for part in text.split("```python\n")[1:])
     form = 'steps=Steps(source="the model card", history="none"),'
     recipe = recipe.replace("RECIPE = Recipe(", f"RECIPE = Recipe(\n    {form}")
     recipe = recipe.replace("Recipe, image_and_text", "Recipe, Steps, image_and_text")

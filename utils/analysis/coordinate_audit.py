@@ -28,7 +28,7 @@ from utils.coordinates import (
     parse_function_name,
     place_in_frame,
 )
-from utils.findings import Finding, warning
+from utils.findings import Finding, note, warning
 from utils.text import change_text, format_number, format_percent
 from utils.thinking import after_thinking
 
@@ -38,8 +38,11 @@ SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
 LEAST_FIT = 0.5  # of the points around their targets, a reading that fits has so many on them
 REACH = 2.0  # sizes of a target: so near is around it
-LEAST_GAIN_OF_SIZE = 1.5  # times the hits of any known reading, for a size that is fitted
+FEWEST_TO_JUDGE = 20  # replies; of fewer it is not said that no known reading fits
+MANY_UNREAD = 0.5  # of the replies have a parsed point, and no numbers that the audit can read
 LEAST_SHARE_IF_RESIZED = 0.9  # of the hits that there would be were images of another size
+MOST_EQUAL = 0.5  # of the replies may name one point, for a size to be fitted to them
+ORDERS = 2  # x before y, and y before x
 LABELS = {
     Frame.FRACTIONS: "fractions",
     Frame.PIXELS: "pixels of the file",
@@ -76,6 +79,7 @@ AUDITED, OTHER, NO_POINT, NO_NUMBERS = (
     "no point read",
     "no numbers",
 )
+UNREAD = "read by the parse function alone"
 _JSON_POINT = re.compile(r"""\{\s*(["'])[xy]\1\s*:\s*["']?[-+.\d]""", re.IGNORECASE)
 
 
@@ -186,9 +190,19 @@ class _Replies:
         return bool(count >= LEAST_SHARE_IF_RESIZED * count_if_resized)
 
     def fitted_size(self) -> FittedSize | None:
-        """Return of which size of image the numbers may be pixels, by where the targets are."""
-        size = fitted_size(self.pairs(), self.file_wh, self.boxes_frac, self.pictures)
-        return size and size._replace(hits=size.hits & self.is_scored)
+        """Return of which size of image the numbers may be pixels, by where the targets are.
+
+        None, too, where most replies name one point: many a size has it in its targets.
+        """
+        counts = np.unique(self.pairs(), axis=0, return_counts=True)[1]
+        if counts.max() > MOST_EQUAL * len(self.columns):
+            return None
+        sizes = [
+            size._replace(hits=size.hits & self.is_scored, text=f"{size.text}{order}")
+            for pairs, order in ((self.pairs(), ""), (self.pairs()[:, ::-1], ", y before x"))
+            if (size := fitted_size(pairs, self.file_wh, self.boxes_frac, self.pictures))
+        ]
+        return max(sizes, key=lambda size: int(size.hits.sum()), default=None)
 
     def agrees_with_parser(self, points_frac: Floats) -> Mask:
         """Return where points are the parsed ones, to a pixel; a parsed one may be clipped."""
@@ -282,8 +296,29 @@ def coordinate_audit(columns: SampleColumns, settings: AuditSettings) -> Section
             settings,
         )
         section["notes"] = _notes(section, knows_grid=knows_grid)
+    is_unread = ~has_numbers & ~np.isnan(replies.parsed_frac[:, 0])
+    if is_unread.sum() > MANY_UNREAD * len(columns) and not settings.is_read_by_recipe:
+        section["findings"] = [*section["findings"], _unread(is_unread, replies, settings)]
+        section["at"][UNREAD] = columns.spans(is_unread)
     section["notes"] = [*section["notes"], *without_box]
     return section
+
+
+def _unread(is_unread: Mask, replies: _Replies, settings: AuditSettings) -> Finding:
+    """Return that the audit cannot read most replies, so that their frame is not known."""
+    number = int(is_unread.argmax())
+    example = " ".join(replies.columns["prediction"][number].split())[:80]
+    return note(
+        "coordinate_audit.unread",
+        f"the audit found no coordinates in {is_unread.sum()} replies that the parse function "
+        f"reads, such as {example}",
+        detail="so it cannot tell whether their frame is right",
+        fix="the audit reads them if a postprocess function writes each point as (x, y); then run "
+        "--mode eval, which sends no request",
+        topic=TOPIC,
+        setting=settings.parser_setting,
+        row=UNREAD,
+    )
 
 
 def _notes(section: Section, *, knows_grid: bool) -> list[str]:
@@ -342,12 +377,12 @@ def _compare(section: Section, replies: _Replies, configured: str, settings: Aud
     section["rows"] = rows
     leaders = readings[0][1]
     count = rows[1]["on target"]
-    if replies.fits(leaders[0]):
+    if finding := _unknown_size(section, replies, readings[0][0], settings):
+        section["findings"] = [finding]
+    elif replies.fits(leaders[0]):
         section["best"] = [leader.name for leader in leaders]
         if winners:
             section["findings"] = [_other_frame(*winners[0], configured_row, replies, settings)]
-    elif finding := _unknown_size(section, replies, settings):
-        section["findings"] = [finding]
     elif winners and count:
         beside = int(replies.on_target(leaders[0], REACH).sum()) - count
         finding = warning(
@@ -363,26 +398,32 @@ def _compare(section: Section, replies: _Replies, configured: str, settings: Aud
         )
         section["findings"] = [finding]
     if not section["findings"] or not section["best"]:
-        fitting = leaders[0] if section["best"] else None
+        is_known = bool(section["best"]) or len(replies.columns) < FEWEST_TO_JUDGE
+        fitting = leaders[0] if is_known else None
         section["findings"] += _json_findings(replies.columns, fitting, settings)
     if settings.is_read_by_recipe:
         section["findings"] = []
 
 
-def _unknown_size(section: Section, replies: _Replies, settings: AuditSettings) -> Finding | None:
+def _unknown_size(
+    section: Section, replies: _Replies, best_hits: Mask, settings: AuditSettings
+) -> Finding | None:
     """Return that the numbers are pixels of a size that no known reading has; None: they are not.
 
     The section gets a row of that size: the score of one half of the images by the size that is
-    fitted to the other half.
+    fitted to the other half. It has to be better than the configured reading and than `best_hits`,
+    those of the best known one.
     """
-    configured_row, best_row = section["rows"][:2]
     size = replies.fitted_size()
-    most_hits = max(configured_row["on target"], best_row["on target"])
-    if size is None or size.hits.sum() < LEAST_GAIN_OF_SIZE * most_hits:
+    if size is None:
         return None
+    configured_row = section["rows"][0]
     lead = lead_over(size.hits, replies.hits, replies.pictures)
-    p = None if lead.p_value is None else min(1.0, FITS * lead.p_value)
-    if p is None or p >= LARGEST_P:
+    lead_over_best = lead_over(size.hits, best_hits, replies.pictures)
+    if lead.p_value is None or lead_over_best.p_value is None:
+        return None
+    p = min(1.0, ORDERS * FITS * lead.p_value)
+    if max(p, lead_over_best.p_value) >= LARGEST_P:
         return None
     row: Row = {
         "name": f"pixels of {size.text} (fitted)",
