@@ -191,9 +191,13 @@ def problems_of(folder, **settings):
 @pytest.mark.parametrize(
     ("device_map", "ranks_here", "message"),
     [
-        ("cuda", "1", "asks for CUDA"),
-        ({"": 0}, "1", "asks for CUDA"),
-        ({"visual": "cuda:0", "lm": "cpu"}, "1", "asks for CUDA"),
+        ("cuda", "1", "needs CUDA, and this machine has no usable CUDA device"),
+        ({"": 0}, "1", "needs CUDA, and this machine has no usable CUDA device"),
+        (
+            {"visual": "cuda:0", "lm": "cpu"},
+            "1",
+            "needs CUDA, and this machine has no usable CUDA device",
+        ),
         ("cpu", "1", None),
         # a fixed place is for one rank; several machines may have one rank each
         (None, "8", None),
