@@ -67,7 +67,7 @@ def test_arguments_and_version_decide_whether_stored_episodes_stand(stage, monke
         ),
         ({"environment_args": {"machine": "none"}}, "there is no machine 'none'"),
         ({"environment": None}, 'environment_args: only with "environment"; leave it out'),
-        ({"seeds_from": "a", "seeds": [0]}, 'seeds_from: does not go with "seeds"'),
+        ({"seeds_from": "a", "seeds": [0]}, 'seeds_from: cannot be combined with "seeds"'),
         ({"seeds_from": 3}, "must be a text from which four seeds follow, not 3"),
     ],
 )

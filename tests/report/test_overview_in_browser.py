@@ -342,7 +342,7 @@ def test_published_results_stand_beside_their_own_data_else_on_demand(
     tab = open_tab(reported(tmp_path, is_published=is_published))
     has_ticks = "getComputedStyle(document.querySelector('.published-tick')).display !== 'none'"
     assert tab.run(has_ticks) == is_published
-    assert ("not comparable" in tab.text(".published-switch")) == (not is_published)
+    assert ("cannot be compared" in tab.text(".published-switch")) == (not is_published)
     assert not tab.page.is_visible(".ranks")
 
     tab.page.check(".published-switch input")
