@@ -17,8 +17,6 @@ import numpy as np
 
 from utils.analysis.intervals import Floats, Ints, Mask
 
-HALVES = 2
-
 
 class SizeRule(NamedTuple):
     """How the size of an image follows from the size of its file by one number.
@@ -58,6 +56,10 @@ FITS = len(RULES) + 1
 """How many rules are tried, with one size for all images."""
 
 
+Fit = Callable[[Mask], tuple[str, Mask]]
+"""Fits a size to some of the samples: what it is called, and which of all samples it hits."""
+
+
 class FittedSize(NamedTuple):
     """What numbers are pixels of, as their own samples say."""
 
@@ -77,45 +79,43 @@ def fitted_size(
         pictures: number of each sample's image. The size for one half of the images is fitted to
             the other half.
     """
-    half = pictures % HALVES
-    fits: list[tuple[int, str, Mask]] = []
-    for rule in RULES:
-        units = rule.unit_wh(file_wh)
-        spans = _spans_of_both(numbers, units, boxes_frac)
-        _add(fits, half, spans, rule.text)
+    is_first = pictures % 2 == 0
+    candidates = [_rule_fit(rule, numbers, file_wh, boxes_frac) for rule in RULES]
+    candidates.append(_one_size_fit(numbers, boxes_frac))
+    hits = [np.where(is_first, fit(~is_first)[1], fit(is_first)[1]) for fit in candidates]
+    best = int(np.argmax([mask.sum() for mask in hits]))  # of equal ones the first
+    if not hits[best].any():
+        return None
+    text, _ = candidates[best](np.ones(len(numbers), dtype=bool))
+    return FittedSize(text, hits[best])
+
+
+def _rule_fit(rule: SizeRule, numbers: Floats, file_wh: Floats, boxes_frac: Floats) -> Fit:
+    """The fit of a size that follows from that of the file."""
+    spans = _spans_of_both(numbers, rule.unit_wh(file_wh), boxes_frac)
+
+    def fit(among: Mask) -> tuple[str, Mask]:
+        number = _best(spans, among)
+        return rule.text(number), _within(number, spans)
+
+    return fit
+
+
+def _one_size_fit(numbers: Floats, boxes_frac: Floats) -> Fit:
+    """The fit of one size for all images."""
     x_spans = _spans(numbers[:, 0], boxes_frac[:, [0, 2]])
     y_spans = _spans(numbers[:, 1], boxes_frac[:, [1, 3]])
-    _add_one_size(fits, half, x_spans, y_spans)
-    count, text, hits = max(fits, key=lambda fit: fit[0])  # of equal ones the first
-    return FittedSize(text, hits) if count else None
 
+    def fit(among: Mask) -> tuple[str, Mask]:
+        width = _best(x_spans, among)
+        height = _best(y_spans, among & _within(width, x_spans))
+        text = (
+            f"an image of about {_rounded(width):,} x {_rounded(height):,}, "
+            "whatever the file's size"
+        )
+        return text, _within(width, x_spans) & _within(height, y_spans)
 
-def _add(
-    fits: list[tuple[int, str, Mask]], half: Ints, spans: Floats, text: Callable[[float], str]
-) -> None:
-    everything = np.ones(len(spans), dtype=bool)
-    hits = np.zeros(len(spans), dtype=bool)
-    for number in range(HALVES):
-        hits |= (half == number) & _within(_best(spans, half != number), spans)
-    fits.append((int(hits.sum()), text(_best(spans, everything)), hits))
-
-
-def _add_one_size(
-    fits: list[tuple[int, str, Mask]], half: Ints, x_spans: Floats, y_spans: Floats
-) -> None:
-    everything = np.ones(len(x_spans), dtype=bool)
-    hits = np.zeros(len(x_spans), dtype=bool)
-    for number in range(HALVES):
-        width, height = _best_of_two(x_spans, y_spans, half != number)
-        hits |= (half == number) & _within(width, x_spans) & _within(height, y_spans)
-    width, height = _best_of_two(x_spans, y_spans, everything)
-    text = f"an image of about {_rounded(width):,} x {_rounded(height):,}, whatever the file's size"
-    fits.append((int(hits.sum()), text, hits))
-
-
-def _best_of_two(x_spans: Floats, y_spans: Floats, among: Mask) -> tuple[float, float]:
-    width = _best(x_spans, among)
-    return width, _best(y_spans, among & _within(width, x_spans))
+    return fit
 
 
 def _spans_of_both(numbers: Floats, units: Floats, boxes_frac: Floats) -> Floats:

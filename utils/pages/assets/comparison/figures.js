@@ -2,7 +2,7 @@
 /* The overview: official figures of both runs and their difference, who is right where, groups, scores. */
 
 Report.figures = (() => {
-  const { el, svg, styled, whole, plural, pairs } = Report;
+  const { el, svg, styled, whole, plural, wide, pairs } = Report;
   const figures = {};
   const GROUPS = { L1: "By platform", L2: "By platform and kind of element" };
   const APART =
@@ -252,9 +252,8 @@ Report.figures = (() => {
 
   /** A table with heads of its columns, which is scrolled where the window is too narrow. */
   const wideTable = (label, heads, lines) =>
-    el(
-      "div",
-      { class: "wide", tabIndex: 0, role: "region", "aria-label": label },
+    wide(
+      label,
       el(
         "table",
         { class: "plain" },
@@ -344,9 +343,8 @@ Report.figures = (() => {
     );
 
   function table(board) {
-    return el(
-      "div",
-      { class: "wide", tabIndex: 0, role: "region", "aria-label": board.title },
+    return wide(
+      board.title,
       el(
         "table",
         { class: "plain scores-of-runs" },
@@ -391,9 +389,8 @@ Report.figures = (() => {
       "section",
       { class: "by-rule" },
       el("h3", {}, title),
-      el(
-        "div",
-        { class: "wide", tabIndex: 0, role: "region", "aria-label": `${title} under every rule` },
+      wide(
+        `${title} under every rule`,
         el(
           "table",
           { class: "plain" },
@@ -485,9 +482,8 @@ Report.figures = (() => {
     return panel(
       "Settings that differ",
       null,
-      el(
-        "div",
-        { class: "wide", tabIndex: 0, role: "region", "aria-label": "Settings that differ" },
+      wide(
+        "Settings that differ",
         el(
           "table",
           { class: "plain settings" },

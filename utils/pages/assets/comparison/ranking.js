@@ -2,7 +2,7 @@
 /* The one table of many runs: a row each, sorted by score, with the difference from the first run. */
 
 Report.ranking = (() => {
-  const { el, plural, pairs } = Report;
+  const { el, plural, pairs, wide } = Report;
   const DENSE = 20; // rows: with more, all of fifty runs are to fit a screen
   const phone = matchMedia("(max-width: 720px)");
   let sortedBy = 0,
@@ -31,7 +31,7 @@ Report.ranking = (() => {
         { class: "quiet" },
         "Scores and differences from A in %, with 95 % intervals; p is corrected for all pairs of runs (Holm). A name leads to where that run and A differ.",
       ),
-      el("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": "All runs" }, table),
+      wide("All runs", table),
       rankings.flatMap(({ title, notes }) => notes.map((note) => el("p", { class: "quiet" }, `${title}: ${note}`))),
     );
   }
