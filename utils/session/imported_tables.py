@@ -128,15 +128,14 @@ def table_of(
         source: the file.
         tables: those that it may be.
         benchmarks: the room of the known ones.
-        is_named: the user has named the tables. Of several, all rows tell which one.
+        is_named: the user has named the tables: all rows are looked at, not the first ones.
 
     Raises:
         UserError: none fits, nothing tells which of several, or it has rows of two.
     """
     if len(tables) == 1:
         return next(iter(tables))
-    is_choice = is_named and len(tables) > 1
-    answers = [*source.answers()] if is_choice else source.first_answers()
+    answers = [*source.answers()] if is_named else source.first_answers()
     if not answers:
         raise UserError(f"{source.path}: has no row that can be read")
     if not any(map(_tells, answers)):
