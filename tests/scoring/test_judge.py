@@ -377,11 +377,11 @@ def test_a_model_that_judges_itself_is_warned_of(lab):
 
 def test_the_judges_key_is_nowhere_in_the_results(lab):
     judged = lab(["yes", "B", "B"])
-    judged.settings = {"secrets": ["another-secret-4711"]}
+    judged.settings = {"secrets": ["another-secret-q4711z"]}
     finished = judged.run()
     files = [path for path in (judged.folder / "out").rglob("*") if path.is_file()]
     contents = [finished.output.encode(), *(path.read_bytes() for path in files)]
-    assert not any(b"judge-key-98765" in text or b"4711" in text for text in contents)
+    assert not any(b"judge-key-98765" in text or b"q4711z" in text for text in contents)
 
 
 def test_a_comparison_pairs_the_scores_with_the_judge(lab):
