@@ -59,7 +59,7 @@ class AnswerBenchmark(TableBenchmark):
         return " or ".join(answers) if answers else None
 
     def notes(self, samples: Sequence[Sample], bad: Sequence[BadSample], mode: str) -> list[str]:
-        """Name rows without a label of the split, and rows that share an id."""
+        """Name rows without a label of the split, without answers, and with an id of another."""
         notes = []
         if self.split:
             unlabelled = [sample for sample in samples if _label(sample.line, self.split) is None]
@@ -69,6 +69,10 @@ class AnswerBenchmark(TableBenchmark):
                     f'{counted(len(unlabelled), "row")} without "{self.split}": '
                     f'in the score table under "{NO_LABEL}": {rows}'
                 )
+        unanswerable = [sample for sample in samples if sample.line.get("answers") == []]
+        if unanswerable:
+            rows = self._named(unanswerable, mode)
+            notes.append(f'{counted(len(unanswerable), "row")} with an empty "answers": {rows}')
         ids = Counter(str(sample.line.get("id")) for sample in samples)
         repeated = [
             sample

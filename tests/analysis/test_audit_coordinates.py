@@ -263,17 +263,18 @@ def of_pixels(count):
     return resized(count**0.5, lambda wh: (wh[0] * wh[1]) ** 0.5)
 
 
-# Sizes of images that no ready-made parse function reads: what the audit calls them, with what numbers.
+# Units that no ready-made parse function reads: what the audit calls them, with what numbers.
 SIZES = [
-    ("an image of about # x #, whatever", (512, 512), lambda wh: (0, 0, 512, 512)),
-    ("an image of about # x #, whatever", (1280, 720), lambda wh: (0, 0, 1280, 720)),
-    ("an image whose longest side is about #;", (896,), resized(896, max)),
-    ("an image whose longest side is about #;", (1280,), resized(1280, max)),
-    ("an image whose shortest side is about #;", (768,), resized(768, min)),
-    ("an image of # times the", (0.5,), lambda wh: (0, 0, wh[0] / 2, wh[1] / 2)),
-    ("an image of # times the", (2,), lambda wh: (0, 0, wh[0] * 2, wh[1] * 2)),
-    ("an image with a width of about #;", (640,), resized(640, lambda wh: wh[0])),
-    ("an image of about # pixels", (501_000,), of_pixels(501_000)),
+    ("on a scale from 0 to about # on both axes", (512,), lambda wh: (0, 0, 512, 512)),
+    ("on a scale from 0 to about # on both axes", (10_000,), lambda wh: (0, 0, 10_000, 10_000)),
+    ("pixels of an image of about # x #, whatever", (1280, 720), lambda wh: (0, 0, 1280, 720)),
+    ("pixels of an image whose longest side is about #;", (896,), resized(896, max)),
+    ("pixels of an image whose longest side is about #;", (1280,), resized(1280, max)),
+    ("pixels of an image whose shortest side is about #;", (768,), resized(768, min)),
+    ("pixels of an image of # times the", (0.5,), lambda wh: (0, 0, wh[0] / 2, wh[1] / 2)),
+    ("pixels of an image of # times the", (2,), lambda wh: (0, 0, wh[0] * 2, wh[1] * 2)),
+    ("pixels of an image with a width of about #;", (640,), resized(640, lambda wh: wh[0])),
+    ("pixels of an image of about # pixels", (501_000,), of_pixels(501_000)),
 ]
 UNKNOWN = {
     "height 1000": resized(1000, lambda wh: wh[1]),
@@ -289,7 +290,7 @@ def test_an_image_size_that_no_parse_function_knows_is_named(words, sizes, place
     model = Model(Interpretation(Frame.PIXELS), accuracy, 0.1, 0.3, place_click=place_point)
     section = audit_of(1, model, pictures=150, screens=((1920, 1080), (2560, 1440), (1179, 2556)))
     [text] = texts_of(section)
-    form = f"seem to be pixels of {words}".replace("#", r"([\d,.]+)")
+    form = f"seem to be {words}".replace("#", r"([\d,.]+)")
     named_sizes = [float(number.replace(",", "")) for number in re.search(form, text).groups()]
     assert named_sizes == pytest.approx(sizes, rel=0.03)
     fitted = section["rows"][1]

@@ -369,6 +369,9 @@ def test_a_result_file_of_sample_data_is_marked_and_not_for_the_leaderboard(tmp_
     for text in (notes, output):
         assert "ot for the leaderboard: ScreenSpotPro is the sample data of the program" in text
     assert "by e-mail" not in output
+    assert export("bundle", folder, "--imported-too").code == 0
+    with zipfile.ZipFile(folder / "export" / "acme_imported_bundle.zip") as archive:
+        assert "\nexport LMUData=sample_data\n" in archive.read("HOW.md").decode()
 
 
 def test_a_figure_that_an_audit_doubts_is_handed_on_only_with_its_doubt(tmp_path, pro_root):
@@ -388,7 +391,7 @@ def test_a_figure_that_an_audit_doubts_is_handed_on_only_with_its_doubt(tmp_path
 def test_a_form_of_one_table_has_no_place_for_another(one_run):
     result = export("screenspot_pro", one_run)
     assert result.code == 2
-    assert "cannot hold" in result.output
+    assert 'cannot hold "GUIElementGrounding"; forms that can: "bundle", "csv"' in result.output
 
 
 # -- ClawGUI --------------------------------------------------------------------------------------

@@ -157,6 +157,8 @@ def test_an_import_of_a_part_stands_behind_a_whole_one_and_lists_no_sample_it_ha
     words = " ".join(result.stdout.split())
     assert f"{whole.name}, the newest run with all samples; there are also {newest.name}" in words
     assert "2 samples in common" in words
+    assert "no score: 4 of 6 samples have no answer" in words
+    assert "average: B − A = 0.0" in words
     assert "The imported file has no row" not in (tmp_path / "comparison/flips.csv").read_text()
 
 

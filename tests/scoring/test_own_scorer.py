@@ -139,6 +139,13 @@ def test_rows_without_a_label_and_rows_with_one_id_are_named(staged):
     assert {*staged.scores(NAME)["kind"]} == {"word", "none"}
 
 
+def test_a_row_with_an_empty_list_of_answers_is_named(staged):
+    first, *others = QUESTIONS
+    write(staged, rows=[{**first, "answers": []}, *others])
+    checked = staged.run("--check")
+    assert 'warning: Clocks: 1 row with an empty "answers": row 0 (q0)' in checked.stdout
+
+
 def test_an_exception_at_a_row_of_the_file_names_the_row(staged):
     write(staged, rows=[*QUESTIONS, {"id": "q3"}])
     checked = staged.run("--check")

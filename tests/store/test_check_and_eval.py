@@ -139,14 +139,21 @@ def test_a_ping_reads_the_reply_with_the_sizes_and_limits_that_the_run_has(stage
     assert "meta [320, 180] 1000" in stage.evaluate({"m": model}, *PING, data=data).stdout
 
 
-def test_a_ping_says_where_a_function_counts_in_a_frame_of_its_own(stage):
+def test_a_ping_says_where_a_function_counts_in_a_unit_of_its_own(stage):
     stage.module("def parse(response, meta):\n    return 0.123, 0.456\n")
     data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
     printed = stage.evaluate({"m": API}, *PING, data=data).stdout
     assert (
-        "point 79, 164; wanted 64, 36 to 192, 72; the parse function has a frame of its own"
-        in printed
+        "point 79, 164; wanted 64, 36 to 192, 72; the parse function reads the numbers in "
+        "a unit of its own" in printed
     )
+
+
+def test_a_ping_says_that_a_coordinate_above_1_counts_as_pixels(stage):
+    stage.module("def parse(response, meta):\n    return 2.609, 1.4\n")
+    data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
+    printed = stage.evaluate({"m": API}, *PING, data=data).stdout
+    assert "mymodel.parse returned 2.609, 1.4: a coordinate above 1 counts as pixels" in printed
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ import os
 import re
 import select
 import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -78,6 +80,7 @@ class Place:
                 },
                 "vllm": served,
                 "two": {**served, "replicas": 2},
+                "each": {**served, "replicas": 1},
             },
             data={L1: {"mode": "easy"}, L2: {"mode": "all"}},
         )
@@ -96,6 +99,30 @@ class Place:
 
     def run(self, *more):
         return runs.evaluate(*self.arguments, *more, **self.where, process=True)
+
+    def start_on_two_machines(self, *more):
+        """The agents of torchrun on two machines, each of which starts one rank."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        command = [runs.PROJECT / "evaluate.py", *self.arguments, *more]
+        rendezvous = ["--master-addr=127.0.0.1", f"--master-port={port}"]
+        return [
+            subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "torch.distributed.run"),
+                    *("--nnodes=2", f"--node-rank={number}", "--nproc-per-node=1"),
+                    *rendezvous,
+                    *map(str, command),
+                ],
+                cwd=self.where["cwd"],
+                env=runs.environment(**self.where["env"]),
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+            for number in range(2)
+        ]
 
     def scores(self, model):
         """The scores of a model's newest run, by data set."""
@@ -191,6 +218,22 @@ def test_two_servers_give_the_scores_of_one_though_one_of_them_is_killed(setup):
     by_server = Counter(record["server"] for record in two.values())
     assert len(by_server) >= 2 and by_server[f"127.0.0.1:{port}"] < LIMIT, by_server
     assert setup.scores("two") == setup.scores("vllm")
+    assert of_session_with(str(setup.checkpoint)) == []
+
+
+@pytest.mark.parametrize("setup", ["qwen2_5_vl"], indirect=True)
+def test_a_server_on_each_of_two_machines_gives_the_scores_of_one(setup):
+    name = "each"
+    agents = setup.start_on_two_machines("--model", name, "--api-nproc", "1")
+    outputs = [agent.communicate(timeout=PATIENCE_S)[0] for agent in agents]
+    print(*outputs)
+    assert [agent.returncode for agent in agents] == [0, 0], outputs
+    one, both = setup.answers("vllm"), setup.answers(name)
+    assert {key: record["raw"] for key, record in both.items()} == {
+        key: record["raw"] for key, record in one.items()
+    }
+    assert len({record["server"] for record in both.values()}) == 2
+    assert setup.scores(name) == setup.scores("vllm")
     assert of_session_with(str(setup.checkpoint)) == []
 
 

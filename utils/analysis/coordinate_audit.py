@@ -426,7 +426,7 @@ def _unknown_size(
     if max(p, lead_over_best.p_value) >= LARGEST_P:
         return None
     row: Row = {
-        "name": f"pixels of {size.text} (fitted)",
+        "name": f"{size.text} (fitted)",
         **share(size.hits, replies.pictures),
         "on target": int(size.hits.sum()),
         "lead": percent(lead.accuracy),
@@ -438,8 +438,8 @@ def _unknown_size(
     section["at"][row["name"]] = replies.columns.spans(size.hits)
     return warning(
         "coordinate_audit.unknown_size",
-        f"the numbers seem to be pixels of {size.text}",
-        detail=f"in these pixels, the replies score {format_percent(row['value'])} %; "
+        f"the numbers seem to be {size.text}",
+        detail=f"read like this, the replies score {format_percent(row['value'])} %; "
         f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. No "
         "ready-made parse function reads this size",
         fix="write a parse function that divides by this size (docs/functions.md has one) and run "

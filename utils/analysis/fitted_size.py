@@ -31,25 +31,31 @@ class SizeRule(NamedTuple):
 
 
 def _text_of_pixels(side: float) -> str:
-    return f"an image of about {_rounded(side**2):,} pixels"
+    return f"pixels of an image of about {_rounded(side**2):,} pixels"
 
 
 RULES = (
     SizeRule(
         lambda wh: wh / wh.max(axis=1, keepdims=True),
-        lambda side: f"an image whose longest side is about {_rounded(side):,}",
+        lambda side: f"pixels of an image whose longest side is about {_rounded(side):,}",
     ),
     SizeRule(
         lambda wh: wh / wh.min(axis=1, keepdims=True),
-        lambda side: f"an image whose shortest side is about {_rounded(side):,}",
+        lambda side: f"pixels of an image whose shortest side is about {_rounded(side):,}",
     ),
     SizeRule(lambda wh: wh / np.sqrt(wh.prod(axis=1, keepdims=True)), _text_of_pixels),
     SizeRule(
         lambda wh: wh / wh[:, :1],
-        lambda width: f"an image with a width of about {_rounded(width):,}",
+        lambda width: f"pixels of an image with a width of about {_rounded(width):,}",
     ),
-    SizeRule(lambda wh: wh, lambda factor: f"an image of {factor:.2g} times the file's size"),
+    SizeRule(
+        lambda wh: wh,
+        lambda factor: f"pixels of an image of {factor:.2g} times the file's size",
+    ),
 )
+
+
+LARGEST_DIFFERENCE = 0.01  # of width and height, for one scale of both
 
 
 FITS = len(RULES) + 1
@@ -61,9 +67,9 @@ Fit = Callable[[Mask], tuple[str, Mask]]
 
 
 class FittedSize(NamedTuple):
-    """What numbers are pixels of, as their own samples say."""
+    """What numbers count, as their own samples say."""
 
-    text: str  # "an image whose longest side is about 896"
+    text: str  # "pixels of an image whose longest side is about 896"
     hits: Mask  # by size fitted to other images, so that chance earns no more than chance
 
 
@@ -110,9 +116,14 @@ def _one_size_fit(numbers: Floats, boxes_frac: Floats) -> Fit:
         width = _best(x_spans, among)
         height = _best(y_spans, among & _within(width, x_spans))
         text = (
-            f"an image of about {_rounded(width):,} x {_rounded(height):,}, "
+            f"pixels of an image of about {_rounded(width):,} x {_rounded(height):,}, "
             "whatever the file's size"
         )
+        if abs(width - height) <= LARGEST_DIFFERENCE * width:
+            text = (
+                f"on a scale from 0 to about {_rounded((width + height) / 2):,} on both axes "
+                "(or pixels of a square image of this size)"
+            )
         return text, _within(width, x_spans) & _within(height, y_spans)
 
     return fit

@@ -321,7 +321,7 @@ def _compared(
     pairs = pairs_of_samples(run_set, baseline_set)
     common = [pair for pair in pairs if pair.has_same_truth]
     differences: list[Difference] = []
-    if run_set.has_score and baseline_set.has_score:
+    if run_set.has_pairs and baseline_set.has_pairs:
         is_weighted = run_set.is_weighted and baseline_set.is_weighted
         is_acting = run_set.level in ACTING
         differences = _differences(

@@ -12,6 +12,7 @@ from utils.analysis.paired import MOST
 from utils.contracts import Facts, Status, question_of
 from utils.errors import UserError
 from utils.findings import warnings_in
+from utils.program import EVALUATE
 from utils.protocol import (
     IMPORTED,
     MADE_ELSEWHERE,
@@ -48,6 +49,7 @@ class ScoredSet:
     rule_words: Mapping[str, Any]  # what these rules ask for; empty for other data
     doubts: Sequence[str]  # what audits say against the score, in a clause each
     has_score: bool = True  # False: too many samples have no answer, so no figure is shown
+    has_pairs: bool = True  # False: too many of `samples` have no answer, so none is compared
     repeats: int = 1  # answers to each question
     mode: str = EVERYTHING
     without_row: int = 0  # samples that an import has no row for
@@ -151,7 +153,9 @@ def without_work_dirs(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         # One of them may have been named before, as the baseline.
         runs += [str(model) for model in scored if model not in map(Path, runs)]
         notes += [
-            f"{model}: left out, nothing was scored" for model in models if model not in scored
+            f"{model}: left out, nothing was scored; run {EVALUATE} with its config again"
+            for model in models
+            if model not in scored
         ]
     return runs, notes
 
@@ -245,24 +249,18 @@ def _compared_run(
 
 def _scored_set(files: ScoredFiles) -> ScoredSet:
     samples = _by_question(files.facts())
-    answers = [answer for facts in samples.values() for answer in answers_to(facts)]
+    with_row = {key: facts for key, facts in samples.items() if _has_row(facts)}
     analysis = files.analysis
     figures, table = official_figures(analysis), analysis.get("table") or {}
     rules = analysis.get("rules") or {}
     if "figures" not in rules:  # older versions had the rows alone
         rules = {}
     doubts = [finding.headline for finding in warnings_in(analysis)]
-    no_score = why_no_score(
-        files.level,
-        len(answers),
-        without_answer=_unanswered(samples.values()),
-        environment_failures=sum(map(is_environment_failure, answers)),
-    )
+    no_score = _why_no_score(files.level, samples)
     if no_score:
         doubts.insert(0, f"no score: {no_score}")
         figures = {name: {"value": None} for name in figures}
         table, rules = {}, {}
-    with_row = {key: facts for key, facts in samples.items() if _has_row(facts)}
     return ScoredSet(
         level=files.level,
         is_partial=files.is_partial,
@@ -274,9 +272,21 @@ def _scored_set(files: ScoredFiles) -> ScoredSet:
         rule_words=analysis.get("rule_words") or {},
         doubts=doubts,
         has_score=not no_score,
+        # A partial import has no score of the whole, but its rows can be compared.
+        has_pairs=not _why_no_score(files.level, with_row),
         repeats=max((len(answers_to(facts)) for facts in samples.values()), default=1),
         mode=(analysis.get("head") or {}).get("mode") or EVERYTHING,
         without_row=len(samples) - len(with_row),
+    )
+
+
+def _why_no_score(level: str, samples: Mapping[str, Facts]) -> str:
+    answers = [answer for facts in samples.values() for answer in answers_to(facts)]
+    return why_no_score(
+        level,
+        len(answers),
+        without_answer=_unanswered(samples.values()),
+        environment_failures=sum(map(is_environment_failure, answers)),
     )
 
 

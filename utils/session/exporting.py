@@ -28,9 +28,14 @@ def run_export(options: Options) -> int:
     form = form_named(form_name)
     run = open_run(expand_home(run_name), options.data, options.task_id)
     fitting = [dataset for dataset in run.sets if form.takes(dataset)]
-    left_out = [dataset.name for dataset in run.sets if dataset not in fitting]
+    not_fitting = [dataset for dataset in run.sets if dataset not in fitting]
+    left_out = [dataset.name for dataset in not_fitting]
+    if not fitting:
+        forms = listed([other.NAME for other in FORMS if all(map(other.takes, not_fitting))], 20)
+        fix = f"; forms that can: {forms}" if forms else ""
+        raise UserError(f"--export {form.NAME}: cannot hold {listed(left_out)}{fix}")
     run = replace(run, sets=fitting)
-    problems = _problems(run, form, left_out, options)
+    problems = _problems(run, form, options)
     if problems:
         raise UserError(problems)
     content = form.content(run)
@@ -47,10 +52,8 @@ def run_export(options: Options) -> int:
     return DONE
 
 
-def _problems(run: ExportedRun, form: Form, left_out: list[str], options: Options) -> list[str]:
+def _problems(run: ExportedRun, form: Form, options: Options) -> list[str]:
     """What stands in the way of an export."""
-    if not run.sets:
-        return [f"--export {form.NAME}: cannot hold {listed(left_out)}"]
     problems: list[str] = []
     if form.IS_OF_ONE and len(run.sets) > 1:
         names = listed([dataset.name for dataset in run.sets])

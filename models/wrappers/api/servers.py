@@ -117,7 +117,7 @@ class Member:
         }
         if answers:
             row["latency_median_s"] = round(statistics.median(latencies_s), 3)
-            row["latency_p95_s"] = round(latencies_s[int(0.95 * (answers - 1))], 3)
+            row["latency_p95_s"] = round(latencies_s[math.ceil(0.95 * answers) - 1], 3)
         return row
 
 

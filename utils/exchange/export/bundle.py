@@ -28,6 +28,7 @@ from utils.exchange.files import MOST_SHEET_BYTES
 from utils.exchange.formats.bundle import ENDING, FORM, MANIFEST
 from utils.program import EVALUATE
 from utils.protocol import ACTING, SINGLE
+from utils.store.run_facts import SAMPLE, data_kind
 
 NAME = "bundle"
 TITLE = "all answers and scores in one archive, which --import scores again"
@@ -52,7 +53,7 @@ Model: {model}. {origin}
 To score the replies again, run this in the folder of the evaluator, commit {commit}:
 
 ```
-python utils/download.py
+{data}
 python evaluate.py --config config.json --import {file}
 ```
 
@@ -223,7 +224,9 @@ def _how(run: ExportedRun) -> str:
     model = _config(run)["model"][run.model]
     own = [*model.get("parse_function", {}).values(), model.get("postprocess_function")]
     functions = sorted({f"`{dotted}`" for dotted in own if dotted})
+    is_sample = any(data_kind(dataset.entry) == SAMPLE for dataset in run.sets)
     return HOW.format(
+        data="export LMUData=sample_data" if is_sample else "python utils/download.py",
         model=run.model,
         origin=origin,
         commit=run.commit[:8] or "unknown",

@@ -35,6 +35,9 @@ from utils.store.records import SIZES, answer_fields, new_record, sizes_of
 from utils.text import change_text
 
 
+FEWEST_LIKELY_PX = 10  # a point nearer to the corner is rather one whose fractions came out wrong
+
+
 def ping(evaluation: Evaluation, job: Job) -> CheckResult:
     """Query the first sample, once; return what went out, what came back, and how it is read."""
     model, clean = evaluation.model, evaluation.secrets.clean
@@ -187,7 +190,7 @@ def _point_lines(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
     taken = (
         f"the numbers were taken as {frame}"
         if frame
-        else "the parse function has a frame of its own"
+        else "the parse function reads the numbers in a unit of its own"
     )
     return [
         f"  in pixels of the file ({format_size(file_wh)}): point {point}; wanted "
@@ -246,6 +249,15 @@ def _frame_hints(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
     point_frac = scored.judgement.facts["point_frac"]
     if point_frac and not all(0 <= coordinate <= 1 for coordinate in point_frac):
         hints.append("the point lies outside the image (coordinates are fractions of the image)")
+    file_wh = sizes_of(record).file_wh
+    if point_frac and file_wh and "parse" in scorer.functions:
+        point_px = frac_to_px(point_frac, file_wh)
+        if 1 < max(point_px) < FEWEST_LIKELY_PX:
+            numbers = ", ".join(f"{number:.4g}" for number in point_px)
+            hints.append(
+                f"{scorer.functions['parse']} returned {numbers}: a coordinate above 1 counts as "
+                "pixels of the file, so these are not fractions"
+            )
     interpretations = interpretations_on_target(facts_of(record, scored))
     if interpretations:
         names = " or ".join(interpretation.name for interpretation in interpretations[:3])
