@@ -34,7 +34,6 @@ from utils.session.evaluation import Evaluation
 from utils.store.records import SIZES, answer_fields, new_record, sizes_of
 from utils.text import change_text
 
-
 FEWEST_LIKELY_PX = 10  # a point nearer to the corner is rather one whose fractions came out wrong
 
 
