@@ -136,6 +136,10 @@ def test_a_scorer_that_fails_is_named_and_the_replies_are_kept(staged):
             "from benchmarks.answers import AnswerBenchmark\nclass B(AnswerBenchmark): pass",
             "own.B does not define folder, is_right, read_rows (docs/benchmarks.md)",
         ),
+        (
+            "from benchmarks.tables import TableBenchmark\nclass B(TableBenchmark): folder = 'b'",
+            "own.B does not define system_prompt, result_columns, default_parse, judge_parsed, ",
+        ),
     ],
 )
 def test_a_class_that_is_no_benchmark_is_named(staged, code, expected):

@@ -159,7 +159,9 @@ def _benchmark_problem(name: str, target: Any) -> str | None:
     """The members that a benchmark of the user's needs and a class lacks."""
     if not inspect.isclass(target) or not hasattr(target, "judge_parsed"):
         return f"{name} is no class on benchmarks.tables.TableBenchmark (docs/benchmarks.md)"
-    needed = ("folder", "layout") if hasattr(target, "labels_of") else ("folder",)
+    needed = ["folder", "text_key", "system_prompt", "result_columns"]
+    if hasattr(target, "labels_of"):
+        needed.append("layout")
     missing = [attribute for attribute in needed if not hasattr(target, attribute)]
     missing += sorted(getattr(target, "__abstractmethods__", ()))
     return f"{name} does not define {', '.join(missing)} (docs/benchmarks.md)" if missing else None
