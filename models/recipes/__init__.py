@@ -43,9 +43,9 @@ def shown(names: Sequence[str]) -> list[str]:
         UserError: there is no recipe of that name.
     """
     search_beside(Path("config.json"))  # as a run from the current folder does
-    found = [(name, *recipe_at(name)) for name in names]
+    recipes = [(name, *recipe_at(name)) for name in names]
     lines = []
-    for name, module, record in found:
+    for name, module, record in recipes:
         recipe = cast("Recipe", record)
         lines += [*_head(name, recipe), *_facts(module, recipe), *_figures(recipe)]
         for variant, form in recipe.prompts.items():

@@ -144,7 +144,7 @@ class Matcher:
         if answer.place is None or answer.place >= len(self._order):
             return None
         known = self._by_id.get(self._order[answer.place], [])
-        known = [each for each in known if _says_the_same(text, each.text)] or known[:1]
+        known = [sample for sample in known if _says_the_same(text, sample.text)] or known[:1]
         return _match(known, MatchedBy.ORDER, answer)
 
     def _by_ids(self, answer: Answer, image: str, text: str) -> Match | None:

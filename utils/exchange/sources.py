@@ -126,31 +126,31 @@ def _import_of_folder(folder: Path, format_name: str) -> Import:
 
 def _sources_of_file(path: Path, name: str, format_name: str) -> list[AnswerFile]:
     file = row_file(path, str(path))
-    found = format_of(file)
-    if format_name and format_name != found.NAME:
+    file_format = format_of(file)
+    if format_name and format_name != file_format.NAME:
         chosen = format_named(format_name)
         if file.kind == "zip" or not chosen.recognise(file.first_rows()):
             needs = ", ".join(chosen.NEEDS)
             raise UserError(
                 f"{path}: is not in the format {format_name}: rows of this format have {needs}. "
-                f"The file seems to be {found.NAME}"
+                f"The file seems to be {file_format.NAME}"
             )
-        found = chosen
-    if found is bundle and file.kind == "zip":
+        file_format = chosen
+    if file_format is bundle and file.kind == "zip":
         return [
-            _source(path, name or part, found, file, dataset, part)
+            _source(path, name or part, file_format, file, dataset, part)
             for dataset, part in bundle.answer_files(file).items()
         ]
-    return [_source(path, name, found, file)]
+    return [_source(path, name, file_format, file)]
 
 
 def _source(
-    path: Path, name: str, found: Format, file: RowFile, dataset: str = "", part: str = ""
+    path: Path, name: str, file_format: Format, file: RowFile, dataset: str = "", part: str = ""
 ) -> AnswerFile:
     def read() -> Iterator[Answer]:
-        return bundle.archived_rows(file, part) if part else found.rows(file)
+        return bundle.archived_rows(file, part) if part else file_format.rows(file)
 
-    return AnswerFile(path, name, found.NAME, read, found.HAS_PARTS, file, dataset)
+    return AnswerFile(path, name, file_format.NAME, read, file_format.HAS_PARTS, file, dataset)
 
 
 def checksum_of(paths: Sequence[Path]) -> str:

@@ -404,14 +404,14 @@ def server_lines(servers: Sequence[Mapping[str, Any]], wall_s: float) -> list[st
         servers: the rows of the record at a run's end.
         wall_s: how long the run took.
     """
-    asked = [row for row in servers if row["answers"] or row["moved"] or row["reason"]]
+    queried = [row for row in servers if row["answers"] or row["moved"] or row["reason"]]
     answers = sum(row["answers"] for row in servers)
     if not answers:
-        return [f"{row['server']} {row['state']}: {row['reason']}" for row in asked]
+        return [f"{row['server']} {row['state']}: {row['reason']}" for row in queried]
     busy = [row for row in servers if row["answers"]]
     rates = [row["answers"] / max(row["serving_s"], 0.1) for row in busy]
-    who = counted(len(asked), "server")
-    if len(busy) < len(asked):
+    who = counted(len(queried), "server")
+    if len(busy) < len(queried):
         who = f"{len(busy)} of {who} with answers"
     head = (
         f"{who}, {counted(answers, 'answer')} in {wall_s:.1f} s "
@@ -419,7 +419,7 @@ def server_lines(servers: Sequence[Mapping[str, Any]], wall_s: float) -> list[st
     )
     if len(busy) > 1:
         head += f"; each server {min(rates):.1f} to {max(rates):.1f} answers/s"
-    return [f"{head})", *map(_server_line, asked)]
+    return [f"{head})", *map(_server_line, queried)]
 
 
 def _server_line(row: Mapping[str, Any]) -> str:

@@ -169,7 +169,7 @@ class ImportAudit:
         return {name: int(count) for name, count in counts.items()}
 
     def _findings(self) -> list[Finding]:
-        found = [
+        findings = [
             self._about_origin(),
             self._about_missing(),
             self._about_points(),
@@ -177,7 +177,7 @@ class ImportAudit:
             self._about_reader(),
             self._about_verdicts(),
         ]
-        return [finding for finding in found if finding is not None]
+        return [finding for finding in findings if finding is not None]
 
     def _about_origin(self) -> Finding:
         return note(

@@ -64,13 +64,13 @@ def _changed_follow_up(evaluation: Evaluation, run: Record) -> list[str]:
     name, dataset, dotted = evaluation.name, evaluation.dataset, evaluation.dotted
     before = entry_of_run(run, name)
     changed: list[str] = []
-    asked = zoom_of_run(run, name)
-    if asked != evaluation.zoom:
-        settings = [zoom and zoom.as_settings() for zoom in (asked, evaluation.zoom)]
+    old_zoom = zoom_of_run(run, name)
+    if old_zoom != evaluation.zoom:
+        settings = [zoom and zoom.as_settings() for zoom in (old_zoom, evaluation.zoom)]
         changed += _changed_keys("zoom", *settings)
     if (before.get("follow_up") or {}).get(dataset) != dotted.get("follow_up"):
         changed.append(f"follow_up.{dataset}")
-    if asked is not None and parser_of_run(run, name, dataset) != dotted.get("parse"):
+    if old_zoom is not None and parser_of_run(run, name, dataset) != dotted.get("parse"):
         changed.append("parse_function")
     return changed
 

@@ -222,10 +222,10 @@ def _no_table(
     source: AnswerFile, counts: Mapping[str, int], missing: Sequence[str], rows: int
 ) -> str:
     best = sorted(((count, name) for name, count in counts.items() if count), reverse=True)[:3]
-    found = ", ".join(f"{name} {count}" for count, name in best) or "none"
+    tables = ", ".join(f"{name} {count}" for count, name in best) or "none"
     text = (
         f"{source.path}: of its first {counted(rows, 'row')} too few belong to one table (found: "
-        f"{found})"
+        f"{tables})"
     )
     if missing:
         text += f"; not in LMUData, so not compared: {listed(missing, 30)}"

@@ -73,7 +73,7 @@ class Entry(NamedTuple):
 
 def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
     """The manifest's entry of the data set of a log."""
-    asked = view.end_of_answers
+    end = view.end_of_answers
     facts: dict[str, Any] = {
         "level": level,
         "mode": view.mode,
@@ -84,7 +84,7 @@ def entry_of(view: LogView, level: str, *, is_part: bool) -> Entry:
         "missing": view.missing,
         "left_out": len(view.left_out),
         **view.totals,
-        **{name: asked[name] for name in ("served", "servers") if asked.get(name)},
+        **{name: end[name] for name in ("served", "servers") if end.get(name)},
         **{name: view.run[name] for name in ("annotations", "pictures") if name in view.run},
     }
     if IMPORTED in view.run:

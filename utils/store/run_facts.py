@@ -302,7 +302,7 @@ def _samples(
     episodes = totals.get("episodes", 0)
     answers = totals["samples"] - episodes
     questions = totals.get("questions", answers)
-    each = _repeats(entries, levels)
+    repeats = _repeats(entries, levels)
     parts: list[str] = []
     if questions or not episodes:
         text = f"{questions:,} on {totals['images']:,} images"
@@ -313,7 +313,7 @@ def _samples(
         parts.append(f"{counted(episodes, 'episode')} of {counted(totals['tasks'], 'task')}")
     elif episodes:
         parts.append(f"{episodes:,} in {counted(totals['tasks'], 'task')}")
-    return ", ".join(parts) + (f" ({each})" if each else "")
+    return ", ".join(parts) + (f" ({repeats})" if repeats else "")
 
 
 def _repeats(entries: Mapping[str, Any], levels: Mapping[str, str]) -> str:

@@ -67,22 +67,24 @@ def share_gpus(replicas: int | str, words: Sequence[str], gpus: Sequence[str]) -
         gpus: those of this machine; none: it runs on the CPU, and a number of replicas is needed.
     """
     try:
-        each = gpus_per_server(words)
+        per_server = gpus_per_server(words)
     except ValueError as error:
         return GpuShares([], f"serve_args: a parallel size is no number: {error}")
-    if replicas == "auto" and len(gpus) < each:
-        has = "no GPU" if not gpus else f"{len(gpus)} GPUs, and one server takes {each}"
+    if replicas == "auto" and len(gpus) < per_server:
+        has = "no GPU" if not gpus else f"{len(gpus)} GPUs, and one server takes {per_server}"
         return GpuShares([], f'replicas: "auto" counts GPUs, but this machine has {has}')
-    count = len(gpus) // each if replicas == "auto" else int(replicas)
+    count = len(gpus) // per_server if replicas == "auto" else int(replicas)
     if not gpus:
         return GpuShares([None] * count)
-    if count * each > len(gpus):
+    if count * per_server > len(gpus):
         return GpuShares(
             [],
-            f"replicas: {count} with {each} GPUs each need more than the {len(gpus)} that are here",
+            f"replicas: {count} with {per_server} GPUs each need more than the {len(gpus)} here",
         )
-    devices = [",".join(gpus[start * each : (start + 1) * each]) for start in range(count)]
-    spare = gpus[count * each :]
+    devices = [
+        ",".join(gpus[start * per_server : (start + 1) * per_server]) for start in range(count)
+    ]
+    spare = gpus[count * per_server :]
     return GpuShares(devices, note=f"GPUs without a server: {', '.join(spare)}" if spare else "")
 
 

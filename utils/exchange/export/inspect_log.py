@@ -93,13 +93,13 @@ def _log(run: ExportedRun, dataset: ExportedSet) -> dict[str, Any]:
 
 def _sample(facts: Facts, model: str, dataset: ExportedSet) -> dict[str, Any]:
     reply = reply_of(facts) or ""
-    asked = _messages(facts)
+    messages = _messages(facts)
     sample: dict[str, Any] = {
         "id": id_of(facts),
         "epoch": repeat_of(facts["key"]),
-        "input": asked,
+        "input": messages,
         "target": str(facts.get("answer") or facts.get("target") or facts.get("box_frac") or ""),
-        "messages": asked,
+        "messages": messages,
         "output": {"model": model},
         "metadata": _metadata(facts, dataset),
     }
@@ -108,7 +108,7 @@ def _sample(facts: Facts, model: str, dataset: ExportedSet) -> dict[str, Any]:
         return sample
     message = {"role": "assistant", "content": reply, "source": "generate", "model": model}
     reason = STOP_REASONS.get(str(facts.get("finish_reason")), "unknown")
-    sample["messages"] = [*asked, message]
+    sample["messages"] = [*messages, message]
     sample["output"] |= {"choices": [{"message": message, "stop_reason": reason}]}
     if usage := _usage(facts):
         sample["output"]["usage"] = usage
