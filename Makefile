@@ -4,7 +4,8 @@
 # make desktop     fetches and prepares the Linux desktop for the tasks desktop/* of L3 and L4 (0.3 GB to
 #              fetch, 1.1 GB in a folder of caches; as any user, nothing is installed)
 # make test    the fast tier of the tests; no torch (0.8 GB installed)
-# make test-all    all tests, local models included (installs torch, about 6 GB)
+# make test-all    all tests, local models and the desktop included (installs torch, about 6 GB, and makes
+#              the desktop, 1.1 GB, if it is not made)
 # make check   lint, format, types, of the scripts of pages too (package.json), and whether uv.lock and
 #              requirements fit pyproject.toml
 # make docs    builds the site of docs/ into build/site, which opens and searches from disk; a part of make check
@@ -52,6 +53,7 @@ test: .venv/test.installed
 	$(PYTEST) -m "not whole"
 
 test-all: .venv/dev.installed node_modules/installed
+	@.venv/bin/python -m benchmarks.worlds.desktop --make || echo "all tests of the desktop will be skipped"
 	$(PYTEST)
 
 check: .venv/check.installed node_modules/installed

@@ -46,6 +46,7 @@ class ImportedEpisodes(TableBenchmark):
     name = level = "episodes"
     folder = "results of live worlds"  # there is none: nothing of it lies in LMUData
     text_key = "task"
+    system_prompt = ""  # nothing is asked
     options: ClassVar[Mapping[str, tuple[str, ...]]] = {"world": (*OWN,)}
     result_columns = ("task", "domain", "score", "success", "steps", "ended", "error")
 
