@@ -26,7 +26,12 @@ from utils.contracts import (
 )
 from utils.data_files import is_pointer, nearly_right, read_json, read_json_lines
 from utils.errors import UserError
-from utils.functions.calling import READING, as_user_error, private_copy
+from utils.functions.calling import (
+    READING,
+    as_user_error,
+    call_user_function,
+    private_copy,
+)
 from utils.functions.fingerprints import digest
 from utils.geometry.images import data_root, image_root, read_header
 from utils.program import DOWNLOAD, SHARED
@@ -35,6 +40,7 @@ from utils.subsets import Label, Only, base_mode, check_only, is_chosen, is_subs
 from utils.text import counted, is_blank, printable
 
 SIZES_NAME = "image_sizes.json"
+OWN_ROOMS = ("benchmarks.", "utils.")
 UNKNOWN_WH = (0, 0)  # for checks of a row whose image is not there
 
 
@@ -277,8 +283,13 @@ class Benchmark(contracts.Benchmark):
         self, line: Line, sizes: Sizes, reply: str, parse: ParseFunction, meta_extra: Line
     ) -> tuple[Any, UserFunctionError | None]:
         """The result of a parse function for a reply, and why that is not usable, if so."""
+        # Functions of a config are wrapped, so that they raise UserFunctionErrors alone. The
+        # default of a benchmark of the user's is not.
+        is_of_user = parse == self.default_parse and not parse.__module__.startswith(OWN_ROOMS)
         try:
             meta = meta_of({**line, "file_size": sizes.file_wh, **meta_extra})
+            if is_of_user:
+                return self.accept(call_user_function("parse", parse, reply, meta)), None
             return self.accept(parse(reply, meta)), None
         except UserFunctionError as raised:
             return None, raised

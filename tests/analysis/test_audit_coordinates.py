@@ -379,8 +379,19 @@ def test_replies_whose_numbers_the_parser_did_not_use_are_counted_and_compared()
     counts = section["counts"]
     assert (counts["other numbers used"], counts["audited"]) == (counts["answered"], 0)
     assert named(section) == ["utils.coordinates.parse_per_mille"]
-    assert re.search(r"as configured \(\d+ replies: other numbers read\)", texts_of(section)[0])
+    assert re.search(r"as configured \(\d+ replies: other numbers used\)", texts_of(section)[0])
     assert any("read other numbers" in note for note in section["notes"])
+
+
+def test_a_reply_that_fits_a_frame_by_chance_names_no_frame_of_the_parser():
+    def parse(reply, meta):
+        x, y = coordinates.numbers_of_reply(reply)
+        return (x / 1000, y / 1000) if x % 50 < 1 else (0.123, 0.456)
+
+    section = audit_of(6, PER_MILLE, parse, pictures=50)
+    assert 0 < section["counts"]["audited"] < section["counts"]["other numbers used"]
+    assert section["configured"] == []
+    assert re.search(r"as configured \(\d+ replies: other numbers used\)", texts_of(section)[0])
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,15 @@ def not_json(columns, settings):
 def a_text(columns, settings):
     return "long"
 
+def typo(columns, settings):
+    return {"row": []}
+
+def no_spans(columns, settings):
+    return {"at": {"long": "x y"}}
+
+def elsewhere(columns, settings):
+    return {"findings": [note("long", "they are long", row="short")], "at": {"long": "0-3 7"}}
+
 def scribbles(columns, settings):
     columns["hit"].clear()
 
@@ -112,9 +121,12 @@ def test_a_section_without_findings_is_a_table_and_no_check(staged):
     [
         ("broken", "mine_too.broken raised KeyError: 'nothing' (mine_too.py, line 22)"),
         ("ends", "mine_too.ends raised SystemExit: 1"),
-        ("wrong", "mine_too.wrong returned findings that are no list of utils.findings.Finding"),
+        ("wrong", "mine_too.wrong returned findings that are not a list of utils.findings.Finding"),
         ("not_json", "mine_too.not_json returned what JSON cannot hold"),
         ("a_text", "mine_too.a_text returned str; expected a section (a dict) or None"),
+        ("typo", "returned the unknown key 'row'; did you mean \"rows\"?"),
+        ("no_spans", "returned an `at` that is not a dict of texts made by columns.spans"),
+        ("elsewhere", "returned a finding whose row 'short' is not in `at`"),
     ],
 )
 def test_an_audit_that_fails_costs_no_score(staged, name, expected):

@@ -86,7 +86,9 @@ def test_a_mistake_in_the_data_file_is_scored_by_the_same_command_without_a_requ
     assert (run.code, len(run.requests)) == (1, 2)
     assert "is_right raised AttributeError: 'int' object has no attribute 'casefold'" in run.stderr
     assert 'at row 1 (id q1), image 1.png, "Which day 1?"' in run.stderr
-    assert "the same command without --mode eval scores them and asks nothing again" in run.stderr
+    assert (
+        "the same command without --mode eval scores them; it sends no request again" in run.stderr
+    )
     write(staged, rows=QUESTIONS[:2])
     again = staged.run()
     assert (again.code, again.requests) == (0, [])
@@ -119,6 +121,40 @@ def test_a_scorer_that_refuses_the_right_answer_is_a_note(staged):
     assert checked.code == 0
     assert 'own.Clocks.is_right says that "Monday" is wrong' in checked.stdout
     assert "No problems. No request was sent." in checked.stdout
+
+
+# -- its parse function and its audits ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("failure", ["ValueError('bad reply')", "AttributeError('bad reply')"])
+def test_an_exception_of_its_parse_function_is_told_with_its_place_and_stops_after_ten(
+    staged, failure
+):
+    write(staged, rows=[{**QUESTIONS[0], "id": f"q{number}"} for number in range(11)])
+    staged.run()
+    before = staged.scores(NAME)
+    parse = f"""
+        @staticmethod
+        def default_parse(response, meta):
+            raise {failure}
+"""
+    staged.module(OWN.replace("VALUE", COMPARES) + parse, "own")
+    again = staged.evaluate(staged.model, "--mode", "eval", data=staged.data)
+    assert again.code == 1
+    kind = failure.partition("(")[0]
+    assert "the parse function failed 10 times in a row" in again.output
+    assert f"{kind}: bad reply" in again.output and "own.py" in again.output
+    assert staged.scores(NAME) == before
+
+
+def test_audits_of_a_class_without_the_comma_of_a_tuple_are_one_message(staged):
+    staged.module(
+        OWN.replace("VALUE", COMPARES).replace('split = "kind"', 'audits = ("own.long")'), "own"
+    )
+    checked = staged.run("--check")
+    assert checked.code == 2
+    assert 'own.Clocks: audits must be a tuple or list: ("my_module.my_audit",)' in checked.output
+    assert "1 problem" in checked.output
 
 
 # -- rows -------------------------------------------------------------------------------------------

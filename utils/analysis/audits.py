@@ -11,6 +11,7 @@ section as a check, without as a table. The modules beside this one are examples
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,10 +22,14 @@ from utils.findings import FINDINGS, Finding, as_json, note
 from utils.functions.calling import call_user_function
 from utils.functions.signatures import FunctionRef
 from utils.import_utils import check_reference, resolve
+from utils.text import did_you_mean
 
 OWN = "utils.analysis."  # begins the paths of the program's own audits
 STAGE = "audit"
 FAILED = "audit.failed"
+KEYS = ("title", "rows", "notes", FINDINGS, "at", "clear", "is_undecided")
+"""Keys of the section that an audit of the user's may return."""
+SPANS = re.compile(r"(\d+(-\d+)?( \d+(-\d+)?)*)?")  # as `SampleColumns.spans` writes them
 
 
 Audit = Callable[[SampleColumns, AuditSettings], Section | None]
@@ -46,6 +51,8 @@ def audits_of(
         UserError: one that the class names cannot be called.
     """
     source = f"{benchmark.__module__}.{benchmark.__qualname__}"
+    if not isinstance(paths, (list, tuple)):
+        raise UserError(f'{source}: audits must be a tuple or list: ("my_module.my_audit",)')
     audits: dict[str, Audit | None] = {}
     problems: list[str] = []
     for path in paths:
@@ -101,18 +108,12 @@ def _checked(path: str, section: Any) -> dict[str, Any]:
     """
     if not isinstance(section, Mapping):
         raise _unusable(f"returned {type(section).__name__}; expected a section (a dict) or None")
+    for key in section:
+        if key not in KEYS:
+            raise _unusable(f"returned the unknown key {key!r}{did_you_mean(str(key), KEYS)}")
     checked = {"title": path, "rows": [], "notes": [], **section}
-    if not isinstance(checked["title"], str):
-        raise _unusable("returned a title that is no text")
-    rows, notes, findings = checked["rows"], checked["notes"], checked.get(FINDINGS, [])
-    if not _is_list_of(rows, Mapping) or not all(isinstance(row.get("name"), str) for row in rows):
-        raise _unusable("returned rows that are no list of dicts, each with a name")
-    if not _is_list_of(notes, str):
-        raise _unusable("returned notes that are no list of texts")
-    if not _is_list_of(findings, Finding):
-        raise _unusable("returned findings that are no list of utils.findings.Finding")
-    if not _is_at(checked.get("at", {})):
-        raise _unusable("returned an `at` that is no dict of texts made by columns.spans")
+    _check_texts(checked)
+    _check_findings(checked)
     try:
         json.dumps(as_json(checked))
     except (TypeError, ValueError, RecursionError) as error:
@@ -120,12 +121,37 @@ def _checked(path: str, section: Any) -> dict[str, Any]:
     return checked
 
 
+def _check_texts(section: Mapping[str, Any]) -> None:
+    """Raise a UserFunctionError where title, rows or notes have another form."""
+    rows, notes = section["rows"], section["notes"]
+    if not isinstance(section["title"], str):
+        raise _unusable("returned a title that is not a text")
+    if not _is_list_of(rows, Mapping) or not all(isinstance(row.get("name"), str) for row in rows):
+        raise _unusable("returned rows that are not a list of dicts, each with a name")
+    if not _is_list_of(notes, str):
+        raise _unusable("returned notes that are not a list of texts")
+
+
+def _check_findings(section: Mapping[str, Any]) -> None:
+    """Raise a UserFunctionError where findings, or the samples behind rows, have another form."""
+    findings, spans = section.get(FINDINGS, []), section.get("at", {})
+    if not _is_list_of(findings, Finding):
+        raise _unusable("returned findings that are not a list of utils.findings.Finding")
+    if not _is_at(spans):
+        raise _unusable("returned an `at` that is not a dict of texts made by columns.spans")
+    for finding in findings:
+        if finding.row and finding.row not in spans:
+            raise _unusable(f"returned a finding whose row {finding.row!r} is not in `at`")
+
+
 def _is_list_of(values: Any, kind: type) -> bool:
     return isinstance(values, list) and all(isinstance(value, kind) for value in values)
 
 
 def _is_at(spans: Any) -> bool:
-    return isinstance(spans, Mapping) and all(isinstance(span, str) for span in spans.values())
+    return isinstance(spans, Mapping) and all(
+        isinstance(span, str) and SPANS.fullmatch(span) for span in spans.values()
+    )
 
 
 def _unusable(problem: str) -> UserFunctionError:

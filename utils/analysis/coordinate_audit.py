@@ -284,7 +284,9 @@ def coordinate_audit(columns: SampleColumns, settings: AuditSettings) -> Section
         "counts": counts,
         "best": [],
         "configured": [
-            candidate.name for candidate, agreed in agreed_share.items() if agreed >= NEARLY_ALL
+            candidate.name
+            for candidate, agreed in agreed_share.items()
+            if agreed >= NEARLY_ALL and counts[AUDITED] >= counts[OTHER]
         ],
         "at": spans,
     }
@@ -468,7 +470,7 @@ def _configured_text(
         counts: of the section.
     """
     parts = section["configured"][:1]
-    if not parts and counts[AUDITED]:
+    if not parts and counts[AUDITED] and counts[AUDITED] >= counts[OTHER]:
         ranked = sorted(agreed_share, key=lambda candidate: -agreed_share[candidate])
         shares = [
             f"{format_number(100 * agreed_share[candidate], 0)} % {candidate.name}"
@@ -477,7 +479,7 @@ def _configured_text(
         ]
         parts.append(f"a mix: {', '.join(shares)}" if shares else "a frame of its own")
     if counts[OTHER]:
-        parts.append(f"{counts[OTHER]} replies: other numbers read")
+        parts.append(f"{counts[OTHER]} replies: other numbers used")
     if counts[NO_POINT]:
         parts.append(f"{counts[NO_POINT]} replies: no point found")
     return "; ".join(parts)

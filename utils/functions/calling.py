@@ -31,7 +31,7 @@ NO_CUDA = (
 )
 OURS = (
     str(PROJECT / "utils") + os.sep,
-    str(PROJECT / "benchmarks" / "answers.py"),
+    str(PROJECT / "benchmarks") + os.sep,
     str(PROJECT / "models" / "wrappers") + os.sep,
     str(PROJECT / "models" / "recipes" / "base.py"),
     str(PROJECT / "models" / "recipes" / "reading.py"),

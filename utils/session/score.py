@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from utils.judging.scoring import Judged  # loaded only where there is a judge
 
 SCORE_AGAIN = (
-    ". All replies are kept. Mended in the code: --mode eval scores them. Mended in the data file: "
-    "the same command without --mode eval scores them and asks nothing again"
+    ". All replies are kept. After a change of your code, --mode eval scores them. After a change "
+    "of the data file, the same command without --mode eval scores them; it sends no request again"
 )
 LogsByAge = Sequence[tuple[Path, Sequence[LoggedRun]]]
 """The logs of one model and data set with their runs, the one with the newest run first."""

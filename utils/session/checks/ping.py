@@ -262,10 +262,12 @@ def _frame_hints(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
         names = " or ".join(interpretation.name for interpretation in interpretations[:3])
         function = interpretations[0].parse_function
         change = change_text(scorer.parser_setting, function, scorer.as_option)
-        hint = f"read as {names}, this reply would hit: {change}"
         if "parse" in scorer.functions:
-            hint += f" in place of {scorer.functions['parse']}"
-        hints.append(hint)
+            change += f" in place of {scorer.functions['parse']}"
+        hints.append(
+            f"read as {names}, this one reply would hit. It may be chance: run with --limit 20; if "
+            f"the coordinate audit names this reading, too, {change}"
+        )
     return hints
 
 
