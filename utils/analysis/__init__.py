@@ -1,1 +1,1 @@
-"""What stands behind a score: intervals, paired comparison, audits. Pure; numpy only when used."""
+"""Statistics of a score: intervals, paired comparison, audits. Pure; numpy only when used."""

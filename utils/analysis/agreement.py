@@ -1,4 +1,4 @@
-"""How far two readers of the same replies agree: the share, and Cohen's kappa with its interval."""
+"""The agreement of two readers on the same replies: share, and Cohen's kappa with its interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where misses go: how far and in which direction; groups have the accuracy by target size."""
+"""Distances and directions of the misses; the accuracy by target size is among the groups."""
 
 from __future__ import annotations
 

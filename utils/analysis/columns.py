@@ -174,7 +174,7 @@ class SampleColumns:
         return numbered([str(image) for image in self["image"]])
 
     def spans(self, keep: Sequence[bool] | Mask) -> str:
-        """Return which samples these are, in file order: `0-3 7`; `in_spans` reads it."""
+        """Return the kept samples' numbers as spans, in file order: `0-3 7`; see `in_spans`."""
         numbers = list(compress(self[NUMBER], keep))
         distances = map(sub, numbers, count())  # from the position: equal along a span
         spans = []

@@ -11,7 +11,7 @@ from utils.protocol import FEWEST_PICTURES
 TITLE = "Constant ending: every episode ended in the same way"
 LARGEST_SHARE = 0.8
 GIVEN_UP, BY_AGENT = "fail", ("fail", "done", "answer")
-"""How an agent itself ends an episode; `fail`: it says that the task cannot be done."""
+"""Actions by which an agent ends an episode; `fail` says that the task cannot be done."""
 ROW = "the most frequent ending"
 
 

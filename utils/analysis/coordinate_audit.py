@@ -97,7 +97,7 @@ class Interpretation(NamedTuple):
 
     @property
     def parse_function(self) -> str:
-        """What a config's `parse_function` has to say for this one."""
+        """The parse function of this interpretation, as a config names it."""
         return parse_function_name(self.frame, y_first=self.y_first)
 
 
@@ -157,12 +157,12 @@ class _Replies:
     def on_target(
         self, interpretation: Interpretation, reach: float = 0.0, stretch: Floats | float = 1.0
     ) -> Mask:
-        """Return which points lie in their boxes, bounds included.
+        """Return a mask of the scored points that lie in their boxes, bounds included.
 
         Args:
-            interpretation: how their numbers are read.
-            reach: how many box sizes beside a box still count.
-            stretch: factors of x and y by which the points are moved before.
+            interpretation: the way to read the numbers.
+            reach: width of the margin around a box that still counts, in box sizes.
+            stretch: factors by which x and y are multiplied first.
         """
         low = self.boxes_frac[:, :2]
         high = self.boxes_frac[:, 2:]
@@ -173,7 +173,7 @@ class _Replies:
         return mask
 
     def fits(self, interpretation: Interpretation) -> bool:
-        """Whether a reading is what the model means.
+        """Whether an interpretation fits the points.
 
         Most points around the targets must be on them; and no other image size, by which all
         points would be rescaled, may explain many more hits.
@@ -205,7 +205,7 @@ class _Replies:
         return max(sizes, key=lambda size: int(size.hits.sum()), default=None)
 
     def agrees_with_parser(self, points_frac: Floats) -> Mask:
-        """Return where points are the parsed ones, to a pixel; a parsed one may be clipped."""
+        """Return a mask of the points within a pixel of the parsed ones, which may be clipped."""
         # A parse function may return infinity, or numbers near the largest there are.
         with np.errstate(invalid="ignore", over="ignore"):
             candidates = np.stack([points_frac, points_frac.clip(0, 1)])

@@ -19,11 +19,11 @@ from utils.analysis.intervals import Floats, Ints, Mask
 
 
 class SizeRule(NamedTuple):
-    """How the size of an image follows from the size of its file by one number.
+    """A rule that gives an image's size from the size of its file and one number.
 
     Attributes:
-        unit_wh: sizes of files, shape (samples, 2), into sizes for the number 1.
-        text: names the size for people, for its number.
+        unit_wh: maps sizes of files, shape (samples, 2), to the sizes for the number 1.
+        text: describes the size for a number, for people.
     """
 
     unit_wh: Callable[[Floats], Floats]
@@ -59,7 +59,7 @@ LARGEST_DIFFERENCE = 0.01  # of width and height, for one scale of both
 
 
 FITS = len(RULES) + 1
-"""How many rules are tried, with one size for all images."""
+"""The number of fits that are tried: every rule, and one size for all images."""
 
 
 Fit = Callable[[Mask], tuple[str, Mask]]
@@ -67,7 +67,7 @@ Fit = Callable[[Mask], tuple[str, Mask]]
 
 
 class FittedSize(NamedTuple):
-    """What numbers count, as their own samples say."""
+    """The image size whose pixels the numbers of replies count, fitted to their samples."""
 
     text: str  # "pixels of an image whose longest side is about 896"
     hits: Mask  # by size fitted to other images, so that chance earns no more than chance

@@ -66,13 +66,13 @@ def image_tokens(columns: SampleColumns, settings: AuditSettings) -> Section | N
 
 
 def _are_told(columns: SampleColumns) -> list[bool]:
-    """Which samples were one request, of which size and tokens are known."""
+    """Mark the samples that were one request with a known image size and token count."""
     facts = zip(columns["prompt_tokens"], columns["sent_wh"], columns["zoom"], strict=True)
     return [type(tokens) is int and wh is not None and zoom is None for tokens, wh, zoom in facts]
 
 
 def tokens_of(rule: ResizeStep, sent_wh: WH) -> int:
-    """How many tokens an image of this size has after the resizing of a processor."""
+    """The number of tokens of an image of this size after a processor's resizing."""
     assert rule.factor is not None
     try:
         width, height = rule.resized_wh(sent_wh)

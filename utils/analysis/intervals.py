@@ -65,7 +65,7 @@ def interval(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellLayout:
-    """Which samples share a cell: an image and a group; and what they weigh."""
+    """The samples in cells, each of one image and one group, and their weights."""
 
     order: Ints  # sample numbers, sorted by image, then group; those without a weight left out
     weights: Floats  # of the sorted samples; they sum to 1
@@ -78,7 +78,7 @@ class CellLayout:
 
     @property
     def pictures(self) -> int:
-        """How many images have a weight."""
+        """The number of images that have a weight."""
         return len(self.picture_starts)
 
     def cells(self, values: Floats) -> Floats:

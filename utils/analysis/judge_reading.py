@@ -1,4 +1,4 @@
-"""What a judge made of a reply, among the facts of its sample; and how it counts with the judge.
+"""A judge's reading of a reply, among the facts of its sample, and the verdict with that reading.
 
 `facts["judge"]`: `{"for": "unread" | "audit", "status", "choice", "problem"}`.
 """
@@ -16,7 +16,7 @@ UNREAD, AUDIT = "unread", "audit"  # why the judge reads a reply
 
 
 class ReadingStatus(StrEnum):
-    """What became of a reply that the judge was to read."""
+    """The status of a reply that the judge was to read."""
 
     READ = "read"  # a letter, or that the reply settles on none
     FAILED = "failed"  # no answer, or none that can be used; wrong, never guessed
@@ -25,7 +25,7 @@ class ReadingStatus(StrEnum):
 
 
 def has_read_enough(to_read: int, read: int) -> bool:
-    """Whether a figure with the judge may be shown: it has read half, or had nothing to."""
+    """Whether a figure with the judge may be shown: it read at least half of the replies."""
     return 2 * read >= to_read
 
 

@@ -1,4 +1,4 @@
-"""How often each letter is chosen against how often it is right."""
+"""The share of each letter among the choices, compared with its share among the right answers."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ EQUAL = 1e-7  # sums this close, in units of the largest image's, are one
 
 
 class PairedResult(NamedTuple):
-    """What the common samples say about two systems."""
+    """The comparison of two systems on their common samples."""
 
     difference: float  # accuracy of the first less that of the second, -1..1
     interval: Interval | None  # of the difference; None under 10 images
@@ -96,7 +96,7 @@ def compare_paired(
 
 
 class Lead(NamedTuple):
-    """How much better one way to read the same replies is than another."""
+    """The lead of one way to read the same replies over another."""
 
     accuracy: float  # difference of the accuracies, -1..1
     discordant: int  # images on which the two differ

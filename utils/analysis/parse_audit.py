@@ -63,7 +63,7 @@ NOTE = (
 
 
 class LetterParsing(NamedTuple):
-    """How one reply was parsed, and how it could have been."""
+    """The parsing of one reply, with the results of other ways to parse it."""
 
     decided_by: str  # a name of `PATTERN_NAMES`, `NO_LETTER` or `OTHER_PARSER`
     strict: str | None  # the letter that a strict parser finds

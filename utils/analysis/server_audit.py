@@ -30,7 +30,7 @@ SHARES = {"hits": "hits", "unparsed": "unparsed replies", "cut_off": "replies cu
 
 
 class ServerDifference(NamedTuple):
-    """How the share of a server differs from that of all others."""
+    """The share among a server's samples, compared with the share among all others."""
 
     share: float  # of the server's samples, 0..1
     others: float
@@ -85,11 +85,11 @@ def server_audit(columns: SampleColumns, _settings: AuditSettings) -> Section | 
 def difference_of(
     values: Sequence[float], is_its: Sequence[bool], pictures: Sequence[int]
 ) -> ServerDifference:
-    """How the mean of some samples differs from that of the others.
+    """Compare the mean of some samples with the mean of the others.
 
     Args:
         values: of each sample, 0 or 1.
-        is_its: which samples they are; neither none nor all.
+        is_its: marks those samples; neither none nor all.
         pictures: the image of each sample.
     """
     count = sum(is_its)
