@@ -1,8 +1,8 @@
-"""What is left to gain on a table: rows that all strong runs miss, and rows that may be wrong.
+"""The headroom of a table: rows that all strong runs miss, and rows that may be wrong.
 
-A row is doubtful where most strong runs give one and the same answer, and the table another one.
-Most of them being wrong in the same way is possible, too: a doubtful row is one to look at. Its
-figure is shown beside the official one, never in its place.
+A row is doubtful if most strong runs give the same answer, and the table another one. These runs
+may also be wrong in the same way: a doubtful row is one to look at. The figure without doubtful
+rows is shown beside the official one, never in its place.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class DoubtfulRow:
 
     @property
     def is_near(self) -> bool:
-        """Whether they narrowly miss the target."""
+        """Whether the point that these runs agree on narrowly misses the target."""
         point, box = self.facts.get("point_frac"), self.facts.get("box_frac")
         if point is None or box is None:
             return False
@@ -111,7 +111,7 @@ class OfOneRun:
 
 @dataclass(frozen=True)
 class Headroom:
-    """What strong runs on one data set have in common."""
+    """The headroom of one data set: shares of its rows that are right, missed or doubtful."""
 
     dataset: str
     level: str
@@ -269,7 +269,7 @@ def _agreed(row: Mapping[str, Facts], right: Sequence[str]) -> DoubtfulRow | Non
 
 
 def _agree(facts: Facts, other: Facts) -> bool:
-    """Whether two wrong answers come to the same."""
+    """Whether two wrong answers agree."""
     point, other_point = facts.get("point_frac"), other.get("point_frac")
     if point is not None and other_point is not None:
         return _are_near(point, other_point, facts)
@@ -281,7 +281,7 @@ def _agree(facts: Facts, other: Facts) -> bool:
 
 
 def _are_near(point: Sequence[float], other: Sequence[float], facts: Facts) -> bool:
-    """Whether two points, in fractions of a sample's image, mean one place."""
+    """Whether two points, in fractions of a sample's image, are near enough to be one place."""
     width, height = facts.get("file_wh") or (1, 1)
     apart = hypot((point[0] - other[0]) * width, (point[1] - other[1]) * height)
     return apart <= NEAR_SHARE * hypot(width, height)

@@ -49,7 +49,7 @@ _QUESTION = ("text", "split")
 
 
 class PairOutcome(StrEnum):
-    """What became of a sample in two runs; A is the baseline."""
+    """The outcome of a sample in two runs; A is the baseline."""
 
     ONLY_A = "only A right"
     ONLY_B = "only B right"
@@ -67,12 +67,11 @@ class SamplePair(NamedTuple):
 
     @property
     def outcome(self) -> PairOutcome:
-        """Return who is right.
+        """Return the outcome of the sample.
 
-        Of several answers to a question most must be right. Wrong ones are apart if other options
-        were chosen or other texts answered, the clicks lie further from each other than the target
-        is large (its diagonal), the actions of a recorded step are others, or episodes ended
-        otherwise.
+        If a question has several answers, most must be right. Wrong answers are apart if they
+        differ in the option, the text, the action of a recorded step or the end of the episode, or
+        if the clicks are further from each other than the diagonal of the target.
         """
         match self.baseline["hit"] > MOST, self.run["hit"] > MOST:
             case True, True:
@@ -87,13 +86,13 @@ class SamplePair(NamedTuple):
 
     @property
     def has_same_truth(self) -> bool:
-        """Whether question and ground truth are the same, or one element is asked for."""
+        """Whether ground truth and question are the same; if reworded, the ground truth alone."""
         names = _TRUTH if self.is_reworded else (*_TRUTH, *_QUESTION)
         return all(self.run.get(name) == self.baseline.get(name) for name in names)
 
     @property
     def is_reworded(self) -> bool:
-        """Whether both ask for one element of a table in the wordings that the table has."""
+        """Whether the runs ask for one element of a table in different wordings of the table."""
         return self.run.get("wording") != self.baseline.get("wording")
 
     @property
@@ -106,13 +105,13 @@ class SamplePair(NamedTuple):
 
     @property
     def has_other_images(self) -> bool:
-        """Whether the sample's image was replaced between the runs, as far as both say."""
+        """Whether the sample's image was replaced between the runs; False if one does not say."""
         digests = {facts.get("image_digest") for facts in self} - {None}
         return len(digests) > 1
 
     @property
     def _has_same_reply(self) -> bool:
-        """Whether both models replied, letter by letter the same; an episode has many replies."""
+        """Whether both models gave exactly the same reply; False for episodes, which have many."""
         reply, baseline_reply = self.run.get("prediction"), self.baseline.get("prediction")
         are_answered = all(facts.get("status") == "ok" for facts in self)
         is_episode = "ended" in self.run
@@ -163,7 +162,7 @@ class Difference:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the two runs differ in this group."""
+        """Whether the two runs differ significantly in this group."""
         return self.p_value is not None and self.p_value < CLEAR_P
 
     @property
@@ -191,13 +190,13 @@ class PairOfRuns:
 
     @property
     def unit(self) -> str:
-        """What intervals and tests go by."""
+        """The unit of intervals and tests: the episode, or the unit of the level."""
         has_episodes = any(sample.run.get("episode") for sample in self.samples)
         return "episode" if has_episodes else unit_of(self.level)
 
     @property
     def doubt_texts(self) -> list[str]:
-        """What the audits say, each with the run that it is about."""
+        """The doubts of the audits, each with the label of its run."""
         return [
             f"{run.label}: {doubt}{'; see its report' if run.report else ''}"
             for run, doubt in self.doubts
@@ -220,7 +219,7 @@ class PairOfRuns:
 
     @property
     def flips_by_winner(self) -> list[tuple[str, str, list[SamplePair]]]:
-        """Who is right, who is wrong, on which samples; without sides that have none."""
+        """The run that is right, the run that is wrong, their samples; without empty sides."""
         sides = (
             (self.run, self.baseline, PairOutcome.ONLY_B),
             (self.baseline, self.run, PairOutcome.ONLY_A),
@@ -589,7 +588,7 @@ def _difference(
 
 
 def _unit(facts: Facts) -> Any:
-    """What a sample shares with others that are no independent evidence."""
+    """The task, episode or image: samples that share it are no independent evidence."""
     return facts.get("task") or facts.get("episode") or facts["image"]
 
 

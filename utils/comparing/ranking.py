@@ -35,7 +35,7 @@ class Ranking(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known about the pairs, then what audits say against runs; once each."""
+        """The notes on the pairs, then the audits' doubts about runs; each once."""
         pairs = [run.pair for run in self.runs if run.pair is not None]
         names_by_note: dict[str, list[str]] = {}
         for pair in pairs:

@@ -369,12 +369,12 @@ def _labels(runs: Sequence[RequestedRun], models: Sequence[str], rules: Sequence
 
 
 def _text_apart(runs: Sequence[RequestedRun], rules: Sequence[str], run: RequestedRun) -> str:
-    """What tells a run from others of its model: the rule of its score, its folder, its work-dir.
+    """The label that distinguishes a run from others of its model: score rule, folder or work-dir.
 
     Args:
-        runs: of the model.
-        rules: of each of them.
-        run: one of them.
+        runs: all runs of the model.
+        rules: the rule of each run's score.
+        run: the run to label.
     """
     folders = [other.folder.resolve() for other in runs]
     names = [folder.name for folder in folders]
@@ -394,7 +394,7 @@ def _rules_text(files: Mapping[str, ScoredFiles]) -> str:
 
 
 def _mark(run: RequestedRun) -> str:
-    """What stands behind the name of answers made elsewhere, wherever it is shown."""
+    """The mark after the name of answers made elsewhere; "" for a run."""
     return f" ({IMPORTED})" if is_import(run.folder.resolve()) else ""
 
 

@@ -45,7 +45,7 @@ class CheckpointRun:
         return (self.datasets.get(dataset) or {}).get("figures") or {}
 
     def is_partial(self, dataset: str) -> bool:
-        """Whether a part of the data set was asked for only."""
+        """Whether only a part of the data set was asked for."""
         return bool((self.datasets.get(dataset) or {}).get("partial"))
 
 

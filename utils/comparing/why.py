@@ -36,7 +36,7 @@ STAGES: Mapping[str, Callable[[Facts], str]] = {
     "parse": words.parsed_text,
     "verdict": words.OF_A_SAMPLE["verdict"],
 }
-"""What a sample passes after its messages; where nothing differs, both runs have the same text."""
+"""Stages of a sample after its messages, each with its text; equal texts mean no difference."""
 HINTS = {
     "image": ": the file was replaced between the runs",
     "prompt tokens": " with the same messages and image: other pixel limits, another chat template "
@@ -138,7 +138,7 @@ def _both(pair: SamplePair, stage: str) -> tuple[str, str]:
 
 
 def _are_messages_known(pair: SamplePair) -> bool:
-    """Whether both runs have kept them; those of episodes are not in samples files."""
+    """Whether both runs kept the messages; samples files have none of episodes."""
     return bool(pair.baseline.get("prompt") and pair.run.get("prompt"))
 
 
