@@ -1,1 +1,1 @@
-"""What the user said: command line, config file, environment."""
+"""The user's settings: command line, config file, environment."""

@@ -32,7 +32,7 @@ _ENDPOINTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where requests go and under which names."""
+    """The address, API key and model name of requests."""
 
     base_url: str  # as it was written, without `/chat/completions`
     api_key: str = field(repr=False)  # of the query, or `PLACEHOLDER_KEY`; see `resolve_api_key`
@@ -52,7 +52,7 @@ class Endpoint:
 
 
 def lacks_scheme(model_path: object) -> bool:
-    """Whether it is an endpoint but for its http://: it has a port, or the query of one."""
+    """Whether a path is an endpoint without its http://: it has a port, or an endpoint's query."""
     return (
         isinstance(model_path, str)
         and re.match(r"[\w.-]+:\d+(/|$)|.*\?(.*&)?(model|api_key)=", model_path) is not None
@@ -116,7 +116,7 @@ def resolve_api_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
 
 
 def place_of_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str:
-    """Return where the key in use was found, or how to give one."""
+    """Describe the source of the key in use; without a key, the way to give one."""
     key = resolve_api_key(endpoint, environ)
     if key == PLACEHOLDER_KEY:
         return (

@@ -278,7 +278,7 @@ class Options:
 
     @property
     def is_typed(self) -> bool:
-        """Whether the command line stands for a config."""
+        """Whether --endpoint or --checkpoint replaces a config file."""
         return self.endpoint is not None or self.checkpoint is not None
 
     @property
@@ -288,7 +288,7 @@ class Options:
 
     @property
     def to_go_on(self) -> str:
-        """What continues a run that was stopped; with `--fresh` it would begin again."""
+        """The advice on continuing a stopped run; with `--fresh` it would begin again."""
         command = "the same command without --fresh" if self.fresh else "the same command"
         return f"{command} continues from here"
 
@@ -517,7 +517,7 @@ def _checked(program: str, values: Mapping[str, Any], **more: Any) -> Options:
 
 
 def _typed_problems(options: Options) -> list[tuple[bool, str]]:
-    """What does not go together in a run without a config file, and why."""
+    """Checks of the options of a run without a config file: whether violated, and the message."""
     has_file = options.config != Path() and not options.is_typed
     return [
         (

@@ -41,9 +41,9 @@ Benchmarks = Mapping[str, type[Benchmark]]
 
 @dataclass
 class ConfigReading:
-    """What came of reading a config; of models and data sets None for those with problems.
+    """The result of reading a config; a model or data set with problems is None.
 
-    A checkpoint whose `generate_cfg` alone is wrong is there without it.
+    A checkpoint in which only `generate_cfg` is wrong is kept without `generate_cfg`.
     """
 
     config: RunConfig | None = None  # None if there are problems

@@ -59,7 +59,7 @@ class PixelLimits(Protocol):
 
 
 class RecipeRecord(Protocol):
-    """What a config needs of a recipe's record."""
+    """The part of a recipe's record that a config needs."""
 
     family: str
     hub_ids: Sequence[str]

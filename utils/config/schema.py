@@ -46,7 +46,7 @@ Pixels = Annotated[
 
 
 class Kwargs(BaseModel):
-    """What the program itself reads of the free `kwargs` block; all else belongs to the user."""
+    """The keys of the free `kwargs` block that the program reads; all others are the user's."""
 
     model_config = ConfigDict(strict=True, extra="ignore", defer_build=True)
     system_prompt: str | None = Field(
@@ -85,7 +85,7 @@ class ZoomEntry(ConfigSection):
 
 
 class _Model(ConfigSection):
-    """What every kind of model has; what may hold a key stays out of repr(), hence tracebacks."""
+    """Keys of every kind of model; those that may hold a secret stay out of repr()."""
 
     model_path: str = Field(repr=False)  # checkpoint; endpoint with its key; path of a class
     recipe: str | None = None  # by it the rest was filled in
@@ -250,7 +250,7 @@ def model_entry(imp_type: str | None, raw: Mapping[str, Any]) -> tuple[Any, list
 
 
 def token_limit_key(entry: Mapping[str, Any]) -> str:
-    """Return which key of a model entry limits the tokens of a reply, or would if it were there."""
+    """Return the key path of the limit on a reply's tokens in a model entry, set or not."""
     generate_cfg = entry.get("generate_cfg") or {}
     blocks = {
         "generate_cfg": generate_cfg,

@@ -160,7 +160,7 @@ class OutputStream:
             self._stream.flush()
 
     def isatty(self) -> bool:
-        """Whether a person reads this; lines with a prefix are one process of several."""
+        """Whether the stream is a terminal; False with a prefix, for one process of several."""
         return not self.prefix and self._stream.isatty()
 
     def __getattr__(self, name: str) -> Any:
@@ -187,7 +187,7 @@ def quieten() -> None:
 
 
 def is_common(secret: str) -> bool:
-    """Whether a key is a text that occurs in what models are asked and say."""
+    """Whether a key is so ordinary a text that prompts and replies may contain it."""
     signs = "".join(filter(str.isalnum, secret))
     is_word = secret.isalpha() and (secret[1:].islower() or secret.isupper())
     is_short = len(secret) < 8 or ((signs.isdigit() or is_word) and len(signs) < 16)
@@ -243,7 +243,7 @@ def _masked_user(url: re.Match[str]) -> str:
 
 
 def _secrets_of_users(text: str) -> set[str]:
-    """Return what `//user:password@` or `//token@` in a text hide, and what is sent for them."""
+    """Return the secrets of `//user:password@` or `//token@` in a text, also as they are sent."""
     secrets = set()
     for url in _USER.finditer(text):
         user, password = url["user"], url["password"] or ""
@@ -255,7 +255,7 @@ def _secrets_of_users(text: str) -> set[str]:
 
 
 def _secrets_of_header(value: str) -> set[str]:
-    """Return what a header's value holds beside its scheme: `Bearer TOKEN`, `Basic BASE64`."""
+    """Return the secrets in a header's value without its scheme: `Bearer TOKEN`, `Basic BASE64`."""
     header = _IN_HEADER.fullmatch(value.strip())
     if header is None:
         return {value.rpartition(" ")[2]}
@@ -268,12 +268,12 @@ def _secrets_of_header(value: str) -> set[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a name is that of a secret: `OPENAI_API_KEY`, `x-auth`; not `max_tokens`."""
+    """Whether a name is one of a secret: `OPENAI_API_KEY`, `x-auth`; not `max_tokens`."""
     return bool(_SECRET_NAME.search(name)) and not _TOKENIZER.search(name)
 
 
 def is_secret_place(value_path: str) -> bool:
-    """Whether the value at a key path is secret by its name, or as an unusual header."""
+    """Whether the value at a key path is secret, by its name or as an unusual header."""
     name = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", value_path))[-1].strip('"')
     if re.search(r"(\A|\.)generate_cfg\.extra_(headers|query)\.", value_path):
         return name.lower().replace("_", "-") not in _ORDINARY_HEADERS

@@ -35,7 +35,7 @@ DEEPEST = 200  # objects and lists in each other
 
 @dataclass
 class PlainConfig:
-    """What a config file says, before anything is known about its keys."""
+    """The content of a config file, before anything is known about its keys."""
 
     value: Any = field(default=None, repr=False)  # `${NAME}` replaced, so it may hold keys
     problems: list[str] = field(default_factory=list)  # `key path: what is wrong`
