@@ -141,14 +141,14 @@ class Figure:
     source: str
     average: Average = ""
     note: str = ""
-    """What is known to differ from the recipe; "" for nothing."""
+    """The known differences from the recipe; "" for none."""
     protocol: Literal["single", "zoom"] = "single"
-    """How often a sample is asked; results of different protocols never stand side by side."""
+    """One look at an image, or two; results of different protocols are never shown together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where figures are from, and how they were made."""
+    """A source of figures, with the protocol and average that they were made with."""
 
     name: str
     average: Average = ""

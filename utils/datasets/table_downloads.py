@@ -19,13 +19,13 @@ from utils.datasets.hub import Hub, hub_endpoint
 from utils.errors import UserError
 
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
-"""What reading a damaged zip raises, of its list as well as of its content."""
+"""The errors of reading a damaged zip: its list of files or their content."""
 REVISION_FILE = ".revision.json"
 
 
 @dataclass(frozen=True)
 class TableFiles:
-    """Where the files of a table come from."""
+    """The source of a table's files."""
 
     name: str
     folder: str  # below LMUData
@@ -44,7 +44,7 @@ class TableFiles:
 
     @property
     def source(self) -> str:
-        """Return where it comes from, for people."""
+        """Return the source in words."""
         if self.github:
             return " and ".join(filter(None, (f"github.com/{self.github}", self.repo_id)))
         return self.repo_id or "to be fetched by hand; the command says how"
