@@ -61,7 +61,7 @@ SILENT_S = 10.0  # of a server that is away or rate limits everything: then a li
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """What came of a request, all attempts included."""
+    """The result of a request, all attempts included."""
 
     status: Status
     attempts: int
@@ -177,10 +177,10 @@ class Asker:
                 return None
 
     def _decision(self, error: CallError, attempts: _Attempts) -> tuple[Decision, History]:
-        """What follows from a failed attempt, which counts from now on.
+        """Count a failed attempt; return the decision and the history behind it.
 
         Raises:
-            StopRun: nothing can work any more.
+            StopRun: no further request can succeed.
         """
         history = self._history(error, attempts)
         decision = decide(error, history, self._options, jitter=random.random())
@@ -194,14 +194,14 @@ class Asker:
         return decision, history
 
     def _is_busy(self, error: CallError) -> bool:
-        """Whether a server wants to be left alone for a while, and others need not be."""
+        """Whether one of several servers wants no requests for a while; the others go on."""
         return self._servers is not None and fault_of(error) is Fault.BUSY
 
     def _goes_elsewhere(self, error: CallError, attempts: _Attempts, servers: Servers) -> bool:
-        """Whether a failed request is the fault of its server, so that another one gets it.
+        """Whether a failed request is its server's fault, and another server gets it.
 
-        A sample during which several servers have died may be the cause: it is asked when all
-        others are over. Failures of servers that live on are free a few times, then they count.
+        A sample may be the cause if several servers died while they had it: it is queried after
+        all others. Failures of servers that stay alive are free a few times, then they count.
         """
         place, fault = attempts.place, fault_of(error)
         server = place.server if place is not None else None
@@ -233,10 +233,10 @@ class Asker:
         return True
 
     def _is_cause(self, attempts: _Attempts) -> bool:
-        """Whether servers have died of this request as far as one can tell.
+        """Whether this request seems to have killed the servers that died.
 
-        It was with every server that died in this run, and it is the only one left of which that
-        is true. Another server would die of it, too.
+        Every server that died in this run had it, and no other suspect is left. It would kill
+        another server, too.
         """
         return self._aside == 1 and attempts.died == self._died
 

@@ -65,8 +65,8 @@ class Watcher:
     def doubts_refusal(self, record: Record, reason: str | None) -> bool:
         """Whether a refusal may be about the settings rather than about its sample.
 
-        So it is until the server has answered anything else. The second time, and on demand, it is
-        about the sample.
+        Every refusal is doubtful until the server has answered a request. A sample that is retried
+        after a refusal is to blame itself.
         """
         code = (record.get("error") or {}).get("status_code")
         return self.all_refused and code in REFUSED_STATUS and reason != Reason.REFUSED_BEFORE

@@ -68,7 +68,7 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of a task, or of one turn of it."""
+    """The outcome of a task, or of one turn in a task."""
 
     task: _Task
     record: Record | None = None  # None: the run stopped before there was one
@@ -211,7 +211,7 @@ class Engine:
         self._most_workers = self._gate.known * self._limit.largest + acting
 
     def _is_rest_aside(self) -> bool:
-        """Whether all that is left to do waits for the end."""
+        """Whether all tasks that are left were set aside until the end."""
         return self._has_handed_out_all and self._under_way <= self._gate.aside
 
     def _wait_for_rest(self) -> None:
@@ -367,7 +367,7 @@ class Engine:
         self._stop()
 
     def _outcome(self, task: _Task) -> _Outcome:
-        """What becomes of a task; its world is given back."""
+        """Do a task, give its world back, and return the outcome."""
         try:
             if self._stopping.is_set() or task.job.stopped:
                 return _Outcome(task)

@@ -1,4 +1,4 @@
-"""How many requests may be in flight: a pure controller, and the gate that enforces it.
+"""The limit on requests in flight: a pure controller, and the gate that enforces the limit.
 
 The controller climbs by one with every answer, so it doubles in a round of answers. Each request
 that the server refuses as one too many (429), or does not answer in time, takes one off; after that
@@ -78,7 +78,7 @@ def after_too_many(limit: Limit) -> Limit:
 
 @dataclass(slots=True)
 class Place:
-    """What the gate knows of one server: how many requests may be with it, and how many are."""
+    """The gate's record of one server: the limit of its requests, and those in flight."""
 
     server: ModelServer | None  # None: the gate is that of a model which is its own server
     control: Limit
@@ -91,7 +91,7 @@ class Place:
     last_used: int = 0  # when a request went there last, counted in requests
 
     def use(self) -> tuple[float, int]:
-        """How much of it is used; of equal ones the one that is idle longest comes first."""
+        """The sort key: the share of the limit in use, then the last use, longest ago first."""
         return self.in_flight / self.limit, self.last_used
 
 

@@ -1,4 +1,4 @@
-"""What the engine is given to do: one data set for one model."""
+"""The jobs of the engine: one data set for one model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodePlan:
-    """How the samples of a benchmark that acts are played. Only whole episodes are reused."""
+    """The plan for playing the samples of a benchmark that acts. Only whole episodes are reused."""
 
     play: Callable[[Sample, Any], Episode]  # the prompts of a sample, in a world that is lent
     worlds: Worlds
@@ -43,7 +43,7 @@ class EpisodePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class ChainPlan:
-    """How samples are asked whose prompts hold the replies to earlier ones."""
+    """The plan for samples whose prompts hold the replies to earlier samples."""
 
     chain_of: Callable[[Sample], str]
     prompt_after: Callable[[Sample, Answered], Prompt]  # called by several workers

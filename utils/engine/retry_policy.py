@@ -1,4 +1,4 @@
-"""What follows from a failed attempt: one pure decision, made in one place."""
+"""The decision after a failed attempt: pure, and made in one place."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DEATHS_TO_FAIL = 3
 
 
 class Fault(StrEnum):
-    """Whose fault a failed request is, where a model has several servers."""
+    """The cause of a failed request, where a model has several servers."""
 
     SAMPLE = "sample"  # no server will do better
     SERVER = "server"  # another one may do better
@@ -50,7 +50,7 @@ class Fault(StrEnum):
 
 
 def fault_of(error: CallError) -> Fault:
-    """Whose fault a failed request is."""
+    """The cause of a failed request."""
     status = error.status_code
     if status == 429:
         return Fault.SAMPLE if is_about_account(error) else Fault.BUSY
@@ -62,7 +62,7 @@ def fault_of(error: CallError) -> Fault:
 
 
 class NextAction(StrEnum):
-    """What to do after an attempt that gave no answer."""
+    """The next action after an attempt that gave no answer."""
 
     AGAIN = "again"  # the same request once more, after a wait
     PAUSE = "pause"  # the server is away: nobody asks for a while, then the same request once more
@@ -74,7 +74,7 @@ class NextAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What happened so far to one sample, and to its run."""
+    """The history of one sample and its run before a decision."""
 
     failures: int = 0  # earlier attempts of this sample that count against the retries
     was_empty: bool = False  # an earlier reply to this sample was whole and had no text
@@ -132,14 +132,14 @@ def decide(error: CallError, history: History, options: Options, jitter: float =
 
 
 def is_about_account(error: CallError) -> bool:
-    """Whether it is the key or the account that is refused, and with it every request."""
+    """Whether the key or the account is refused, and every request with it."""
     text = str(error)[:200].lower()  # further on a server may quote the prompt
     says_so = error.status_code == 400 and any(words in text for words in FATAL_WORDS)
     return error.status_code in FATAL_STATUS or error.code in FATAL_CODES or says_so
 
 
 def is_away(error: CallError) -> bool:
-    """Whether nobody is there at all, which is no sample's fault."""
+    """Whether the server is away, which is no sample's fault."""
     return error.status_code in AWAY_STATUS or error.kind in AWAY_KINDS
 
 

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class NoGroup(StopRun):
-    """What all ranks must have in common is not there."""
+    """The ranks lack something that all of them must share."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ _CLIENT = "client.json"
 
 
 class Wanted(StrEnum):
-    """What rank 0 wants of the other machines for a model."""
+    """Rank 0's request to the other machines for a model."""
 
     NOTHING = "nothing"  # so far
     SERVERS = "serving"
@@ -111,7 +111,7 @@ class Client:
 
 
 class ServersWanted:
-    """What a model of rank 0 knows of the other machines; see `utils.contracts.OtherMachines`."""
+    """The other machines, for a model of rank 0; see `utils.contracts.OtherMachines`."""
 
     def __init__(self, client: Client, model: str) -> None:
         self.key = client.key
@@ -158,7 +158,7 @@ class Machine:
         return DistantClient(self, model, self._folder / safe_name(model), key, host)
 
     def wanted(self, model: str) -> Wanted:
-        """What the client wants of a model now.
+        """The client's request for a model now.
 
         Raises:
             NoGroup: there is no client, or it runs other models.
@@ -217,7 +217,7 @@ class DistantClient:
         self._told: set[str] = set()
 
     def is_waiting(self) -> bool:
-        """Whether it needs the servers still; after a moment.
+        """Whether it still needs the servers, after a short wait.
 
         Raises:
             NoGroup: it is gone.

@@ -43,7 +43,7 @@ VISIBLE_S = 30.0  # until a network file system shows a new file on all machines
 
 
 def rank_0_speaks(rank: Rank | None) -> bool:
-    """Whether rank 0 reports the same problems: torchrun ends the other ranks then."""
+    """Wait for rank 0 to report the same problems; True if torchrun ends this rank meanwhile."""
     if rank is not None and not rank.leads:
         try:
             time.sleep(LEADER_SPEAKS_FIRST_S)
