@@ -45,7 +45,7 @@ class Answer:
 
     @property
     def is_verdict_only(self) -> bool:
-        """Whether the row says that it is right or wrong, and keeps nothing that can be judged."""
+        """Whether the row has a verdict, and nothing that can be judged."""
         has_nothing_else = self.reply is None and self.point is None and not self.error
         return self.verdict is not None and has_nothing_else
 

@@ -55,7 +55,7 @@ class Gathered:
 
     @property
     def repeats(self) -> int:
-        """How many answers a question has at most."""
+        """The largest number of answers to one question."""
         return max((number for _, number in self.answers), default=1)
 
     def add_all(self, answers: Iterable[Answer], *, keep: str = FIRST) -> None:
@@ -115,7 +115,7 @@ class Gathered:
         self.kept[key] = self._differences(key[0], answer)
 
     def _differences(self, key: str, answer: Answer) -> dict[str, Any]:
-        """What a row says of the target and the image that the table says otherwise."""
+        """The image size and target of a row, where they differ from the table."""
         known = self.matcher.by_key[key]
         kept: dict[str, Any] = {}
         if answer.image_wh and known.image_wh and answer.image_wh != known.image_wh:
@@ -149,7 +149,7 @@ class Gathered:
     # -- words ----
 
     def lines(self) -> list[str]:
-        """What was matched how, and every finding that has a count, one a line."""
+        """The numbers of matched rows by step, and every finding that has a count, one a line."""
         counts = self.counts
         ways = [f"{count:,} by {step}" for step, count in sorted(self.steps.items())]
         matched = f"{counts['matched']:,} of {counts['samples']:,} samples matched"

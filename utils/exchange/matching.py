@@ -20,7 +20,7 @@ TEXTS = ("instruction", "question", "step_instruction")  # columns of a line
 
 
 class MatchedBy(StrEnum):
-    """How the sample of a row was found."""
+    """The step that found the sample of a row."""
 
     ORDER = "place in the order that was given"
     ID = "id"
@@ -41,7 +41,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is compared of a sample."""
+    """The values of a sample that are compared with a row."""
 
     sample: Sample
     image: str
@@ -67,7 +67,7 @@ def ids_of(line: Mapping[str, Any]) -> str:
 
 
 def text_of(line: Mapping[str, Any]) -> str:
-    """What a sample asks."""
+    """The instruction or question of a sample."""
     return next((str(line[name]) for name in TEXTS if isinstance(line.get(name), str)), "")
 
 
@@ -198,7 +198,7 @@ class Matcher:
         return []
 
     def may_be_several(self, answer: Answer) -> bool:
-        """Whether a row without a sample fits several: only an order or ids could tell which."""
+        """Whether an unmatched row fits several samples; only an order or ids could decide."""
         text = folded(answer.instruction)
         candidates = self._by_text.get(text, []) if text else self._in_prompt(answer.prompt)
         return not answer.image and len(candidates) > 1
@@ -212,7 +212,7 @@ class Matcher:
 
 
 def _says_the_same(text: str, known: str) -> bool:
-    """Whether a text is an instruction, or holds it: prompts have it within."""
+    """Whether a text and a known instruction are the same, or one contains the other."""
     return not text or text == known or (bool(known) and (known in text or text in known))
 
 

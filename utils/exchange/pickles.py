@@ -63,7 +63,7 @@ class Name:
 
 @dataclass(slots=True)
 class Built:
-    """What a pickle would make by a call; only its arguments are known."""
+    """An object that a pickle would make by a call; only the arguments are known."""
 
     name: Name
     arguments: Any
@@ -212,7 +212,7 @@ def _dict_of(items: list[Any]) -> dict[Any, Any]:
 
 
 def _built(name: Any, arguments: Any) -> Any:
-    """What a call would make: containers and numbers are made, all else is kept by its name."""
+    """Make the containers, numbers and bytes of a call; keep all else by name, as `Built`."""
     if not isinstance(name, Name):
         raise ValueError("it calls what is no name")
     if name.name in ("OrderedDict", "defaultdict", "dict"):

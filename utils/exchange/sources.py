@@ -1,4 +1,4 @@
-"""What `--import` names: a file, a folder of files, a bundle, or the results of a live world."""
+"""Sources of `--import`: a file, a folder of files, a bundle, or the results of a live world."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class AnswerFile:
 
 @dataclass
 class Import:
-    """What is imported.
+    """The files of an import.
 
     Attributes:
         world: the format of a live world's folder; "" of answers to tables.

@@ -27,7 +27,7 @@ _NOT_IN_A_NAME = re.compile(r"[^\w\-. /]", re.ASCII)
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """What a tracker is told of a run when it begins. Nothing in it is secret."""
+    """The facts about a run that a tracker gets when the run begins. None is secret."""
 
     name: str
     folder: Path  # of the run
@@ -36,7 +36,7 @@ class TrackedRun:
 
 
 class Tracker(Protocol):
-    """Where the figures of one run go.
+    """The destination of one run's figures.
 
     Attributes:
         where: the address of the run there, or a folder.

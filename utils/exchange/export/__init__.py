@@ -46,7 +46,7 @@ class Form(Protocol):
         """Whether a file is about one data set."""
 
     def takes(self, dataset: ExportedSet, /) -> bool:
-        """Whether a data set has what the form holds."""
+        """Whether the form can hold a data set."""
 
     def file_name(self, run: ExportedRun, /) -> str:
         """The name of the file, below the folder for exports."""
@@ -55,7 +55,7 @@ class Form(Protocol):
         """The content of the file."""
 
     def next_steps(self, run: ExportedRun, path: str, /) -> Sequence[str]:
-        """What a person may do with the file; nothing is sent by this program."""
+        """The user's next steps with the file; this program sends nothing."""
 
 
 FORMS: tuple[Form, ...] = (

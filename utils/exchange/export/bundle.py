@@ -95,7 +95,7 @@ def content(run: ExportedRun) -> bytes:
 
 
 def next_steps(_run: ExportedRun, path: str) -> Sequence[str]:
-    """What to do with the file."""
+    """The user's next steps with the file."""
     with zipfile.ZipFile(path) as archive:
         size = sum(part.file_size for part in archive.infolist())
     if size > MOST_SHEET_BYTES:
@@ -130,7 +130,7 @@ def _rows(dataset: ExportedSet) -> Iterator[dict[str, Any]]:
 
 
 def _seldom(facts: Facts) -> dict[str, Any]:
-    """What few rows have."""
+    """The fields that only few rows have."""
     values: dict[str, Any] = {
         "error": error_of(facts),
         "options": facts.get("options"),

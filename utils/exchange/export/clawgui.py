@@ -37,13 +37,13 @@ TABLES = {
     "ui-vision": "ui-vision",
     "OSWorld-G": "osworld-g",
 }
-"""What is called how there, by the name of the annotations."""
+"""ClawGUI's names of tables, by the name of the annotations."""
 REFUSAL = "refusal"
 PLATFORM_PREFIX, MAC = "os_", {"mac": "macos"}  # "os_mac" is "macos" there
 
 
 def takes(dataset: ExportedSet) -> bool:
-    """Whether it is a table that is known there, with one reply to each row and one look."""
+    """Whether ClawGUI has the table, and each row has one reply and no second look."""
     is_single = dataset.entry.get("repeats", 1) == 1
     has_crops = any(facts.get("zoom") for facts in dataset.samples)
     return dataset.table in TABLES and is_single and not has_crops
@@ -71,7 +71,7 @@ def content(run: ExportedRun) -> bytes:
 
 
 def next_steps(run: ExportedRun, path: str) -> Sequence[str]:
-    """What to do with the file."""
+    """The user's next steps with the file."""
     folder = f"{TABLES[run.sets[0].table]}-{_model_type(run)}"
     return [f"ClawGUI's judge reads {path} as output/<experiment>/{folder}/predictions.jsonl"]
 

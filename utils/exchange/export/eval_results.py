@@ -61,7 +61,7 @@ def content(run: ExportedRun) -> bytes:
 
 
 def next_steps(run: ExportedRun, path: str) -> Sequence[str]:
-    """What to do with the file."""
+    """The user's next steps with the file."""
     repository = run.hub_id or "ORGANISATION/MODEL"
     return [
         "To submit the file as a pull request of your own:",

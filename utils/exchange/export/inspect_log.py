@@ -27,7 +27,7 @@ STOP_REASONS = {"stop": "stop", "length": "max_tokens", "content_filter": "conte
 
 
 def takes(dataset: ExportedSet) -> bool:
-    """Whether its samples have one reply each that says by itself what was answered."""
+    """Whether each sample has a reply that is readable alone: no episode, no second look."""
     has_crops = any(facts.get("zoom") for facts in dataset.samples)
     return dataset.level not in ACTING and not has_crops
 
@@ -58,7 +58,7 @@ def content(run: ExportedRun) -> bytes:
 
 
 def next_steps(_run: ExportedRun, path: str) -> Sequence[str]:
-    """What to do with the file."""
+    """The user's next steps with the file."""
     return [f"To look at it: inspect view --log-dir {Path(path).parent}"]
 
 
@@ -120,7 +120,7 @@ def _sample(facts: Facts, model: str, dataset: ExportedSet) -> dict[str, Any]:
 
 
 def _messages(facts: Facts) -> list[dict[str, str]]:
-    """What was asked, without images; of answers made elsewhere the instruction."""
+    """The messages of the prompt without images; of answers made elsewhere, the instruction."""
     messages = [
         {"role": str(message.get("role")), "content": str(message.get("value"))}
         for message in facts.get("prompt") or ()

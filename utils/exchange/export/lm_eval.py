@@ -71,7 +71,7 @@ def content(run: ExportedRun) -> bytes:
 
 
 def next_steps(_run: ExportedRun, _path: str) -> Sequence[str]:
-    """What to do with the file: nothing that has to be said."""
+    """The user's next steps with the file: none."""
     return ()
 
 

@@ -55,5 +55,5 @@ def content(run: ExportedRun) -> bytes:
 
 
 def next_steps(_run: ExportedRun, _path: str) -> Sequence[str]:
-    """What to do with the file."""
+    """The user's next steps with the file."""
     return ["It goes between the --- lines of the model's README.md"]

@@ -33,7 +33,7 @@ def reply_of(facts: Facts) -> str | None:
 
 
 def error_of(facts: Facts) -> str:
-    """Why there is no answer; "" where there is one."""
+    """The reason for a missing answer; "" where there is an answer."""
     if is_answered(facts):
         return ""
     error = facts.get("error")
@@ -61,7 +61,7 @@ def size_of(facts: Facts) -> WH:
 
 
 def is_resized(facts: Facts) -> bool:
-    """Whether the model had the image in another size, whose pixels its reply may count."""
+    """Whether the model saw the image in another size; its reply may be in those pixels."""
     sizes = (facts.get("sent_wh"), facts.get("seen_wh"))
     return any(size and size != facts.get("file_wh") for size in sizes)
 

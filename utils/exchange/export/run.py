@@ -74,7 +74,7 @@ class ExportedSet:
 
     @property
     def why_no_figure(self) -> str:
-        """Why its figure stands for no published table; "" where it does."""
+        """The reason why its figure is no result on a published table; "" if it is one."""
         if not self.figures:
             return f"has no score ({self.entry.get('no_score') or 'not all parts were scored'})"
         if is_whole(self.entry, is_partial=self.is_partial):
@@ -102,7 +102,7 @@ class ExportedRun:
 
     @property
     def imported(self) -> Mapping[str, Any] | None:
-        """What is known of answers made elsewhere; None: it is a run."""
+        """The known facts about answers made elsewhere; None: it is a run."""
         origin: Mapping[str, Any] | None = self.manifest.get(IMPORTED)
         return {} if origin is None and is_import(self.folder) else origin
 
@@ -148,7 +148,7 @@ class ExportedRun:
         return path if is_of_hub else ""
 
     def versions_of_servers(self, dataset: ExportedSet) -> list[str]:
-        """What has answered, and its version, as far as that is known."""
+        """The kinds and versions of the servers that answered, as far as they are known."""
         versions = {
             " ".join(str(row[name]) for name in ("kind", "version") if row.get(name))
             for row in dataset.entry.get("servers") or ()
@@ -156,7 +156,7 @@ class ExportedRun:
         return sorted(filter(None, versions))
 
     def notes(self, dataset: ExportedSet) -> str:
-        """What has to stand beside a figure: rows, protocol, prompt, interval, versions, doubts."""
+        """The notes to show beside a figure: rows, protocol, prompt, interval, versions, doubts."""
         entry = dataset.entry
         title, cell = next(iter(dataset.headlines.items()))
         parts = [f"{title}, {cell['samples']:,} rows"]

@@ -62,7 +62,7 @@ def content(run: ExportedRun) -> bytes:
 
 
 def next_steps(run: ExportedRun, _path: str) -> Sequence[str]:
-    """What to do with the file."""
+    """The user's next steps with the file."""
     dataset = run.sets[0]
     if dataset.why_no_figure:
         return [f"Not for the leaderboard: {dataset.name} {dataset.why_no_figure}"]

@@ -63,7 +63,7 @@ def content(run: ExportedRun) -> bytes:
 
 
 def next_steps(run: ExportedRun, path: str) -> Sequence[str]:
-    """What to do with the file."""
+    """The user's next steps with the file."""
     steps = [
         f"To submit the row, send it by e-mail with the result file (--export {RESULT_FILE}) and "
         f"the code or a document: {REPOSITORY}"

@@ -1,4 +1,4 @@
-"""What published tables are called in forms that hold figures of several."""
+"""Names of published tables, for forms that hold figures of several tables."""
 
 from __future__ import annotations
 

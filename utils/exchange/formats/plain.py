@@ -46,7 +46,7 @@ def recognise(first_rows: Sequence[Row]) -> bool:
 
 
 def has_verdicts_alone(first_rows: Sequence[Row]) -> bool:
-    """Whether rows say that they are right or wrong, and have nothing that can be judged."""
+    """Whether all rows have a verdict, and nothing that can be judged."""
     return all(answer_of(number, row).is_verdict_only for number, row in enumerate(first_rows, 1))
 
 

@@ -1,4 +1,4 @@
-"""What formats share: values of cells that may be numbers, texts of them, or missing."""
+"""Shared readers of cells: values that may be numbers, numbers as text, or missing."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def size_of(value: Any) -> WH | None:
 
 
 def ids_of(*values: Any) -> tuple[str, ...]:
-    """What may be the id of a sample, without what is missing."""
+    """The values that may be the id of a sample, as texts, without missing ones."""
     return tuple(text for text in map(text_of, values) if text)
 
 
@@ -105,7 +105,7 @@ def verdict_in(row: Mapping[str, Any], name: str) -> bool | None:
 
 
 def error_text(value: Any) -> str:
-    """Why a row has no answer, in one line; "" where nothing is said."""
+    """The reason why a row has no answer, in one line; "" if none is given."""
     if not value:
         return ""
     if isinstance(value, Mapping):
@@ -114,7 +114,7 @@ def error_text(value: Any) -> str:
 
 
 def damage_of(reply: Any) -> str:
-    """What a spreadsheet may have done to a reply; "" where nothing shows."""
+    """The damage that a spreadsheet may have done to a reply; "" if none shows."""
     text = reply if isinstance(reply, str) else ""
     if len(text) >= CELL_LIMIT:
         return "cut at 32,767 characters"
