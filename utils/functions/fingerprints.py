@@ -55,7 +55,7 @@ READING = (
 """Modules of it that read replies; where a reply is acted upon at once, they count."""
 INSTALLED = {"site-packages", "dist-packages"}
 CODE_VERSION = 2
-"""How code is hashed, as the records of runs say it; those before version 2 say nothing."""
+"""The version of code hashes, in the records of runs; records before version 2 have none."""
 
 PACKAGES = ("benchmarks.", "models.", "utils.")
 _MOVED = {
@@ -95,7 +95,7 @@ def digest(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What stands for a value that JSON has no form for: of an object its type."""
+    """A JSON form of a value that JSON has none for: of an object, the name of its type."""
     if isinstance(value, (set, frozenset)):
         return ["set", *sorted(map(digest, value))]
     if isinstance(value, (bytes, bytearray)):
@@ -124,7 +124,7 @@ def code_text(function: Callable[..., Any], *, also: Collection[str] = ()) -> st
 
 
 def undescribed(function: Callable[..., Any] | None) -> list[str]:
-    """What of a function nothing describes, one line each: its stored answers are not reusable."""
+    """The parts of a function that no hash covers, one line each; with any, no answer is reused."""
     return [] if function is None else _Code(function).problems
 
 
@@ -139,7 +139,7 @@ class _Statement:
 
 
 class _Code:
-    """What describes a function: `start`, which is plain data, and the `texts` of its code."""
+    """The description of a function: `start`, which is plain data, and the `texts` of its code."""
 
     def __init__(self, start: Callable[..., Any], also: Collection[str] = ()) -> None:
         self.problems: list[str] = []
@@ -256,7 +256,7 @@ def _is_standard(name: str) -> bool:
 
 
 def _is_installed(file: Path) -> bool:
-    """Whether a file is of a package; this program's own counts wherever it lies."""
+    """Whether a file belongs to an installed package; this program's own files never do."""
     return not INSTALLED.isdisjoint(file.parts) and OWN.isdisjoint(file.parents)
 
 
@@ -334,7 +334,7 @@ def _as_statement(top: ast.stmt, package: str) -> _Statement:
 
 
 def _closure_of(target: Any) -> Iterator[Any]:
-    """What a function has from those around it, without what is not bound yet."""
+    """Yield the values in a function's closure that are bound already."""
     for cell in getattr(target, "__closure__", None) or ():
         with suppress(ValueError):
             yield cell.cell_contents

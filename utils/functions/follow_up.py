@@ -1,4 +1,4 @@
-"""What is asked after a reply: a second look at a crop, or what a user's function says.
+"""Requests after a reply: a second look at a crop, or the messages of a user's function.
 
 Every stage is an answer of its own in the log; the first has the sample's key, later ones
 `<key>~1`, `<key>~2` and so on. A record with `more` is followed by another stage.
@@ -32,9 +32,9 @@ Sizes = Mapping[str, Sequence[int] | None]
 
 
 class CropFolder:
-    """Where the crops of one data set lie while their requests are under way: in the run's folder.
+    """The folder for one data set's crops while their requests are in flight, in the run's folder.
 
-    A run that is killed leaves it there; the next one in the folder removes it.
+    A killed run leaves it behind; the next run in the same folder removes it.
     """
 
     def __init__(self, run_folder: Path, dataset: str) -> None:
@@ -104,7 +104,7 @@ class ZoomStage:
 
 @dataclass(frozen=True)
 class UserStages:
-    """Whatever a user's function asks next: `follow_up(line, responses) -> messages or None`."""
+    """The next requests of a user's function: `follow_up(line, responses) -> messages or None`."""
 
     function: Callable[..., Any]
     postprocess: Callable[[str], str]

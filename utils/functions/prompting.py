@@ -1,4 +1,4 @@
-"""Which prompt a sample gets: the user's function's, or the benchmark's default."""
+"""The prompt of a sample: from the user's function, or the benchmark's default."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MESSAGE_KEYS = ("role", "type", "value")
 
 @dataclass(frozen=True, slots=True)
 class Prompting:
-    """How the prompts of one model to one benchmark are made."""
+    """The functions and settings that make one model's prompts for one benchmark."""
 
     benchmark: Benchmark
     system_prompt: str | None = None  # `kwargs.system_prompt` of the config
@@ -56,7 +56,7 @@ class Prompting:
         return short_digest([self._wording(line), self.code_digest()])
 
     def is_digest(self, stored: str, line: Line) -> bool:
-        """Whether a hash in a log, perhaps an earlier one, is that of these prompts."""
+        """Whether a hash in a log, also of an earlier version, belongs to these prompts."""
         if stored == self.digest(line):
             return True
         # Earlier versions wrote no function as None.

@@ -1,4 +1,4 @@
-"""How the user's functions are called, and whether a given one can be called that way.
+"""The calling forms of the user's functions, and the check of a given function.
 
 prompt                     f(line, dataset), or f(line, dataset, **settings): see `takes_settings`
 preprocess, postprocess    f(x, model, processor, **kwargs)
@@ -83,7 +83,7 @@ def parse_caller(function: Callable[..., Any]) -> ParseFunction:
 
 
 def takes_settings(function: Callable[..., Any]) -> bool:
-    """Whether a function has `**settings`, for which a prompt function gets the `kwargs`."""
+    """Whether a function has `**settings`; a prompt function then gets the `kwargs` as settings."""
     signature = _signature(function)
     parameters = signature.parameters.values() if signature else ()
     return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
@@ -107,7 +107,7 @@ def custom_arguments(cls: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict
 
 
 def takes(function: Callable[..., Any], name: str) -> bool:
-    """Whether a function names a parameter."""
+    """Whether a function has a parameter of this name."""
     signature = _signature(function)
     return signature is not None and name in signature.parameters
 
