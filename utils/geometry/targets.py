@@ -25,11 +25,11 @@ class Declined:
 
 DECLINED: Final = Declined()
 Answer = Point | Declined | None
-"""What a parse function finds in a reply; None: nothing that can be read."""
+"""The result of a parse function; None: it can read nothing in the reply."""
 
 
 def means_declined(point: Sequence[float]) -> bool:
-    """Whether a point stands for "not there": both coordinates are negative."""
+    """Whether a point means "not there": both coordinates are negative."""
     x, y = point
     return x < 0 and y < 0
 
@@ -74,7 +74,7 @@ class Target:
         return min(xs), min(ys), max(xs), max(ys)
 
     def contains(self, point: Point) -> bool:
-        """Whether a point lies in one of the places."""
+        """Whether a point lies in one of the boxes or polygons."""
         x, y = point
         if any(x1 <= x <= x2 and y1 <= y <= y2 for x1, y1, x2, y2 in self.boxes):
             return True
@@ -91,7 +91,7 @@ class Target:
 
 
 def are_numbers(values: Any, count: int) -> bool:
-    """Whether a list or tuple has so many numbers, all of them finite."""
+    """Whether a value is a list or tuple of exactly `count` finite numbers."""
     if not isinstance(values, (list, tuple)) or len(values) != count:
         return False
     try:
@@ -118,7 +118,7 @@ def target_problem(plain: Any) -> str | None:
 
 
 def reversed_box_problem(plain: Mapping[str, Any]) -> str | None:
-    """Return which box of a target has its corners in the wrong order, so that nothing is in it."""
+    """Return a problem if a target's box has its corners in the wrong order and holds no point."""
     for x1, y1, x2, y2 in plain.get("boxes", ()):
         if x2 < x1 or y2 < y1:
             expected = "expected x1, y1, x2, y2 with x1 <= x2 and y1 <= y2"

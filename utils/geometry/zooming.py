@@ -147,13 +147,13 @@ class Zoom:
 
 @dataclass(frozen=True, slots=True)
 class SecondLook:
-    """How a sample was looked at again, as far as the log knows."""
+    """The second look at a sample, as far as the log knows it."""
 
     zoom: Zoom
     crop: Mapping[str, Any] | None = None
     """As the record of the second stage has it; logs of earlier versions have none."""
     is_around_first: bool = True
-    """Where there is none: whether the first point is read as when the crop was made."""
+    """Without a stored crop: whether the first point is read as when the crop was made."""
 
     @classmethod
     def of(cls, crop: Mapping[str, Any]) -> SecondLook:
