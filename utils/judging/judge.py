@@ -37,7 +37,7 @@ FOLDER = "judge"  # of a run: the judge's log
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the judge made of one reply."""
+    """The judge's reading of one reply."""
 
     status: ReadingStatus
     choice: str | None = None  # None: the reply settles on no option
@@ -58,7 +58,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class _JudgeRun:
-    """What stays the same while a judge reads the replies to one data set."""
+    """The fixed settings of a judge while it reads the replies to one data set."""
 
     judge: Judge
     home: RunFolder
@@ -72,7 +72,7 @@ class _JudgeRun:
 
 
 class _JudgeAnswers(AnswerIndex):
-    """What a judge has answered; an answer that cannot be used has failed, and is asked again."""
+    """The stored answers of a judge; an unusable one counts as failed and is requested again."""
 
     def look_up(
         self,

@@ -1,6 +1,7 @@
-"""What the judge is asked about a reply, and how its verdict is read.
+"""The judge's prompt about a reply, and the reading of its verdict.
 
-It extracts: it sees the question, the options and the reply; never the right answer or the image.
+The judge extracts: it sees the question, the options and the reply, never the right answer or the
+image.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class ReplyToRead:
 
 
 class UnusableReply(ValueError):
-    """What the judge has said is no choice: why, and its words."""
+    """The judge's reply is no choice; the message has the reason and the judge's words."""
 
     def __init__(self, reason: str, words: object) -> None:
         super().__init__(f"{reason}: {words!r:.200}")

@@ -34,7 +34,7 @@ TITLE = "Judge: replies that the official reader could not read"
 
 @dataclass(frozen=True)
 class Judged:
-    """What the judge made of the replies of a data set."""
+    """The judge's readings of the replies of a data set."""
 
     judge: Judge
     readings: Mapping[str, tuple[str, Reading]]  # by sample: why it was read, and the reading
@@ -60,7 +60,7 @@ class Judged:
 
     @property
     def no_score(self) -> str:
-        """Why there is no figure with the judge; "": there is one."""
+        """The reason why there is no figure with the judge; "": there is one."""
         readings = self._readings_for(UNREAD)
         read = _count_read(readings)
         if has_read_enough(len(readings), read):
