@@ -297,7 +297,7 @@ def _set(pair: PairOfRuns) -> dict[str, Any]:
 
 
 def _rule_words(a: ComparedRun, b: ComparedRun, dataset: str) -> dict[str, Any] | None:
-    """What rules of recorded steps ask for, and by which each run was scored; else None."""
+    """The rules of recorded steps in words, and the rule of each run's score; else None."""
     words_of_runs = [run.sets[dataset].rule_words for run in (a, b)]
     if not all(words_of_runs):
         return None
@@ -361,7 +361,7 @@ def _ranking(ranking: Ranking) -> dict[str, Any]:
 
 
 def _headroom(headroom: Headroom, links: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    """What the summary has of a data set's headroom; `links` lead to its doubtful rows."""
+    """The headroom of a data set in the summary; `links` lead to its doubtful rows."""
     return {
         "title": title_of(headroom.level, headroom.dataset),
         "rows": headroom.rows,

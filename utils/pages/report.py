@@ -180,10 +180,10 @@ def pictures_of_report(report: Path) -> dict[str, dict[str, Any]]:
 
 
 def shown_target(facts: Facts) -> dict[str, Any]:
-    """What pages draw as the target of a sample; None where there is none.
+    """The target of a sample that pages draw; None where there is none.
 
-    Of a recorded step it is where the rule of the score takes a click for right: a click inside a
-    box that the rule does not look at says nothing about the verdict.
+    For a recorded step, it is the area that the rule of the score accepts. A click inside a box
+    that the rule ignores says nothing about the verdict.
     """
     if "step" not in facts:
         return {name: facts.get(name) for name in ("box_frac", "target")}
@@ -197,7 +197,7 @@ def area_of(rule: Sequence[Any]) -> dict[str, Any] | None:
 
 
 def _row_of_step(facts: Facts) -> dict[str, Any] | None:
-    """What the list shows of a recorded step; None of other samples."""
+    """The list's values for a recorded step; None for other samples."""
     step = facts.get("step")
     if step is None:
         return None
