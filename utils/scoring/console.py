@@ -1,4 +1,4 @@
-"""What the user sees: progress, tables, summaries. Readable on a terminal and in a log file."""
+"""The console output: progress, tables, summaries. Readable on a terminal and in a log file."""
 
 from __future__ import annotations
 
@@ -398,11 +398,11 @@ def _summary(scored: Scored, options: Options) -> list[str]:
 
 
 def server_lines(servers: Sequence[Mapping[str, Any]], wall_s: float) -> list[str]:
-    """What each of several servers has done, and all of them together.
+    """Lines on the work of several servers: of all together, then of each.
 
     Args:
         servers: the rows of the record at a run's end.
-        wall_s: how long the run took.
+        wall_s: the duration of the run.
     """
     queried = [row for row in servers if row["answers"] or row["moved"] or row["reason"]]
     answers = sum(row["answers"] for row in servers)

@@ -105,7 +105,7 @@ def section_of(
 
 
 def heading(section: Mapping[str, Any]) -> str:
-    """Return what the figure of a section is called: `average without 12 doubtful rows`."""
+    """Return the name of a section's figure: `average without 12 doubtful rows of FILE`."""
     rows = counted(section["left_out"], "doubtful row")
     return f"{section['name']} without {rows} of {section['file']}"
 

@@ -1,4 +1,4 @@
-"""What is checked of answers made elsewhere while they are scored: points, replies, verdicts.
+"""Checks of answers made elsewhere while they are scored: points, replies, verdicts.
 
 A file's own points and verdicts are compared with ours, and where they differ, the likely reason is
 counted.
@@ -139,7 +139,7 @@ class ImportAudit:
 
     @staticmethod
     def _is_other_point(facts: Mapping[str, Any], sizes: Sizes, stored: Point | None) -> bool:
-        """Whether another point was read than the file has."""
+        """Whether the point that was read differs from the point in the file."""
         if stored is None or sizes.file_wh is None or facts.get("declined"):
             return False
         point_frac = facts.get("point_frac")
@@ -163,7 +163,7 @@ class ImportAudit:
         }
 
     def _all_counts(self) -> dict[str, int]:
-        """What was counted when the file was read, and what judging has shown."""
+        """The counts from reading the file and from judging its samples."""
         counts = {**self._facts["counts"], **self.counts}
         counts["verdicts that differ"] = sum(self._reasons.values())
         return {name: int(count) for name, count in counts.items()}
@@ -269,7 +269,7 @@ def _in_px(point: Point, file_wh: tuple[int, int]) -> Sequence[float]:
 
 
 def _is_equal(facts: Mapping[str, Any], stored: Point, file_wh: tuple[int, int] | None) -> bool:
-    """Whether the point that was read is that of the file, but for the noise of numbers."""
+    """Whether the point that was read equals the point in the file, up to numerical noise."""
     point_frac = facts.get("point_frac")
     if not point_frac or file_wh is None:
         return False

@@ -1,4 +1,4 @@
-"""What is known of each scored sample: one JSON line each, derived from the log.
+"""The facts about each scored sample: one JSON line each, derived from the log.
 
 `<model>_<dataset>_samples.jsonl` lies beside the score file and says the same thing sample by
 sample. Reports, comparisons, audits and notebooks read it, so none of them runs a user's functions

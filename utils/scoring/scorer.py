@@ -167,10 +167,11 @@ class Scorer:
         ]
 
     def _fits(self, dotted: str) -> bool:
-        """Whether a function of `best_parser` is to be advised.
+        """Whether to advise a function of `best_parser`.
 
-        Functions for every frame read the same numbers, so that reading them says nothing. The
-        recipe's are of the model's family, and a reader without a rival has found the answer.
+        Functions for all frames read the same numbers, so a successful reading proves nothing: a
+        quarter of the readings must be right. The recipe's functions fit the model's family, and a
+        function without a rival needs no other proof.
         """
         if dotted in self.recipe_parsers or len(self._readers()) == 1 or not self.other_parsers:
             return True
@@ -387,7 +388,7 @@ class Scorer:
 
     @property
     def has_failures(self) -> bool:
-        """Whether a sample failed in whatever way."""
+        """Whether any sample failed, in whatever way."""
         return any(self.counts[kind] for kind in WITHOUT_ANSWER) or bool(
             self.counts["parse_errors"]
         )

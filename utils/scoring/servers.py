@@ -1,4 +1,4 @@
-"""What each of several servers has done in a run, as a table of the analysis."""
+"""The work of each of several servers in a run, as a table of the analysis."""
 
 from __future__ import annotations
 

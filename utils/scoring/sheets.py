@@ -169,9 +169,9 @@ def open_sheet(
 
 
 def _why_no_archive(error: Exception) -> OSError:
-    """What kept the library from writing, as a new error that holds no archive.
+    """The error that kept the library from writing, as a new one that holds no archive.
 
-    The half-written one goes at once: left to the collector of garbage, it would print a traceback.
+    The half-written archive is freed at once: a later garbage collection would print a traceback.
     """
     cause = error.args[0] if error.args else error
     for failure in (error, cause):

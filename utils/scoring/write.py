@@ -52,11 +52,11 @@ class SecondReader(Protocol):
 
     @property
     def is_whole(self) -> bool:
-        """Whether every reply that it was to read was read."""
+        """Whether it has read every reply that it was to read."""
 
     @property
     def no_score(self) -> str:
-        """Why there is no figure with its readings; "": there is one."""
+        """The reason why there is no figure with its readings; "": there is one."""
 
     def beside(self, record: Record, scored: ScoredSample) -> ScoredSample:
         """Return a sample with its reading among the facts."""
@@ -71,7 +71,7 @@ class NothingToScore(UserError):
 
 @dataclass(frozen=True)
 class ScoringTask:
-    """What is scored, and how."""
+    """The samples to score, and the settings of the scoring."""
 
     folder: RunFolder
     data: DataSet
@@ -99,7 +99,7 @@ class ScoringTask:
 
 @dataclass(frozen=True)
 class Scored:
-    """What came of scoring a log."""
+    """The result of scoring a log."""
 
     analysis: dict[str, Any]  # sections by name: head, score table with intervals, audits, ...
     scorer: Scorer  # with counts and errors
@@ -108,11 +108,11 @@ class Scored:
     is_whole: bool  # all that was asked for was answered and scored
     checksums: dict[str, str]  # of the files that were written, by name
     rotation_errors: Mapping[str, tuple[int, str]] = field(default_factory=dict)
-    """What went wrong in rotations beyond the questions themselves; as `Scorer.errors`."""
+    """Errors in rotations beyond the questions themselves; as `Scorer.errors`."""
 
     @property
     def no_score(self) -> str:
-        """Why no figure is shown; "": there are figures."""
+        """The reason why no figure is shown; "": there are figures."""
         counts = self.scorer.counts
         return why_no_score(
             self.analysis["head"]["level"],
@@ -123,7 +123,7 @@ class Scored:
 
     @property
     def findings(self) -> list[Finding]:
-        """What the sections of the analysis say, but for those on coverage (see `notes`)."""
+        """The findings in the sections of the analysis, without coverage (see `notes`)."""
         return [finding for name, finding in findings_in(self.analysis) if name != COVERAGE]
 
 
