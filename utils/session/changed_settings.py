@@ -1,4 +1,4 @@
-"""Whether a logged run has asked with other settings than the config has now."""
+"""Differences between the settings of a logged run and those of the config now."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def note_on_changed_settings(evaluation: Evaluation, view: LogView) -> list[str]
 
 
 def _is_served_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether several servers, or one of them, serve the same model under other addresses."""
+    """Whether two entries name the same model on servers, at least one of them on several."""
     if not (before.get("servers") or now.get("servers")):
         return False
     paths = [str(entry.get("model_path") or "") for entry in (before, now)]

@@ -99,18 +99,18 @@ class Evaluation:
 
     @cached_property
     def parse(self) -> ParseFunction:
-        """What reads the replies, in one calling form."""
+        """The function that parses the replies, in one calling form."""
         function = self.function("parse")
         return parse_caller(function) if function else self.data.parse
 
     @property
     def postprocess(self) -> Callable[[str], str]:
-        """What makes the text to parse of a raw reply."""
+        """The function that makes the text to parse from a raw reply."""
         return self.model.postprocess(self.dataset)
 
     @cached_property
     def zoom(self) -> Zoom | None:
-        """How the model looks again at each sample; None: it does not."""
+        """The model's second look at each sample; None: there is none."""
         settings = self.entry.zoom
         is_asked_otherwise = "follow_up" in self.functions
         if settings is None or is_asked_otherwise or self.benchmark.recipe_form != "grounding":
@@ -119,7 +119,7 @@ class Evaluation:
 
     @property
     def image_rule(self) -> ResizeStep | None:
-        """How the processor of the model's family resizes an image; None: that is not known."""
+        """The resizing rule of the processor of the model's family; None: it is not known."""
         limits = self.recipe.recipe.limits if self.recipe is not None else None
         if limits is not None:
             of_config = {key: self.entry.kwargs.get(key) for key in PIXEL_LIMITS}
@@ -133,14 +133,14 @@ class Evaluation:
 
     @property
     def protocol(self) -> str:
-        """How often a sample is asked: "single", "zoom" or "follow-up"."""
+        """The protocol of the requests for a sample: "single", "zoom" or "follow-up"."""
         if "follow_up" in self.functions:
             return FOLLOW_UP
         return SINGLE if self.zoom is None else ZOOM
 
     @cached_property
     def prompting(self) -> Prompting:
-        """How its prompts are made."""
+        """The functions and settings that make its prompts."""
         function = self.function("prompt")
         kwargs = self.entry.kwargs
         settings: Mapping[str, Any] = {}
@@ -185,7 +185,7 @@ class Evaluation:
         return self.recipe.recipe.parse_functions(self.recipe.module)
 
     def _other_parsers(self, configured: str | None) -> dict[str, ParseFunction]:
-        """What could read replies in place of what does: the recipe's functions, and ours."""
+        """Other functions that could parse the replies: the recipe's, and the program's own."""
         functions = {**self._parsers_of_recipe(), **self.benchmark.parse_functions}
         return {
             dotted: parse_caller(function)

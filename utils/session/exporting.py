@@ -53,7 +53,7 @@ def run_export(options: Options) -> int:
 
 
 def _problems(run: ExportedRun, form: Form, options: Options) -> list[str]:
-    """What stands in the way of an export."""
+    """The problems that prevent an export."""
     problems: list[str] = []
     if form.IS_OF_ONE and len(run.sets) > 1:
         names = listed([dataset.name for dataset in run.sets])
@@ -85,7 +85,7 @@ def _forms_with_rows(dataset: ExportedSet) -> list[str]:
 
 
 def _path(run: ExportedRun, form: Form, options: Options) -> Path:
-    """Where the file goes: what `--output` names, else a folder in that of the run."""
+    """The path of the file: from `--output`, else in a folder below the run's."""
     if options.output is None:
         return run.folder / FOLDER / form.file_name(run)
     path = expand_home(options.output)
@@ -95,7 +95,7 @@ def _path(run: ExportedRun, form: Form, options: Options) -> Path:
 
 
 def _remarks(run: ExportedRun, form: Form, left_out: list[str]) -> list[str]:
-    """What a person should know about the file."""
+    """The remarks on the file for the user."""
     remarks: list[str] = []
     if left_out:
         remarks.append(f"left out, because this form cannot hold them: {listed(left_out)}")

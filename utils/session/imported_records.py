@@ -28,7 +28,7 @@ def keys_of(samples: Sequence[Sample]) -> list[str]:
 
 
 def points_problem(evaluation: Evaluation, gathered: Gathered, frame: str) -> list[str]:
-    """What stands in the way of the points of a file: an unknown frame, or size of an image."""
+    """The problems with the points of a file: an unknown frame, or an unknown image size."""
     problems: list[str] = []
     dataset = evaluation.dataset
     if gathered.without_frame and not frame:
@@ -123,7 +123,7 @@ def _record(
 
 
 def _of_request(answer: Answer, sample: Sample) -> dict[str, Any]:
-    """What a row says of the request that it answers, as records have it."""
+    """The facts in a row about the request that it answers, in the form of records."""
     fields: dict[str, Any] = {}
     if answer.usage:
         fields["usage"] = dict(answer.usage)

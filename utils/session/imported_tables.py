@@ -1,4 +1,4 @@
-"""Which table a file of answers is to, and what of it its rows cover."""
+"""The table that a file of answers belongs to, and the part of the table that its rows cover."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Table:
     _matcher: Matcher | None = None
 
     def matcher(self, order: Sequence[str] = ()) -> Matcher:
-        """What finds its samples, which are loaded."""
+        """The matcher for its samples, which are loaded."""
         if self._matcher is None or order:
             self._matcher = Matcher(self.data.samples, order)
         return self._matcher
@@ -103,7 +103,7 @@ def _variants(name: str, options: Mapping[str, Sequence[str]]) -> list[tuple[str
 
 @dataclass
 class Fit:
-    """How the rows of a file fit a table."""
+    """The fit of a file's rows to a table."""
 
     rows: int
     matched: int = 0  # rows that ask what a sample asks
@@ -166,7 +166,7 @@ def table_of(
 
 
 def _fit(matcher: Matcher, answers: Sequence[Answer]) -> Fit:
-    """How the rows of a file fit a table."""
+    """Return the fit of a file's rows to a table."""
     fit = Fit(len(answers))
     for number, answer in enumerate(answers):
         match = matcher.find(answer)
@@ -233,7 +233,7 @@ def _no_table(
 
 
 def _tells(answer: Answer) -> bool:
-    """Whether a row says more than an id, which may be that of any table."""
+    """Whether a row has more than a numeric id, which may belong to any table."""
     has_named_id = any(not name.isdecimal() for name in answer.ids)
     return bool(answer.image or answer.instruction or answer.prompt or has_named_id)
 

@@ -74,7 +74,7 @@ class ImportedSet:
 
     @property
     def has_replies(self) -> bool:
-        """Whether another reader could read them otherwise; plain points are what they are."""
+        """Whether there are replies, which another reader may read differently from this one."""
         answers = self.gathered.answers.values() if self.gathered is not None else ()
         return any(answer.reply is not None for answer in answers)
 
@@ -297,7 +297,7 @@ def _gather_episodes(one: ImportedSet, order: Sequence[str]) -> None:
 
 
 def _problems(one: ImportedSet, gathered: Gathered, options: Options) -> list[str]:
-    """What stops an import of a data set."""
+    """The problems that stop an import of a data set."""
     counts, dataset = gathered.counts, one.evaluation.dataset
     problems: list[str] = []
     if not gathered.answers:

@@ -169,7 +169,7 @@ def _prompt_of_sample(prompt_of: PromptOf, sample: Sample) -> Prompt:
 def _chains_of(
     evaluation: Evaluation, samples: Sequence[Sample], prompt_of: PromptOf
 ) -> ChainPlan | None:
-    """How samples are asked in order, if their benchmark asks for it."""
+    """The plan for querying samples in order; None if their benchmark does not ask for it."""
     benchmark = evaluation.benchmark
     if not samples or not benchmark.chain_of(samples[0].line):
         return None
@@ -184,7 +184,7 @@ def _chains_of(
 
 
 def _episodes_of(evaluation: Evaluation, benchmark: ActingBenchmark, shots: Path) -> EpisodePlan:
-    """How the samples of a benchmark that acts are played.
+    """The plan for playing the samples of a benchmark that acts.
 
     Workers make the prompts of whole episodes and read the replies, several at a time.
     """
@@ -219,7 +219,7 @@ def _play(
 def _follow_up_of(
     evaluation: Evaluation, prompt_of: PromptOf, crops: CropFolder
 ) -> FollowUp | None:
-    """What a model is asked after a reply, if anything; workers call it, several at once."""
+    """The stages after a reply, or None; several workers call them at once."""
     postprocess, benchmark = evaluation.postprocess, evaluation.benchmark
     function, zoom = evaluation.function("follow_up"), evaluation.zoom
     if function is not None:

@@ -243,10 +243,10 @@ def _scored(
 def _progress_text(
     evaluation: Evaluation, view: LogView, path: Path, written_s: float, *, is_running: bool
 ) -> str:
-    """How far the newest run of a log has come, in words.
+    """The progress of the newest run of a log, in words.
 
     Args:
-        evaluation: what is asked of whom.
+        evaluation: the model and the data set.
         view: of the log.
         path: of the log.
         written_s: when the run last wrote, seconds since 1970.

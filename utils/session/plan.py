@@ -1,4 +1,4 @@
-"""What a run will do: every model on every data set."""
+"""The plan of a run: every model on every data set."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def has_replicas(entry: ModelEntry | None) -> bool:
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be run, found in order before the first query."""
+    """The models, data sets and evaluations of a run, prepared before the first query."""
 
     options: Options
     models: Mapping[str, ModelWrapper]

@@ -73,7 +73,7 @@ class ModelRoom(Protocol):
     """The package `models`, which `utils` does not import."""
 
     def argument_problems(self, imp_type: str, entry: Mapping[str, Any]) -> Iterable[KeyProblem]:
-        """What is wrong with the arguments of a model entry."""
+        """The problems with the arguments of a model entry."""
 
     def build_model(
         self,
@@ -86,7 +86,7 @@ class ModelRoom(Protocol):
         """The wrapper of a model entry."""
 
     def recipe_lines(self, names: Sequence[str]) -> list[str]:
-        """What `--recipes` prints."""
+        """The output of `--recipes`, line by line."""
 
     def served_models(self, model_path: str) -> list[str]:
         """The names of the models that an endpoint offers; none where it does not say."""
@@ -98,7 +98,7 @@ class ModelRoom(Protocol):
         """The names that a checkpoint's own config gives it."""
 
     def checkpoint_problems(self, model_path: str) -> list[str]:
-        """What keeps a path from being a checkpoint's folder, one line each."""
+        """The reasons why a path is no checkpoint's folder, one line each."""
 
     def near_recipes(self, name: str) -> list[str]:
         """The recipes for checkpoints whose names are like this one."""
@@ -304,7 +304,7 @@ def _selected(
 
 
 def _has_part_in(entry: ModelEntry, rank: Rank) -> bool:
-    """Whether a rank other than 0 asks its part of a model's samples, or starts servers of it."""
+    """Whether a rank other than 0 queries a part of a model's samples, or starts its servers."""
     if has_replicas(entry):
         return rank.leads_machine and rank.machines > 1
     return entry.imp_type in SHARED_TYPES and not rank.slurm_step
@@ -522,7 +522,7 @@ def _has_log(options: Options, models: Iterable[str], dataset: str) -> bool:
 
 
 def _is_empty(only: Only, unknown: Collection[Label]) -> bool:
-    """Whether no row can be chosen where some of the labels are unknown."""
+    """Whether the unknown labels leave no row to choose."""
     return any(
         all((grouping, label) in unknown for label in labels) for grouping, labels in only.items()
     )

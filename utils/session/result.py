@@ -1,4 +1,4 @@
-"""What became of one model on one data set."""
+"""The result of one model on one data set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from utils.store.manifest import Entry
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one model on one data set."""
+    """The result of one model on one data set."""
 
     dataset: str  # "" where the model stopped before its first data set
     folder: RunFolder | None  # that it worked in; None if it did not come so far

@@ -227,7 +227,7 @@ def _note_scoring(evaluation: Evaluation, entry: Entry, scored: Scored) -> dict[
 def _judge_replies(
     evaluation: Evaluation, judge: Judge, task: ScoringTask, view: LogView
 ) -> Judged:
-    """What the judge makes of a model's replies."""
+    """The judge's readings of a model's replies."""
     from utils.judging.scoring import judge_replies
 
     return judge_replies(
@@ -241,7 +241,7 @@ def _judge_replies(
 
 
 def _published(evaluation: Evaluation, entry: Entry, scored: Scored) -> dict[str, Any] | None:
-    """Return what others published of the checkpoint, beside scores on the same data."""
+    """Return the published figures of the checkpoint, beside scores on the same data."""
     recipe = evaluation.recipe
     if recipe is None or scored.no_score or not is_whole(entry.facts, is_partial=False):
         return None

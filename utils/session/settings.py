@@ -52,9 +52,9 @@ def _with_follow_up(evaluation: Evaluation, settings: str) -> str:
 
 
 def episode_fingerprint(evaluation: Evaluation) -> Callable[[Sample], str]:
-    """What gives the fingerprint of a whole episode: of its task, and all that decides how it goes.
+    """Return the function that makes an episode's fingerprint, of its task and all that decides it.
 
-    It is empty where nobody can compare the code that decides, so that no stored episode has it.
+    The fingerprint is empty if the deciding code cannot be compared: no stored episode has it then.
     """
     functions = [evaluation.function(stage) for stage in ("prompt", "postprocess")]
     code = [*functions, _parse_function(evaluation), *evaluation.model.deciding_code]
@@ -74,7 +74,7 @@ def _episode_digest(settings: str, prompt_code: str, sample: Sample) -> str:
 
 
 def _parse_function(evaluation: Evaluation) -> Callable[..., Any]:
-    """What reads the replies: the user's function as it is, or the default."""
+    """The function that parses the replies: the user's as it is, or the default."""
     return evaluation.function("parse") or evaluation.data.parse
 
 

@@ -99,10 +99,10 @@ def logged_evaluation(
 
 
 def facts_so_far(evaluation: Evaluation, folder: RunFolder) -> dict[str, Any]:
-    """Return what the manifest would say of a data set if its run stopped now.
+    """Return a data set's facts for the manifest as if its run stopped now.
 
-    Its figures are those of the answers so far; without an answer there are none. A judge and later
-    rotations of a question are no part of them.
+    The figures count the answers so far; without an answer there are none. They include neither a
+    judge nor later rotations of a question.
 
     Raises:
         UserError, StopRun: the log cannot be scored.

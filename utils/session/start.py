@@ -72,7 +72,7 @@ def run_command(arguments: Sequence[str], benchmarks: BenchmarkRoom, models: Mod
 
 
 def _is_silent(options: Options, rank: Rank) -> bool:
-    """Whether a rank has nothing to do; of those that have, rank 0 alone prints."""
+    """Whether a rank has nothing to do. Of the others, only rank 0 prints more than errors."""
     if rank.leads:
         return False
     if options.check or options.mode == "eval":

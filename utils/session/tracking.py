@@ -223,7 +223,7 @@ class _Counting:
 
 
 def _tracked_run(evaluations: Sequence[Evaluation], folder: RunFolder) -> TrackedRun:
-    """What trackers are told of a run: settings by the records of its logs, without secrets."""
+    """Facts about a run for trackers: settings from the records of its logs, without secrets."""
     first = evaluations[0]
     params: dict[str, Any] = {"model": first.name}
     tags: dict[str, str] = {"run_folder": portable(str(folder.path.absolute()), {})}
@@ -267,7 +267,7 @@ def _metrics(dataset: str, facts: Mapping[str, Any], prefix: str) -> dict[str, f
 
 
 def _times(end: Mapping[str, Any]) -> dict[str, float]:
-    """How long a run has asked, and how fast, by the record of its end."""
+    """The duration and speed of a run's requests, from the record of its end."""
     wall_s = end.get("wall_s")
     if not wall_s:
         return {}

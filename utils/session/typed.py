@@ -23,7 +23,7 @@ _KEY = re.compile(r"([?&]api_key=)[^&]*")
 
 
 class KnownModels(Protocol):
-    """What a run without a config asks the package `models`."""
+    """The part of the package `models` that a run without a config uses."""
 
     def served_models(self, model_path: str) -> list[str]:
         """The names of the models that an endpoint offers; none where it does not say."""
@@ -35,7 +35,7 @@ class KnownModels(Protocol):
         """The names that a checkpoint's own config gives it."""
 
     def checkpoint_problems(self, model_path: str) -> list[str]:
-        """What keeps a path from being a checkpoint's folder, one line each."""
+        """The reasons why a path is no checkpoint's folder, one line each."""
 
     def near_recipes(self, name: str) -> list[str]:
         """The recipes for checkpoints whose names are like this one."""

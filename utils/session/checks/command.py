@@ -1,4 +1,4 @@
-"""What `--check` prints, and its exit code."""
+"""The output of `--check`, and its exit code."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def check(plan: Plan) -> int:
 
 
 def _scorer_findings(data_sets: Iterable[DataSet]) -> Iterator[Finding]:
-    """What is wrong with scorers of the user's, each tried once."""
+    """The findings on the user's scorers, each tried once."""
     for data in data_sets:
         name = data.benchmark.name
         try:
@@ -78,7 +78,7 @@ def _scorer_findings(data_sets: Iterable[DataSet]) -> Iterator[Finding]:
 
 @dataclass
 class ModelCheck:
-    """What the check of one model came to."""
+    """The result of checking one model."""
 
     warnings: int = 0
     problems: list[str] = field(default_factory=list)

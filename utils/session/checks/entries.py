@@ -41,7 +41,7 @@ def entry_lines(evaluation: Evaluation) -> list[str]:
 
 
 def _has(entry: Mapping[str, Any], path: Sequence[str]) -> bool:
-    """Whether an entry sets the value at a key path; what is left out has a default."""
+    """Whether an entry sets the value at a key path; a key that is left out has a default."""
     inner: Any = entry
     for key in path:
         if not isinstance(inner, Mapping) or key not in inner:

@@ -1,4 +1,4 @@
-"""What `--check` does with images: a bounded part of the work of a run, spread over all of them."""
+"""The checks of images for `--check`: a bounded part of a run's work, spread over all images."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_ENCODED = 200  # requests of a data set
 
 @dataclass(frozen=True, slots=True)
 class ImagesChecked:
-    """What was looked at, and what is wrong."""
+    """The result of checking images: a summary, and the problems."""
 
     summary: str
     problems: list[str]

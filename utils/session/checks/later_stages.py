@@ -1,4 +1,4 @@
-"""How many requests `--check` has to reckon with after the first replies (`zoom`, `follow_up`)."""
+"""The number of requests that may follow the first replies (`zoom`, `follow_up`), for `--check`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from utils.store.records import MORE
 
 
 def requests_text(job: Job, to_ask: Mapping[str, int], size: str, open_samples: int) -> str:
-    """Return how many requests a run sends: the number, or the least and what may follow.
+    """Return the number of a run's requests in words: exact, or the least and the possible ones.
 
     Args:
-        job: what is asked.
+        job: the samples and their follow-up.
         to_ask: first requests by reason.
         size: of these requests, in words; "" where it is not known.
-        open_samples: how many samples may be asked again after a reply.
+        open_samples: the number of samples that may be queried again after a reply.
     """
     count = sum(to_ask.values())
     reasons = [f"{of_reason} {reason}" for reason, of_reason in to_ask.items()] or ["none"]
@@ -39,10 +39,10 @@ def requests_text(job: Job, to_ask: Mapping[str, int], size: str, open_samples: 
 def open_samples(
     job: Job, answers: Iterable[tuple[str, StoredAnswer | str]], options: Options
 ) -> int:
-    """Return how many samples may be asked again after a reply: all whose last one is not stored.
+    """Count the samples that may be queried again after a reply: their last reply is not stored.
 
     Args:
-        job: what is asked.
+        job: the samples and their follow-up.
         answers: the stored first answer of each sample by its key, or why the model is asked.
         options: of the run.
     """
@@ -55,7 +55,7 @@ def open_samples(
 
 
 def _is_open(job: Job, key: str, options: Options) -> bool:
-    """Whether a sample with a stored first answer may be asked again."""
+    """Whether a sample with a stored first answer may be queried again."""
     for number in range(MOST_STAGES):
         stage = job.answers.in_own_log(turn_key(key, number), job.run.request_hashes)
         if stage is None:

@@ -11,7 +11,7 @@ MADE_UP = ("A", "(0.4, 0.3)", "I cannot see that.")  # replies
 
 
 def parser_findings(plan: Plan) -> list[Finding]:
-    """What is wrong with the user's parse functions, each tried once, however many share it."""
+    """The findings on the user's parse functions, each tried once per data set."""
     parsers = {
         (evaluation.dataset, evaluation.dotted["parse"]): evaluation.parse
         for evaluations in plan.evaluations.values()

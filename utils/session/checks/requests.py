@@ -34,12 +34,12 @@ from utils.store.index import StoredAnswer
 LONGEST_SHOWN_TEXT = 2000  # characters
 LONGEST_REPEATED_TEXT = 200  # characters; longer ones are shown for the first data set alone
 Origin = tuple[tuple[type[BaseException], str, int], ...]
-"""Where in the code an error was raised, and each of its causes: class, file, line."""
+"""The place in the code of an error and of each of its causes: class, file, line."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What a check has to print, and what it found."""
+    """The lines that a check prints, and its findings."""
 
     lines: list[str]
     findings: list[Finding] = field(default_factory=list)
