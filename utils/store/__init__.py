@@ -1,1 +1,1 @@
-"""What a run leaves: its folder and its log."""
+"""The output of a run: its folder and its log."""

@@ -20,7 +20,7 @@ IMPORTED = re.compile(r"I\d{8}_G\w+", re.ASCII)  # names of folders of answers m
 
 
 def is_import(folder: Path) -> bool:
-    """Whether a run folder holds answers made elsewhere, by its name."""
+    """Whether a run folder holds answers made elsewhere, according to its name."""
     return IMPORTED.fullmatch(folder.name) is not None
 
 

@@ -1,8 +1,8 @@
-"""Where the files of a run lie: `<work-dir>/<model>/T<date>_G<commit>/`, and their names.
+"""The folder of a run, `<work-dir>/<model>/T<date>_G<commit>/`, and the names of its files.
 
-One folder holds one experiment. A run that asks otherwise than the run that a folder holds, another
-number of samples, or rows with other labels, gets a folder of its own, `..._2` and so on; one that
-asks the same goes on in the folder that it has, whatever the day and the commit.
+One folder holds one experiment. A run gets a folder of its own, `..._2` and so on, if its requests,
+its number of samples or the labels of its rows differ from the run that a folder holds. Otherwise
+it goes on in the existing folder, whatever the day and the commit.
 """
 
 from __future__ import annotations

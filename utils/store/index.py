@@ -1,6 +1,6 @@
-"""What logs hold: their runs, and where the record of each sample lies.
+"""The index of logs: their runs, and the place of each sample's record.
 
-`LogIndex` is that of one log, read in one go; resume and scoring share it. `AnswerIndex` has the
+`LogIndex` covers one log, read in one go; resume and scoring share it. `AnswerIndex` covers the
 logs of all runs of a model, and decides whether a stored answer is reused; `utils.store.view` has
 the records of one log that are scored.
 """
@@ -25,7 +25,7 @@ TOKENS = "prompt_tokens", "completion_tokens"
 
 
 class StoredAnswer(NamedTuple):
-    """What stays in memory of the record of an answer or of a whole episode."""
+    """The entry in memory for the record of an answer or of a whole episode."""
 
     path: Path  # of the log
     offset: int  # in bytes
@@ -67,7 +67,7 @@ class StoredAnswer(NamedTuple):
         )
 
     def stands(self, options: Options) -> bool:
-        """Whether it is reused; what failed is asked again, what was refused on demand."""
+        """Whether it is reused. A failed sample is queried again, a refused one on demand."""
         if self.is_to_retry(options):
             return False
         match self.status:
@@ -78,7 +78,7 @@ class StoredAnswer(NamedTuple):
         return True
 
     def is_to_retry(self, options: Options) -> bool:
-        """Whether it is of a server (`n3:8001`) that is to be asked again, by host or with port."""
+        """Whether `--retry-server` names its server, by host or with port (`n3:8001`)."""
         host = self.server.rpartition(":")[0]
         return bool(self.server) and not {self.server, host}.isdisjoint(options.retry_server)
 
@@ -91,7 +91,7 @@ class StoredAnswer(NamedTuple):
 
 
 class LogIndex:
-    """What one log holds.
+    """The content of one log.
 
     Attributes:
         runs: by their numbers.
@@ -141,7 +141,7 @@ def newest_by_key(answers: Iterable[StoredAnswer]) -> dict[str, StoredAnswer]:
 
 
 class Reason(StrEnum):
-    """Why a model is queried, where nothing about the request has changed; as people read it."""
+    """The reason for a query whose request has not changed, in words for people."""
 
     NEW = "new"
     FRESH = "--fresh"
@@ -198,7 +198,7 @@ class AnswerIndex:
             of_key[answer.fingerprint] = answer
 
     def _age(self, answer: StoredAnswer) -> tuple[int, bool]:
-        """How new an answer is, the newest having the highest; of equal ones the last one read."""
+        """The sort key by age: the newest is highest; in one run, the answer in our own log."""
         return answer.seq, answer.path == self._own_log
 
     def look_up(
@@ -260,11 +260,11 @@ class AnswerIndex:
             self._served[settings] = run.seq, served
 
     def served_to(self, run: LoggedRun) -> Record:
-        """What servers served to the newest run with these settings; empty: nobody knows."""
+        """The facts of the servers of the newest run with these settings; empty: unknown."""
         return self._served.get(run.request_hashes["settings"], (0, {}))[1]
 
     def _is_better(self, answer: StoredAnswer, other: StoredAnswer) -> bool:
-        """Whether an answer counts before one of another server: it is there, or it is newer."""
+        """Whether an answer takes precedence over another server's: it alone is ok, or is newer."""
         is_ok, is_other_ok = answer.status is Status.OK, other.status is Status.OK
         return (is_ok, self._age(answer)) > (is_other_ok, self._age(other))
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost
 NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
-"""What file systems say that cannot bring a file to disk; its content is no worse for that."""
+"""Errors of file systems that cannot sync a file to disk; its content is written all the same."""
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 TAIL_BLOCK_BYTES = 1 << 16
 _CRC = b',"crc":"%08x"}\n'
@@ -256,7 +256,7 @@ class LoggedRun:
 
     @property
     def request_hashes(self) -> dict[str, str]:
-        """What its requests depend on."""
+        """The hashes of all that its requests depend on, by aspect."""
         return dict(self.begin["asking"])
 
     @property
@@ -271,12 +271,12 @@ class LoggedRun:
 
     @property
     def repeats(self) -> int:
-        """How often it asks each question."""
+        """The number of times that it asks each question."""
         return int(self.begin.get("repeats", 1))
 
     @property
     def limit(self) -> int | None:
-        """How many samples of its data set it covers at most; None: all of its mode."""
+        """The largest number of samples of its data set that it covers; None: all of its mode."""
         return self.begin.get("limit")
 
     def covers(self, mode: str) -> bool:

@@ -18,7 +18,7 @@ def entry_of_run(run: Record, name: str) -> Mapping[str, Any]:
 
 
 def zoom_of_run(run: Record, name: str) -> Zoom | None:
-    """How a logged run looked again at samples; None: it did not."""
+    """The second look of a logged run at its samples; None: there was none."""
     settings = entry_of_run(run, name).get("zoom")
     if run.get("protocol") != ZOOM or not settings:
         return None

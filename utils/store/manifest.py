@@ -64,7 +64,7 @@ _OF_RUN = ("config_file", "git", "versions", "hardware", "environment")
 
 
 class Entry(NamedTuple):
-    """What the manifest says of one data set: the run that counts, its end, and facts."""
+    """The manifest's entry for one data set: the run that counts, its end, and facts."""
 
     run: Record
     end: Record
@@ -110,7 +110,7 @@ def scoring_of(arguments: Sequence[str], config: Mapping[str, Any]) -> dict[str,
 
 @dataclass(frozen=True)
 class ManifestUpdate:
-    """What a run or a scoring adds to the manifest of its folder."""
+    """The additions of a run or a scoring to the manifest of its folder."""
 
     model: str
     entries: Mapping[str, Entry]  # by data set

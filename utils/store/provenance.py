@@ -1,8 +1,8 @@
-"""What a run is made of and made with, as its record in the log has it.
+"""The inputs and the environment of a run, as its record in the log has them.
 
-`depends_on` says what its requests depend on: two runs with the same values send the same ones, so
-answers of one may stand in for those of the other, and they share a folder. The rest is for the
-manifest.
+`depends_on` gives the values that the requests depend on. Two runs with the same values send the
+same requests: they share a folder, and the answers of one are reused by the other. The rest is for
+the manifest.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ READERS = 8  # threads that read images: a network disk is slow to open each
 def depends_on(
     data: DataSet, limit: int | None, settings: str, prompting: Prompting
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """What the requests of a run depend on: short hashes by aspect, and checksums of the inputs.
+    """Return the dependencies of a run's requests: short hashes by aspect, checksums of the inputs.
 
     Args:
         data: the data set, which has samples.
-        limit: how many of them are asked; None: all.
-        settings: a hash of what of the model decides about its answers.
-        prompting: how its prompts are made.
+        limit: the number of samples that are queried; None: all.
+        settings: a hash of the model's settings that decide its answers.
+        prompting: makes the prompts.
     """
     samples = data.chosen(limit)
     name, content = data.benchmark.source()

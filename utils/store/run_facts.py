@@ -122,7 +122,7 @@ def rows_note(entry: Mapping[str, Any]) -> str:
 
 
 def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
-    """Whether scores are of the whole published data set, so that published ones compare."""
+    """Whether scores cover the whole published data set, so published scores are comparable."""
     is_all = not is_partial and not entry.get("left_out") and entry.get("mode") == "all"
     file = (entry.get("annotations") or {}).get("file")
     if file in PUBLISHED_ROWS:  # checksums of these files are not known
@@ -131,7 +131,7 @@ def is_whole(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
 
 
 def compares_with_published(entry: Mapping[str, Any], *, is_partial: bool) -> bool:
-    """Whether the tables of published results are of the same rows, asked as often."""
+    """Whether published results are comparable: for the same rows, by the same protocol."""
     file = (entry.get("annotations") or {}).get("file")
     is_same_table = file not in OTHER_INSTRUCTIONS and is_whole(entry, is_partial=is_partial)
     return is_same_table and "protocol" not in entry  # a second look is another experiment
@@ -171,12 +171,12 @@ def _model(entry: Mapping[str, Any], entries: Mapping[str, Any]) -> tuple[str, s
 
 
 def _origin(imported: Mapping[str, Any]) -> tuple[str, str]:
-    """Where answers come from that were made elsewhere."""
+    """The label and text on the origin of answers made elsewhere."""
     return "Origin", f"{MADE_ELSEWHERE} · {imported.get('file')} · {imported.get('format')}"
 
 
 def _servers(entries: Mapping[str, Any]) -> str:
-    """How many servers have answered, and which, the busiest first."""
+    """The number and the names of the servers that answered, the busiest first."""
     answers: Counter[str] = Counter()
     for entry in entries.values():
         answers.update(entry.get("answered_by") or {})
@@ -223,7 +223,7 @@ def images_by_recipe(manifest: Mapping[str, Any]) -> set[str]:
 
 
 def _resize_text(value: Any) -> str:
-    """What `kwargs.resize` does to an image, in words."""
+    """The effect of `kwargs.resize` on an image, in words."""
     steps = value if isinstance(value, list) else [value]
     words = {
         "factor": "sides in multiples of {}",
@@ -369,7 +369,7 @@ def _requests(entries: Mapping[str, Any], totals: Mapping[str, int]) -> str:
 
 
 def _moved(entry: Mapping[str, Any]) -> int:
-    """How many requests went to another server in the run of a data set, all of it together."""
+    """The number of requests that went to another server in a data set's whole run."""
     return sum(server.get("moved") or 0 for server in entry.get("servers") or ())
 
 

@@ -1,4 +1,4 @@
-"""Which derived files belong together: the manifest, written last, has the checksum of each.
+"""Checksums of derived files that belong together, in the manifest, which is written last.
 
 A scoring replaces several files, and a kill may come between any two of them. Every file that the
 program reads back is compared with its checksum first, so files of two scorings are never mixed;

@@ -139,11 +139,10 @@ class LogView:
         return covers(self.mode, mode)
 
     def is_part(self, mode: str, limit: int | None) -> bool:
-        """Whether scores of a mode are those of a part only, and may not replace full ones.
+        """Whether scores of a mode cover only a part, and may not replace full ones.
 
-        That is so for a limit, for rows of some labels, for a run that was stopped or covers less
-        than the mode, one whose record is lost, and for one mode of a log that a run over all modes
-        has been finished in.
+        True for a limit, for rows of some labels, for a run that was stopped, covers less than the
+        mode or has lost its record, and for one mode of a log with a finished run over all modes.
         """
         of_all_modes = [
             run for run in self._runs if run.begin.get("mode") == EVERYTHING and run.end
@@ -349,7 +348,7 @@ class Selection:
         return findings
 
     def is_all(self, repeats: int = 1) -> bool:
-        """Whether all was scored that was asked for, bad samples and repeats included."""
+        """Whether everything that was asked for was scored, bad samples and repeats included."""
         log = self._log
         is_whole = bool(log.run) and log.has(self._mode) and log.repeats >= repeats
         return is_whole and not (log.left_out or self.missing or self._is_short)
