@@ -262,7 +262,7 @@ class ReplyParsing:
 
 
 class World(Protocol):
-    """Where an episode acts. Serves one episode at a time; all calls come from the same thread."""
+    """The environment of one episode at a time; all calls come from the same thread."""
 
     def reset(self, task: Line) -> Any:
         """Begin a task; return the first observation."""
@@ -382,7 +382,7 @@ class ActingBenchmark(Benchmark, Protocol):
     def read_reply(
         self, reading: ReplyParsing, sample: Sample, prompt: Prompt, generation: Generation
     ) -> ReadReply:
-        """What the reply to an episode's first prompt asks for."""
+        """Read the actions that the reply to an episode's first prompt asks for."""
 
 
 class RotationRules(Protocol):
@@ -477,7 +477,7 @@ def repeat_key(key: str, number: int) -> str:
 
 
 def repeat_of(key: str) -> int:
-    """Return which answer to its question a key names, from 1."""
+    """Return the number of a key's answer among the answers to its question, from 1."""
     _, mark, number = key.partition(TURN_MARK)[0].rpartition(REPEAT_MARK)
     return int(number) if mark and number.isdecimal() else 1
 
@@ -561,7 +561,7 @@ class ClientElsewhere(Protocol):
         """The address at which it reaches this machine."""
 
     def is_waiting(self) -> bool:
-        """Whether it needs the servers still; after a moment. StopRun: it is gone."""
+        """Whether it still needs the servers, after a short wait. StopRun: it is gone."""
 
     def tell(self, base_urls: Sequence[str]) -> None:
         """Tell it which servers answer on this machine now."""
@@ -650,7 +650,7 @@ class ModelWrapper(Protocol):
         return []
 
     def fixed_by(self) -> str:
-        """Return which setting makes equal requests get equal answers; "" where they may differ."""
+        """Return the setting that makes equal requests get equal answers; "" if they may differ."""
         return ""
 
     def notes_after(self) -> list[str]:

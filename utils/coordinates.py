@@ -215,7 +215,7 @@ def parse_function_name(frame: Frame, *, y_first: bool = False) -> str:
 
 
 def place_in_frame(frame: Frame, image_wh: WH) -> tuple[float, float, float, float]:
-    """Return where an image lies in the numbers of a frame: left, top, width, height.
+    """Return the place of an image in the numbers of a frame: left, top, width, height.
 
     Args:
         frame: unit of the numbers.

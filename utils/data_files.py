@@ -16,7 +16,7 @@ DEEPEST = 3  # folders between the data root and the one that is looked for
 
 
 def is_pointer(path: Path) -> bool:
-    """Whether a file is what Git LFS leaves where the content was not fetched."""
+    """Whether a file is a Git LFS pointer: its content was not fetched."""
     try:
         with path.open("rb") as file:
             return file.read(len(POINTER_BEGINS)) == POINTER_BEGINS

@@ -99,7 +99,7 @@ def as_json(section: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_check(section: Mapping[str, Any]) -> bool:
-    """Whether a section of an analysis looks for something, found or not."""
+    """Whether a section of an analysis is a check, with findings or without."""
     return FINDINGS in section or OLD_WARNINGS in section
 
 

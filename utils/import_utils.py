@@ -162,7 +162,7 @@ def _imported(parts: list[str]) -> ModuleType:
 
 
 def _is_there(name: str) -> bool:
-    """Whether there is a module; what a look at its folder has remembered may be older than it."""
+    """Whether a module exists, even if it is newer than Python's cache of its folder."""
     if importlib.util.find_spec(name) is None:
         importlib.invalidate_caches()
         return importlib.util.find_spec(name) is not None

@@ -22,7 +22,7 @@ except ImportError:  # Windows, which always has locks
     fcntl = None  # type: ignore[assignment]
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP)
-"""What file systems say that have no locks: some FUSE ones, NFS without its lock service."""
+"""Errors of file systems without locks: some FUSE ones, NFS without its lock service."""
 _told_of: set[int] = set()  # file systems without locks that this process has warned of
 LEFT_BEHIND_S = 60.0  # a marker names its process at once; an empty file as old as this is none
 

@@ -62,7 +62,7 @@ def parser_answers_into_option(text: str, meta: Mapping[str, Any] | None = None)
 
 
 def option_match(text: str) -> tuple[int, re.Match[str]] | None:
-    """Return which of `OPTION_PATTERNS` decides, by its index, and where it matches."""
+    """Return the index of the deciding pattern in `OPTION_PATTERNS`, and its match, or None."""
     for index, pattern in enumerate(_LINEAR_OPTION_PATTERNS):
         match = pattern.search(text)
         if match:

@@ -68,7 +68,7 @@ SAMPLE_TABLES_MD5 = {
 """The same of the rows of the other data sets, by name of the annotations."""
 
 TIERS = ("basic", "standard", "long")
-"""How much a task asks for; in the program's own worlds by its shortest scripted
+"""The lengths of tasks; in the program's own worlds by the task's shortest scripted
 solution. A gesture is a click, a key press or a typed text: `tests.support.office_lengths` counts
 them in the web look, under seed 0.
 
@@ -92,7 +92,7 @@ ACTING = ("L3", "L4")  # levels whose samples are episodes
 EPISODE_FIGURES = ("SR", "EQA*")  # each with a number of steps: "SR 15"
 WORLD_FAILURE = "world"  # class of the error of an episode whose environment failed
 LAYOUTS = {platform: f"layout: {label}" for platform, label in PLATFORM_LABELS.items()}
-"""What stands for a platform where its screens are web pages in the layout of such a system."""
+"""Labels for web pages in the layout of a platform, in place of the platform's own label."""
 PLATFORM_ORDER = (*PLATFORMS, *LAYOUTS.values())
 
 
@@ -157,7 +157,7 @@ def _is_of_steps(name: str) -> bool:
 
 
 def is_weighted(variables: Mapping[str, str | None]) -> bool:
-    """Whether the environment says that questions weigh by their options."""
+    """Whether the environment asks for questions weighted by their options (L1_USE_WEIGHTED)."""
     return (variables.get("L1_USE_WEIGHTED") or "").strip().lower() in ("1", "true")
 
 
@@ -177,7 +177,7 @@ def noun_of(level: str) -> str:
 
 
 def is_environment_failure(facts: Mapping[str, Any]) -> bool:
-    """Whether a line of a samples file is of an episode whose environment failed."""
+    """Whether a line of a samples file is an episode whose environment failed."""
     return (facts.get("error") or {}).get("class") == WORLD_FAILURE
 
 

@@ -64,7 +64,7 @@ class CodeError(ValueError):
 
 
 def code_blocks(text: str) -> list[str]:
-    """Return what stands between pairs of three backticks, without the name of a language."""
+    """Return the texts between pairs of three backticks, without the name of a language."""
     parts = text.split("```")
     blocks = parts[1 : len(parts) - 1 : 2]
     return [block[_LANGUAGE.match(block).end() :].strip() for block in blocks]  # type: ignore[union-attr]
@@ -137,7 +137,7 @@ def _literals(name: str, call: ast.Call) -> tuple[list[Any], dict[str, Any]]:
 def actions_of_call(
     name: str, values: Mapping[str, Any], to_point: ToPoint
 ) -> list[dict[str, Any]]:
-    """Return what a call does; most do one thing.
+    """Return the actions of a call; most calls have one.
 
     Args:
         name: of a function of pyautogui.
@@ -145,7 +145,7 @@ def actions_of_call(
         to_point: as for `actions_of_code`.
 
     Raises:
-        CodeError: an argument is none.
+        CodeError: an argument is missing or of the wrong type.
     """
     if name in _KEYS:
         return [_with_keys_named(name, [values.get("keys")])]

@@ -207,7 +207,7 @@ def _are_whole(written: Sequence[str]) -> bool:
 
 
 def _has_two_ways(written: Sequence[str], between: Sequence[str]) -> bool:
-    """Whether signs between whole numbers may also be signs within fewer, larger ones.
+    """Whether the signs between whole numbers may also be inside fewer, larger numbers.
 
     `1,920, 1,080` and `0,512; 0,384` are two numbers for some and four for others, and so are
     `1 920, 1 080` and, as a box without width, `1,920,1,080`.

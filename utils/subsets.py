@@ -67,12 +67,12 @@ def filters_of(mode: str | None) -> str:
 
 
 def is_subset(mode: str | None) -> bool:
-    """Whether a mode is one of some labels."""
+    """Whether a mode selects rows by their labels."""
     return mode is not None and SEPARATOR in mode
 
 
 def covers(mode: str | None, wanted: str) -> bool:
-    """Whether what was asked in a mode has all rows of another one; None: of a lost record."""
+    """Whether a mode has all rows of a wanted one; True for None, the mode of a lost record."""
     return mode in (wanted, base_mode(wanted), EVERYTHING, None)
 
 
@@ -83,10 +83,10 @@ def shown_mode(mode: str) -> str:
 
 
 def only_of(typed: Iterable[str]) -> dict[str, list[str]]:
-    """What `--only` says: `platform=os_web`, ...
+    """Return the labels of `--only` (`platform=os_web`, ...) by grouping.
 
     Raises:
-        UserError: something is no GROUPING=LABEL.
+        UserError: a text is no GROUPING=LABEL.
     """
     only: dict[str, list[str]] = {}
     for text in typed:

@@ -35,7 +35,7 @@ def as_json_text(value: Any) -> str:
 
 
 def change_text(setting: str, value: str, as_option: bool) -> str:
-    """How to change a setting: in the config, or by an option of a run without a config file."""
+    """Advice on changing a setting: in the config, or by an option if there is no config file."""
     if as_option:
         return f"add --set '{setting}=\"{value}\"' to the command"
     return f'set {setting}: "{value}"'
@@ -81,7 +81,7 @@ def listed(names: Sequence[str], limit: int = 12) -> str:
 
 
 def resized_by(kwargs: Mapping[str, Any], by_recipe: Collection[str]) -> str:
-    """What has images resized before sending: a key of the config, or the recipe; "": nothing.
+    """The cause of resizing images before sending: a key of the config, or the recipe; "": none.
 
     Args:
         kwargs: of the model.
@@ -118,7 +118,7 @@ def printable(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing of a text can be seen; a zero-width space cannot."""
+    """Whether a text has no visible character; a zero-width space is not visible."""
     return not any(char.isprintable() and not char.isspace() for char in text)
 
 

@@ -43,7 +43,7 @@ _KIND = "(?:think(?:ing)?|thought|reasoning)"
 
 
 class _Marks(NamedTuple):
-    """How a thinking is opened and closed, as regular expressions."""
+    """The opening and closing marks of a thinking, as regular expressions."""
 
     opening: str
     closing: str
@@ -95,11 +95,11 @@ _MARK = at_first_use(rf"(?={_BEGINS})(?:{'|'.join(_EACH)})", re.IGNORECASE)
 
 
 def answer_span(reply: str) -> tuple[int, int]:
-    """Return where the answer of a reply starts and ends: the last text outside of its thinking.
+    """Return start and end of the answer in a reply: the last text outside of its thinking.
 
     A closing mark alone ends a thinking that the chat template has opened. A thinking that is never
-    closed was cut off, and what stands before it is no answer either. Without marks the answer is
-    the whole reply. It is empty where there is none.
+    closed was cut off, and the text before it is no answer either. Without marks the answer is the
+    whole reply. The span is empty where there is no answer.
     """
     folded = fold(reply)
     for start, end in reversed(_spans_outside(folded.text)):
@@ -109,7 +109,7 @@ def answer_span(reply: str) -> tuple[int, int]:
 
 
 def _spans_outside(text: str) -> list[tuple[int, int]]:
-    """Return where a text is no thinking; nowhere if a thinking is never closed."""
+    """Return the spans of a text outside its thinking; none if a thinking is never closed."""
     spans = []
     start = 0
     open_marks: list[str] = []
