@@ -87,10 +87,10 @@ def opposite(direction: str) -> str:
 
 
 def finger_direction(action: StepAction, frame_wh: WH, *, when_still: str = "") -> str:
-    """Where the finger of a swipe goes.
+    """The direction in which the finger of a swipe moves.
 
-    A drag goes along the axis on which it is longer in `frame_wh`, and vertically where both are
-    equal. Without a drag the direction of the content is turned.
+    A drag moves along the axis on which it is longer in `frame_wh`, and vertically if both are
+    equal. Without a drag, the finger moves opposite to the content.
 
     Args:
         frame_wh: width and height in the pixels of the rule; (1, 1) compares fractions.
@@ -109,7 +109,7 @@ def finger_direction(action: StepAction, frame_wh: WH, *, when_still: str = "") 
 
 
 def content_direction(action: StepAction, frame_wh: WH, *, when_still: str = "") -> str:
-    """Where the content of a swipe goes; `when_still` is a direction of the finger."""
+    """The direction in which a swipe moves the content; `when_still` is a finger direction."""
     return opposite(finger_direction(action, frame_wh, when_still=when_still))
 
 

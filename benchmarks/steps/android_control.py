@@ -226,7 +226,7 @@ class AndroidControl(StepBenchmark):
             return str(self.settings["form"])
 
     def compared_with(self, count: int) -> dict[str, str]:
-        """What published figures must agree with: rows and texts, too."""
+        """The settings that a published figure must share, with rows and texts."""
         rows = self.settings["rows"]
         if count != EXPECTED[rows]:
             rows = f"{rows}, {count:,} of {EXPECTED[rows]:,}"

@@ -141,10 +141,10 @@ class StepBenchmark(TableBenchmark):
         return f"level {self.settings['level']}, history {self.settings['history']}"
 
     def compared_with(self, count: int) -> dict[str, str]:
-        """What published figures must agree with, see `published_section`.
+        """The settings that a published figure must share; see `published_section`.
 
         Args:
-            count: of the scored rows.
+            count: number of scored rows.
         """
         return {
             "level": self.settings["level"],

@@ -1,4 +1,4 @@
-"""What answers without knowledge earn under a rule: clicks at random, and one answer always."""
+"""Scores of answers without knowledge under a rule: random clicks, and one constant answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHEAP_ANSWERS = {
 
 
 class ClickRow(NamedTuple):
-    """What was recorded, a click for most uses, and the size of its image in pixels."""
+    """A recorded action, mostly a click, and the size of its image in pixels."""
 
     truth: StepTruth
     size: WH

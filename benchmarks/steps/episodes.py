@@ -11,7 +11,7 @@ from utils.contracts import Line
 from utils.errors import UserError
 
 OF_THE_JUDGE = ("candidate_bbox", "sam2_bbox", "ui_positions", "nodes", "judged")
-"""What an annotation has beside the action itself; never told to a model."""
+"""Fields of an annotation beside the action itself; a model never sees them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ def _is_text(arrow_type: Any) -> bool:
 
 
 def _name_of_image(path: Path, number: int) -> str:
-    """Where the image of a row lies below the folder of images."""
+    """The path of a row's image below the folder of images."""
     return f"{path.stem}/{number}.png"
 
 

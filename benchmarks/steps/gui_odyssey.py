@@ -91,7 +91,7 @@ class GUIOdyssey(StepBenchmark):
         return truth_of_odyssey_step(line["recorded"])
 
     def compared_with(self, count: int) -> dict[str, str]:
-        """What published figures must agree with: the split, too."""
+        """The settings that a published figure must share, with the split."""
         return {**super().compared_with(count), "rows": self.settings["split"]}
 
     @property

@@ -71,14 +71,14 @@ def in_words(action: StepAction) -> str:
 
 
 def _way(action: StepAction) -> str:
-    """Where a drag begins and ends."""
+    """The start and the end of a drag, as text."""
     return ", ".join(
         f"{value:.3f}" for point in (action.start, action.end) for value in point or ()
     )
 
 
 def earlier_steps(steps: Sequence[Mapping[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """What a history of this kind tells of the steps before one.
+    """The earlier steps with the fields that a history of this kind shows.
 
     Args:
         steps: in order, each with `step`, `image_path`, `instruction`, `action` (as recorded).

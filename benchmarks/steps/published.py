@@ -11,7 +11,7 @@ from utils.data_files import read_json
 
 FIGURES = ("Type", "Grounding", "SR")
 COMPARED = ("rows", "rule", "history", "texts")
-"""What must be equal for two figures to be comparable, besides data set and level."""
+"""Settings that must be equal for two figures to be comparable, besides data set and level."""
 UNKNOWN = "not stated"
 
 

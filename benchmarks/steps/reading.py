@@ -1,4 +1,4 @@
-"""What a parse function made of a reply, as one canonical action of a recorded step."""
+"""Conversion of the result of a parse function into the canonical action of a recorded step."""
 
 from __future__ import annotations
 

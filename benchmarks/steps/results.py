@@ -1,4 +1,4 @@
-"""What the answers to recorded steps come to: the score file and the sections of the analysis."""
+"""Results of recorded steps: the score file and the sections of the analysis."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ COMPARED_BY_RULE = ("SR", "Type", "Grounding", "Episodes")
 """Figures that a comparison of runs shows under every rule."""
 FIRST_MISSES, DIFFERS = "first misses of episodes", "differs"
 Worth = tuple[float | None, float | None, float | None]
-"""What one step counts in each of `FIGURES`, 0..1; None: it does not count."""
+"""The value of one step in each of `FIGURES`, 0..1; None: the figure leaves the step out."""
 StepsByRule = Mapping[str, Sequence[JudgedStep]]
 """The scored steps by each rule, in the order of the rules."""
 
 
 def worth_of(verdict: StepVerdict) -> Worth:
-    """What a verdict of a rule counts in each figure."""
+    """The value of a verdict in each of `FIGURES`."""
     type_worth, grounding, success = (
         None if value is None else float(value)
         for value in (verdict.type, verdict.grounding, verdict.success)
@@ -39,7 +39,7 @@ def worth_of(verdict: StepVerdict) -> Worth:
 
 
 class StepResult(NamedTuple):
-    """What the score needs of one step."""
+    """The facts about one step that the score needs."""
 
     episode: str
     step: int  # from 0
@@ -337,7 +337,7 @@ def official_rows(rule: str, official: Mapping[str, float | None]) -> list[Row]:
 def _cheap_answers_section(
     columns: SampleColumns, steps: Sequence[JudgedStep], rules: Mapping[str, Rule]
 ) -> dict[str, Any]:
-    """What answers that know nothing earn on these rows."""
+    """The section with the scores of answers without knowledge on these rows."""
     recorded = [
         ClickRow(step.truth, tuple(size))
         for step, size in zip(steps, columns["file_wh"], strict=True)
@@ -412,11 +412,11 @@ def details_of(
     answered: Mapping[str, Any] | None,
     verdicts: Sequence[StepVerdict],
 ) -> dict[str, Any]:
-    """What the figures need of a step, as JSON.
+    """The facts about a step that the figures need, as JSON.
 
     Args:
-        recorded: the action in its JSON form; of several the kind of the first.
-        answered: the same of the answer; None: nothing could be read.
+        recorded: the action in its JSON form; if there are several, the kind of the first.
+        answered: the answer in the same form; None: nothing could be read.
         verdicts: by each of the rules, in their order.
     """
     return {
@@ -465,7 +465,7 @@ def _action_of(fields: Mapping[str, Any]) -> StepAction:
 
 
 def _truth_of(details: Mapping[str, Any], target: Mapping[str, Any] | None) -> StepTruth:
-    """What was recorded, with the candidate boxes in fractions."""
+    """The recorded action, with the candidate boxes in fractions."""
     boxes = (target or {}).get("boxes", ())
     action = _action_of(details["recorded"])
     return StepTruth(action, boxes_frac=tuple((x1, y1, x2, y2) for x1, y1, x2, y2 in boxes))

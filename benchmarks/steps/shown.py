@@ -28,7 +28,7 @@ VERDICTS = {
     NOT_READ: "No action could be read from the reply. Every rule counts this as a miss.",
     NOT_COUNTED: "The rule leaves this row out of its success rate; its sentences say why.",
 }
-"""What each word for a verdict means."""
+"""The meaning of each word for a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def shown_step(
 
 
 def rule_words(rules: Mapping[str, Rule], chosen: str) -> dict[str, Any]:
-    """What pages say of the rules of a data set: the section `rule_words` of the analysis.
+    """The rules of a data set in words: the section `rule_words` of the analysis.
 
     Args:
         rules: by name.
@@ -96,7 +96,7 @@ def rule_words(rules: Mapping[str, Rule], chosen: str) -> dict[str, Any]:
 def _apart(
     recorded: Sequence[float] | None, answered: Sequence[float] | None, size: WH
 ) -> str | None:
-    """How far the answered point is from the recorded one; None unless both have one."""
+    """The distance of the answered point from the recorded one, in words; None: one is missing."""
     if not recorded or not answered:
         return None
     dx, dy = abs(answered[0] - recorded[0]), abs(answered[1] - recorded[1])

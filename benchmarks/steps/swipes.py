@@ -91,7 +91,7 @@ def swipe_convention(columns: SampleColumns, settings: AuditSettings) -> Section
 
 
 def _agreement(details: Mapping[str, Any] | None, size: WH | None) -> str | None:
-    """How a swipe agrees with the recorded one; None: one of the actions is no swipe."""
+    """The agreement of a swipe with the recorded one; None: one of the actions is no swipe."""
     if not details or not details["answered"]:
         return None
     if details["recorded"]["kind"] != "swipe" or details["answered"]["kind"] != "swipe":

@@ -1,4 +1,4 @@
-"""What was recorded at a step: the action of a person, and what rules compare it by."""
+"""The recorded action of a step, and the annotations that rules compare answers with."""
 
 from __future__ import annotations
 

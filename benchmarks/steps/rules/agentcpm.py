@@ -73,7 +73,7 @@ def judge_odyssey(action: StepAction | None, truth: StepTruth, _size: WH) -> Ste
 
 
 def area_on_android_control(truth: StepTruth, size: WH) -> Area | None:
-    """Where a click is right on a row of AndroidControl."""
+    """The area in which a click is right on a row of AndroidControl."""
     point = truth.action.point
     if truth.action.kind not in POINTING or point is None:
         return None
@@ -82,13 +82,13 @@ def area_on_android_control(truth: StepTruth, size: WH) -> Area | None:
 
 
 def area_on_aitz(truth: StepTruth, size: WH) -> Area | None:
-    """Where a click is right on a row of AITZ or CAGUI."""
+    """The area in which a click is right on a row of AITZ or CAGUI."""
     circle = area_on_odyssey(truth, size)
     return circle and Area(tuple(_boxes_around(truth, size)), circle.ellipses)
 
 
 def area_on_odyssey(truth: StepTruth, _size: WH) -> Area | None:
-    """Where a click is right on a row of GUI-Odyssey."""
+    """The area in which a click is right on a row of GUI-Odyssey."""
     return around(truth.action.point, RADIUS) if truth.action.kind in POINTING else None
 
 

@@ -185,7 +185,7 @@ def judge_step(
 
 
 def area(alternatives: Alternatives, _size: WH) -> Area | None:
-    """Where the clicks that were recorded score in full; alternatives may have others."""
+    """The area of full score in the first alternative; other alternatives may have other areas."""
     pointed = [action for action in alternatives[0] if action.type in POINTED and action.point]
     if not pointed:
         return None

@@ -1,4 +1,4 @@
-"""Where a rule accepts a click, as pages draw it: boxes as the rule takes them, and its tolerance.
+"""The area in which a rule accepts a click, as pages draw it: the rule's boxes and tolerance.
 
 Every tolerance of the rules is an ellipse in fractions of the image: 0.04 of each axis, or a circle
 in pixels of some frame. Borders belong to an area; rules that exclude them say so themselves.

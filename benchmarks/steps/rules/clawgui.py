@@ -72,7 +72,7 @@ def _is_hit(action: StepAction, truth: StepTruth, size: WH) -> bool:
 
 
 def area(truth: StepTruth, size: WH) -> Area | None:
-    """Where a click is right; of more than five boxes those nearest to the answer count."""
+    """The area in which a click is right; the rule counts only the five boxes nearest to it."""
     true_per_mille = _true_per_mille(truth, size)
     if truth.action.kind not in POINTING or true_per_mille is None:
         return None

@@ -62,12 +62,12 @@ def _texts_match(text: str, true_text: str) -> bool:
 
 
 def area_by_point(truth: StepTruth, size: WH) -> Area | None:
-    """Where a click is right by its distance."""
+    """The area in which a click is right by its distance."""
     return around(truth.point_frac(size), RADIUS) if truth.action.kind in POINTING else None
 
 
 def area_by_box(truth: StepTruth, size: WH) -> Area | None:
-    """Where a click is right: in the smallest box, by the distance where the row has none."""
+    """The area in which a click is right: the smallest box; by the distance if the row has none."""
     if truth.action.kind not in POINTING or not truth.boxes_px:
         return area_by_point(truth, size)
     return Area(boxes=(as_fractions(min(truth.boxes_px, key=area), size),))

@@ -38,7 +38,7 @@ def judge(action: StepAction | None, truth: StepTruth, size: WH) -> StepVerdict:
 
 
 def area(truth: StepTruth, size: WH) -> Area | None:
-    """Where a click is right."""
+    """The area in which a click is right."""
     return around(truth.point_frac(size), RADIUS) if truth.action.kind in POINTING else None
 
 

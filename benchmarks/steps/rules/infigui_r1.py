@@ -78,7 +78,7 @@ def _is_near(point: Point, true_point: Point, resized_wh: WH) -> bool:
 
 
 def area(truth: StepTruth, size: WH) -> Area | None:
-    """Where a click is right: as by Qwen's rule, with another tolerance."""
+    """The area in which a click is right: Qwen's rule with another tolerance."""
     width, height = _resized_wh(size)
     radius_px = RADIUS * max(width, height)
     boxes = truth.candidate_boxes_frac(size)

@@ -60,7 +60,7 @@ def _is_hit(action: StepAction, truth: StepTruth, size: WH) -> bool:
 
 
 def area(truth: StepTruth, size: WH) -> Area | None:
-    """Where a click is right: nowhere if the row has no box."""
+    """The area in which a click is right; None if the row has no box."""
     boxes = truth.candidate_boxes_frac(size)
     if truth.action.kind not in POINTING or not boxes:
         return None
@@ -69,7 +69,7 @@ def area(truth: StepTruth, size: WH) -> Area | None:
 
 
 def scroll_word(swipe: StepAction) -> str:
-    """Where the finger goes, by whole per mille; vertically where both axes are equal."""
+    """The direction of the finger in whole per mille; vertical if both axes are equal."""
     if swipe.start is not None and swipe.end is not None:
         swipe = replace(
             swipe, start=scaled(swipe.start, *PER_MILLE), end=scaled(swipe.end, *PER_MILLE)

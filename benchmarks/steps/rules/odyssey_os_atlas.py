@@ -44,7 +44,7 @@ def _is_right(action: StepAction, recorded: StepAction) -> bool:
 
 
 def area(truth: StepTruth, _size: WH) -> Area | None:
-    """Where a click is right."""
+    """The area in which a click is right."""
     return around(truth.action.point, RADIUS / 1000) if truth.action.kind in POINTING else None
 
 

@@ -31,7 +31,7 @@ def judge(action: StepAction | None, truth: StepTruth, size: WH) -> StepVerdict:
 
 
 def type_word(action: StepAction) -> str:
-    """What the first word of an answer tells: the kind, with the button or the status."""
+    """The type of an action as one word: the kind, with the button or the status."""
     if action.kind == "press":
         return f"press_{action.button}"
     if action.kind == "finish":
@@ -73,7 +73,7 @@ def _true_point(truth: StepTruth, size: WH) -> Point | None:
 
 
 def area(truth: StepTruth, size: WH) -> Area | None:
-    """Where a click is right."""
+    """The area in which a click is right."""
     if truth.action.kind not in POINTING:
         return None
     return around_px(_true_point(truth, size), RADIUS, (1000, 1000))

@@ -46,7 +46,7 @@ def _is_right(action: StepAction, truth: StepTruth, size: WH) -> bool:
 
 
 def area(truth: StepTruth, size: WH) -> Area | None:
-    """Where a click is right."""
+    """The area in which a click is right."""
     if truth.action.kind not in POINTING:
         return None
     return around_px(_true_point_px(truth, size), RADIUS_PX, size)

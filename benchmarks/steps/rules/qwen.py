@@ -89,19 +89,19 @@ def _is_hit(
 
 
 def area(truth: StepTruth, size: WH) -> Area | None:
-    """Where a click is right, with the candidate boxes of the row."""
+    """The area in which a click is right, with the candidate boxes of the row."""
     return area_of(truth, truth.candidate_boxes_frac(size), (RADIUS, RADIUS))
 
 
 def area_without_boxes(truth: StepTruth, _size: WH) -> Area | None:
-    """Where a click is right by the distance alone."""
+    """The area in which a click is right by the distance alone."""
     return area_of(truth, (), (RADIUS, RADIUS))
 
 
 def area_of(
     truth: StepTruth, boxes: tuple[Corners, ...], radii: tuple[float, float]
 ) -> Area | None:
-    """Where a click is right: in the enlarged boxes, and around the point; also to open an app.
+    """The area in which a click is right, also to open an app: enlarged boxes and tolerance.
 
     Args:
         truth: the recorded action.

@@ -1,4 +1,4 @@
-"""What a rule is and what it says of one step."""
+"""The types of a rule and of its verdict on one step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from utils.contracts import WH
 
 @dataclass(frozen=True, slots=True)
 class StepVerdict:
-    """What a rule says of one answer; None: the row is in no such denominator."""
+    """A rule's verdict on one answer; None: the row is not in the denominator of that figure."""
 
     type: bool | None
     grounding: bool | None
@@ -51,7 +51,7 @@ class JudgedStep:
 
 
 class HasVerdict(Protocol):
-    """A step with what a rule says of it."""
+    """A step with a rule's verdict."""
 
     @property
     def episode(self) -> str:
@@ -63,7 +63,7 @@ class HasVerdict(Protocol):
 
     @property
     def verdict(self) -> StepVerdict:
-        """What the rule says."""
+        """The verdict of the rule."""
 
 
 JudgeFunction = Callable[[Any, Any, WH], StepVerdict]
@@ -94,13 +94,13 @@ class Rule:
 
     @property
     def sentences(self) -> str:
-        """What the rule asks for, with the denominator of Grounding."""
+        """The description of the rule in sentences, with the denominator of Grounding."""
         clicks = f"A click is right {self.clicks}. " if self.clicks else ""
         grounding = f" Grounding is over {self.grounding}." if self.grounding else ""
         return f"{clicks}{self.description}{grounding}"
 
     def area_in_json(self, truth: Any, size: WH) -> dict[str, Any] | None:
-        """Where a click is right on an image of this size, as JSON; None: nowhere to be drawn."""
+        """The area of right clicks on an image of this size, as JSON; None: nothing to draw."""
         area = self.area(truth, size) if self.area is not None else None
         return None if area is None else area.as_json()
 
