@@ -1,1 +1,1 @@
-"""Where the episodes of L3 and L4 act."""
+"""The live worlds in which the episodes of L3 and L4 take place."""

@@ -41,7 +41,7 @@ NOT_DONE = "Not done, because the action before it failed."
 
 @dataclass(frozen=True, slots=True)
 class EpisodeLimits:
-    """How many steps and tokens an episode may take."""
+    """The maximum numbers of steps and tokens of an episode."""
 
     max_steps: int
     max_tokens: int | None = None  # of all requests and replies; None: any number
@@ -78,7 +78,7 @@ class Step:
 
     @property
     def note(self) -> str:
-        """What came of the reply, in words for the model; "" where there is nothing to say."""
+        """The feedback on the reply in words for the model; "" if there is none."""
         if not self.actions:
             return f"{NO_ACTION}: {self.problem}" if self.problem else NO_ACTION
         if len(self.actions) == 1:
@@ -138,7 +138,7 @@ class Trajectory:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult:
-    """What is scored and shown of an episode; `to_json` is the form in which logs have it."""
+    """The result of an episode for scores and pages; `to_json` is its form in logs."""
 
     success: bool
     step_count: int
@@ -153,7 +153,7 @@ class EpisodeResult:
 
     @property
     def action_count(self) -> int:
-        """How many actions were done."""
+        """The number of actions that were done."""
         return sum(len(step["actions"]) for step in self.trajectory)
 
     @classmethod
@@ -322,7 +322,7 @@ def state_of(
 
 
 def _pointer(steps: Sequence[Step]) -> Point | None:
-    """Return where the last action that moved the mouse has left it."""
+    """Return the position of the mouse after all actions; None: none has moved it."""
     done = [action for step in steps for action in step.actions[: step.done_count]]
     return next(filter(None, map(pointer_after, reversed(done))), None)
 

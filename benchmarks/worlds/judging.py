@@ -1,4 +1,4 @@
-"""What becomes of an episode that is over: its verdict, what its score needs, what files show."""
+"""The judgement of an episode: its verdict, the facts for its score, the columns of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What L3 and L4 share: tasks, prompts, episodes in live worlds, judged by the world's state."""
+"""The common part of L3 and L4: tasks, prompts, episodes in worlds, judged by the world's state."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ NOT_PLAYED = "failed"  # how an episode ends to whose prompt there was no reply
 
 @dataclass(frozen=True, slots=True)
 class LiveSettings:
-    """What the config says of a live data set."""
+    """The config's settings for a live data set."""
 
     environment: Any = None  # the class that `environment` names
     environment_args: Mapping[str, Any] = field(default_factory=dict)  # what it is made with
@@ -176,7 +176,7 @@ class LiveBenchmark(Benchmark, ActingBenchmark):
 
     @cached_property
     def _world_digests(self) -> dict[str, str]:
-        """What decides, besides the task, how an episode ends in the worlds of each suite."""
+        """A hash for each suite of all that decides the end of an episode, besides its task."""
         used = {task["suite"] for task in self._tasks.values()}
         return {name: world_digest(suite) for name, suite in self.suites.items() if name in used}
 

@@ -22,11 +22,11 @@ def _each_seed_once(seeds: list[int]) -> list[int]:
 
 
 class LiveSection(DataSection):
-    """Which tasks are played, and how.
+    """The tasks to play, and their settings.
 
-    A class of the user's in place of the program's own worlds, and its settings; steps that an
-    episode may take; seeds of task variants, or the text that they follow from; which tasks;
-    earlier screenshots in default prompts.
+    A user's class in place of the program's own worlds, and its arguments; the maximum number of
+    steps; seeds of task variants, or a text from which seeds follow; the tasks; earlier
+    screenshots in default prompts.
     """
 
     environment: str | None = None

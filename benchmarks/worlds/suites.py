@@ -1,4 +1,4 @@
-"""Where the tasks of L3 and L4 come from: suites, each with its tasks and its world.
+"""The suites of L3 and L4, each with its tasks and its world.
 
 A suite is a module with
 
@@ -6,20 +6,21 @@ A suite is a module with
     tasks(level, seeds, names)
                          those tasks, each in a variant for every seed
     open_world(shots)    a new world, which saves its screenshots in the folder `shots`
-    world_data()         what its worlds show or judge by besides their code: pages, say (optional)
-    problems()           what is missing on this machine, one line each with what to do (optional)
+    world_data()         data, besides the code, that decide in its worlds: pages, say (optional)
+    problems()           the parts missing on this machine, a line each with a remedy (optional)
     applications(level)  the names that `open_app` takes, told in the default prompt (optional)
 
-or the class that a config names as `environment`: a world that is made with `shots`, the config's
-`environment_args` and, where it takes that, its `world_number`; with `tasks(level, seeds)`, and
-`problems` if there can be any, as static methods, which get those of the arguments that they take.
-A task is a dict with
-texts `id`, `goal`, `platform`, `category`, a list `apps`, the `seed` that made it, perhaps a
-`tier` out of `TIERS`, and whatever else its world needs (`setup`, `expect`, ...). Nothing but these
-seven is shown to anybody before the episode is over, not even `feasible`, which is false for a task
-that cannot be done. A world gets nothing but the task: a stored episode stands as long as the task,
-the code of the world and `world_data` are what they were. So a scripted solution is no part of a
-task.
+or the class that a config names as `environment`. A world is made with `shots`, the config's
+`environment_args` and, if the class has a parameter for it, its `world_number`. The class has
+`tasks(level, seeds)` as a static method, and `problems` if there can be any. Both get the arguments
+that they have parameters for.
+
+A task is a dict with texts `id`, `goal`, `platform`, `category`, a list `apps`, the `seed` that
+made it, perhaps a `tier` out of `TIERS`, and whatever else its world needs (`setup`, `expect`,
+...). Only these seven are shown to anybody before the episode is over. Even `feasible`, which is
+false for a task that cannot be done, is hidden until then. A world gets only the task. A stored
+episode is valid as long as the task, the code of the world and `world_data` are unchanged.
+Therefore a scripted solution is no part of a task.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ Task = dict[str, Any]
 
 
 class Suite(Protocol):
-    """What a suite offers."""
+    """The interface of a suite."""
 
     def names(self, level: str) -> Sequence[str]:
         """Return the ids of the tasks of a level."""

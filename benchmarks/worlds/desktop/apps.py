@@ -18,7 +18,7 @@ class Application:
     endings: tuple[str, ...] = ()  # of the files that it opens
 
     def title_of(self, path: str) -> str:
-        """Return what stands in the title of its window where it shows a file."""
+        """Return the text that the title of its window contains when it shows a file."""
         name = path.rstrip("/").rpartition("/")[2]
         return f"[{name.rpartition('.')[0]}]" if self.title == "GIMP" else name
 

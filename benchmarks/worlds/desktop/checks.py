@@ -61,7 +61,7 @@ def judge(
 
 
 def tree_of(files: Files, keys: frozenset[str] = frozenset()) -> Tree:
-    """Return what is in files and settings, by path; settings under "settings:".
+    """Return the contents of files and settings by path; settings are under "settings:".
 
     Args:
         files: of the home.

@@ -1,4 +1,4 @@
-"""What a task expects to become of files and settings, as edits of a tree of plain data."""
+"""Expected changes of files and settings, as edits of a tree of plain data."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Package:
 
     @property
     def file_name(self) -> str:
-        """What its file is called in the folder of fetched packages."""
+        """The name of its file in the folder of fetched packages."""
         return f"{self.sha256[:16]}-{self.name}.deb"
 
 

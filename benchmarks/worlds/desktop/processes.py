@@ -1,4 +1,4 @@
-"""What the host says of the processes of a world; all of it may be gone in the next moment."""
+"""The host's facts about the processes of a world; each process may end at any moment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_busy(pids: Iterable[int]) -> bool:
 
 
 def resident_bytes(pids: Iterable[int]) -> int:
-    """Return how much memory processes have for themselves, or share with each other."""
+    """Return the memory of processes in bytes: their own, and that shared among processes."""
     total_kb = 0
     for pid in pids:
         with suppress(OSError):
@@ -58,7 +58,7 @@ def cpu_seconds(pids: Iterable[int], ticks_a_second: int = 100) -> float:
 
 
 def waiting_seconds(pids: Iterable[int]) -> float:
-    """Return how long threads of processes have waited for a processor so far, added up."""
+    """Return the total time for which threads of processes have waited for a processor."""
     total_ns = 0
     for pid in pids:
         with suppress(OSError):

@@ -72,7 +72,7 @@ def template_folder() -> Path:
 
 
 def worlds_folder() -> Path:
-    """Return where worlds have their folders; whom they run as has to reach them."""
+    """Return the folder of the worlds' folders; the user of the worlds must have access to it."""
     if not can_be_nobody():
         return Path(tempfile.gettempdir())
     folder = desktop_folder() / "worlds"
@@ -194,7 +194,7 @@ def _make_root(say: Callable[[str], None]) -> None:
 
 
 def _older(folder: Path) -> list[Path]:
-    """Return what earlier lists have made; a run of an earlier version may use it."""
+    """Return the folders of earlier package lists; a run of an earlier version may use them."""
     kept = {root_folder(), template_folder()}
     return sorted(path for name in ("root-*", "home-*") for path in {*folder.glob(name)} - kept)
 

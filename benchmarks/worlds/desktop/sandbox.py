@@ -43,9 +43,9 @@ SESSION_ID = ("--uid", "1000", "--gid", "1000", "--hostname", "desktop")
 
 
 def maker_command(command: Sequence[str]) -> list[str]:
-    """Return how to run a program in a root that is being made, and may be written to.
+    """Return the command that runs a program in a root that is being made, and is writable.
 
-    It is to be started with the root as its folder.
+    Start the command with the root as its working directory.
     """
     places = ("--bind", ".", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")
     names = ("--setenv", "PATH", "/usr/bin:/usr/sbin", "--setenv", "HOME", "/tmp")

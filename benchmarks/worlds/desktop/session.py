@@ -169,7 +169,7 @@ class Session:
         self.settle(0.2, 15.0)
 
     def _all_stages(self) -> list[Stage]:
-        """Return what is started in turn."""
+        """Return the stages of the start, in order."""
 
         def program(name: str, command: str, is_there: Callable[[], bool]) -> Stage:
             return Stage(name, lambda: self.launch(command), is_there)

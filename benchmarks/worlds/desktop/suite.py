@@ -38,7 +38,7 @@ def applications(level: str) -> list[str]:  # noqa: ARG001 - the same for both
 
 
 def world_data() -> list[str]:
-    """What decides besides the code: the packages, and the home that episodes begin with."""
+    """The digests of the packages and of the initial home; they decide besides the code."""
     return [list_digest(), template_digest()]
 
 

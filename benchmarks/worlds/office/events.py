@@ -1,6 +1,6 @@
-"""What happens in an episode besides what the agent does: events, and colleagues who answer.
+"""Events in an episode that are not the agent's, and replies of colleagues.
 
-A task lists events, each of which happens once, and what colleagues answer in Chat:
+A task lists events, each of which happens once, and replies of colleagues in Chat:
 
     events  = [{ when = { add = "events", row = { title = "Kick-off" } }, set = [[ ... ]] },
                { when = { has = "cart", where = { id = 12 } }, add.mail = [{ ... }] }]
@@ -9,20 +9,20 @@ A task lists events, each of which happens once, and what colleagues answer in C
 
 Both have
 
-    add, set, drop   what others change then, written as the `setup` of a task; mails and messages
-                     are of now
-    when             of an event: what the agent must have done, or a list of that: an effect,
-                     written as one is expected (`checks.is_there`); or {has = "cart", where =
-                     {...}}: a row with these values in a table whose changes are no effects; of a
-                     reply: what the agent's message must be (`values.matches`)
+    add, set, drop   the changes by others, written as the `setup` of a task; mails and messages
+                     are dated now
+    when             of an event: an effect that the agent must have had, or a list of them, written
+                     as expected effects are (`checks.is_there`); or {has = "cart", where = {...}}:
+                     a row with these values in a table whose changes are no effects; of a reply:
+                     a condition on the agent's message (`values.matches`)
     unless           an effect that must not be there
-    required         what the check says if this has to happen, and has not: "asks Carla first"
+    required         the text of a check that fails if this never happens: "asks Carla first"
 
-and a reply `channel`, `text`, and `author` where it is not the person of the channel. A message
-gets the first reply that fits it, or none. All that depends on what the agent has done, never on
-time or on the number of its actions, so that waiting brings about nothing: it happens after an
-action, before the screen is looked at. What others change is no effect of the agent's; if the agent
-undoes it, that is one.
+A reply also has `channel`, `text`, and `author` if the author is not the person of the channel. A
+message gets the first reply that fits it, or none. Events and replies depend on what the agent has
+done, never on time or on the number of its actions: waiting causes nothing. They happen after an
+action, before the next screenshot. A change by others is no effect of the agent's; undoing it is
+one.
 """
 
 from __future__ import annotations

@@ -330,5 +330,5 @@ def _modules(name: str, earlier: dict[str, str]) -> dict[str, str]:
 
 
 def _as_constants(match: re.Match[str]) -> str:
-    """What a module imports, as constants."""
+    """Return the constants that replace a module's import."""
     return f"const {match[1]} = modules[{match[2]}];" if match[1] else ""

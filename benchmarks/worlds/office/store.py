@@ -24,7 +24,7 @@ NO_EFFECT_COLUMNS = frozenset({("mail", "is_read")})
 
 
 class Setup(TypedDict, total=False):
-    """What a task changes in the base world, in this order."""
+    """The changes of a task to the base world, in this order."""
 
     add: dict[str, list[Row]]  # rows by table
     set: list[tuple[str, Row, Row]]  # table, values that a row must have, its new values

@@ -44,7 +44,7 @@ def _written(path: str, content: Any) -> bytes:
 
 
 def read_file(path: str, content: bytes) -> Any:
-    """Return what is in a file as plain data; of a file that cannot be read, a hash."""
+    """Return the content of a file as plain data; a hash if the file cannot be read."""
     try:
         return _read(path.lower(), content)
     except Exception:  # noqa: BLE001 - a file from a world may have anything in it

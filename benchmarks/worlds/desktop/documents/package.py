@@ -1,7 +1,7 @@
-"""What documents of all kinds share: the package, its styles, its paragraphs (OpenDocument 1.3).
+"""Shared code for all kinds of documents: package, styles, paragraphs (OpenDocument 1.3).
 
 Readers return plain data in which styles are resolved, so that a document that was only saved again
-is equal to what it was. Documents are written with the same care: no property is left to a default
+equals the original. Documents are written with the same care: no property is left to a default
 of the program that opens them.
 """
 
@@ -113,7 +113,7 @@ class Document:
         return body[0]
 
     def properties(self, family: str, name: str | None) -> dict[str, str]:
-        """Return what a style and those that it is made from say, by attribute name."""
+        """Return the properties of a style and of its parent styles, by attribute name."""
         chain: list[Element] = []
         while name and (style := self.styles.get((family, name))) is not None:
             if style in chain:

@@ -43,10 +43,10 @@ def escaped(line: str) -> str:
 
 
 def read_pdf(content: bytes) -> dict[str, Any]:
-    """Return how many pages a PDF has.
+    """Return the number of pages of a PDF.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the content is no PDF.
     """
     if not content.startswith(b"%PDF-"):
         raise ValueError("no PDF")

@@ -197,7 +197,7 @@ def _pivots(body: Element) -> Iterator[Data]:
 
 
 def _orientation(document: Document) -> str:
-    """Return how the pages of the usual style are held: "portrait" or "landscape"."""
+    """Return the orientation of pages of the default style: "portrait" or "landscape"."""
     layouts = {
         layout.get(q("style:name")): layout.find(q("style:page-layout-properties"))
         for layout in document.common.iter(q("style:page-layout"))
@@ -334,7 +334,7 @@ def _cell_data(document: Document, cell: Element, default_style: str | None) -> 
 
 
 def _rule(document: Document, name: str) -> str:
-    """Return what a cell may hold, as the document says it."""
+    """Return the condition of a cell validation as the document writes it; "" without one."""
     for rule in document.body.iter(q("table:content-validation")):
         if rule.get(q("table:name")) == name:
             return rule.get(q("table:condition"), "")

@@ -49,7 +49,7 @@ FUNCTIONS = ", ".join(["infeasible", *METRICS])
 
 
 class UnsupportedError(Exception):
-    """Why a task cannot be run here."""
+    """A task cannot be run here; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class _OwnFiles:
         self._places = (folder / FILES / task_id, folder / FILES)
 
     def find(self, *names: str) -> dict[str, str]:
-        """Return where a file lies in the folder, and a hash of it: of what tasks are made."""
+        """Return the path of a file below the folder, and its hash, as tasks contain them."""
         file_names = [PurePosixPath(name.partition("?")[0]).name for name in names if name]
         for place in self._places:
             for name in file_names:
@@ -132,7 +132,7 @@ class _OwnFiles:
         )
 
     def local(self, path: str) -> dict[str, str]:
-        """The same of a path below the folder."""
+        """Return the path and the hash of the file at a path below the folder."""
         file = (self._folder / path).resolve()
         if not file.is_relative_to(self._folder.resolve()) or not file.is_file():
             raise UnsupportedError(f"{path} is no file in the folder")
@@ -280,7 +280,7 @@ def _result_path(result: Mapping[str, Any]) -> str:
 
 
 def _last_actions(kind: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what is done after an episode, before it is judged: the document is saved, say."""
+    """Return the actions between an episode and its judging, e.g. saving the document."""
     if kind in ("sleep", "activate_window"):
         return []
     command = parameters.get("command", [])

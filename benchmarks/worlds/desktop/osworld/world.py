@@ -44,7 +44,7 @@ class OSWorldDesktop(DesktopWorld):
 
     @staticmethod
     def problems(folder: str, leave_out: bool = False) -> list[str]:
-        """What is missing on this machine, and the tasks that cannot be run, a line each."""
+        """The parts missing on this machine, and the tasks that cannot be run, a line each."""
         try:
             refusals = read_tasks(Path(folder)).refusals
         except OSError as error:

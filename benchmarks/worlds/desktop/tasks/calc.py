@@ -211,7 +211,7 @@ def calc_products(rng: random.Random) -> Row:
 
 @task("calc", category="compute", tier="standard")
 def calc_count_above(rng: random.Random) -> Row:
-    """How many numbers of a column are above a limit, by a formula."""
+    """The count of numbers above a limit in a column, by a formula."""
     rows = costs(rng, 8)
     numbers = sorted(row[1] for row in rows[1:])
     limit = (numbers[2] + numbers[3]) // 2

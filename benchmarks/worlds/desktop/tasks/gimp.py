@@ -24,7 +24,7 @@ EXPORT: Steps = [
 
 
 def photo(rng: random.Random) -> Row:
-    """Return what all tasks with a photo begin with."""
+    """Return the initial state of all tasks with a photo."""
     picture = {
         "seed": rng.randrange(10**6),
         "size": [rng.randrange(240, 360), rng.randrange(140, 220)],

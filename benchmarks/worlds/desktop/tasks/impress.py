@@ -23,7 +23,7 @@ def talk(rng: random.Random, count: int = 4) -> list[dict[str, Any]]:
 
 
 def slide_at(number: int) -> list[Any]:
-    """Return where a slide is clicked in the list, counted from 1."""
+    """Return the point to click for a slide in the list; slides are counted from 1."""
     return [LIST_X, FIRST_SLIDE_Y + SLIDE_STEP_Y * (number - 1)]
 
 

@@ -75,7 +75,7 @@ def impress_hide(rng: random.Random) -> Row:
 
 @task("impress", category="update", tier="standard")
 def impress_transition(rng: random.Random) -> Row:
-    """How a slide comes in."""
+    """The transition of a slide."""
     slides = talk(rng)
     place = rng.choice([1, 2, 3])
     name = slides[place]["title"]

@@ -1,4 +1,4 @@
-"""Where the modules of this folder enter their tasks."""
+"""The registry of the tasks in the modules of this folder."""
 
 from __future__ import annotations
 

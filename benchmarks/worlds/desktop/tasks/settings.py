@@ -74,7 +74,7 @@ def settings_theme(rng: random.Random) -> Row:
 
 @task("settings", category="update")
 def settings_single_click(rng: random.Random) -> Row:
-    """How icons of the desktop are opened."""
+    """The click that opens icons of the desktop."""
     key = "xfce4-desktop/desktop-icons/single-click"
     part: Steps = [*show(*DESKTOP_XY), ["click", 542, 138], ["wait", 0.6]]
     return {

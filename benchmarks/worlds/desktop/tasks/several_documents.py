@@ -26,7 +26,7 @@ def letter(rng: random.Random, sentence: str) -> list[str]:
 
 
 def replaced(old: str, new: str, wrong: str) -> Row:
-    """Return how a word of the letter in front is replaced, and how it is not."""
+    """Return the edits, ways and wrong ways for replacing a word of the letter in front."""
     find: Steps = [["key", "ctrl+f"], ["key", "ctrl+a"], ["type", f"{old}\n"], ["key", "escape"]]
     return {
         "edits": [["replace", LETTER, old, new]],
@@ -141,7 +141,7 @@ def filled(rows: list[list[Any]], rng: random.Random) -> tuple[dict[str, int], d
 
 
 def fill_in(cells: Mapping[str, int]) -> Row:
-    """Return how numbers come into cells of the sheet in front, and how they do not."""
+    """Return the edits, ways and wrong ways for numbers in cells of the sheet in front."""
 
     def fill(numbers: Mapping[str, int]) -> Steps:
         return [step for cell in numbers for step in _fill_cell(cell, numbers[cell])]

@@ -17,7 +17,7 @@ TALK = "Documents/talk.odp"
 
 
 def new_title(slides: list[Any], place: int, title: str, wrong: str) -> Row:
-    """Return how a slide of the presentation in front gets a title, and how it does not."""
+    """Return files, edits, ways and wrong ways for the title of a slide of the talk in front."""
     leave: Steps = [["key", "escape"], ["key", "escape"]]
 
     def by_keys(number: int, text: str) -> Steps:

@@ -22,13 +22,13 @@ LOOK: Steps = [*OTHER_WINDOW, *OTHER_WINDOW]
 
 
 def lines_at_end(path: str, text: str, lines: str, wrong: str) -> Row:
-    """Return how lines come to the end of a text that is open in front, and how they do not.
+    """Return the edits, ways and wrong ways for adding lines at the end of the text in front.
 
     Args:
-        path: of the text.
-        text: what it says, with a line break at its end.
-        lines: to add.
-        wrong: lines that somebody may take for them.
+        path: path of the text.
+        text: its content, with a line break at the end.
+        lines: the lines to add.
+        wrong: plausible wrong lines.
     """
 
     def write(added: str) -> Steps:
@@ -197,7 +197,7 @@ def names_to_text(rng: random.Random) -> Row:
 
 @task("files", "editor", category="transfer", tier="standard")
 def count_to_text(rng: random.Random) -> Row:
-    """How many files there are, in a text."""
+    """The number of files, in a text."""
     names, files = letters(rng)
     for name in rng.sample(names, rng.choice([0, 1, 2])):
         del files[f"Documents/Letters/{name}"]

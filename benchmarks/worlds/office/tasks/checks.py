@@ -77,7 +77,7 @@ Lines = list[tuple[bool, str]]  # whether a part of a check is fulfilled, and wh
 
 @dataclass(frozen=True, slots=True)
 class StateComparison:
-    """What was expected of a part of the world, compared with what became of it."""
+    """A comparison of a part of the world with its expected state."""
 
     lines: Lines = field(default_factory=list)
     done: int = 0  # of what was to be done

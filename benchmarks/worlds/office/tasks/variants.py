@@ -123,10 +123,10 @@ def variant(task: Mapping[str, Any], seed: int, also: Sequence[str] = ()) -> Row
 
 
 def phrasing_of(task_id: str, seed: int) -> int:
-    """Return which of two phrasings of its goal a task has under a seed: 0 or 1.
+    """Return the phrasing of a task's goal under a seed: 0 or 1.
 
-    Among the seeds 0 to 3 each has two, and from 0 to 7 each look of the task shows both: looks
-    return every four seeds, and then the other phrasing has its turn.
+    Each phrasing has two of the seeds 0 to 3. Looks repeat every four seeds, each time with the
+    other phrasing, so that seeds 0 to 7 show every look with both phrasings.
     """
     first = hashlib.sha256(f"{task_id} goal".encode()).digest()[0]
     return (first + seed + seed // 4) % 2
