@@ -95,10 +95,10 @@ def build_data_set(
 
 
 def count_rows(data: DataSet) -> tuple[int, int]:
-    """Return how many rows a data set has in its mode, and how many of them its `only` chooses.
+    """Return the number of rows in a data set's mode, and the number that its `only` selects.
 
     Raises:
-        UserError: the annotation file is not there, or broken.
+        UserError: the annotation file is missing or broken.
     """
     benchmark = data.benchmark
     assert isinstance(benchmark, Benchmark)

@@ -48,7 +48,7 @@ class AnswerBenchmark(TableBenchmark):
 
     @abstractmethod
     def is_right(self, line: Line, answer: str) -> bool:
-        """Return whether an answer to a row's question is right."""
+        """Return True if an answer to a row's question is right."""
 
     def expected_text(self, line: Line) -> str | None:
         """The right answer as people read it; None where a row does not say it.
@@ -126,10 +126,10 @@ class AnswerBenchmark(TableBenchmark):
         return Judgement(final_verdict, (facts["split"], final_verdict), columns, facts)
 
     def _is_right(self, line: Line, answer: str) -> bool:
-        """What `is_right` says of an answer.
+        """Return the checked result of `is_right` for an answer.
 
         Raises:
-            ScorerError: it raised an exception, or returned neither True nor False.
+            ScorerError: `is_right` raised an exception, or returned neither True nor False.
         """
         is_right = self._called("is_right", self.is_right, line, answer)
         if not _is_bool(is_right):

@@ -168,7 +168,7 @@ class Benchmark(contracts.Benchmark):
 
     @property
     def sizes_file(self) -> Path:
-        """Where sizes of images may stand, by name: `{"a.png": [1920, 1080]}`."""
+        """The optional file of image sizes, by image name: `{"a.png": [1920, 1080]}`."""
         return self.annotation_file.parent / SIZES_NAME
 
     def _measured(

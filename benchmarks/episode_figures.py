@@ -121,7 +121,7 @@ class EpisodeFigures:
         return {**share(numbers, self._tasks[indices]), "value": 100 * sum(numbers) / len(numbers)}
 
     def spans(self, indices: Sequence[int]) -> str:
-        """Return which samples some episodes are, as pages read it."""
+        """Return the sample numbers of some episodes as pages read them: `0-3 7`."""
         chosen = set(indices)
         return self._columns.spans([index in chosen for index in range(len(self.results))])
 

@@ -155,7 +155,7 @@ class Figures:
             }
 
     def mask_of(self, split: str, platform: str | None = None) -> Mask:
-        """Return which samples are of a split, on a platform or on all."""
+        """Return the mask of the samples of a split, on one platform or on all."""
         import numpy as np
 
         mask = self.masks["split"].get(split, np.zeros(len(self._hits), dtype=np.bool_))

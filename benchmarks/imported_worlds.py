@@ -33,7 +33,7 @@ OWN = {  # by world: how its own program counts, and which endings it leaves out
 
 
 class EpisodeScore(NamedTuple):
-    """What the figures need of an episode."""
+    """The facts about an episode that the figures need."""
 
     domain: str
     score: float
@@ -62,7 +62,7 @@ class ImportedEpisodes(TableBenchmark):
         return []
 
     def user_text(self, line: Line) -> str:
-        """Return what was to be done."""
+        """Return the instruction of the episode, or the name of its task without one."""
         return str(line["instruction"] or line["task"])
 
     @staticmethod

@@ -46,7 +46,7 @@ class ChoiceSection(DataSection):
 
 
 class GUIContentUnderstanding(Benchmark):
-    """Which option is right? Scored by difficulty and platform."""
+    """Multiple-choice questions about screenshots, scored by difficulty and platform."""
 
     name = "GUIContentUnderstanding"
     level = "L1"

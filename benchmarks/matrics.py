@@ -49,7 +49,7 @@ def box_as_fractions(bbox: Sequence[float], file_wh: WH) -> Box:
 
 
 def score_click(box_frac: Box, click_frac: Point | None) -> Verdict:
-    """Return where the click went; None if there was none to read in the reply.
+    """Return the verdict on a click; `click_frac` is None if the reply had no readable click.
 
     The bounds belong to the box; a crossed box (x1 > x2) contains nothing.
     """
@@ -196,7 +196,7 @@ AREA_POINTS = 100  # parts into which the used budget is divided
 
 
 class Cost(NamedTuple):
-    """What one episode has cost."""
+    """The cost of one episode."""
 
     requests: int  # those that were repeated, too
     prompt_tokens: int | None  # None: the server does not count them
@@ -291,7 +291,7 @@ def feasibility_groups(results: Sequence[TaskResult]) -> dict[str, list[int]]:
 
 
 def given_up(results: Sequence[TaskResult]) -> list[bool]:
-    """Return which episodes the agent has ended by saying that the task cannot be done."""
+    """Return, by episode, whether the agent ended it by saying that the task cannot be done."""
     return [result.end_reason == "fail" for result in results]
 
 

@@ -61,7 +61,7 @@ class TableBenchmark(Benchmark):
 
     @property
     def sizes_file(self) -> Path:
-        """Where sizes of images may stand: in the folder of the data set."""
+        """The optional file of image sizes, in the folder of the data set."""
         return self.root / SIZES_NAME
 
     # -- rows ----

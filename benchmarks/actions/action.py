@@ -56,7 +56,7 @@ AT_POINTER = "pointer"
 
 
 class NoAction(ValueError):
-    """What a reply asks for does not exist, in words that the model is told."""
+    """The action in a reply cannot be done. The message is written for the model."""
 
 
 @dataclass(frozen=True, slots=True)

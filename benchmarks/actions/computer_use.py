@@ -268,7 +268,7 @@ def _point_of_value(value: Any, to_point: ToPoint) -> Point:
 
 
 def _scroll_fields(name: str, call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which way and how far: Claude in notches, OpenAI in pixels, Qwen in either."""
+    """Return direction and notches. Claude sends notches, OpenAI pixels, Qwen either."""
     direction = _said(call, ("scroll_direction", "direction"))
     if direction is not None:
         amount = _said(call, ("scroll_amount", "amount"))

@@ -85,9 +85,10 @@ def _calls_from(text: str, position: int) -> tuple[list[str], int]:
 
 
 def end_of_call(text: str, start: int) -> int | None:
-    """Return where the bracket closes that was opened before `start`; None: not on its line.
+    """Return the position behind the closing bracket of a call; None: it is not on the same line.
 
-    Texts in quotes may go on over lines, and brackets in them do not count.
+    `start` is the position behind the opening bracket. Quoted texts may contain line breaks, and
+    brackets in them do not count.
     """
     depth = 1
     quote = ""

@@ -1,4 +1,4 @@
-"""What a parse function returned, as actions in their one form."""
+"""Conversion of the result of a parse function into `Action` objects."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def read_actions(
 
 
 def pointer_after(action: Action) -> Point | None:
-    """Return where the mouse is after an action; None: where it was before."""
+    """Return the position of the mouse after an action; None: the action does not move it."""
     return action.to_point or action.point
 
 

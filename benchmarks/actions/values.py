@@ -1,4 +1,4 @@
-"""What the readers of all dialects share: numbers, points, and names of arguments."""
+"""Helpers of the readers of all dialects: numbers, points, and names of arguments."""
 
 from __future__ import annotations
 

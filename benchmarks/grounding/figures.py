@@ -18,7 +18,7 @@ Labels = Mapping[str, Sequence[str]]
 
 
 class GroundingResult(NamedTuple):
-    """What the score needs of one sample."""
+    """The facts about one sample that the score needs."""
 
     labels: tuple[tuple[str, str], ...]  # (grouping, label); several of one grouping are allowed
     kind: str
@@ -29,7 +29,7 @@ class GroundingResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """How the figures of a benchmark are laid out, as in its paper.
+    """The layout of a benchmark's figures, as in its paper.
 
     `groupings`: labels of each grouping in order; () for alphabetical. A row is `kind` (text, icon)
     or one of the groupings.
@@ -61,7 +61,7 @@ class Layout:
 
     @property
     def headline_name(self) -> str:
-        """What the official figure is, for people."""
+        """The official figure in words."""
         names = {
             "micro": "micro over all rows",
             "cells": f"mean of {self.rows} x {self.columns} cells",

@@ -133,7 +133,7 @@ def _is_in_frame(rows: Sequence[Mapping[str, Any]], frame: int) -> bool:
 
 
 def layout_problems(layout: Layout) -> list[str]:
-    """Return where a layout names a grouping that it does not have."""
+    """Return a message for each grouping that a layout names but does not have."""
     grouping_uses = [("columns", layout.columns), *(("averages", name) for name in layout.averages)]
     if layout.rows not in (None, "kind"):
         grouping_uses.append(("rows", str(layout.rows)))

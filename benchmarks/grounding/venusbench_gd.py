@@ -32,7 +32,7 @@ BASIC = ("element", "spatial", "visual")
 TEXTS = {"en": ("instruction",), "cn": ("instruction_zh", "instruction_cn")}
 NO_BOX = [-1, -1, -1, -1]
 NO_BOXES: tuple[Any, ...] = (None, [], NO_BOX, [0, 0, 0, 0])
-"""How a row of refusals says that there is nothing to click; (0, 0) is no way to refuse."""
+"""Boxes that mean "nothing to click" in a row of refusals. A reply of (0, 0) is no refusal."""
 UNKNOWN = "none"  # a label that a row does not have; a grouping of which no row has one is left out
 
 
