@@ -1,4 +1,4 @@
-"""What wrappers share: postprocessing, and the requests of models in this process."""
+"""Shared code of the wrappers: postprocessing, and requests of models in this process."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class WrapperDefaults(ModelWrapper):
 
     @cached_property
     def _undescribed(self) -> list[str]:
-        """What of the code that decides answers cannot be compared with that of another run."""
+        """The deciding code that cannot be compared with another run's, one line each."""
         return [problem for code in self.deciding_code for problem in undescribed(code)]
 
     def notes_before(self) -> list[str]:

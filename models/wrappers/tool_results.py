@@ -1,4 +1,4 @@
-"""What a model is told of its native tool calls in the next turn."""
+"""Results of native tool calls, for the model's next turn."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ LARGEST_FILE = 1 << 20  # bytes that are read of it
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What a source names now: servers, and lines that name none."""
+    """The servers that a source names now, and a problem for each line that names none."""
 
     endpoints: Sequence[Endpoint]
     problems: Sequence[str] = ()

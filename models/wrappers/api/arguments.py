@@ -1,4 +1,4 @@
-"""What a request may carry: parameters of the client's `create`, and the envelope around it."""
+"""Allowed arguments of a request: parameters of the client's `create`, and the envelope."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ CONNECTING = "the environment's ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FIL
 
 @cache
 def _tls_context(certificates: tuple[str | None, ...] | None) -> ssl.SSLContext:
-    """What checks servers' certificates, made once: reading the authorities takes 20 ms.
+    """The TLS context that checks certificates; cached, because making one takes 20 ms.
 
     Args:
-        certificates: SSL_CERT_FILE and SSL_CERT_DIR; None: the environment's do not count.
+        certificates: SSL_CERT_FILE and SSL_CERT_DIR; None: those of the environment are ignored.
     """
     import httpx2
 

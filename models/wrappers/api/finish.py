@@ -1,4 +1,4 @@
-"""Why a reply ended: the words of all servers, as few kinds.
+"""Endings of replies: the words of all servers, reduced to a few kinds.
 
 Servers behind an OpenAI-style address hand on the words of the API behind them: Gemini's
 `MAX_TOKENS`, Claude's `refusal`, `FinishReason.SAFETY` of a Python enumeration.
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 
 class Ending(StrEnum):
-    """How a reply ended. The first two are also what is stored, as OpenAI calls them."""
+    """The kind of ending of a reply. The first two values are stored; they are OpenAI's words."""
 
     CUT_OFF = "length"  # the tokens were used up
     WITHHELD = "content_filter"  # a filter, or the model itself, refused

@@ -1,4 +1,4 @@
-"""What helps to mend a failed request, where its settings show what may be wrong with it."""
+"""Hints on a failed request, if its settings show a possible cause."""
 
 from __future__ import annotations
 

@@ -49,15 +49,15 @@ class OtherModel(Exception):
 
 
 def look_at(server: ApiServer, envelope: Mapping[str, Any]) -> Facts:
-    """What a server serves, as far as it says so: the keys of `WORDS`.
+    """The facts that a server tells about its model, by the keys of `WORDS`.
 
     Args:
         server: the server.
         envelope: headers and query of requests.
 
     Raises:
-        CallError: it is not there, or refuses all requests.
-        OtherModel: the model is another one.
+        CallError: the server cannot be reached, or refuses all requests.
+        OtherModel: the server has another model.
     """
     options = {**envelope, "timeout": LOOK_TIMEOUT_S}
     with suppress(_Unknown):
@@ -119,7 +119,7 @@ def _json(body: bytes) -> Mapping[str, Any]:
 
 
 def _model_facts(server: ApiServer, options: Mapping[str, Any]) -> Facts:
-    """What the server says of its model; nothing where it lists none."""
+    """The facts that the server lists about its model; empty if it lists no models."""
     try:
         listing = _json(server.connection.request("get", "/models", options)).get("data")
     except CallError as error:
@@ -142,7 +142,7 @@ def _model_facts(server: ApiServer, options: Mapping[str, Any]) -> Facts:
 
 
 def _token_facts(server: ApiServer, options: Mapping[str, Any]) -> Facts:
-    """How many tokens the server makes of a test; nothing where it cannot be asked so."""
+    """The token counts of a test request; empty if the server does not accept or count it."""
     text = {"type": "text", "text": "Answer with one word: what is this?"}
     image = {"type": "image_url", "image_url": {"url": _image_url()}}
     with_image = _prompt_tokens(server, [image, text], options)
@@ -186,7 +186,7 @@ def _image_url() -> str:
 
 
 def differences(facts: Mapping[str, Any], others: Mapping[str, Any]) -> list[str]:
-    """What differs between two servers, in words: what one of them does not say is left out."""
+    """The differences between two servers in words; facts that only one tells are left out."""
     return [
         f"{words} {facts[name]}, not {others[name]}"
         for name, words in WORDS.items()

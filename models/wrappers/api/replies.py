@@ -21,7 +21,7 @@ _TEXT_FIELDS = ("text", "thinking", "reasoning", "content", "value")  # of parts
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a 200 response holds, whichever API it is of."""
+    """The content of a 200 response of any API."""
 
     text: str
     calls: Sequence[ToolCall]

@@ -22,7 +22,7 @@ from utils.text import likeness, listed
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """What goes over the wire: the body with images still in their slots, and the envelope."""
+    """The data to send: the body, with images still in their slots, and the envelope."""
 
     body: Mapping[str, Any]
     urls: Sequence[Any]  # of its images: slots, or what a user's function put there

@@ -34,7 +34,7 @@ DIFFER = '"servers_may_differ": true in the model\'s entry lets them differ'
 
 
 class State(StrEnum):
-    """Where a server stands."""
+    """The state of a server."""
 
     JOINING = "joining"
     SERVING = "serving"
@@ -93,7 +93,7 @@ class Member:
 
     @property
     def where(self) -> str:
-        """Where it stands, in words: `is down`."""
+        """The state in words: `is down`."""
         return "has drained" if self.is_drained else f"is {self.state}"
 
     def row(self) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class ServerPool:
         return "; ".join(reasons) or "there is no address"
 
     def served(self) -> Mapping[str, str | int]:
-        """What all servers serve, as far as they say so."""
+        """The facts about the served model, as far as servers tell them."""
         with self._lock:
             return dict(self._facts)
 
@@ -253,7 +253,7 @@ class ServerPool:
         self._expected = served
 
     def table(self) -> list[dict[str, Any]]:
-        """What each server has done, and when it was there."""
+        """The table of servers: a row for each, with its work and its times."""
         with self._lock:
             return [member.row() for member in self._members.values()]
 
@@ -315,7 +315,7 @@ class ServerPool:
         print(f"{self._label}: {member.name} {what}; {self._how_many()}", flush=True)
 
     def _how_many(self) -> str:
-        """How many servers serve; while the first are looked at, how many have failed so far."""
+        """The number of serving servers in words; during the first looks, the failures so far."""
         with self._lock:
             states = [member.state for member in self._members.values()]
         joining = states.count(State.JOINING)
@@ -400,7 +400,7 @@ class ServerPool:
             print(f"{self._label}: {looks}, {len(there)} serving", flush=True)
 
     def _unlike_stored(self, member: Member) -> list[str]:
-        """What a server serves otherwise than those that stored answers are from."""
+        """The differences of a server from the servers of the stored answers, in words."""
         names = [name for name in self._expected if name not in ("version", "max_model_len")]
         return differences(member.facts, {name: self._expected[name] for name in names})
 
@@ -458,7 +458,7 @@ class ServerPool:
 
 
 def _url(endpoint: Endpoint) -> str:
-    """What tells one address from another."""
+    """The URL that identifies an address."""
     return endpoint.base_url.rstrip("/")
 
 

@@ -44,7 +44,7 @@ _SLOT_MARK = secrets.token_hex(16)
 
 @dataclass(frozen=True, slots=True)
 class ImageStyle:
-    """How images leave this program (the config's `kwargs`)."""
+    """The form in which images are sent (the config's `kwargs`)."""
 
     is_reference: bool = False  # as the reference implementation sends them, always JPEG
     img_size: int = -1  # side of the square that they must fit, in pixels; -1 or 0: as they are

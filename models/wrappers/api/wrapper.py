@@ -48,7 +48,7 @@ TRANSPORT_PARAMETERS = frozenset({"timeout", "extra_headers", "extra_query", "ex
 
 @dataclass(frozen=True, slots=True)
 class _Parameters:
-    """What a request carries beside the messages."""
+    """The parts of a request beside the messages."""
 
     body: Mapping[str, Any]
     images: Sequence[Any]  # under "image_url" in the body: a tool's schema may have that
@@ -157,7 +157,7 @@ class APIModelWrapper(WrapperDefaults):
         }
 
     def served(self) -> Mapping[str, str | int]:
-        """What is served, as far as it is told; a server that is the only one is asked once."""
+        """The facts that servers tell about their model; a single server is asked only once."""
         return self._version if self.servers is None else self.servers.served()
 
     @cached_property
@@ -392,9 +392,9 @@ def _payload_problem(payload: Any, key: str) -> str | None:
 
 
 def _address(base_url: str) -> str:
-    """Return where requests go, whoever sends them: no user and password, `/v1/` is `/v1`.
+    """Return the address of requests without user and password; `/v1/` becomes `/v1`.
 
-    A user that is masked, as in a log, is left out before the rest is looked at.
+    A masked user, as in a log, is removed before the URL is parsed.
     """
     url = urlsplit(re.sub(r"(?<=//)[^/?#]*@", "", base_url.rstrip("/")))
     return url._replace(netloc=url.netloc.lower()).geturl()

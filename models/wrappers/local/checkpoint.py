@@ -131,7 +131,7 @@ def code_problems(model_path: str, *, is_trusted: bool) -> list[str]:
 
 
 def settings_folder(model_path: str, revision: str | None = None) -> Path | None:
-    """Return where a checkpoint's small files lie: its folder, or the cache's copy; None: not."""
+    """Return the folder of a checkpoint's small files, maybe in the cache; None: there is none."""
     if not is_hub_id(model_path):
         return expand_home(model_path)
     try:

@@ -38,7 +38,7 @@ class CannotCollate(Exception):
 
 
 class CannotSplit(Exception):
-    """What the model returned for a batch cannot be told apart; no batch of it ever can."""
+    """The model's output for a batch cannot be split by sample; no batch of this model can."""
 
 
 class ShrunkCopy:

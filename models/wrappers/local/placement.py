@@ -1,6 +1,6 @@
-"""Where and how a model runs: device, dtype and attention, decided once for fingerprint and load.
+"""Device, dtype and attention of a model, decided once for its fingerprint and for loading.
 
-The fingerprint is made before anything is loaded. So nothing here imports torch, but for the
+The fingerprint is made before anything is loaded. Therefore nothing here imports torch, except for
 questions that only torch can answer: on ROCm, and where flash attention is installed.
 """
 
@@ -32,7 +32,7 @@ _AUTO_CLASSES = ("AutoModelForImageTextToText", "AutoModelForCausalLM", "AutoMod
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What a model runs with; it changes answers."""
+    """The device, dtype and attention of a model; they change answers."""
 
     device: str  # its kind: "cuda", "cpu", ...
     dtype: str  # "float32", ...; "auto" where neither config nor config.json names it

@@ -1,4 +1,4 @@
-"""How many samples of a length fit on the device: what has fitted, and what has not."""
+"""The number of samples of a length that fit on the device, learned from batches."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ def length_class(tokens: int) -> int:
 
 
 class Room:
-    """What fits at once in each class of lengths, in padded tokens (samples times the longest).
+    """The padded tokens (samples times the longest) that fit at once in each class of lengths.
 
     Memory grows somewhere between linearly and with the square of a length: the attention mask of
-    a padded batch has two sides of that length. So where a batch has fitted, as many tokens fit in
-    shorter samples, and half as many in samples of twice the length. Where one has not, no more
-    tokens fit in longer samples, but twice as many may fit in samples of half the length.
+    a padded batch has two sides of that length. If a batch has fitted, as many tokens fit in
+    shorter samples, and half as many in samples of twice the length. If a batch has not fitted, no
+    more tokens fit in longer samples, but twice as many may fit in samples of half the length.
 
-    Where it is known which share of the memory a batch took, the next one has as many samples as
-    fit by that: more of one length take memory in proportion. Elsewhere batches double.
+    If the share of the memory that a batch took is known, the next batch has as many samples as fit
+    by that share: memory is proportional to the number of samples of a length. Otherwise batches
+    double.
 
     Not thread-safe.
 

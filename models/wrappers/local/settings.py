@@ -54,7 +54,7 @@ GENERATION_SETTINGS = frozenset(
         "return_dict_in_generate",
     }
 )
-"""What people set; the library knows more, and refuses what nobody knows."""
+"""The usual settings; the library knows more, and refuses unknown ones."""
 
 _OF_APIS = {
     **dict.fromkeys(("max_tokens", "max_completion_tokens"), 'here it is "max_new_tokens"'),
@@ -69,7 +69,7 @@ def ranks_here() -> int:
 
 
 class _Rule(NamedTuple):
-    """What a generation setting may be."""
+    """The allowed values of a generation setting."""
 
     types: tuple[type, ...]
     smallest: float

@@ -27,7 +27,7 @@ _OF_ONE_SERVER = {  # arguments that say how many GPUs it takes, as factors
 
 @dataclass(frozen=True, slots=True)
 class GpuShares:
-    """Which GPUs each replica gets; None: nobody tells it."""
+    """The GPUs of each replica; None: the replica gets no list of GPUs."""
 
     devices: Sequence[str | None]
     problem: str = ""
@@ -44,10 +44,10 @@ def gpus_of(environ: Mapping[str, str]) -> list[str]:
 
 
 def gpus_per_server(words: Sequence[str]) -> int:
-    """How many GPUs a server takes by its arguments.
+    """The number of GPUs that a server takes by its arguments.
 
     Raises:
-        ValueError: one of them is no number.
+        ValueError: a parallel size is no number.
     """
     values = dict(split_options(words)[1])
     count = 1
