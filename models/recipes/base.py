@@ -1,8 +1,9 @@
-"""What the recipes share: their record, and how chat messages become prompts.
+"""Shared code of the recipes: their record, and the conversion of chat messages into prompts.
 
 A recipe is one file about one family of models: the prompt that its authors use for grounding, a
 parse function that reads replies as their code does, and a record of all else that decides answers
-(`Recipe`). It may have forms for agents (`Agent`) and for recorded steps (`Steps`), too, or these alone. Copy the nearest one for a model that has none. A config names it:
+(`Recipe`). It may have forms for agents (`Agent`) and for recorded steps (`Steps`), too, or only
+these. For a model without a recipe, copy the nearest one. A config names it:
 
     "qwen3": {"recipe": "qwen3_vl", "model_path": "http://127.0.0.1:8000/v1?model=..."}
 
@@ -38,9 +39,9 @@ GROUNDING, STEPS, DESKTOP_STEPS, AGENT = "grounding", "steps", "desktop_steps", 
 NO_STEPS: Mapping[str, str] = MappingProxyType({})
 """Of a config without recorded steps."""
 HELPFUL = "You are a helpful assistant."
-"""What the chat templates of Qwen2-VL and Qwen2.5-VL say where there is no system message."""
+"""The default system message in the chat templates of Qwen2-VL and Qwen2.5-VL."""
 LIBRARY_GRID = {"factor": 28, "min_pixels": 3136, "max_pixels": 12845056}
-"""What qwen_vl_utils resizes to where it is not told the checkpoint's patch size."""
+"""The grid that qwen_vl_utils resizes to if it does not get the checkpoint's patch size."""
 KEEP_TOKENS = {"extra_body": {"skip_special_tokens": False}}
 """For parsers that need special tokens, which are usually dropped where a reply is written out."""
 KEEP_TOKENS_LOCALLY = {"postprocess_function": f"{__name__}.with_special_tokens"}
@@ -100,7 +101,7 @@ class PromptForm:
     size: Callable[[WH], WH] | None = None
     """Set where `resize` of the recipe changes that size: it as a function of the file's."""
     prefix: str = ""
-    """What the authors' code begins the reply with; it belongs in front of what is parsed."""
+    """The text with which the authors' code begins a reply; a parse function must prepend it."""
     tools: tuple[Mapping[str, Any], ...] = ()
     tool_choice: Mapping[str, Any] | None = None
 
@@ -153,7 +154,7 @@ class Parser:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """How the authors' agent is asked and read: dotted paths of the functions for L3 and L4."""
+    """The authors' agent: dotted paths of its prompt and parse functions for L3 and L4."""
 
     prompt: str
     parse: str
@@ -166,12 +167,12 @@ class Agent:
     parsers: Mapping[str, str] = field(default_factory=dict)
     """Dotted paths of the parse functions by the code that is followed."""
     verified: str = ""
-    """What was compared with the authors' code."""
+    """The comparisons made with the authors' code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """How the family is asked for the next action of a recorded step, and how it is read."""
+    """The family's request for the next action of a recorded step, and its parse function."""
 
     source: str
     history: str
@@ -193,7 +194,7 @@ class Recipe:
     family: str
     hub_ids: tuple[str, ...]
     frame: str
-    """What the numbers of a reply count."""
+    """The unit of the numbers in a reply."""
     source: str
     """The authors' files, with the commit they were read at."""
     prompts: Mapping[str, PromptForm] = field(default_factory=dict)
@@ -201,7 +202,7 @@ class Recipe:
     parsers: Mapping[str, Parser] = field(default_factory=dict)
     """By the name of the code that is followed; the first one is the `grounding_parser`."""
     grounding_parser: str = "parse_point"
-    """What reads replies to `build_prompt`, where that is not the authors' own parser."""
+    """The parse function for replies to `build_prompt`, if it is not the authors' own."""
     limits: Limits | None = None
     generate_cfg: Mapping[str, Any] = field(default_factory=dict)
     """As an endpoint takes them."""
@@ -210,7 +211,7 @@ class Recipe:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Of the config's model entry, besides the limits."""
     resize: tuple[Mapping[str, Any], ...] = ()
-    """What the authors' own code does to an image before a model gets it; `kwargs.resize`."""
+    """The resizing of an image by the authors' own code before a model gets it; `kwargs.resize`."""
     checkpoint: Mapping[str, Any] = field(default_factory=dict)
     """Of the model entry of a checkpoint."""
     needs_class: bool = False
@@ -223,11 +224,11 @@ class Recipe:
     zoom: Zoom | None = None
     """The second look of the published figures, for `"zoom": true` in a config."""
     zoom_parser: str = "parse_point"
-    """What reads both looks."""
+    """The parse function for both looks."""
     verified: str = ""
-    """What was compared with the authors' code."""
+    """The comparisons made with the authors' code."""
     note: str = ""
-    """What to know before using it."""
+    """Remarks for users of the recipe."""
 
     def __post_init__(self) -> None:
         """Raise a UserError where a field holds something else than it should."""

@@ -59,7 +59,7 @@ def build_step_prompt(line: Line, dataset: str, **settings: Any) -> list[Message
 
 
 def _own(reply: str) -> str:
-    """What the reply has answered, without its thinking."""
+    """The answer in a reply, without its thinking."""
     try:
         return between(reply, "<answer>", "</answer>")
     except ValueError:

@@ -78,7 +78,7 @@ def first_object(text: str) -> Any:
 
 @numbers_or_none
 def read_action(response: str) -> Any:
-    """Return where the first action of the whole reply, thinking included, clicks or presses."""
+    """Return the point of the first action in the whole reply; None: no click or long press."""
     action = first_object(response)
     if action.get("action") not in ("click", "longpress"):
         return None

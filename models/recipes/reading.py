@@ -1,4 +1,4 @@
-"""How the recipes read replies: numbers out of them, points out of numbers, "not there"."""
+"""Readers of replies for the recipes: numbers, points from numbers, and "not there"."""
 
 from __future__ import annotations
 

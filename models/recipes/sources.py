@@ -1,4 +1,4 @@
-"""Where the recipes' published figures are from; see `utils.datasets.published`.
+"""The sources of the recipes' published figures; see `utils.datasets.published`.
 
 The average is named where the source says it, or where only it gives the printed number.
 """

@@ -154,9 +154,9 @@ def parse_actions(response: str, meta: Mapping[str, Any]) -> list[dict[str, Any]
 
 
 def calls_of(response: str) -> list[Any]:
-    """Return what stands between the tags, and on lines of their own elsewhere, as JSON.
+    """Return the JSON values between the tags, and those on lines of their own elsewhere.
 
-    What is no JSON is left out.
+    Invalid JSON is left out.
     """
     written: list[str] = []
     inside: list[str] | None = None
@@ -181,7 +181,7 @@ def calls_of(response: str) -> list[Any]:
 
 
 def _actions(call: Any, meta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what a call does; a list, in place of an object, fails the whole reply."""
+    """Return the actions of a call; a list in place of an object fails the whole reply."""
     arguments = call.get("arguments") if call.get("name") == "computer_use" else None
     if arguments is None or "action" not in arguments:
         return []
@@ -196,7 +196,7 @@ def _actions(call: Any, meta: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _without_point(name: str, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what a call does at no point; nothing for one that does not exist."""
+    """Return the actions of a call without a point; none for an unknown action."""
     if name in ("key", "key_down", "key_up"):
         return [{"kind": name, "keys": _keys(arguments.get("keys", []))}]
     if name == "type":

@@ -155,7 +155,7 @@ def end_of(arguments: Mapping[str, Any], thoughts: str) -> dict[str, Any]:
 
 
 def other_action(arguments: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return what the family's agents do without a point.
+    """Return an action of the family's agents that has no point.
 
     Raises:
         ValueError: there is no such action.

@@ -81,7 +81,7 @@ def _end(text: str) -> list[dict[str, Any]] | None:
 
 
 def _actions(name: str, args: Arguments, meta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what a call does.
+    """Return the actions of a call.
 
     Raises:
         ValueError: there is no such tool; one of `NOT_READ`: it lacks an argument.
@@ -105,7 +105,7 @@ def _actions(name: str, args: Arguments, meta: Mapping[str, Any]) -> list[dict[s
 
 
 def _legacy_actions(name: str, args: Arguments, meta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what a call of an earlier model does; to type somewhere is a click and a text."""
+    """Return the actions of an earlier model's call; typing somewhere is a click and a text."""
     if name in LEGACY_POINTING:
         return [{"kind": LEGACY_POINTING[name], "point": _point(args, meta)}]
     if name == "type_text_at":
@@ -125,7 +125,7 @@ def _legacy_actions(name: str, args: Arguments, meta: Mapping[str, Any]) -> list
 
 
 def _shared_actions(name: str, args: Arguments, meta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what a call does whose name both sets of tools have."""
+    """Return the actions of a call whose name is in both sets of tools."""
     if name == "drag_and_drop":
         drag = {"kind": "drag", "point": _point(args, meta)}
         if "destination_x" in args:

@@ -1,4 +1,4 @@
-"""What the agents of 2026 share: whole pixels, parts of replies, and what earlier ones say."""
+"""Shared code of the agents of 2026: whole pixels, parts of replies, and earlier replies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def summary(step: Mapping[str, Any]) -> str:
 
 
 def section(reply: str, title: str) -> str:
-    """Return what stands below the first heading `## title`, up to the next one; "" without it."""
+    """Return the text below the first heading `## title`, up to the next one; "" without it."""
     heading = re.compile(rf"\s*+##\s*+{title}\s*+:?\s*+")
     lines = reply.split("\n")
     starts = [number for number, line in enumerate(lines) if heading.fullmatch(line)]

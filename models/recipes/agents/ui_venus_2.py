@@ -138,7 +138,7 @@ def build_agent_prompt(line: Line, dataset: str) -> list[Message]:
 
 
 def _note(note: str) -> list[Message]:
-    """Return what came of the action before, which the authors' code does not tell."""
+    """Return the note on the previous action; the authors' code does not send one."""
     return [text(f"{note}\n")] if note else []
 
 
@@ -170,10 +170,10 @@ def parse_actions(response: str, meta: Mapping[str, Any]) -> list[dict[str, Any]
 
 
 def action_text(response: str) -> str:
-    """Return what stands between the tags of the only action; without a tag the whole reply.
+    """Return the text between the tags of the only action; without a tag, the whole reply.
 
     Raises:
-        ValueError: there are several actions, or a tag without its other one.
+        ValueError: there are several actions, or a tag without its partner.
     """
     actions: list[str] = []
     start = None
@@ -246,7 +246,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _actions(call: Call, meta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what a call asks for; without a point it is done where the mouse is."""
+    """Return the actions of a call; without a point, they happen at the mouse pointer."""
     name, values = call
     points = {key: _point(values[key], meta) for key in POINTS if key in values}
     if name == "Drag":

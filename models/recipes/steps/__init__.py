@@ -68,13 +68,13 @@ def told_steps(
     own: Callable[[str], str],
     settings: Mapping[str, Any],
 ) -> list[str]:
-    """What the history tells of each step before, in a family's words.
+    """The texts of the earlier steps in the history, in a family's words.
 
     Args:
         line: the row.
-        write: a recorded action in the family's words.
-        own: what the family repeats of a reply of its own.
-        settings: of a prompt function, with `file_size`.
+        write: writes a recorded action in the family's words.
+        own: returns the part of an own reply that the family repeats.
+        settings: settings of a prompt function, with `file_size`.
     """
     return [told_step(line, step, write, own, settings) for step in line["history"]]
 
@@ -86,7 +86,7 @@ def told_step(
     own: Callable[[str], str],
     settings: Mapping[str, Any],
 ) -> str:
-    """What the history tells of one step before; see `told_steps`."""
+    """The text of one earlier step in the history; see `told_steps`."""
     if line["history_kind"] == "instructions":
         return str(step["instruction"])
     if line["history_kind"] == "actions":

@@ -64,7 +64,7 @@ def _is_of_schema(reply: Any) -> bool:
 
 
 def _action(reply: Mapping[str, Any]) -> StepFields | None:
-    """What the authors' evaluation takes a reply for; an end wins over all else."""
+    """The action of a reply in the authors' evaluation; an end has priority over all else."""
     if reply.get("STATUS") in ENDS:
         return finish(is_success=ENDS[reply["STATUS"]])
     if "TYPE" in reply:

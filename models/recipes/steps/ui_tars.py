@@ -106,7 +106,7 @@ def build_step_prompt_1_0(line: Line, dataset: str, **settings: Any) -> list[Mes
 
 
 def _beginning(line: Line) -> list[Message]:
-    """What the reply is begun with."""
+    """The beginning of the reply that the prompt gives; only at level "low"."""
     if line["level"] != "low":
         return []
     return [text(f"Thought: {line['instruction']}\n{LABEL}", "assistant")]
