@@ -116,7 +116,7 @@ def names_in_checkpoint(model_path: str) -> list[str]:
 
 
 def checkpoint_problems(model_path: str) -> list[str]:
-    """What keeps a path from being a checkpoint's folder, one line each; of a hub id nothing."""
+    """The problems of a path as a checkpoint's folder, one line each; a hub id has none."""
     from models.wrappers.local.checkpoint import checkpoint_problems as problems_of
 
     return problems_of(model_path)

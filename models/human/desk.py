@@ -1,4 +1,4 @@
-"""Where the run and the page meet: one question at a time, its answer, and the time it took.
+"""The exchange between run and page: one question at a time, its answer, and the time taken.
 
 The run's thread waits in `ask`; threads of the page's server call everything else.
 """

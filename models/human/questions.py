@@ -1,7 +1,8 @@
-"""What a person is asked: a prompt taken apart into what a page shows.
+"""A person's question: a prompt taken apart into the parts that a page shows.
 
-The default prompts also say in which form a model has to reply, which is the page's business here.
-The constants below are those prompts' own words; of a prompt with other words all is shown.
+The default prompts also describe the form of a model's reply. A person does not see that part: the
+page makes the reply. The constants below are the words of the default prompts. A prompt with other
+words is shown in full.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ KINDS = {
     "GUITaskAutomation": ACTIONS,
     "GUITaskCollaboration": ACTIONS,
 }
-"""What an answer is, by data set; of all others, the grounding tables, it is a point."""
+"""The kind of answer by data set; in all others, the grounding tables, it is a point."""
 
 LETTERS = "ABCDEF"  # where a prompt lists no options
 OPTIONS_BEGIN = "Options:\n"

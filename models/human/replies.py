@@ -1,6 +1,6 @@
-"""What a person did on the page, as a reply in the words that models are asked for.
+"""A person's answer on the page, as a reply in the form that models are asked for.
 
-So every parser, score, report and audit reads it as any other reply. Pure.
+Every parser, score, report and audit reads it like any other reply. The functions are pure.
 """
 
 from __future__ import annotations
@@ -147,4 +147,4 @@ _VALUES: Mapping[str, Callable[[Mapping[str, Any], WH], str]] = {
     "answer": lambda action, wh: _text(action.get("text")),
     "fail": lambda action, wh: _text(action.get("text")),
 }
-"""What stands in the brackets of a call, by its name."""
+"""The text in the brackets of a call, by the name of the call."""

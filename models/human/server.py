@@ -68,7 +68,7 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the page is, with the secret that opens it."""
+        """The address of the page, with the secret that opens it."""
         return f"http://{self.hosts[0]}/{self.token}/"
 
     def close(self) -> None:

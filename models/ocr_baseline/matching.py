@@ -1,4 +1,4 @@
-"""Which text on a screen does an instruction, or an answer option, talk about?
+"""Find the text on a screen that an instruction, or an answer option, is about.
 
 String similarity between a prompt and the lines on the screen, nothing more: no reasoning, no
 icons, no layout. Pure functions, total over their inputs; places are fractions of the image.
