@@ -1,9 +1,9 @@
-"""Which number of rows a printed accuracy can be of.
+"""Find the numbers of rows that a printed accuracy can be based on.
 
 python -m tools.denominators 63.23 [--data OSWorldG]
 
-Papers leave rows out (refusals, failed requests) or count some twice, and seldom say so; the figure
-itself often tells. A row count fits if some whole number of hits rounds to the figure.
+Papers leave rows out (refusals, failed requests) or count some twice, and seldom mention it. The
+figure itself often shows it. A row count fits if some whole number of hits rounds to the figure.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ UNUSED = re.compile(
     r"|pinentry-.*|dpkg|debconf|adduser|passwd|ucf|usrmerge|init-system-helpers|sensible-utils"
     r"|emacsen-common|dictionaries-common|dbus|dbus-user-session|libflite1|p7zip.*|procps|tar|graphviz"
 )
-"""What others depend on and nothing here runs: interpreters, installers, keys, graphics drivers."""
+"""Dependencies that nothing here runs: interpreters, installers, keys, graphics drivers."""
 FIELDS = ("Package", "Version", "SHA256", "Size", "Filename")
 
 

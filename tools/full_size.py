@@ -28,7 +28,7 @@ VOCABULARY = 152_064
 
 @dataclass(frozen=True)
 class Sizes:
-    """What the config of a Qwen2.5-VL says of its two parts."""
+    """The config of the two parts of a Qwen2.5-VL."""
 
     text: Mapping[str, Any]
     vision: Mapping[str, Any]

@@ -1,10 +1,10 @@
-"""What a run of one L2 sample costs, and one more sample: functions, modules and calls.
+"""Measure the cost of a run of one L2 sample, and of one more: functions, modules and calls.
 
 python -m tools.hops [--samples 42] [--list]
 
 Runs one sample, N and N + 1 samples against the mock server, in this process, and counts every call
-of the program's own functions. What the largest run calls more often than the one before it is what
-the sample passes through.
+of the program's own functions. A sample passes through the functions that the run of N + 1 samples
+calls more often than the run of N.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def reply(request: Request) -> Reply:
 
 
 def question_of(text: str) -> str:
-    """What tells the samples of the made data apart."""
+    """The part of a request's text that identifies a sample of the made data."""
     match = re.search(r"Question \d+ \w+\?|Click \w+ target \d+\.", text)
     assert match, text
     return match.group()

@@ -24,7 +24,7 @@ from tools.office_solutions import numbers, seed_range
 
 
 def problems_of(world: Any, task: Any, way: int) -> list[str]:
-    """Return what keeps a solution from solving its task, after playing it."""
+    """Play a solution; return the checks that fail, or the exception that ends it."""
     steps = [task["oracle"], *task["ways"]][way]
     try:
         world.reset(task)

@@ -52,7 +52,7 @@ def anything(chance: random.Random, kind: str, goal: str, apps: Sequence[str]) -
 
 
 def actions(agent: str, chance: random.Random, goal: str, apps: Sequence[str]) -> Iterator[Action]:
-    """What an agent does in an episode, in a suite with these applications."""
+    """Yield an agent's actions in an episode, in a suite with these applications."""
     if agent != "random":
         yield Action(agent)
         return
@@ -62,7 +62,7 @@ def actions(agent: str, chance: random.Random, goal: str, apps: Sequence[str]) -
 
 
 def play(world: World, task: dict[str, Any], moves: Iterator[Action]) -> tuple[str, list[str]]:
-    """How an episode ended, and what the check said if it succeeded."""
+    """Play an episode; return its ending, and the lines of its checks if it succeeded."""
     try:
         world.reset(task)
         for action in moves:

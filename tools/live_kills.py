@@ -116,7 +116,7 @@ def alive() -> list[int]:
 
 
 def listening() -> dict[int, int | None]:
-    """Which process listens at which port of this machine."""
+    """The processes that listen at ports of this machine, by port."""
     connections = psutil.net_connections("tcp")
     return {
         connection.laddr.port: connection.pid
@@ -126,7 +126,7 @@ def listening() -> dict[int, int | None]:
 
 
 def mount_count() -> int:
-    """How many places are mounted, as this process sees it."""
+    """The number of mounts that this process sees."""
     return len(Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines())
 
 

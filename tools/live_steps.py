@@ -1,4 +1,4 @@
-"""What a step in a world costs: its parts, CPU of all processes, memory.
+"""Measure the cost of a step in a world: its parts, CPU of all processes, memory.
 
     python -m tools.live_steps [--suite office|jupyterlab|desktop] [--rest] [--steps 60]
         [--worlds 1]
@@ -6,10 +6,11 @@
 
 The agent is a script at latency 0: it opens applications in turn, scrolls, clicks and types; on the
 desktop and in JupyterLab it works in one document. With `--rest` worlds make the next episode ready
-between steps, as they do while a model is queried. With `--latency` it is a server that takes so
-long for a reply, asked by `evaluate.py` in episodes of five steps in the office, so many in each
-world. An episode is timed from its first request to the first one of the next in its world; the
-first episode of each world, which starts a browser, is left out.
+between steps, as they do while a model is queried. With `--latency` the agent is a server with
+this many seconds of latency. `evaluate.py` asks it in episodes of five steps in the office;
+`--episodes` is their number in each world. An episode is timed from its first request to the first
+request of the next episode in its world. The first episode of each world, which starts a browser,
+is left out.
 """
 
 from __future__ import annotations

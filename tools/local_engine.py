@@ -32,7 +32,7 @@ from tools.api_engine import DATASET, PROJECT
 
 @dataclass(frozen=True)
 class Work:
-    """What both loops have to do."""
+    """The work of both loops."""
 
     model_path: str
     data: Path

@@ -163,7 +163,7 @@ def run_failing(folder: Path, samples: int, latency_s: float, in_flight: int) ->
 
 
 def requests_of(port: str) -> int:
-    """How many requests a mock server has got."""
+    """The number of requests that a mock server has received."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/stats") as response:
         return int(json.load(response)["requests"])
 

@@ -1,19 +1,19 @@
-"""How many random mutants of the program the tests kill.
+"""Count the random mutants of the program that the tests kill.
 
     python -m tools.mutants --count 60 [--seed 0] [--minutes 30] [--tree PATH] [--files 8]
     python -m tools.mutants --count 60 --skip 20    the last 40 of the same 60
     python -m tools.mutants --count 60 --fast       only tests that `make test` runs
 
 Each mutant is one small change: a comparison or its boundary, `and` for `or`, `not` left out, plus
-for minus, 0 for 1, True for False, None returned, a call left out, a condition turned round. It
-stands in a clone of the tree (its last commit) while one process runs test files up to the first
+for minus, 0 for 1, True for False, None returned, a call left out, a condition turned round. It is
+applied in a clone of the tree (its last commit). One process runs test files up to the first
 failure: at most `--files` of those that reach the module by imports, or by naming a module in a
 string. First come files with the module's name in theirs, then those that import it themselves,
 those of its room, the nearest by imports, the smallest.
 
-Printed is what became of each: killed (by which test), survived, or timed out (`--seconds` of CPU,
-or eight times as many on the clock). In the end the tests that killed run without any mutant: what
-fails then has killed nothing.
+The outcome of each mutant is printed: killed (by which test), survived, or timed out (`--seconds`
+of CPU, or eight times as many on the clock). In the end the tests that killed run without any
+mutant: a test that fails then has killed nothing.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ for tests in sys.argv[1:]:
 
 
 Result = tuple[str, list[str]]
-"""How it ended, and which tests failed."""
+"""The outcome of a mutant, and the tests that failed."""
 
 
 class Mutant(NamedTuple):
@@ -201,7 +201,7 @@ def try_out(
     seconds: int,
     tier: Sequence[str] = (),
 ) -> Result:
-    """Return what the tests make of a mutant; its file is as before afterwards."""
+    """Return the result of the tests on a mutant; its file is restored afterwards."""
     file = tree / mutant.path
     original, times = file.read_bytes(), file.stat()
     file.write_bytes(original[: mutant.start] + mutant.after.encode() + original[mutant.end :])

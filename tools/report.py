@@ -1,4 +1,4 @@
-"""What a report costs: 7,000 samples on 1,200 pictures of 1920x1080.
+"""Measure the cost of a report: 7,000 samples on 1,200 pictures of 1920x1080.
 
 python -m tools.report [--samples 7000] [--pictures 1200] [--rounds 3] [--keep FOLDER]
 

@@ -46,7 +46,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Wish:
-    """What a request asks: a question in one rotation of its options, at one temperature."""
+    """A request: a question in one rotation of its options, at one temperature."""
 
     question: Question
     rotation: int
@@ -55,7 +55,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a request."""
+    """The outcome of a request."""
 
     status: str  # "ok", "refused", "failed"
     is_hit: bool
@@ -118,7 +118,7 @@ class Server:
 
 
 def answer_of(mind: int, text: str, place_of_answer: int, temperature: int) -> Answer:
-    """What the server says; `place_of_answer` tells rotations apart (1: as annotated)."""
+    """The server's answer; `place_of_answer` identifies the rotation (1: as annotated)."""
     if text in REFUSED and mind % 3 == 0 and place_of_answer == 1:
         return Answer("refused", is_hit=False)
     chance = random.Random(f"{mind} {text} {place_of_answer} {temperature}").random()
@@ -138,7 +138,7 @@ class Logged:
 
 @dataclass
 class Account:
-    """What must be on disk, told from the commands and the annotations alone."""
+    """The expected content of the disk, derived only from the commands and the annotations."""
 
     questions: dict[str, list[Question]]
     answers: dict[Wish, Answer] = field(default_factory=dict)  # the newest of each
@@ -401,7 +401,7 @@ class Sequences:
     def _covered(
         self, account: Account, command: Command, folder: Path, ran: Ran | None
     ) -> tuple[dict[str, list[Question]] | None, list[str]]:
-        """What a command covers; which samples a limit takes is learned once, and checked then."""
+        """The questions of a command; those of a limit are learned once, then checked."""
         covered: dict[str, list[Question]] = {}
         for name, mode in command.modes:
             questions = account.of_mode(name, mode)

@@ -1,9 +1,10 @@
-"""What clicks without knowledge earn on AndroidControl: at random, and always at the best point.
+"""Scores of clicks without knowledge on AndroidControl: at random, and always at the best point.
 
 python -m tools.step_chance FILE [--rules os_atlas qwen]
 
 FILE is `android_control_test.jsonl` as MobileAgent publishes it, also with `.gz` behind it. The
-type of the answer is right on its click rows; images are taken for 1080x2400. A minute a rule.
+type of the answer is right on its click rows. Images are assumed to be 1080x2400. A rule takes a
+minute.
 """
 
 from __future__ import annotations

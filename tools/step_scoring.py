@@ -1,4 +1,4 @@
-"""What scoring recorded steps costs by one rule and by all ten, beside as many samples of L2.
+"""Measure the cost of scoring recorded steps by one rule and by all ten, compared with L2.
 
 python -m tools.step_scoring FILE [--rounds 3]
 

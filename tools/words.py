@@ -1,4 +1,4 @@
-"""How hard the texts of the project are to read: a report, not a gate.
+"""Report how hard the texts of the project are to read; it is not a gate.
 
 python -m tools.words [FILE ...] [--show]
 

@@ -1,10 +1,10 @@
-"""What the engine is measured against, each in a process of its own.
+"""Yardsticks for the engine, each in a process of its own.
 
 python -m tools.yardsticks plain|text|bare URL JOBS.json THREADS
 
-plain   what anyone would write: the openai client in threads; read the file, base64, `create`
-text    the same without pictures: what the client costs by itself
-bare    prebuilt bodies over keep-alive connections: what moving the bytes costs
+plain   a simple script: the openai client in threads; read the file, base64, `create`
+text    the same without pictures: the cost of the client alone
+bare    prebuilt bodies over keep-alive connections: the cost of moving the bytes
 
 Prints `{"wall_s", "cpu_s"}` of the loop alone, without imports.
 """
