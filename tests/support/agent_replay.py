@@ -67,7 +67,7 @@ REASONS = {
     "resize qwen3_5_agent": OSWORLD_RESIZE,
     "resize ui_venus_2": "of a picture that the authors' code hands back, and never sends",
 }
-"""Why something is not followed."""
+"""Reasons for not following the authors' code."""
 
 
 def agent_of(family):
@@ -113,7 +113,7 @@ def as_typed(forms):
 
 
 def expected_of(case):
-    """What the authors' code does with a reply, in the same form; None: it made no code that runs."""
+    """The authors' actions for a reply, in the same form; None: their code does not run."""
     if case.get("raises"):
         return []
     try:

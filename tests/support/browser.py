@@ -136,7 +136,7 @@ class Tab:
 
     @property
     def count(self):
-        """How many samples the list has, without the hits among them."""
+        """The number of samples in the list, as text; the number of hits is cut off."""
         return self.run("document.getElementById('count').value").partition(" · ")[0]
 
     @property
@@ -155,7 +155,7 @@ class Tab:
         )
 
     def findings(self):
-        """What axe-core says against the page as it stands: rule, how bad, and where."""
+        """The violations that axe-core finds on the page: rule, impact and elements."""
         if not self.run("Boolean(window.axe)"):
             self.run((resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
         violations = self.run("axe.run({ preload: false }).then((all) => all.violations)")

@@ -38,17 +38,17 @@ Wrap = Callable[[random.Random, str], str]
 
 @dataclass(frozen=True)
 class Model:
-    """How a simulated model answers.
+    """A simulated model.
 
     Attributes:
-        reading: what its numbers mean.
+        reading: the meaning of its numbers.
         accuracy: share of samples on which it knows the element.
         spread: standard deviation of a known click, in target sizes.
         correlation: 0: pictures are alike; 1: it knows all of a picture or nothing.
         is_box: it answers with a box.
         bias: constant offset of each click, in target sizes.
-        place: where an image of a size lies in its numbers (left, top, width, height); of no known
-            frame.
+        place_click: for a model in no known frame: returns left, top, width and height that an
+            image of a size has in its numbers.
     """
 
     reading: Interpretation
@@ -69,7 +69,7 @@ def columns_of(facts: Iterable[dict[str, Any]]) -> SampleColumns:
 
 
 def texts_of(section: Section) -> list[str]:
-    """What the findings of a section say."""
+    """The texts of a section's findings."""
     return [str(finding) for finding in section["findings"]]
 
 

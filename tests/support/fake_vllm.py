@@ -43,7 +43,7 @@ def install(folder: Path) -> Path:
 
 
 def notes(folder: Path) -> list[dict[str, Any]]:
-    """What the servers started with this folder have noted: `pids`, `argv`, `environ`."""
+    """The notes of the servers that were started with this folder: `pids`, `argv`, `environ`."""
     file = folder / "vllm_notes.jsonl"
     lines = file.read_text().splitlines(keepends=True) if file.exists() else []
     return [json.loads(line) for line in lines if line.endswith("\n")]  # or it is being written

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 
 class GitHubServer:
-    """What the repository has, by path (None: named, but not given), and what was fetched."""
+    """A mock GitHub: its files by path (None: listed, but not served), and the paths fetched."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes | None] = {}

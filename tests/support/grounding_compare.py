@@ -1,4 +1,4 @@
-"""What the files of a run say beside what is expected of it, cell by cell."""
+"""Comparison of the files of a run with the expected values, cell by cell."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _numbers(response: str, frame: Frame, meta: Mapping[str, Any]) -> Any:
 
 
 def read(path: Path) -> Any:
-    """Return what a JSON file holds, unpacked if need be."""
+    """Return the content of a JSON file, which may be gzipped."""
     content = path.read_bytes()
     return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
 
@@ -217,7 +217,7 @@ def of_real(name: str, content: Any, expected: Any) -> Replay:
 
 
 def data_set_of(files: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return which data set files are of, and its settings."""
+    """Return the data set that files belong to, and its settings."""
     names = " ".join(files)
     if "L2_annotations.json" in files:
         return "GUIElementGrounding", {}

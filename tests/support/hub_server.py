@@ -17,7 +17,7 @@ Seen = namedtuple("Seen", "method name headers at_storage")
 
 @dataclass
 class HubServer:
-    """What the hub has, how it misbehaves, and what it was asked."""
+    """A mock hub: its files, its faults, and the requests it received."""
 
     files: dict[str, bytes]
     commit: str = "c" * 40
@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def _api(self, parts: list[str]) -> None:
-        """What the repository is: its commit and files."""
+        """Send the commit and the files of the repository."""
         hub = self.server_state
         files = [
             {"type": "file", "path": name, "size": len(data), "oid": hub.etag(name)}

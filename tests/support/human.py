@@ -22,7 +22,7 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+/")
 
 
 def address_of(process):
-    """Where the page is, by what the process has printed."""
+    """The address of the page, as the process has printed it."""
     for line in process.stderr:
         if address := ADDRESS.search(line):
             return address[0]
@@ -92,7 +92,7 @@ class Person(Tab):
         self.page.locator("body:not(.busy)").wait_for()
 
     def client_of(self, x, y):
-        """Where on the page the middle of a pixel of the image is."""
+        """The point of the page at the middle of a pixel of the image."""
         return self.run(
             """([x, y]) => {
           const box = document.getElementById("sheet").getBoundingClientRect();

@@ -63,7 +63,7 @@ OWN_THINKING = "grounding_think"  # in replies of MAI-UI, which answers per mill
 
 @dataclass
 class Result:
-    """What an import has left: its exit code, what it has printed, its files."""
+    """The result of an import: its exit code, its output, its files."""
 
     code: int
     text: str

@@ -131,7 +131,7 @@ class Model:
 
 
 class Shown:
-    """What a progress bar was told."""
+    """A progress bar that records its calls."""
 
     def __init__(self) -> None:
         self.statuses: list[tuple[str, bool]] = []

@@ -29,7 +29,7 @@ NEAR_PX = 1
 
 @dataclass(frozen=True)
 class Log:
-    """How one log is evaluated here."""
+    """A log and the settings for evaluating it."""
 
     name: str
     recipe: str
@@ -140,7 +140,7 @@ def _osworld_row(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a log."""
+    """The result of evaluating a log."""
 
     rows: int
     logged_right: int

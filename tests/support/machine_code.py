@@ -11,7 +11,7 @@ from collections.abc import Sequence
 BASE = 0x400000
 HEADER_BYTES = 120
 REGISTERS = (b"\x48\xbf", b"\x48\xbe", b"\x48\xba", b"\x49\xba", b"\x49\xb8", b"\x49\xb9")
-"""How a number is loaded for the first to the sixth argument: rdi, rsi, rdx, r10, r8, r9."""
+"""Opcodes that load a number as the first to the sixth argument: rdi, rsi, rdx, r10, r8, r9."""
 END = b"\x48\xf7\xd8\x48\x89\xc7\xb8\x3c\x00\x00\x00\x0f\x05"  # exit(-rax)
 SUCCESS = b"\x31\xc0"  # rax = 0
 

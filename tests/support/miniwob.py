@@ -66,7 +66,7 @@ class Solver:
         return self.page.evaluate(script)
 
     def found(self, pattern: str) -> str:
-        """What the goal says at the place of the first group."""
+        """The text of the goal that the first group of a pattern matches."""
         match = re.search(pattern, self.goal)
         assert match is not None, self.goal
         return match[1]
@@ -925,11 +925,11 @@ LEFT_OUT = {
     "click-scroll-list": "it takes a click with a key held down",
     "drag-items-grid": "under some seeds the item does not stay where it is dropped",
 }
-"""Why tasks are not used; the others without a solution are `UNSOLVED`."""
+"""Reasons for leaving out tasks; for other tasks without a solution it is `UNSOLVED`."""
 
 
 def goals_of(world: MiniWoB, names: list[str], seeds: int) -> dict[str, list[str]]:
-    """What each task asks under each seed."""
+    """The goals of each task, one for each seed."""
     world.reset({"page": names[0], "seed": 0, "id": "", "goal": ""})
     page, goals = world.tab.page, {}
     for name in names:
@@ -942,7 +942,7 @@ def goals_of(world: MiniWoB, names: list[str], seeds: int) -> dict[str, list[str
 
 
 def made_list(world: MiniWoB, seeds: int) -> bytes:
-    """What `miniwob.json` is to hold."""
+    """The expected content of `miniwob.json`."""
     used = sorted(set(SOLUTIONS) - set(LEFT_OUT))
     goals = goals_of(world, used, seeds)
     pages = sorted(path.stem for path in (pages_folder() / "miniwob").glob("*.html"))

@@ -38,7 +38,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server answers: a chat completion with `text`, or any status and body."""
+    """An answer of the server: a chat completion with `text`, or any status and body."""
 
     text: str | None = "B"
     status: int = 200

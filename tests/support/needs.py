@@ -1,4 +1,4 @@
-"""What a file of tests needs, asked without importing it: each worker collects every file."""
+"""Marks for packages that tests need, found without imports: each worker collects every file."""
 
 from importlib.util import find_spec
 

@@ -1,9 +1,9 @@
-"""How many gestures scripted solutions take, counted without a browser.
+"""Numbers of gestures in scripted solutions, counted without a browser.
 
 A gesture is a click (a double click or a drag is one), a key press (`ctrl+a` is one) or a typed
-text; scrolling and waiting are none. The players of the browser act on a page that exists on paper
-only: the web look, where everything they look for is in sight. Lists are as long as the server
-makes them, months need no turning.
+text; scrolling and waiting are none. The players for the browser act on an imaginary page: the web
+look, with everything that they look for in sight. Lists are as long as the server makes them, and
+the right month is always shown.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Focus:
 
 
 class PaperWorld:
-    """What a player needs of a world, without a page; `hand` has the store of the episode."""
+    """The parts of a world that a player needs, without a page; `hand` has the episode's store."""
 
     apps: Mapping[str, str] = {**APPS, "jupyterlab": "JupyterLab"}
 
@@ -77,7 +77,7 @@ class PaperWorld:
         self.parent_frame = None
 
     def count(self, steps: Any) -> int:
-        """Return how many gestures steps take."""
+        """Return the number of gestures in steps."""
         player = LabOracle(self)
         for step in steps:
             verb = step[0]
@@ -140,7 +140,7 @@ class PaperWorld:
 
 
 def lengths(task: Mapping[str, Any]) -> list[int]:
-    """Return how many gestures each solution of a task's variant takes."""
+    """Return the number of gestures in each solution of a task's variant."""
     return [PaperWorld(task).count(steps) for steps in (task["oracle"], *task["ways"])]
 
 

@@ -1,4 +1,4 @@
-"""How scripted solutions name the rows of a store."""
+"""Rows of a store by the names that scripted solutions give them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ WITHOUT_EFFECT = {
 
 
 def _quote(mail: Row) -> str:
-    """Return what the page of Mail puts below a reply."""
+    """Return the quote that the page of Mail puts below a reply."""
     lines = "\n> ".join(mail["body"].split("\n"))
     return f"\n\nOn {mail['sent_at']}, {mail['sender']} wrote:\n> {lines}"
 

@@ -82,7 +82,7 @@ def task(name: str, file: str, func: Any, **evaluator: Any) -> dict[str, Any]:
 
 
 def gold(file: str) -> dict[str, str]:
-    """Return what is expected of a file of the user's."""
+    """Return an expected file among the user's files."""
     return {"type": "cloud_file", "path": f"https://example.org/{file}", "dest": file}
 
 

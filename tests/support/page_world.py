@@ -32,7 +32,7 @@ class AnyPage(PageWorld):
         return Outcome(end is not None, [(True, json.dumps(tab.page.evaluate(end.text)))])
 
     def ask(self, script):
-        """What a script says in the page, by the way that a judgement takes."""
+        """The result of a script in the page, by the way of a judgement."""
         self.step(Action("answer", text=script))
         return json.loads(self.evaluate().lines[0][1])
 

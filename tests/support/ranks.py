@@ -82,7 +82,7 @@ class RankStage(Stage):
         return finish(self.start(*arguments, ranks=ranks))
 
     def answered(self, model: str = "m") -> Counter[str]:
-        """How often each sample has an answer in all logs of a model, those of ranks included."""
+        """The number of answers to each sample in all logs of a model, including those of ranks."""
         logs = self.work_dir.glob(f"{model}/T*/{model}_*.jsonl")
         records_by_log = [answer_records(log) for log in logs if "_samples" not in log.name]
         return Counter(record["key"] for records in records_by_log for record in records)
@@ -126,9 +126,9 @@ def process_of_rank(launcher: Popen[str], rank: int) -> int:
 
 @contextmanager
 def rank_variables(count: int) -> Iterator[list[dict[str, str]]]:
-    """What torchrun sets for each rank, with a store that this process hosts.
+    """The variables that torchrun sets for each rank, with a store that this process hosts.
 
-    Without torchrun no rank is ended because another one has failed.
+    Without torchrun, no rank is ended because another one has failed.
     """
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
     from torch.distributed import TCPStore

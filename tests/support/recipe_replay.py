@@ -31,10 +31,10 @@ DIFFERENT = "different"
 NOT_FOLLOWED = "not followed"
 OUTCOMES = (EQUAL, FALLBACK, DIFFERENT)
 SHOWN = 5
-"""How many different cases of a kind are printed."""
+"""The number of different cases of a kind that are printed."""
 CORNER_PX = 3
 CORNERS = ((0, 0), (-1, -1), (-0.001, -0.001))
-"""What stands for nothing found in fractions; in pixels it is (0, 0), or (-1, -1) when resized."""
+"""Fractions that mean "nothing found"; in pixels (0, 0), or (-1, -1) if resized."""
 
 
 def point_px(point, image_wh):
@@ -57,7 +57,7 @@ def expected_px(case):
 
 
 def meta_of(case):
-    """What a parse function is given: sizes and limits as texts."""
+    """The `meta` of a parse function: sizes and limits as texts."""
     meta = {"image_size": str(list(case["image_wh"]))}
     for key in ("min_pixels", "max_pixels"):
         if case.get(key) is not None:

@@ -1,4 +1,4 @@
-"""What replays of official cases print, and how they end."""
+"""Output and exit status of replays of official cases."""
 
 from __future__ import annotations
 

@@ -92,5 +92,5 @@ def address(server: MockServer) -> str:
 
 
 def asked(*servers: MockServer) -> list[str]:
-    """What servers were asked, by text."""
+    """The texts of the requests that servers received."""
     return [request.text for server in servers for request in server.requests]

@@ -224,12 +224,12 @@ def end_of(process: Popen[str], timeout_s: float = 240) -> tuple[int, str]:
 
 
 def dataset_of(request: Request) -> str:
-    """Which data set a request of the made data belongs to; by its text."""
+    """The data set of a request of the made data, by its text."""
     return L1 if "Question" in request.text else L2
 
 
 def told(output: str, what: str) -> list[int]:
-    """What the summaries of a run say about a count, e.g. `8 of 9 answered` or `1 (11.1 %) failed`."""
+    """The values of a count in the summaries of a run: `8 of 9 answered`, `1 (11.1 %) failed`."""
     counts = re.findall(rf"^ *(\d+) (?:of \d+ |\([\d.]+ %\) )?{what}", output, re.MULTILINE)
     return [int(count) for count in counts]
 

@@ -136,7 +136,7 @@ class Boxes:
 
 
 def middle(box: str) -> tuple[float, float]:
-    """Where to click it."""
+    """The middle of a box, where it is clicked."""
     x1, y1, x2, y2 = BOXES[box]
     return (x1 + x2) / 2, (y1 + y2) / 2
 

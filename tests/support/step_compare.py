@@ -1,4 +1,4 @@
-"""What runs of recorded steps say beside what the authors' own code said, case by case."""
+"""Comparison of runs of recorded steps with the authors' own code, case by case."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ STRICT_READERS: Mapping[str, Callable[[Case], Triple]] = {
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run has written of one data set."""
+    """The output of a run for one data set."""
 
     score: dict[str, Any]
     lines: Mapping[str, dict[str, Any]]  # of the samples file, by id of the row
     analysis: Mapping[str, Any]
 
     def verdict(self, rule: str, row_id: str) -> StepVerdict:
-        """What a rule said of a row."""
+        """The verdict of a rule on a row."""
         number = list(self.score["by_rule"]).index(rule)
         return StepVerdict(*self.lines[row_id]["details"]["verdicts"][number])
 

@@ -184,7 +184,7 @@ def answer_of(file: str, case: Case) -> Any:
 
 
 def recorded_of(file: str, case: Case, steps: Mapping[str, Any]) -> dict[str, Any]:
-    """What was recorded at the step of a case, in the form of its data set."""
+    """The recorded action of a case's step, in the form of its data set."""
     if file == "uground":
         return uground_columns(case)
     if file == "agentnetbench":

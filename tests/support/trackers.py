@@ -140,6 +140,6 @@ def write_packages(folder: Path) -> None:
 
 
 def read_record(path: Path) -> list[dict[str, Any]]:
-    """What the packages were sent, in order."""
+    """The calls that the packages received, in order."""
     lines = path.read_text().splitlines() if path.exists() else []
     return [json.loads(line) for line in lines]
