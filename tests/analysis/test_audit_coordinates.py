@@ -89,7 +89,7 @@ def test_a_model_whose_thoughts_are_read_for_its_answers_is_recognised(frame, sa
     assert after["findings"] == []
     assert f" {after['rows'][0]['value']:.2f} %; as configured" in texts_of(section)[0]
     assert re.search(
-        r"they score [0-9.]+ %\. Of \d+ replies, those on \d+ images decide \(p = ",
+        r"they score [0-9.]+ %\. The two readings differ on \d+ images \(p = ",
         texts_of(section)[0],
     )
 

@@ -443,10 +443,10 @@ def _unknown_size(
         f"the numbers seem to be {size.text}",
         detail=f"read like this, the replies score {format_percent(row['value'])} %; "
         f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. No "
-        "ready-made parse function reads this size",
-        fix="write a parse function that divides by this size (docs/functions.md has one) and run "
-        "--mode eval, which sends no request. Or find out what shrinks the images: the server, or "
-        "the model's processor",
+        "ready-made parse function converts from this size",
+        fix="write a parse function that divides by this size (docs/functions.md, "
+        '"A frame of your own") and run --mode eval, which sends no request. Or find out what '
+        "shrinks the images: the server, or the model's processor",
         topic=TOPIC,
         setting=settings.parser_setting,
         row=row["name"],
@@ -535,7 +535,7 @@ def _other_frame(
         replies: that both read.
         settings: of the data set.
     """
-    fix = f"if the model means this frame, {_fix(winner, settings)}"
+    fix = f"if this is the unit of the model, {_fix(winner, settings)}"
     thinking = sum(after_thinking(reply) != reply for reply in replies.columns["prediction"])
     if thinking:
         fix += (
@@ -546,7 +546,7 @@ def _other_frame(
         "coordinate_audit.other_frame",
         f"read as {winner.name}, these replies score {format_percent(row['value'])} %",
         detail=f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. "
-        f"Of {row['samples']} replies, those on {row['discordant pictures']} images decide "
+        f"The two readings differ on {row['discordant pictures']} images "
         f"(p = {row['p (Holm)']:.2g})",
         fix=fix,
         topic=TOPIC,

@@ -256,8 +256,8 @@ def _better_text(score: Row, ready_made: Row, lead: Lead) -> str:
         return ""
     return (
         f"read as the answer after any thinking, these replies score {_score_text(ready_made)} "
-        f"instead of {_score_text(score)}. Of {score['samples']} replies, those on "
-        f"{lead.discordant} images decide (p = {lead.p_value:.2g})"
+        f"instead of {_score_text(score)}. The two readings differ on {lead.discordant} images "
+        f"(p = {lead.p_value:.2g})"
     )
 
 
