@@ -7,8 +7,10 @@ from functools import partial
 
 import pytest
 
+from tests.support.browser import need_browser, tabs_of
 from tests.support.mock_server import Reply
 from tests.support.replicas import PATIENCE_S, Replica, address, asked, running
+from tests.support.runs import evaluate
 from tests.support.stage import L1, L2, Stage, answer_records, read_log_lines, some_right
 from tests.support.stage import end_of as end_of_process
 
@@ -67,6 +69,11 @@ def test_servers_share_the_samples_and_scores_are_as_with_one(stage, alone):
         assert (row["state"], row["version"]) == ("serving", "vLLM 0.11.0")
         assert len(server.looks) == 2
     assert f"3 servers, {SAMPLES} answers in" in ran.output
+    looked = evaluate("--look", run.folder(), cwd=run.home, env={"LMUData": "/nowhere"})
+    assert looked.code == 0 and "6 of 6 answered" in looked.output, looked.output
+    with need_browser().open_browser() as browser, tabs_of(browser) as open_tab:
+        table = open_tab(run.folder() / "report" / "index.html").text(".servers")
+    assert all(server.place in table for server in servers)
 
 
 def test_requests_of_a_server_that_dies_go_elsewhere_and_cost_their_samples_no_retry(stage, alone):

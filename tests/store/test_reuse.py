@@ -1,8 +1,10 @@
 """Answers are reused exactly when they are still the answers, and one folder holds one experiment."""
 
+import itertools
 import os
 import re
 import shutil
+from contextlib import closing
 
 import pytest
 from PIL import Image
@@ -11,6 +13,7 @@ from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import api_model
 from tests.support.stage import FAILED_TEXT, L1, L2, SCORES, Stage, dataset_of, told
 from utils.store.load import load_run
+from utils.store.view import LogView
 
 ALL, NOTHING = {L1: 9, L2: 6}, {L1: 0, L2: 0}
 MODEL_FILE = '''\
@@ -467,6 +470,23 @@ def test_the_newest_of_equal_answers_counts_in_whatever_folder(stage):
         elsewhere = stage.run("--data", L2, "--limit", "4")
         assert (again.code, elsewhere.code, len(other.requests)) == (0, 0, 6), again.output
     assert [record["raw"] for record in stage.answers(L2)] == ["0.5, 0.5"] * 4
+
+
+def test_a_stopped_fresh_run_goes_on_without_the_answers_from_before_it(stage):
+    stage.run("--data", L2)
+    replies = itertools.chain([Reply("0.5, 0.5")] * 2, itertools.repeat(Reply(status=401)))
+    stage.server.answer = lambda request: next(replies)
+    stopped = stage.run("--data", L2, "--fresh", "--api-nproc", "1")
+    assert (stopped.code, len(stage.answers(L2))) == (1, 8), stopped.output
+    partial = stage.run("--mode", "eval", "--data", L2)
+    assert partial.code == 1 and "4 samples of this run have not been queried yet" in partial.output
+    stage.server.answer = lambda request: Reply("0.5, 0.5")
+    again = stage.run("--data", L2)
+    assert (again.code, again.asked[L2]) == (0, 4), again.output
+    assert "(4 --fresh), reused 2" in again.output
+    with closing(LogView(stage.log(L2))) as view:
+        records = [view.record(key) for key in view.covered]
+    assert {record["raw"] for record in records} == {"0.5, 0.5"}
 
 
 FAILED_CASES = {

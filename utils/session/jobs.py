@@ -115,6 +115,7 @@ def _described(evaluation: Evaluation) -> Record:
         "limit": options.limit,
         "circular": data.circular is not None,
         **({"repeats": data.repeats} if data.repeats > 1 else {}),
+        **({"fresh": True} if options.fresh else {}),
         "protocol": evaluation.protocol,
         "samples": keys,
         "turns": [limit_ranks[key] for key in keys],

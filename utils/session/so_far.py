@@ -23,6 +23,7 @@ from utils.session.evaluation import Evaluation
 from utils.session.prepare import BenchmarkRoom, ModelRoom, prepare
 from utils.store.folder import RunFolder
 from utils.store.log import LoggedRun, runs_of
+from utils.store.logged_config import as_written
 from utils.store.manifest import entry_of
 from utils.store.view import LogView, Selection
 
@@ -80,7 +81,7 @@ def logged_evaluation(
     """
     config = log.begin.get("config") or {}
     sections = {
-        "model": {log.model: (config.get("model") or {}).get(log.model)},
+        "model": {log.model: as_written((config.get("model") or {}).get(log.model))},
         "data": {log.dataset: (config.get("data") or {}).get(log.dataset)},
     }
     if not all(entry for entries in sections.values() for entry in entries.values()):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from utils.config.options import Options
-from utils.contracts import Record, Status
+from utils.contracts import Record, Status, question_of
 from utils.store.log import OF_A_SAMPLE, LoggedRun, damage_notes, read_records, record_at
 from utils.store.records import MORE
 
@@ -99,12 +99,15 @@ class LogIndex:
         answers: in the order of the file.
         columns: of the lines of each run's records, by its number, in order of first appearance.
         served: what was served in each run, by its number, as far as servers told.
+        fresh: by question, the number of a run with `--fresh` that covers it and has no end: older
+            answers to this question do not count.
         notes: of damaged lines.
     """
 
     def __init__(self, path: Path) -> None:
         self.newest = 0
         self.served: dict[int, Record] = {}
+        self.fresh: dict[str, int] = {}
         self.answers: list[StoredAnswer] = []
         self.columns: dict[int, dict[str, None]] = {}
         begins: dict[int, Record] = {}
@@ -124,6 +127,9 @@ class LogIndex:
             elif record["kind"] in OF_A_SAMPLE:
                 self.answers.append(StoredAnswer.of(record, path, offset))
                 self.columns.setdefault(seq, {}).update(dict.fromkeys(record["line"]))
+        for seq, begin in begins.items():
+            if begin.get("fresh") and seq not in ends:
+                self.fresh |= dict.fromkeys(begin["samples"], seq)
         self.runs = [LoggedRun(begins[seq], ends.get(seq, {})) for seq in sorted(begins)]
         self.notes = damage_notes(path, damaged)
 
@@ -131,7 +137,11 @@ class LogIndex:
         """The answers of all runs that request the same as one of them."""
         hashes = run.request_hashes
         seqs = {other.seq for other in self.runs if other.request_hashes == hashes}
-        return [answer for answer in self.answers if answer.seq in seqs]
+        return [
+            answer
+            for answer in self.answers
+            if answer.seq in seqs and answer.seq >= self.fresh.get(question_of(answer.key), 0)
+        ]
 
 
 def newest_by_key(answers: Iterable[StoredAnswer]) -> dict[str, StoredAnswer]:
@@ -168,6 +178,7 @@ class AnswerIndex:
         self.has_any = False  # whether there is an answer of any sample
         # By the hash of a run's settings: its number, and what servers served to it.
         self._served: dict[str, tuple[int, Record]] = {}
+        self._fresh: dict[str, int] = {}  # as that of a `LogIndex`, of all logs
         self._own_log = own_log
         self._by_key: dict[str, dict[str, StoredAnswer]] = {}  # then by fingerprint
         # By what runs in our own log request: the answers that a view of one comes upon, by key.
@@ -177,6 +188,8 @@ class AnswerIndex:
             self.newest = max(self.newest, index.newest)
             self.notes += index.notes
             self._note_served(index)
+            for question, seq in index.fresh.items():
+                self._fresh[question] = max(seq, self._fresh.get(question, 0))
             for answer in index.answers:
                 self._keep_newest(answer)
             if path == own_log:
@@ -229,12 +242,7 @@ class AnswerIndex:
             if other is not None and (answer is None or self._is_better(other, answer)):
                 answer = other
         if answer is not None:
-            if answer.stands(options):
-                return answer
-            if answer.is_to_retry(options):
-                return Reason.SERVER
-            is_refused = answer.status == Status.REFUSED
-            return Reason.REFUSED_BEFORE if is_refused else Reason.FAILED_BEFORE
+            return self._why_again(answer, options) or answer
         if not of_key:
             return Reason.NEW
         newest_first = sorted(of_key.values(), key=self._age)[::-1]
@@ -247,6 +255,16 @@ class AnswerIndex:
         ]
         changed = min(changes, key=len)  # of equally near ones the newest
         return " and ".join(changed or ["request"]) + " changed"
+
+    def _why_again(self, answer: StoredAnswer, options: Options) -> Reason | None:
+        """The reason why an answer to an equal request is not reused; None: it is."""
+        if answer.seq < self._fresh.get(question_of(answer.key), 0):
+            return Reason.FRESH
+        if answer.stands(options):
+            return None
+        if answer.is_to_retry(options):
+            return Reason.SERVER
+        return Reason.REFUSED_BEFORE if answer.status == Status.REFUSED else Reason.FAILED_BEFORE
 
     def _note_served(self, index: LogIndex) -> None:
         for run in index.runs:

@@ -17,6 +17,17 @@ def entry_of_run(run: Record, name: str) -> Mapping[str, Any]:
     return entry
 
 
+def as_written(entry: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """A model's entry of a logged config in the form of a config file.
+
+    A record has a list of addresses under `servers`, a config file under `model_path`.
+    """
+    if entry is None or not isinstance(entry.get("servers"), list):
+        return entry
+    others = {key: value for key, value in entry.items() if key != "servers"}
+    return {**others, "model_path": entry["servers"]}
+
+
 def zoom_of_run(run: Record, name: str) -> Zoom | None:
     """The second look of a logged run at its samples; None: there was none."""
     settings = entry_of_run(run, name).get("zoom")

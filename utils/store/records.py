@@ -5,8 +5,9 @@ of a model, so that it orders runs and answers whatever clocks say. The log adds
 
 run      opens a run: started_at, model, dataset, mode, limit, circular (whether all rotations of
          the questions are asked; in older logs only the config says so), repeats (how often each
-         question is asked, where that is more than once), protocol ("single", or
-         "zoom", "follow-up" where more is asked after a reply); samples (keys of all questions
+         question is asked, where that is more than once), fresh (by `--fresh`), protocol
+         ("single", or "zoom", "follow-up" where more is asked after a reply); samples (keys of
+         all questions
          that it covers, in file order), turns (of each, see `utils.sampling`), bad (left out,
          one line each); asking (what its requests depend on, as short hashes: settings, prompt,
          annotations, pictures; see `utils.store.provenance`); code_version (how code was hashed for

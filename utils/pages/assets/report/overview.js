@@ -21,7 +21,7 @@ Report.overview = (() => {
         checks(summary),
       ),
       ...summary.datasets.filter((data) => !data.no_score).map(inDetail),
-      summary.servers.map((section) =>
+      ...summary.servers.map((section) =>
         el("section", { class: "data-set audit servers" }, el("h2", {}, section.title), tables(section)),
       ),
       provenance(summary.manifest),
