@@ -68,8 +68,8 @@ def _problems(run: ExportedRun, form: Form, options: Options) -> list[str]:
         if dataset.why_no_figure:
             problems.append(
                 f"{dataset.name}: {dataset.why_no_figure}; the form {form.NAME} is for figures of "
-                "whole, published data sets. Leave it out with --data, or take a form that has its "
-                f"rows: {' or '.join(_forms_with_rows(dataset))}"
+                "whole, published data sets. Take a form that has its rows: "
+                f"{' or '.join(_forms_with_rows(dataset))}"
             )
         elif dataset.doubts and not options.anyway:
             problems.append(
