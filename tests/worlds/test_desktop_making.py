@@ -8,11 +8,40 @@ import tarfile
 
 import pytest
 
-from benchmarks.worlds.desktop import seccomp
+from benchmarks.worlds.desktop import packages, root, seccomp, template
+from benchmarks.worlds.desktop.apps import APPLICATIONS
+from benchmarks.worlds.desktop.home import OLD, read_home, write_files
 from benchmarks.worlds.desktop.packages import MIRRORS, Package, fetch, listed_packages
 from benchmarks.worlds.desktop.root import FOLDER, problems
+from benchmarks.worlds.desktop.sandbox import LOADER
+from benchmarks.worlds.desktop.template import make_template
+from benchmarks.worlds.desktop.triggers import run_triggers
 from benchmarks.worlds.desktop.unpack import unpack
+from utils.contracts import WorldError
 from utils.errors import UserError
+
+RECORDING = """#!/bin/sh
+[ -w . ] && echo "$*" >> commands
+case "$*" in *FAILING*) echo "WHY" >&2; exit 3;; esac
+exit 0
+"""
+"""In place of the loader that starts a sandbox: it writes down what was to be started."""
+ROOT = {
+    LOADER: RECORDING,
+    "etc/hosts": "",
+    "etc/localtime": ("link", "/usr/share/zoneinfo/Mars"),
+    "var": None,
+    "usr/lib/libreoffice/share/.registry/main.xcd": "settings",
+    "usr/share/i18n/charmaps/UTF-8.gz": gzip.compress(b"all characters"),
+    "usr/lib/gimp/2.0/plug-ins/file-heif/tool": "",
+    "usr/lib/gimp/2.0/plug-ins/file-png/tool": "",
+    "usr/share/applications/exo-terminal.desktop": "",
+    "usr/share/applications/gimp.desktop": "",
+    "usr/share/icons/Adwaita/index.theme": "",
+    "usr/share/icons/plain/a.png": "",
+    "usr/share/doc/a/copyright": "License: MIT\nSee /usr/share/common-licenses/GPL-2.\n",
+}
+"""What a root needs to be prepared."""
 
 
 def deb(members):
@@ -21,7 +50,7 @@ def deb(members):
     with tarfile.open(fileobj=data, mode="w") as files:
         for name, content in members.items():
             member = tarfile.TarInfo(f"./{name}")
-            member.mode = 0o4755 if name.endswith("tool") else 0o640
+            member.mode = 0o4755 if name.endswith(("tool", LOADER)) else 0o640
             if content is None:
                 member.type = tarfile.DIRTYPE
                 files.addfile(member)
@@ -30,8 +59,9 @@ def deb(members):
                 member.linkname = content[1]
                 files.addfile(member)
             else:
-                member.size = len(content)
-                files.addfile(member, io.BytesIO(content.encode()))
+                data_of_file = content if isinstance(content, bytes) else content.encode()
+                member.size = len(data_of_file)
+                files.addfile(member, io.BytesIO(data_of_file))
     parts = {
         "debian-binary": b"2.0\n",
         "control.tar.gz": b"odd",
@@ -131,3 +161,366 @@ def test_the_filter_of_system_calls_is_whole_instructions_that_end_with_a_permis
     assert len(program) % 8 == 0 and 0 < len(program) // 8 < 4096
     code, value = program[-8:-6], int.from_bytes(program[-4:], "little")
     assert code == b"\x06\x00" and value == seccomp.ALLOW
+
+
+# -- preparing a root ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def prepared(tmp_path):
+    """Unpacks the files of `ROOT`, prepares them; returns the root and the commands."""
+
+    def prepare(failing="nothing", why=""):
+        loader = RECORDING.replace("FAILING", failing).replace("WHY", why)
+        archive = tmp_path / "a.deb"
+        archive.write_bytes(deb(ROOT | {LOADER: loader}))
+        folder = tmp_path / "root"
+        unpack([archive], folder)
+        run_triggers(folder)
+        lines = (folder / "commands").read_text().splitlines()
+        assert all("--unshare-all" in line for line in lines)
+        return folder, [line.partition(" -- ")[2] for line in lines]
+
+    return prepare
+
+
+def test_a_root_has_what_the_scripts_of_its_packages_would_make(prepared):
+    folder, commands = prepared()
+    assert "user:x:1000:1000" in (folder / "etc/passwd").read_text()
+    assert (folder / "etc/localtime").readlink().as_posix() == "/usr/share/zoneinfo/UTC"
+    assert (folder / "etc/libreoffice/registry/main.xcd").read_text() == "settings"
+    assert (folder / "usr/share/i18n/charmaps/UTF-8").read_bytes() == b"all characters"
+    assert (folder / "home/user").is_dir() and (folder / "proc").is_dir()
+    assert "fc-cache -f" in commands and "/sbin/ldconfig" in commands
+
+
+def test_slow_plugins_and_entries_that_lead_astray_are_removed_and_no_others(prepared):
+    folder, _ = prepared()
+    plugins = (folder / "usr/lib/gimp/2.0/plug-ins").iterdir()
+    entries = (folder / "usr/share/applications").iterdir()
+    assert [path.name for path in plugins] == ["file-png"]
+    assert [path.name for path in entries] == ["gimp.desktop"]
+
+
+def test_icons_of_a_theme_are_indexed_and_those_of_no_theme_are_not(prepared):
+    _, commands = prepared()
+    made = [command for command in commands if command.startswith("gtk-update-icon-cache")]
+    assert made == ["gtk-update-icon-cache -f -q /usr/share/icons/Adwaita"]
+
+
+@pytest.mark.parametrize(
+    ("why", "reason"), [("no fonts", "no fonts"), ("", "it ended with 3"), ("x" * 999, "x" * 300)]
+)
+def test_a_program_that_fails_is_named_with_the_reason(prepared, why, reason):
+    with pytest.raises(UserError) as caught:
+        prepared("fc-cache", why)
+    assert str(caught.value) == f"making the desktop: fc-cache failed: {reason}"
+
+
+def test_warnings_of_the_program_that_makes_locales_are_no_failure(prepared):
+    _, commands = prepared("localedef", "a warning")
+    assert commands[-1].startswith("gtk-update-icon-cache")
+
+
+# -- making all of it ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def desktop(tmp_path, monkeypatch):
+    """A desktop of one package, to be fetched from a folder, whose home is made already."""
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    content = deb(ROOT)
+    (mirror / "a.deb").write_bytes(content)
+    listed = (entry("a", content, "a.deb"), entry("b", content, "a.deb"))
+    monkeypatch.setattr(packages, "listed_packages", lambda: listed)
+    monkeypatch.setattr(root.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(root.shutil, "disk_usage", lambda _: Room(free=10_000_000_000))
+    monkeypatch.setenv(MIRRORS, f"file://{mirror}")
+    monkeypatch.setenv(FOLDER, str(tmp_path / "desktop"))
+    home = root.template_folder()
+    home.mkdir(parents=True)
+    (home / ".made").touch()
+    return tmp_path / "desktop"
+
+
+class Room:
+    """The room of a disk, in bytes."""
+
+    def __init__(self, free):
+        self.free = free
+
+
+def test_the_desktop_is_made_once_and_its_packages_are_not_kept(desktop):
+    assert len(problems()) == 1 and not root.is_made()
+    said = []
+    root.make(said.append)
+    assert root.is_made() and problems() == []
+    assert not (desktop / "packages").exists() and not [*desktop.glob("*.part")]
+    assert any(line.startswith("The desktop is made: ") for line in said)
+    said.clear()
+    root.make(said.append)
+    assert said == [
+        f"The desktop is made already: {desktop}",
+        f"To remove all of it: rm -r {desktop}",
+    ]
+
+
+def test_what_an_earlier_list_has_made_stays_and_is_named(desktop):
+    for name in ("root-1", "home-1"):
+        (desktop / name).mkdir()
+    said = []
+    root.make(said.append)
+    named = [line.rpartition(" ")[2] for line in said if line.startswith("Of an earlier list")]
+    assert named == [str(desktop / "home-1"), str(desktop / "root-1")]
+    assert (desktop / "root-1").is_dir()
+
+
+def test_the_licences_of_each_package_are_listed(desktop):
+    root.make(lambda text: None)
+    lines = (root.root_folder() / "LICENCES.txt").read_text().splitlines()
+    assert lines[-2:] == ["a 1.0-1: GPL-2, MIT", "b 1.0-1: see there"]
+
+
+def test_a_desktop_is_readable_for_everybody_whatever_the_umask_is(desktop):
+    before = os.umask(0o077)
+    try:
+        root.make(lambda text: None)
+    finally:
+        assert os.umask(before) == 0o077
+    made = [path for path in root.root_folder().rglob("*") if not path.is_symlink()]
+    closed = [path for path in made if not path.stat().st_mode & 0o004]
+    assert len(made) > 30 and closed == []
+
+
+def test_without_room_on_the_disk_nothing_is_fetched(desktop, monkeypatch):
+    monkeypatch.setattr(root.shutil, "disk_usage", lambda _: Room(free=7_000_000))
+    with pytest.raises(UserError, match=r"has 7 MB free, \d+ MB are needed.*DESKTOP_DIR"):
+        root.make(lambda text: None)
+    assert not (desktop / "packages").exists()
+
+
+def test_a_machine_of_another_kind_is_named_before_anything_is_made(desktop, monkeypatch):
+    monkeypatch.setattr(root.platform, "machine", lambda: "aarch64")
+    [problem] = problems()
+    assert problem.startswith("the desktop runs on Linux on x86-64 alone; this is ")
+    with pytest.raises(UserError, match="x86-64 alone"):
+        root.make(lambda text: None)
+    assert not (desktop / "making.lock").exists()
+
+
+def test_an_application_that_does_not_start_is_said_with_what_to_do(desktop, monkeypatch):
+    def no_window(*folders):
+        raise WorldError("Writer has no window", "")
+
+    monkeypatch.setattr(root, "make_template", no_window)
+    (root.template_folder() / ".made").unlink()
+    with pytest.raises(UserError, match=r"home failed: Writer has no window\. Run it again"):
+        root.make(lambda text: None)
+    assert (root.root_folder() / "made.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("why", "expected"),
+    [
+        ("bwrap: Can't find source path x", "is not readable for everybody (bwrap: Can't find"),
+        ("bwrap: execvp true: Permission denied", "set DESKTOP_DIR to another folder"),
+        (
+            "a line\nbwrap: No permissions",
+            "needs user namespaces, and this machine refuses them (bwrap: No permissions)",
+        ),
+        ("", "refuses them (bwrap ended with 3)"),
+    ],
+)
+def test_a_sandbox_that_does_not_work_is_said_with_what_to_change(desktop, why, expected):
+    root.make(lambda text: None)
+    loader = root.root_folder() / LOADER
+    loader.write_text(RECORDING.replace("FAILING", "true").replace("WHY", why))
+    [problem] = problems()
+    assert expected in problem
+    (root.template_folder() / ".made").unlink()
+    with pytest.raises(UserError) as caught:
+        root.make(lambda text: None)
+    assert str(caught.value) == problem
+
+
+@pytest.mark.parametrize(
+    ("user", "variables", "expected"),
+    [
+        (0, {FOLDER: " /data/desktop "}, "/data/desktop"),
+        (1000, {FOLDER: "~/desktop"}, "/home/me/desktop"),
+        (0, {}, "/var/cache/mmbench-gui-desktop"),
+        (1000, {}, "/home/me/.cache/mmbench-gui-desktop"),
+        (1000, {"XDG_CACHE_HOME": "/caches"}, "/caches/mmbench-gui-desktop"),
+    ],
+)
+def test_the_desktop_lies_where_it_is_wanted_else_among_caches(
+    monkeypatch, user, variables, expected
+):
+    for name in (FOLDER, "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": "/home/me", **variables}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(root.os, "geteuid", lambda: user)
+    assert root.desktop_folder().as_posix() == expected
+
+
+@pytest.mark.parametrize("is_nobody", [True, False])
+def test_worlds_lie_where_whom_they_run_as_can_reach_them(desktop, monkeypatch, is_nobody):
+    monkeypatch.setattr(root, "can_be_nobody", lambda: is_nobody)
+    monkeypatch.setattr(root.tempfile, "tempdir", "/tmp/elsewhere")
+    folder = root.worlds_folder()
+    assert folder.as_posix() == (f"{desktop}/worlds" if is_nobody else "/tmp/elsewhere")
+    assert folder.is_dir() is is_nobody
+
+
+# -- homes -----------------------------------------------------------------------------------------
+
+
+class RecordedSession:
+    """A desktop whose applications open windows, and close them after some tries."""
+
+    def __init__(self, tries):
+        self.tries = tries
+        self.x = self
+        self.calls = []
+        self.open = {}
+
+    def __call__(self, root_folder, home, worlds):
+        self.home = sorted(path.name for path in home.iterdir())
+        return self
+
+    def launch(self, command):
+        [app] = [app for app in APPLICATIONS.values() if app.command == command]
+        self.open[f"{app.window} 1"] = self.tries
+
+    def wait_for_window(self, window):
+        assert any(window in title for title in self.open)
+
+    def press(self, *keys):
+        self.open = {title: tries - 1 for title, tries in self.open.items() if tries > 1}
+
+    def window_titles(self):
+        return [*self.open]
+
+    def settle(self, *seconds):
+        pass
+
+    def files(self):
+        kept = {"Documents/": b"", ".config/a": b"x"}
+        return kept | {".cache/b": b"x", ".config/libreoffice/4/.lock": b"x"}
+
+    def start(self):
+        self.calls.append("start")
+
+    def flush(self):
+        assert not self.open
+        self.calls.append("flush")
+
+    def close(self):
+        self.calls.append("close")
+
+
+@pytest.fixture
+def template_of(tmp_path, monkeypatch):
+    def make(session):
+        monkeypatch.setattr(template, "Session", session)
+        skeleton, target = tmp_path / "skeleton", tmp_path / "home"
+        skeleton.mkdir(exist_ok=True)
+        (skeleton / ".profile").touch()
+        make_template(tmp_path, skeleton, target, tmp_path)
+        return target
+
+    return make
+
+
+@pytest.mark.parametrize("tries", [1, 3])
+def test_a_home_has_what_applications_leave_at_their_first_start_but_no_traces(template_of, tries):
+    session = RecordedSession(tries)
+    target = template_of(session)
+    assert session.calls == ["start", "flush", "close"]
+    assert {".profile", "Documents", "Desktop"} <= {*session.home}
+    files = sorted(path.relative_to(target).as_posix() for path in target.rglob("*"))
+    assert files == [".config", ".config/a", ".made", "Documents"]
+
+
+def test_an_application_that_is_not_left_is_named_and_no_home_is_made(template_of, tmp_path):
+    session = RecordedSession(1000)
+    with pytest.raises(WorldError, match="LibreOffice Calc was not left; there are"):
+        template_of(session)
+    assert session.calls == ["start", "close"]
+    assert not (tmp_path / "home").exists()
+
+
+def test_files_of_a_task_are_written_alike_whoever_writes_them(tmp_path):
+    files = {"Documents/": b"", "Documents/a.txt": b"one", "b/c.txt": b"two"}
+    before = os.umask(0o077)
+    try:
+        write_files(tmp_path, files)
+    finally:
+        os.umask(before)
+    entries = {path.relative_to(tmp_path).as_posix(): path.stat() for path in tmp_path.rglob("*")}
+    modes = {name: entry.st_mode & 0o777 for name, entry in entries.items()}
+    assert modes == {"Documents": 0o755, "b": 0o755, "Documents/a.txt": 0o644, "b/c.txt": 0o644}
+    assert {entry.st_mtime for entry in entries.values()} == {OLD}
+    assert (tmp_path / "b/c.txt").read_bytes() == b"two"
+
+
+@pytest.fixture
+def home(tmp_path):
+    folder = tmp_path / "home/user"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_a_home_is_read_with_its_folders_and_without_caches(tmp_path, home):
+    files = {"b/": b"", "a.txt": b"one", ".config/c": b"two", ".config/pulse/d": b"x"}
+    write_files(home, files | {".cache/e": b"x", "b/.cache/f": b"three"})
+    assert read_home(tmp_path) == {
+        ".config/": b"",
+        ".config/c": b"two",
+        "a.txt": b"one",
+        "b/": b"",
+        "b/.cache/": b"",
+        "b/.cache/f": b"three",
+    }
+
+
+def test_what_leads_out_of_a_home_or_never_ends_is_named_and_not_read(tmp_path, home):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    (home / "link").symlink_to(secret)
+    (home / "folder").symlink_to(tmp_path)
+    os.mkfifo(home / "pipe")
+    files = read_home(tmp_path)
+    assert files == {
+        "folder": f"-> {tmp_path}".encode(),
+        "link": f"-> {secret}".encode(),
+        "pipe": b"no regular file",
+    }
+
+
+@pytest.mark.parametrize("link", ["home", "home/user"])
+def test_a_home_that_is_a_link_is_not_followed(tmp_path, link):
+    elsewhere = tmp_path / "elsewhere/user"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "secret.txt").write_text("secret")
+    place = tmp_path / "inside" / link
+    place.parent.mkdir(parents=True)
+    place.symlink_to(elsewhere.parent if link == "home" else elsewhere)
+    with pytest.raises(OSError, match=r"user|home"):
+        read_home(tmp_path / "inside")
+
+
+def test_files_that_vanish_while_a_home_is_read_are_left_out(tmp_path, home, monkeypatch):
+    for name in ("a", "b", "c"):
+        (home / name).write_text(name)
+    stat = os.stat
+
+    def vanish(path, **options):
+        if path == "b":
+            (home / "b").unlink()
+        return stat(path, **options)
+
+    monkeypatch.setattr("os.stat", vanish)
+    assert read_home(tmp_path) == {"a": b"a", "c": b"c"}

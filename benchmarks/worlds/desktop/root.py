@@ -134,9 +134,13 @@ def make(say: Callable[[str], None] = print) -> None:
         raise UserError(problems())
     folder = desktop_folder()
     if not is_made():
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / "making.lock"):  # of two that are started together, one waits
-            _make_missing(say)
+        umask = os.umask(0o022)  # what runs in it may be somebody else, and reads all of it
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(folder / "making.lock"):  # of two that are started together, one waits
+                _make_missing(say)
+        finally:
+            os.umask(umask)
     else:
         say(f"The desktop is made already: {folder}")
     for path in _older(folder):
