@@ -1,5 +1,6 @@
 """Tasks in OSWorld's JSON become tasks of the desktop; what cannot be run is named with its reason."""
 
+import json
 import subprocess
 import sys
 
@@ -149,6 +150,178 @@ def test_another_file_of_that_name_makes_another_task(folder):
     (folder / "files/list.txt").write_text("apples\n")
     [after] = [task for task in read_tasks(folder).tasks if task["id"] == "list"]
     assert before != after
+
+
+def of_config(tmp_path, *steps):
+    """The one task with these steps before it starts, and the lines on what cannot be run."""
+    content = {**TASKS[0], "config": [{"type": kind, "parameters": it} for kind, it in steps]}
+    reading = read_tasks(write_folder(tmp_path, [content]))
+    return [*reading.tasks], [*reading.refusals]
+
+
+@pytest.mark.parametrize(
+    ("command", "opened"),
+    [
+        (["gimp"], "gimp"),
+        ("gimp /home/user/a.png", "gimp:a.png"),
+        (["/usr/bin/nautilus", "/home/user/Documents"], "files:Documents"),
+        (["soffice", "--calc"], "calc"),
+        ("libreoffice --writer '~/my letter.docx'", "writer:my letter.docx"),
+        ("libreoffice ~/Documents/a.xlsx", "Documents/a.xlsx"),
+    ],
+)
+def test_a_program_that_is_launched_is_an_application_of_the_desktop(tmp_path, command, opened):
+    [task], _ = of_config(tmp_path, ("launch", {"command": command}))
+    assert task["open"] == [opened]
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        (["soffice", "--headless"], "'soffice --headless' cannot be launched here"),
+        (["soffice"], "'soffice' cannot be launched here"),
+        (["libreoffice", "/home/user/a.vsd"], "no application opens a.vsd"),
+        (["gimp", "--no-interface"], "'gimp --no-interface' cannot be launched here"),
+        (["gimp", "~/a.png", "~/b.png"], "cannot be launched here"),
+        (["gimp", "/tmp/a.png"], "/tmp/a.png is not in the home"),
+        (["gimp", "~"], "~ is not in the home"),
+        ([], "is not in OSWorld's form"),
+        ("", "is not in OSWorld's form"),
+    ],
+)
+def test_a_program_or_an_argument_that_is_not_there_is_named(tmp_path, command, reason):
+    tasks, [refusal] = of_config(tmp_path, ("launch", {"command": command}))
+    assert tasks == [] and reason in refusal
+
+
+def test_what_waits_for_windows_is_not_needed(tmp_path):
+    waits = [("sleep", {"seconds": 2}), ("activate_window", {"window_name": "x"})]
+    [task], _ = of_config(tmp_path, *waits, ("open", {"path": "~/a.txt"}))
+    assert (task["open"], task["files"]) == (["a.txt"], {})
+
+
+def test_a_file_that_no_application_opens_is_named(tmp_path):
+    _, [refusal] = of_config(tmp_path, ("open", {"path": "/home/user/a.iso"}))
+    assert refusal == "total: config: no application opens a.iso"
+
+
+def uploaded(local_path):
+    return "upload_file", {"files": [{"local_path": local_path, "path": "/home/user/b/c.txt"}]}
+
+
+def test_a_file_of_the_folder_is_uploaded_under_another_name(tmp_path):
+    [task], _ = of_config(tmp_path, uploaded("files/list.txt"))
+    [(path, source)] = task["files"].items()
+    assert (path, source["file"]) == ("b/c.txt", "files/list.txt")
+
+
+@pytest.mark.parametrize("path", ["files/none.txt", "files", "../secret.txt", "/etc/hostname"])
+def test_a_file_beside_the_folder_or_none_is_not_uploaded(tmp_path, path):
+    (tmp_path / "secret.txt").write_text("x")
+    _, [refusal] = of_config(tmp_path / "tasks", uploaded(path))
+    assert refusal == f"total: {path} is no file in the folder"
+
+
+def test_a_file_of_the_task_itself_comes_before_one_of_all_tasks(tmp_path):
+    folder = write_folder(tmp_path, [TASKS[0]])
+    [shared] = read_tasks(folder).tasks
+    own = folder / "files/total"
+    own.mkdir()
+    (own / "costs.xlsx").write_bytes(b"other")
+    [task] = read_tasks(folder).tasks
+    assert shared["files"]["costs.xlsx"]["file"] == "files/costs.xlsx"
+    assert task["files"]["costs.xlsx"]["file"] == "files/total/costs.xlsx"
+
+
+def test_other_files_of_the_folder_are_no_tasks(tmp_path):
+    folder = write_folder(tmp_path, [TASKS[0]])
+    text = (folder / "examples/office/total.json").read_text()
+    (folder / "examples/half.json").write_text(text[:-9])
+    (folder / "examples/index.json").write_text('{"office": ["total"]}')
+    (folder / "examples/list.json").write_text("[]")
+    (folder / "files/copy.json").write_text(text)
+    reading = read_tasks(folder)
+    assert [task["id"] for task in reading.tasks] == ["total"] and reading.refusals == []
+
+
+@pytest.mark.parametrize(
+    ("place", "apps", "category", "level"),
+    [
+        ("examples/multi_apps/a.json", ["gimp"], "multi_apps", "L4"),
+        ("examples/gimp/a.json", ["gimp"], "gimp", "L3"),
+        ("examples/gimp/a.json", ["gimp", "files"], "gimp", "L4"),
+        ("a.json", [], "libreoffice", "L3"),
+    ],
+)
+def test_tasks_with_several_applications_are_of_the_fourth_level(
+    tmp_path, place, apps, category, level
+):
+    folder = write_folder(tmp_path, [])
+    (folder / place).parent.mkdir(parents=True, exist_ok=True)
+    (folder / place).write_text(json.dumps({**TASKS[0], "related_apps": apps}))
+    [task] = read_tasks(folder).tasks
+    assert (task["category"], task["level"]) == (category, level)
+
+
+def last_steps(*commands):
+    steps = [{"type": "execute", "parameters": {"command": command}} for command in commands]
+    return {"postconfig": steps}
+
+
+def python(code):
+    return ["python3", "-c", code]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"conj": "xor"}, "conj 'xor' is neither and nor or"),
+        ({"expected": {**gold("a"), "path": ["a", "b"]}}, "compare_table expects several files"),
+        ({"expected": {"type": "rule", "rules": {}}}, "compares with a file, and there is none"),
+        (
+            {"func": "file_contains", "options": {}},
+            "file_contains expects rules, and no file",
+        ),
+        ({"result": None}, "the result None cannot be read here"),
+        ({"result": {"type": "vm_file", "path": ["a"]}}, "result 'vm_file' cannot be read here"),
+        (last_steps("reboot"), "'execute' cannot be done before judging here"),
+        (last_steps(["bash", "-c", "ls"]), "'execute' cannot be done before judging here"),
+        (last_steps(["python", "a.py"]), "'execute' cannot be done before judging here"),
+        (
+            last_steps(python("import pyautogui; pyautogui.click(1, 2)")),
+            "'click' cannot be done before judging",
+        ),
+        ({"postconfig": [{"type": "launch"}]}, "'launch' cannot be done before judging here"),
+    ],
+)
+def test_an_evaluator_that_cannot_judge_here_is_named_with_the_reason(tmp_path, change, reason):
+    content = {**TASKS[0], "evaluator": TASKS[0]["evaluator"] | change}
+    [refusal] = read_tasks(write_folder(tmp_path, [content])).refusals
+    assert refusal.startswith("total: evaluator: ") and reason in refusal
+
+
+def test_what_is_done_before_judging_is_done_in_its_order(tmp_path):
+    steps = last_steps(
+        python("import pyautogui; pyautogui.press('escape'); pyautogui.write('a')"),
+        python("import pyautogui; pyautogui.hotkey('ctrl', 's')"),
+    )
+    content = {**TASKS[0], "evaluator": TASKS[0]["evaluator"] | steps}
+    [task] = read_tasks(write_folder(tmp_path, [content])).tasks
+    assert [action.get("keys", action.get("text")) for action in task["actions"]] == [
+        ["escape"],
+        "a",
+        ["ctrl", "s"],
+    ]
+
+
+def test_several_functions_judge_each_its_own_file_and_one_result_is_that_of_all(tmp_path):
+    [task] = read_tasks(write_folder(tmp_path, [TASKS[5]])).tasks
+    assert task["conjunction"] == "or"
+    first, second = task["checks"]
+    assert (first["function"], second["function"]) == ("compare_docx_tables", "contains_page_break")
+    assert first["path"] == second["path"] == "letter.docx"
+    assert first["expected"]["file"] == "files/table.docx" and "rules" not in first
+    assert second["rules"] == {"page_break_count": 1} and "expected" not in second
 
 
 @pytest.mark.parametrize(

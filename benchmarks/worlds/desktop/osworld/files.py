@@ -74,7 +74,7 @@ def read_tasks(folder: Path) -> TaskFolder:
             tasks.append(_task(name, path, content, folder))
         except UnsupportedError as error:
             refusals.append(f"{name}: {error}")
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             where = path.relative_to(folder)
             refusals.append(f"{name}: {where} is not in OSWorld's form ({error!r:.100})")
     return TaskFolder(tasks, refusals)
