@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from utils.contracts import WH, Point, Record, Sample, Status, repeat_key
-from utils.coordinates import Frame, in_frame, point_as_fractions, px_to_frac
+from utils.coordinates import Frame, in_frame, px_to_frac
 from utils.exchange.answers import Answer, WorldEpisode
 from utils.exchange.gathering import Gathered
 from utils.exchange.worlds import WorldResults
@@ -145,18 +145,10 @@ def _stored_point(answer: Answer, sample: Sample, frame: Frame | None) -> Point:
     if file_wh is None:
         return answer.point
     if own_frame is Frame.PIXELS and frame is Frame.PIXELS_SENT and answer.image_wh:
-        return px_to_frac(answer.point, answer.image_wh)
+        own_frame = frame
     if own_frame is Frame.PIXELS:
         return px_to_frac(answer.point, file_wh) if max(answer.point) <= 1 else answer.point
-    meta = {"image_size": file_wh, "sent_size": answer.image_wh}
-    point = in_frame(own_frame, answer.point, meta)
-    return point if max(point) <= 1 else answer_px(point, file_wh)
-
-
-def answer_px(point: Point, file_wh: WH) -> Point:
-    """A point beyond the image in pixels of it."""
-    x, y = point_as_fractions(point, file_wh)
-    return x * file_wh[0], y * file_wh[1]
+    return in_frame(own_frame, answer.point, {"image_size": file_wh, "sent_size": answer.image_wh})
 
 
 def episode_records(
