@@ -133,8 +133,11 @@ class DesktopWorld:
             session.launch(app.command)
             session.wait_for_window(app.window)
             return
-        name, _, file = path.rpartition(":")
-        app = APPLICATIONS[name] if name else application_of(file)
+        name, _, file = path.partition(":")
+        if name in APPLICATIONS:
+            app = APPLICATIONS[name]
+        else:  # the name of a file may have a colon, too
+            app, file = application_of(path), path
         command = app.command.rpartition(" --")[0] if "soffice" in app.command else app.command
         session.launch(f"{command} {quoted(f'/{HOME}/{file}')}")
         session.wait_for_window(app.title_of(file))
