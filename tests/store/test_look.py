@@ -1,8 +1,11 @@
 """`--look`: the figures of a run so far, without touching it."""
 
 import json
+import os
 import re
+import shutil
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -10,6 +13,7 @@ from tests.support.mock_server import MockServer, Reply
 from tests.support.runs import evaluate, finish
 from tests.support.stage import L1, L2, NOBODY, Stage, dataset_of, some_right
 from utils.pages.all_runs import listed_runs
+from utils.store.log import RunLog
 
 PATIENCE_S = 120
 TABLE = re.compile(r"^L\d .*?^official figure: .*?$", re.MULTILINE | re.DOTALL)
@@ -194,3 +198,104 @@ def test_the_users_own_parse_function_reads_the_replies(tmp_path):
     assert TABLE.findall(result.stdout) == TABLE.findall(ran.stdout)
     assert "100.00" in result.stdout
     assert listed_runs(stage.work_dir)[0].progress == ""
+
+
+@pytest.fixture(scope="module")
+def two_models(tmp_path_factory):
+    """A run of two models on both levels, that nothing here may change."""
+    home = tmp_path_factory.mktemp("looked at")
+    with MockServer(some_right) as server:
+        made = Stage.make(home, server, 1)
+        made.model = {"m": made.model["m"], "other": {**made.model["m"]}}
+        assert made.run().code == 0
+    before = contents(made.work_dir)
+    yield made
+    assert contents(made.work_dir) == before
+
+
+def newest(stage, model):
+    """The folder of a model's only run."""
+    [folder] = (stage.work_dir / model).glob("T*")
+    return folder
+
+
+def test_figures_so_far_of_all_models_are_one_json_list(two_models):
+    result = look(two_models, "--work-dir", two_models.work_dir, "--json")
+    assert result.code == 0, result.output
+    runs = json.loads(result.stdout)
+    folders = {run["model"]: run["folder"] for run in runs}
+    assert folders == {name: str(newest(two_models, name)) for name in ("m", "other")}
+    for run in runs:
+        facts = run["datasets"][L2]
+        assert (run["datasets"][L1]["samples"], facts["samples"], facts["missing"]) == (3, 2, 0)
+        values = {name: figure["value"] for name, figure in facts["figures"].items()}
+        assert values == {"basic": 100, "advanced": 0, "average": 50}
+
+
+def test_a_look_at_a_model_or_a_run_shows_it_alone(two_models):
+    for path in (two_models.work_dir / "other", newest(two_models, "other")):
+        result = look(two_models, path, "--data", "L2")
+        assert re.findall(r'model "(\w+)": (.*)', result.stdout) == [
+            ("other", str(newest(two_models, "other")))
+        ]
+        assert f"{L2}: 2 of 2 samples (100.0 %); ended " in result.stdout
+        assert f"{L1}: " not in result.stdout
+
+
+def test_of_the_newest_command_the_models_that_are_wanted_are_shown(two_models):
+    for wanted in (["m"], ["other"], ["m", "other"], ["another"]):
+        arguments = ["--model", *wanted, "--work-dir", two_models.work_dir, "--data", "L2"]
+        result = look(two_models, *arguments)
+        shown = re.findall(r'model "(\w+)"', result.stdout)
+        assert shown == [name for name in wanted if name != "another"], result.output
+
+
+def test_a_model_that_another_command_asked_is_not_shown_with_the_newest(two_models, tmp_path):
+    work_dir = tmp_path / "out"
+    shutil.copytree(two_models.work_dir, work_dir)
+    [log] = (work_dir / "other").glob(f"T*/*{L2}.jsonl")
+    [begin] = [
+        record
+        for record in map(json.loads, log.read_text("utf-8").splitlines())
+        if record["kind"] == "run"
+    ]
+    for path in log.parent.glob("*.jsonl"):
+        path.unlink()
+    with closing(RunLog(log)) as rewritten:
+        del begin["crc"]
+        rewritten.append({**begin, "arguments": ["--another", "command"]})
+    os.utime(log, (1, 1))
+    result = look(two_models, "--work-dir", work_dir, "--data", "L2")
+    assert re.findall(r'model "(\w+)"', result.stdout) == ["m"]
+    shutil.rmtree(work_dir / "other")
+    result = look(two_models, "--work-dir", work_dir, "--data", "L2")
+    assert re.findall(r'model "(\w+)"', result.stdout) == ["m"]
+
+
+def test_a_folder_for_the_look_holds_looks_alone(two_models, tmp_path):
+    folder = newest(two_models, "m")
+    file, taken = tmp_path / "a.txt", tmp_path / "taken"
+    file.write_text("mine")
+    taken.mkdir()
+    (taken / "mine.txt").write_text("mine")
+    for output in (file, taken):
+        result = look(two_models, folder, "--output", output)
+        assert result.code == 2
+        assert f"--output {output}: holds something else than an earlier look" in result.stderr
+    result = look(two_models, folder, "--output", file / "below")
+    assert result.code == 2 and f"--output {file / 'below'}: " in result.stderr
+    assert (file.read_text(), [path.name for path in taken.iterdir()]) == ("mine", ["mine.txt"])
+    result = look(two_models, folder, "--output", folder / "so far")
+    assert result.code == 2 and "is in the folder of the run; name another one" in result.stderr
+
+
+def test_a_look_into_a_folder_leaves_figures_there_that_the_next_look_replaces(
+    two_models, tmp_path
+):
+    folder, output = newest(two_models, "m"), tmp_path / "so far"
+    output.mkdir()
+    for _ in range(2):
+        result = look(two_models, folder, "--output", output, "--data", "L2")
+        assert result.code == 0, result.output
+        [score] = output.glob(f"m/{folder.name}/m_{L2}_score.json")
+        assert score.read_bytes() == (folder / score.name).read_bytes()
