@@ -304,6 +304,13 @@ def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(stage):
     assert (average, mean.baseline_pct) == pytest.approx((200 / 3,) * 2)
 
 
+def test_a_data_set_that_only_one_run_has_is_said_not_to_be_compared(tmp_path):
+    comparison = compare(
+        runs_of(tmp_path, {L1: l1_set("xx."), L2: l2_set("x.")}, {L2: l2_set("xx")})
+    )
+    assert comparison.notes[0] == f"{L1}: not compared, only m0 has it"
+
+
 def test_there_is_a_board_for_each_row_of_the_score_tables(tmp_path):
     sets = {L1: l1_set("xx.x..x"), L2: l2_set("x.x.xx")}, {L2: l2_set("xxxxxx")}
     boards = {board.title: board for board in boards_of(runs_of(tmp_path, *sets)) if board.split}

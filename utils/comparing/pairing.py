@@ -262,9 +262,12 @@ def compare(
         UserError: several runs, and no two that are paired have a sample in common.
     """
     pairs: list[PairOfRuns] = []
+    notes: list[str] = []
     for name in dict.fromkeys(name for run in runs for name in run.sets):
         scored_runs = [run for run in runs if name in run.sets]
         first = scored_runs[0]
+        if len(scored_runs) == 1 < len(runs):
+            notes.append(f"{name}: not compared, only {first.label} has it")
         pairs_of_set = [
             _compared(
                 run, baseline, name, in_full=baseline is first or len(scored_runs) <= FEW_RUNS
@@ -276,7 +279,7 @@ def compare(
         pairs += pairs_of_set
     if len(runs) > 1 and not any(pair.samples for pair in pairs):
         raise UserError(_nothing_in_common(runs, pairs))
-    notes = [note for run in runs for note in run.notes()]
+    notes += [note for run in runs for note in run.notes()]
     notes += [*_notes_on_rules(runs), *wording_notes(runs)]
     notes += notes_of(runs, published)
     if len(runs) == 1:  # those of several stand beside their differences
