@@ -305,9 +305,8 @@ def test_hits_that_the_score_does_not_count_are_none_in_the_comparison(stage):
 
 
 def test_a_data_set_that_only_one_run_has_is_said_not_to_be_compared(tmp_path):
-    comparison = compare(
-        runs_of(tmp_path, {L1: l1_set("xx."), L2: l2_set("x.")}, {L2: l2_set("xx")})
-    )
+    sets = {L1: l1_set("xx."), L2: l2_set("x.")}, {L2: l2_set("xx")}
+    comparison = compared(runs_of(tmp_path, *sets))
     assert comparison.notes[0] == f"{L1}: not compared, only m0 has it"
 
 
