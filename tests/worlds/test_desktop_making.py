@@ -227,12 +227,13 @@ def test_warnings_of_the_program_that_makes_locales_are_no_failure(prepared):
 
 @pytest.fixture
 def desktop(tmp_path, monkeypatch):
-    """A desktop of one package, to be fetched from a folder, whose home is made already."""
+    """A desktop of two packages, to be fetched from a folder, whose home is made already."""
     mirror = tmp_path / "mirror"
     mirror.mkdir()
-    content = deb(ROOT)
-    (mirror / "a.deb").write_bytes(content)
-    listed = (entry("a", content, "a.deb"), entry("b", content, "a.deb"))
+    contents = {"a": deb(ROOT), "b": deb({"usr/bin/other": "#!"})}
+    for name, content in contents.items():
+        (mirror / f"{name}.deb").write_bytes(content)
+    listed = tuple(entry(name, content, f"{name}.deb") for name, content in contents.items())
     monkeypatch.setattr(packages, "listed_packages", lambda: listed)
     monkeypatch.setattr(root.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(root.shutil, "disk_usage", lambda _: Room(free=10_000_000_000))
@@ -348,9 +349,9 @@ def test_a_sandbox_that_does_not_work_is_said_with_what_to_change(desktop, why, 
     ("user", "variables", "expected"),
     [
         (0, {FOLDER: " /data/desktop "}, "/data/desktop"),
-        (1000, {FOLDER: "~/desktop"}, "/home/me/desktop"),
+        (1000, {FOLDER: "~/desktop"}, "/home/user/desktop"),
         (0, {}, "/var/cache/mmbench-gui-desktop"),
-        (1000, {}, "/home/me/.cache/mmbench-gui-desktop"),
+        (1000, {}, "/home/user/.cache/mmbench-gui-desktop"),
         (1000, {"XDG_CACHE_HOME": "/caches"}, "/caches/mmbench-gui-desktop"),
     ],
 )
@@ -359,7 +360,7 @@ def test_the_desktop_lies_where_it_is_wanted_else_among_caches(
 ):
     for name in (FOLDER, "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in {"HOME": "/home/me", **variables}.items():
+    for name, value in {"HOME": "/home/user", **variables}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(root.os, "geteuid", lambda: user)
     assert root.desktop_folder().as_posix() == expected
@@ -368,9 +369,9 @@ def test_the_desktop_lies_where_it_is_wanted_else_among_caches(
 @pytest.mark.parametrize("is_nobody", [True, False])
 def test_worlds_lie_where_whom_they_run_as_can_reach_them(desktop, monkeypatch, is_nobody):
     monkeypatch.setattr(root, "can_be_nobody", lambda: is_nobody)
-    monkeypatch.setattr(root.tempfile, "tempdir", "/tmp/elsewhere")
+    monkeypatch.setattr(root.tempfile, "tempdir", "/elsewhere")
     folder = root.worlds_folder()
-    assert folder.as_posix() == (f"{desktop}/worlds" if is_nobody else "/tmp/elsewhere")
+    assert folder.as_posix() == (f"{desktop}/worlds" if is_nobody else "/elsewhere")
     assert folder.is_dir() is is_nobody
 
 

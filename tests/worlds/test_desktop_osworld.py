@@ -183,7 +183,7 @@ def test_a_program_that_is_launched_is_an_application_of_the_desktop(tmp_path, c
         (["libreoffice", "/home/user/a.vsd"], "no application opens a.vsd"),
         (["gimp", "--no-interface"], "'gimp --no-interface' cannot be launched here"),
         (["gimp", "~/a.png", "~/b.png"], "cannot be launched here"),
-        (["gimp", "/tmp/a.png"], "/tmp/a.png is not in the home"),
+        (["gimp", "/etc/a.png"], "/etc/a.png is not in the home"),
         (["gimp", "~"], "~ is not in the home"),
         ([], "is not in OSWorld's form"),
         ("", "is not in OSWorld's form"),
