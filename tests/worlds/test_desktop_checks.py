@@ -365,3 +365,125 @@ def test_a_document_that_cannot_be_read_is_a_difference_and_no_error(name):
     content = broken_documents()[name]
     assert set(read_file(name, content)) == {"unreadable"}
     assert "root:" not in str(read_file(name, content))
+
+
+def test_folders_and_links_are_what_they_are_and_not_files():
+    files = {"a/": b"", "a/b.txt": b"x", "c.txt": b"-> /etc/hostname", ".hidden": b"x"}
+    assert tree_of(files) == {
+        "a/": "a folder",
+        "a/b.txt": ["x"],
+        "c.txt": {"link": "-> /etc/hostname"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "expected"),
+    [
+        (
+            f"{CHANNELS}xfwm4.xml",
+            '<channel name="xfwm4"><property name="a" type="array"><value value="1"/>'
+            '<value value="2"/></property><other name="b" value="3"/></channel>',
+            {"xfwm4/a": ["1", "2"]},
+        ),
+        (f"{CHANNELS}xfwm4.xml", "<channel", {}),
+        (f"{CHANNELS}xfwm4.txt", '<channel name="xfwm4"/>', {}),
+        (
+            ".config/glib-2.0/settings/keyfile",
+            "[org/gnome/evince]\nShowSidebar=true\n",
+            {"org/gnome/evince/ShowSidebar": "true"},
+        ),
+        (".config/glib-2.0/settings/keyfile", "no group=1", {}),
+        (
+            ".config/libreoffice/4/user/registrymodifications.xcu",
+            '<oor:items xmlns:oor="http://openoffice.org/2001/registry">'
+            '<item oor:path="/org.openoffice.Office.Calc/Grid"><prop oor:name="Show">'
+            "<value>true</value></prop></item>"
+            '<item oor:path="/org.openoffice.Office.Calc/Grid"><prop oor:name="Show">'
+            "<value>false</value></prop></item></oor:items>",
+            {"Office.Calc/Grid/Show": "false"},  # what is written last
+        ),
+    ],
+)
+def test_settings_are_read_from_each_programs_own_file(path, content, expected):
+    keys = frozenset({*expected, "never/set"})
+    settings = {f"settings:{key}": value for key, value in expected.items()}
+    assert tree_of({path: content.encode()}, keys) == settings | {"settings:never/set": None}
+
+
+@pytest.mark.parametrize(
+    ("edit", "end", "line"),
+    [
+        (["write", "a.txt", "one\ntwo"], ["one", "2"], 'a.txt: 2: "two" is expected, not "2"'),
+        (["write", "a.txt", "one\ntwo"], ["one"], 'a.txt: 2: "two" is expected, not null'),
+        (
+            ["set", "b.ods", ["sheet S", "tab"], "#ff0000"],
+            {"sheet S": {"tab": "#00ff00", "content": 1}},
+            'b.ods: sheet S tab: "#ff0000" is expected, not "#00ff00"',
+        ),
+        (["write", "a.txt", "x" * 300], ["x"], f'a.txt: 1: "{"x" * 198}… is expected, not "x"'),
+    ],
+)
+def test_a_difference_is_named_with_its_place(edit, end, line):
+    start = {"a.txt": ["one"], "b.ods": {"sheet S": {"content": 2}}}
+    outcome = compare_trees([edit], start, {**start, edit[1]: end})
+    assert (False, line) in outcome.lines
+
+
+@pytest.mark.parametrize(
+    ("edits", "problem"),
+    [
+        ([["rename", "none.txt", "b.txt"]], r"there is no none\.txt"),
+        ([["replace", "a.txt", "three", "3"]], r"a\.txt does not have 'three'"),
+        ([["picture", "a.png", [["blur", 2]]]], "no operation 'blur'"),
+    ],
+)
+def test_an_edit_that_does_not_fit_the_files_is_refused(edits, problem):
+    files = {"a.txt": "one\ntwo", "a.png": {"picture": {"seed": 1, "size": [120, 80]}}}
+    with pytest.raises(ValueError, match=problem):
+        edited(tree_of(written_files(files)), edits)
+
+
+def test_edits_of_plain_data_change_what_they_name_and_nothing_else():
+    start = {"a": {"rows": [1, 2, 3], "b": {"x": 1, "y": 2}}, "c": "z"}
+    edits = [
+        ["move", "a", ["rows", 0], 2],
+        ["insert", "a", ["rows", 0], 9],
+        ["remove", "a", ["b", "x"]],
+        ["update", "a", ["b"], {"y": None, "z": 3, "none": None}],
+        ["set", "c", [], "new"],
+    ]
+    end = {"a": {"rows": [9, 2, 3, 1], "b": {"z": 3}}, "c": "new"}
+    assert edited(start, edits) == end
+    assert start["a"]["rows"] == [1, 2, 3] and "x" in start["a"]["b"]
+
+
+def test_edits_of_sheets_keep_their_order_and_their_cells():
+    start = {"a.ods": {"sheets": ["One", "Two"], "sheet One": {"cells": {"A1": {"value": 1}}}}}
+    start["a.ods"]["sheet Two"] = {"cells": {}}
+    cells = {"A1": {"bold": "bold"}, "B1": 5, "C1": None}
+    edits = [
+        ["sheet.rename", "a.ods", "One", "First"],
+        ["sheet.insert", "a.ods", 1, "New", {"A1": "x"}],
+        ["sheet.remove", "a.ods", "Two"],
+        ["cells", "a.ods", "First", cells],
+    ]
+    data = edited(start, edits)["a.ods"]
+    assert data == {
+        "sheets": ["First", "New"],
+        "sheet First": {"cells": {"A1": {"value": 1, "bold": "bold"}, "B1": {"value": 5}}},
+        "sheet New": {"cells": {"A1": {"value": "x"}}},
+    }
+    emptied = edited(start, [["cells", "a.ods", "One", {"A1": None}]])
+    assert emptied["a.ods"]["sheet One"]["cells"] == {}
+
+
+def test_files_and_folders_are_renamed_copied_and_deleted_with_all_in_them():
+    start = {"a/": "a folder", "a/b.txt": ["x"], "ab.txt": ["y"]}
+    assert edited(start, [["rename", "a/", "c/"]]) == {
+        "c/": "a folder",
+        "c/b.txt": ["x"],
+        "ab.txt": ["y"],
+    }
+    assert edited(start, [["delete", "a/"]]) == {"ab.txt": ["y"]}
+    copied = edited(start, [["copy", "a/", "c/"], ["folder", "d/"]])
+    assert copied == start | {"c/": "a folder", "c/b.txt": ["x"], "d/": "a folder"}
