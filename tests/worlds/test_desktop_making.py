@@ -4,7 +4,10 @@ import gzip
 import hashlib
 import io
 import os
+import subprocess
+import sys
 import tarfile
+from pathlib import Path
 
 import pytest
 
@@ -152,8 +155,55 @@ def test_what_is_no_package_is_named(tmp_path):
 
 def test_a_desktop_that_is_not_made_is_one_line_with_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv(FOLDER, str(tmp_path))
-    [problem] = problems()
+    *refused, problem = problems()
     assert "make desktop" in problem or os.uname().machine != "x86_64"
+    assert refused == [] or "user namespaces" in refused[0]
+
+
+WITHOUT_NAMESPACES = """
+import ctypes, sys
+from benchmarks.worlds.desktop import seccomp
+from benchmarks.worlds.desktop.__main__ import main
+program = seccomp.program()
+class Filter(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ushort), ("program", ctypes.c_char_p)]
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Filter(len(program) // 8, program))) == 0
+sys.exit(main())
+"""
+"""What a plain container does: its filter refuses new namespaces."""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the filter is one for x86-64")
+def test_where_namespaces_are_refused_it_is_said_before_anything_is_fetched(tmp_path):
+    environment = {**os.environ, FOLDER: str(tmp_path), MIRRORS: f"file://{tmp_path}/nothing"}
+    for arguments in (["--make"], []):
+        result = subprocess.run(
+            [sys.executable, "-c", WITHOUT_NAMESPACES, *arguments],
+            env=environment,
+            cwd=Path(root.__file__).parents[3],
+            capture_output=True,
+            text=True,
+        )
+        line = (result.stderr or result.stdout).splitlines()[0]
+        assert "needs user namespaces" in line and "Operation not permitted" in line
+        assert "in Docker: --security-opt" in line and "fetching" not in result.stdout
+    assert not (tmp_path / "packages").exists()
+
+
+def test_where_a_sandbox_fails_it_is_said_before_programs_run_in_it(tmp_path, monkeypatch):
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    monkeypatch.setattr(root, "refused_namespaces", str)
+    monkeypatch.setattr(root, "NEEDED_MB", 0)
+    monkeypatch.setattr(root.packages, "fetch", lambda *_: 0)
+    monkeypatch.setattr(root, "unpack", lambda _, folder: folder.mkdir())
+    monkeypatch.setattr(root.triggers, "run_triggers", lambda _: pytest.fail("was run"))
+    command = ["sh", "-c", "echo bwrap: setting up uid map: Permission denied >&2; exit 1"]
+    monkeypatch.setattr(root, "trial_command", lambda: command)
+    monkeypatch.setattr(root, "identity", dict)
+    with pytest.raises(UserError, match=r"user namespaces.*uid map.*in Docker: --security-opt"):
+        root.make(lambda _: None)
 
 
 def test_the_filter_of_system_calls_is_whole_instructions_that_end_with_a_permission():

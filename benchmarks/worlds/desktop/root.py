@@ -18,7 +18,12 @@ from pathlib import Path
 from filelock import FileLock
 
 from benchmarks.worlds.desktop import packages, triggers
-from benchmarks.worlds.desktop.sandbox import can_be_nobody, identity, trial_command
+from benchmarks.worlds.desktop.sandbox import (
+    can_be_nobody,
+    identity,
+    refused_namespaces,
+    trial_command,
+)
 from benchmarks.worlds.desktop.template import make_template
 from benchmarks.worlds.desktop.unpack import unpack
 from utils.contracts import WorldError
@@ -90,16 +95,18 @@ def problems() -> list[str]:
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return [f"the desktop runs on Linux on x86-64 alone; this is {platform.platform()}"]
     if not is_made():
-        return [f"the desktop is not made; run: {MAKE} (313 MB to fetch, 1.1 GB on disk)"]
-    why = _why_no_sandbox()
+        line = f"the desktop is not made; run: {MAKE} (313 MB to fetch, 1.1 GB on disk)"
+        why = refused_namespaces()
+        return [_what_to_change(why), line] if why else [line]
+    why = _why_no_sandbox(root_folder())
     return [why] if why else []
 
 
-def _why_no_sandbox() -> str:
-    """Try a sandbox; return what to change where it does not work."""
+def _why_no_sandbox(root: Path) -> str:
+    """Try a sandbox in a root; return what to change where it does not work."""
     result = subprocess.run(
         trial_command(),
-        cwd=root_folder(),
+        cwd=root,
         env={},
         capture_output=True,
         text=True,
@@ -111,8 +118,12 @@ def _why_no_sandbox() -> str:
     if "source path" in why[0] or "execvp" in why[0]:
         folder = desktop_folder()
         return f"{folder} is not readable for everybody ({why[0]}); set {FOLDER} to another folder"
+    return _what_to_change(why[0])
+
+
+def _what_to_change(why: str) -> str:
     return (
-        f"the desktop needs user namespaces, and this machine refuses them ({why[0]}); in Docker: "
+        f"the desktop needs user namespaces, and this machine refuses them ({why}); in Docker: "
         "--security-opt seccomp=unconfined --security-opt systempaths=unconfined; on Ubuntu: "
         "sysctl kernel.apparmor_restrict_unprivileged_userns=0; elsewhere: "
         "sysctl user.max_user_namespaces=15000"
@@ -150,9 +161,12 @@ def make(say: Callable[[str], None] = print) -> None:
 
 def _make_missing(say: Callable[[str], None]) -> None:
     begin = time.monotonic()
+    refused = refused_namespaces()
+    if refused:  # before 313 MB are fetched for nothing
+        raise UserError(_what_to_change(refused))
     if not (root_folder() / MADE).is_file():
         _make_root(say)
-    why = _why_no_sandbox()
+    why = _why_no_sandbox(root_folder())
     if why:
         raise UserError(why)
     if not (template_folder() / TEMPLATE_MADE).is_file():
@@ -189,6 +203,9 @@ def _make_root(say: Callable[[str], None]) -> None:
     archives = [fetched / package.file_name for package in packages.listed_packages()]
     say(f"unpacking {len(archives)} packages")
     unpack(archives, part)
+    why = _why_no_sandbox(part)
+    if why:
+        raise UserError(why)
     say("preparing them: caches, fonts, schemas")
     triggers.run_triggers(part)
     (part / "LICENCES.txt").write_text(_licences(part), encoding="utf-8")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +26,10 @@ BWRAP = [LOADER, "--library-path", "usr/lib/x86_64-linux-gnu", "usr/bin/bwrap"]
 """By its own loader and libraries: nothing needs to be installed on the host."""
 NOBODY = 65534  # whom programs run as where the run is root
 MB = 1 << 20
+NEW_USER_NAMESPACE = """import ctypes, os, sys
+if ctypes.CDLL(None, use_errno=True).unshare(0x10000000):
+    sys.exit("unshare: " + os.strerror(ctypes.get_errno()))
+"""
 LOG = "tmp/log"
 PREPARE = f"""ulimit -c 0
 ulimit -f 262144
@@ -56,6 +61,16 @@ def trial_command() -> list[str]:
     """Return a command that does nothing in a sandbox; where it fails, no world can be started."""
     places = ("--ro-bind", ".", "/", "--dev", "/dev", "--proc", "/proc")
     return [*BWRAP, *ISOLATED, *places, "--", "true"]
+
+
+def refused_namespaces() -> str:
+    """Return why no user namespace can be made here, without a root; "" if one can.
+
+    Where one can be made, a sandbox may fail nevertheless: some machines allow nothing in it.
+    """
+    command = [sys.executable, "-I", "-S", "-c", NEW_USER_NAMESPACE]
+    result = subprocess.run(command, capture_output=True, text=True)
+    return result.stderr.strip() if result.returncode else ""
 
 
 def _common() -> list[str]:
