@@ -120,9 +120,9 @@ def _newest_has_part(evaluation: Evaluation, logs: LogsByAge) -> bool:
         return False
     print(
         f"{evaluation.dataset}: the newest log, in {newest.parent.name}, lacks some of the "
-        f"samples; the log in {complete[0].parent.name} has them all. To score that one, repeat "
-        "the command of its run without --mode eval: it becomes the newest run, and reuses its "
-        "answers"
+        f"samples; the log in {complete[0].parent.name} has them all. To score that one without a "
+        "request, repeat the command of its run without --mode eval: it reuses all answers, and "
+        "becomes the newest run"
     )
     return True
 

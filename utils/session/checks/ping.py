@@ -223,9 +223,12 @@ def _reading_hints(
     hints = []
     verdict = scored.judgement.verdict
     if verdict == Verdict.UNPARSED and not scorer.errors and not is_spent:
-        hints.append(
+        hint = (
             f"the reply could not be read by {scorer.functions.get('parse', 'the default parser')}"
         )
+        if (better := scorer.best_parser()) is not None:
+            hint += f"; to read it, {change_text(scorer.parser_setting, better, scorer.as_option)}"
+        hints.append(hint)
     if verdict in (Verdict.MISS, Verdict.UNPARSED) and "box_frac" in scored.judgement.facts:
         hints += _frame_hints(record, scored, scorer)
     return hints
