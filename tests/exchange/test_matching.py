@@ -165,3 +165,20 @@ def test_nothing_is_written_by_a_check(tmp_path, root):
     assert result.code == 0
     assert "6 of 6 samples matched" in result.stdout
     assert not (tmp_path / "outputs").exists()
+
+
+def test_rows_that_a_file_assigns_to_another_data_set_are_passed_over(tmp_path, root):
+    rows = plain_rows(root, dataset="GUIElementGrounding")
+    others = plain_rows(root, dataset="ScreenSpotPro", reply=WRONG)
+    file = write_lines(tmp_path / "two.jsonl", [*others, *rows])
+    result = imported(tmp_path, root, file, "--data", "GUIElementGrounding")
+    assert result.code == 0, result.output
+    counts = counts_of(import_folder(tmp_path))
+    assert (counts["rows"], counts["right"]) == (6, 6)
+    assert "repeated" not in counts
+
+
+def test_a_name_of_a_data_set_that_nobody_here_knows_changes_nothing(tmp_path, root):
+    file = write_lines(tmp_path / "one.jsonl", plain_rows(root, dataset="mmbench-gui"))
+    assert imported(tmp_path, root, file, "--data", "GUIElementGrounding").code == 0
+    assert counts_of(import_folder(tmp_path))["right"] == 6

@@ -18,6 +18,7 @@ class Answer:
 
     line: int  # in the file, from 1; of a list its number, of a spreadsheet its row
     file: str = ""  # name below the folder that is imported
+    dataset: str = ""  # name of its data set, as the row has it
     ids: tuple[str, ...] = ()  # what may be the id of its sample
     place: int | None = None  # in an order that somebody else knows, from 0
     image: str | None = None  # a name to compare, never a path to open

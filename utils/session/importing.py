@@ -18,7 +18,7 @@ from utils.config.options import Options
 from utils.contracts import Record
 from utils.coordinates import Frame, parse_function_name
 from utils.errors import DONE, SOME_FAILED, UserError, problem_report
-from utils.exchange.answers import verdicts_problem
+from utils.exchange.answers import Answer, verdicts_problem
 from utils.exchange.gathering import MOST_ASKED_OTHERWISE, Gathered, torn_lines
 from utils.exchange.sources import AnswerFile, Import, checksum_of, open_import, read_order
 from utils.exchange.worlds import WORLDS, WorldResults, read_world
@@ -247,7 +247,8 @@ def _gather(
     table = Table(evaluation.dataset, evaluation.data)
     gathered = Gathered(table.matcher(order))
     for source in one.sources:
-        gathered.add_all(source.answers(), keep=options.duplicates or "first")
+        answers = _answers_to(evaluation.dataset, source)
+        gathered.add_all(answers, keep=options.duplicates or "first")
     gathered.finish()
     if all(source.has_parts for source in one.sources):
         part = table.part_of([key for key, _ in gathered.answers])
@@ -269,6 +270,17 @@ def _gather(
     one.counts = {name.replace("_", " "): count for name, count in gathered.counts.items()}
     one.counts["torn"] = sum(map(len, torn.values()))
     one.problems += _problems(one, gathered, options)
+
+
+def _answers_to(dataset: str, source: AnswerFile) -> Iterator[Answer]:
+    """Yield the answers of a file, without rows that it assigns to other data sets.
+
+    Names of other programs may differ: they count only in a file that has the name of the data set.
+    """
+    has_names = any(answer.dataset for answer in source.first_answers())
+    if has_names and any(answer.dataset == dataset for answer in source.answers()):
+        return (answer for answer in source.answers() if answer.dataset == dataset)
+    return source.answers()
 
 
 def _gather_episodes(one: ImportedSet, order: Sequence[str]) -> None:

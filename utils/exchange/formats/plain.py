@@ -69,6 +69,7 @@ def answer_of(line: int, row: Row, *, is_sheet: bool = False) -> Answer:
     verdict = row.get("correct", row.get("correctness"))
     return Answer(
         line=line,
+        dataset=first_text(row, ("dataset",)) or "",
         ids=ids_of(row.get("id")),
         image=first_text(row, IMAGE),
         instruction=first_text(row, INSTRUCTION),
