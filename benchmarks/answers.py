@@ -18,6 +18,7 @@ from utils.text import counted, cut, is_blank
 
 LONGEST_QUESTION = 60  # characters, in a message
 MOST_NAMED = 5  # rows, in a message
+FIGURES = ("accuracy", "num_correct", "num_total", "num_wrong_format", "num_failed")
 NO_LABEL = "none"  # the column of rows without a label of the split
 
 
@@ -45,6 +46,15 @@ class AnswerBenchmark(TableBenchmark):
     def user_text(self, line: Line) -> str:
         """Return the question."""
         return str(line[self.text_key])
+
+    def problems(self) -> list[str]:
+        """Say that `split` names a figure of the score file, too."""
+        if self.split not in FIGURES:
+            return super().problems()
+        problem = (
+            f'split = "{self.split}" is the name of a figure in the score file; rename the column'
+        )
+        return [*super().problems(), problem]
 
     @abstractmethod
     def is_right(self, line: Line, answer: str) -> bool:

@@ -123,6 +123,14 @@ def test_a_scorer_that_refuses_the_right_answer_is_a_note(staged):
     assert "No problems. No request was sent." in checked.stdout
 
 
+def test_a_split_with_the_name_of_a_figure_is_refused(staged):
+    source = OWN.replace("VALUE", COMPARES).replace('split = "kind"', 'split = "accuracy"')
+    staged.module(source, "own")
+    checked = staged.run("--check")
+    assert checked.code == 2
+    assert 'split = "accuracy" is the name of a figure in the score file' in checked.output
+
+
 # -- its parse function and its audits ---------------------------------------------------------------
 
 

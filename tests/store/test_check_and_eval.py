@@ -139,11 +139,11 @@ def test_a_ping_reads_the_reply_with_the_sizes_and_limits_that_the_run_has(stage
     assert "meta [320, 180] 1000" in stage.evaluate({"m": model}, *PING, data=data).stdout
 
 
-def test_a_ping_names_the_function_that_reads_what_the_default_cannot(stage):
-    stage.server.answer = lambda request: Reply('{"x": 200, "y": 150}')
+def test_a_ping_names_functions_that_read_what_the_default_cannot(stage):
+    stage.server.answer = lambda request: Reply('{"x": 900, "y": 900}')
     printed = stage.evaluate({"m": API}, *PING, data={L2: {"mode": "all"}}).output
-    setting = f'set data.{L2}.parse_function: "utils.coordinates.parse_per_mille"'
-    assert f"could not be read by the default parser; to read it, {setting}" in printed
+    assert "could not be read by the default parser; ready-made functions that read it: " in printed
+    assert "utils.coordinates.parse_" in printed and "--limit 20 shows which one fits" in printed
 
 
 def test_a_ping_says_where_a_function_counts_in_a_unit_of_its_own(stage):

@@ -32,7 +32,7 @@ from utils.scoring.scorer import ScoredSample, Scorer, meta_of_record
 from utils.session.checks.requests import CheckResult, first_request, shortened
 from utils.session.evaluation import Evaluation
 from utils.store.records import SIZES, answer_fields, new_record, sizes_of
-from utils.text import change_text
+from utils.text import change_text, listed
 
 FEWEST_LIKELY_PX = 10  # a point nearer to the corner is rather one whose fractions came out wrong
 
@@ -223,14 +223,17 @@ def _reading_hints(
     hints = []
     verdict = scored.judgement.verdict
     if verdict == Verdict.UNPARSED and not scorer.errors and not is_spent:
-        hint = (
+        hints.append(
             f"the reply could not be read by {scorer.functions.get('parse', 'the default parser')}"
         )
-        if (better := scorer.best_parser()) is not None:
-            hint += f"; to read it, {change_text(scorer.parser_setting, better, scorer.as_option)}"
-        hints.append(hint)
     if verdict in (Verdict.MISS, Verdict.UNPARSED) and "box_frac" in scored.judgement.facts:
         hints += _frame_hints(record, scored, scorer)
+    readers = [*scorer.better_parsers]
+    if len(hints) == 1 and verdict == Verdict.UNPARSED and readers:
+        hints.append(
+            f"ready-made functions that read it: {listed(readers, 3)}; a run with --limit 20 shows "
+            "which one fits"
+        )
     return hints
 
 
