@@ -18,7 +18,6 @@ from utils.text import counted, cut, is_blank
 
 LONGEST_QUESTION = 60  # characters, in a message
 MOST_NAMED = 5  # rows, in a message
-FIGURES = ("accuracy", "num_correct", "num_total", "num_wrong_format", "num_failed")
 NO_LABEL = "none"  # the column of rows without a label of the split
 
 
@@ -49,7 +48,7 @@ class AnswerBenchmark(TableBenchmark):
 
     def problems(self) -> list[str]:
         """Say that `split` names a figure of the score file, too."""
-        if self.split not in FIGURES:
+        if self.split not in _block(Counter()):
             return super().problems()
         problem = (
             f'split = "{self.split}" is the name of a figure in the score file; rename the column'

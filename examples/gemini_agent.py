@@ -159,7 +159,7 @@ def _request_parts(message: list[Message]) -> tuple[str, list[dict[str, Any]], l
 
 
 def _function_response(call_id: str, note: str) -> dict[str, Any]:
-    """Return what came of a call; a safety check that it raised is acknowledged."""
+    """Return the result of a call; a safety check that it raised is acknowledged."""
     _, name, check = call_id.split(":")
     response = {"url": ADDRESS, "output": note}
     if check:

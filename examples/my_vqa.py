@@ -37,7 +37,7 @@ class MyVQA(AnswerBenchmark):
             }
 
     def is_right(self, line: Any, answer: str) -> bool:
-        """Return whether the answer is one of those that count."""
+        """Return True if the answer is one of those that count."""
         return normal_form(answer) in {normal_form(text) for text in line["answers"]}
 
 

@@ -18,7 +18,7 @@ ROW = "the most frequent reply"
 
 
 def repeated_replies(columns: SampleColumns, settings: AuditSettings) -> Section | None:
-    """Return how often the most frequent reply is given; None where there are too few replies."""
+    """Count the most frequent reply; return None if there are too few replies."""
     answered = columns.answered()
     replies = [str(reply).strip() for reply in answered["prediction"]]
     if len(replies) < FEWEST_REPLIES:

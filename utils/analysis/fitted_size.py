@@ -23,7 +23,7 @@ class SizeRule(NamedTuple):
 
     Attributes:
         unit_wh: maps sizes of files, shape (samples, 2), to the sizes for the number 1.
-        text: describes the size for a number, for people.
+        text: describes the image of a number, for people.
     """
 
     unit_wh: Callable[[Floats], Floats]
@@ -31,26 +31,26 @@ class SizeRule(NamedTuple):
 
 
 def _text_of_pixels(side: float) -> str:
-    return f"pixels of an image of about {_rounded(side**2):,} pixels"
+    return f"an image of about {_rounded(side**2):,} pixels"
 
 
 RULES = (
     SizeRule(
         lambda wh: wh / wh.max(axis=1, keepdims=True),
-        lambda side: f"pixels of an image whose longest side is about {_rounded(side):,}",
+        lambda side: f"an image whose longest side is about {_rounded(side):,}",
     ),
     SizeRule(
         lambda wh: wh / wh.min(axis=1, keepdims=True),
-        lambda side: f"pixels of an image whose shortest side is about {_rounded(side):,}",
+        lambda side: f"an image whose shortest side is about {_rounded(side):,}",
     ),
     SizeRule(lambda wh: wh / np.sqrt(wh.prod(axis=1, keepdims=True)), _text_of_pixels),
     SizeRule(
         lambda wh: wh / wh[:, :1],
-        lambda width: f"pixels of an image with a width of about {_rounded(width):,}",
+        lambda width: f"an image with a width of about {_rounded(width):,}",
     ),
     SizeRule(
         lambda wh: wh,
-        lambda factor: f"pixels of an image of {factor:.2g} times the file's size",
+        lambda factor: f"an image of {factor:.2g} times the file's size",
     ),
 )
 
@@ -102,7 +102,7 @@ def _rule_fit(rule: SizeRule, numbers: Floats, file_wh: Floats, boxes_frac: Floa
 
     def fit(among: Mask) -> tuple[str, Mask]:
         number = _best(spans, among)
-        return rule.text(number), _within(number, spans)
+        return f"pixels of {rule.text(number)}", _within(number, spans)
 
     return fit
 

@@ -77,6 +77,10 @@ class StoredAnswer(NamedTuple):
                 return not options.retry_refused
         return True
 
+    def is_replaced(self, fresh: Mapping[str, int]) -> bool:
+        """Whether it is older than the run in `LogIndex.fresh` that covers its question."""
+        return self.seq < fresh.get(question_of(self.key), 0)
+
     def is_to_retry(self, options: Options) -> bool:
         """Whether `--retry-server` names its server, by host or with port (`n3:8001`)."""
         host = self.server.rpartition(":")[0]
@@ -140,7 +144,7 @@ class LogIndex:
         return [
             answer
             for answer in self.answers
-            if answer.seq in seqs and answer.seq >= self.fresh.get(question_of(answer.key), 0)
+            if answer.seq in seqs and not answer.is_replaced(self.fresh)
         ]
 
 
@@ -258,7 +262,7 @@ class AnswerIndex:
 
     def _why_again(self, answer: StoredAnswer, options: Options) -> Reason | None:
         """The reason why an answer to an equal request is not reused; None: it is."""
-        if answer.seq < self._fresh.get(question_of(answer.key), 0):
+        if answer.is_replaced(self._fresh):
             return Reason.FRESH
         if answer.stands(options):
             return None

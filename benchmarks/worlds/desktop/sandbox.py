@@ -64,7 +64,7 @@ def trial_command() -> list[str]:
 
 
 def refused_namespaces() -> str:
-    """Return why no user namespace can be made here, without a root; "" if one can.
+    """Try to make a user namespace, without a root; return the error, or "" without one.
 
     Where one can be made, a sandbox may fail nevertheless: some machines allow nothing in it.
     """

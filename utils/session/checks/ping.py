@@ -228,11 +228,11 @@ def _reading_hints(
         )
     if verdict in (Verdict.MISS, Verdict.UNPARSED) and "box_frac" in scored.judgement.facts:
         hints += _frame_hints(record, scored, scorer)
-    readers = [*scorer.better_parsers]
-    if len(hints) == 1 and verdict == Verdict.UNPARSED and readers:
+    if len(hints) == 1 and verdict == Verdict.UNPARSED and scorer.better_parsers:
+        readers = listed([*scorer.better_parsers], 3)
         hints.append(
-            f"ready-made functions that read it: {listed(readers, 3)}; a run with --limit 20 shows "
-            "which one fits"
+            f"ready-made functions that read it: {readers}; a run with --limit 20 shows which one "
+            "fits"
         )
     return hints
 
