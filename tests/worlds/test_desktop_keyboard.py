@@ -42,6 +42,9 @@ class RecordedServer:
         place = (x, y) if event == MOTION else (detail,)
         self.events.append((NAMES[event], *place))
 
+    def click(self, button, times):
+        self.events += [("press", button), ("release", button)] * times
+
     def sync(self):
         pass
 

@@ -11,6 +11,7 @@ from benchmarks.worlds.desktop import screen as module
 from benchmarks.worlds.desktop.screen import LOOK_S, MAX_WAITING_S, Screen, settle
 from benchmarks.worlds.desktop.x11 import (
     BUTTON_PRESS,
+    BUTTON_RELEASE,
     CHANGE_KEYBOARD_MAPPING,
     GET_INPUT_FOCUS,
     GET_KEYBOARD_MAPPING,
@@ -137,6 +138,31 @@ def test_events_and_changes_of_keys_are_sent_as_the_protocol_has_them(serve):
     assert press[0] == move[0] == XTEST
     assert struct.unpack_from("<BB", press[2]) == (BUTTON_PRESS, 3)
     assert struct.unpack_from("<hh", move[2], 20) == (500, -1)
+
+
+def test_the_clicks_of_a_double_click_go_in_one_message_for_no_pause_may_part_them(serve):
+    server, connection = serve()
+    messages = []
+    connection._socket = Recorded(connection._socket, messages)
+    connection.click(1, 2)
+    connection.sync()
+    kinds = [struct.unpack_from("<BB", content) for _, _, content in server.requests]
+    assert kinds == [(BUTTON_PRESS, 1), (BUTTON_RELEASE, 1)] * 2
+    assert len(messages) == 2  # the second one is the question of `sync`
+
+
+class Recorded:
+    """A socket that writes down what is sent."""
+
+    def __init__(self, socket, messages):
+        self._socket, self._messages = socket, messages
+
+    def sendall(self, content):
+        self._messages.append(content)
+        self._socket.sendall(content)
+
+    def __getattr__(self, name):
+        return getattr(self._socket, name)
 
 
 def test_titles_of_windows_are_read_in_both_forms(serve):

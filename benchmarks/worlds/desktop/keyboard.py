@@ -128,12 +128,13 @@ class Input:
                 case "drag":
                     self._drag(x, y, to_x, to_y)
                 case "scroll":
-                    for _ in range(round(action.amount)):
-                        self._click(WHEEL[action.direction])
+                    self._x.click(WHEEL[action.direction], round(action.amount))
                 case kind:
                     self._wait_for_new_click(x, y)
-                    for _ in range(TIMES.get(kind, 1)):
-                        self._click(BUTTONS[kind], LONG_PRESS_S if kind == "long" else 0.0)
+                    if kind == "long":
+                        self._press_long(BUTTONS[kind])
+                    else:
+                        self._x.click(BUTTONS[kind], TIMES.get(kind, 1))
                     self._last_click = (time.monotonic(), x, y)
             if action.modifiers:
                 settle()  # the file manager asks which keys are held when it gets to the click
@@ -145,11 +146,10 @@ class Input:
         if remaining_s > 0 and max(abs(x - last_x), abs(y - last_y)) < 10:
             time.sleep(remaining_s)
 
-    def _click(self, button: int, held_s: float = 0.0) -> None:
+    def _press_long(self, button: int) -> None:
         self._x.fake(BUTTON_PRESS, button)
-        if held_s:
-            self._x.sync()
-            time.sleep(held_s)
+        self._x.sync()
+        time.sleep(LONG_PRESS_S)
         self._x.fake(BUTTON_RELEASE, button)
 
     def _drag(self, x: int, y: int, to_x: int, to_y: int) -> None:

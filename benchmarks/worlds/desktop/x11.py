@@ -55,8 +55,17 @@ class XConnection:
 
     def fake(self, kind: int, detail: int = 0, x: int = 0, y: int = 0) -> None:
         """Send an event as if mouse or keyboard had made it; `detail` is a key or a button."""
-        event = struct.pack("<BBxxII8xhh8x", kind, detail, 0, 0, x, y)
-        self._send(self._xtest, FAKE_INPUT, event)
+        self._send(self._xtest, FAKE_INPUT, _event(kind, detail, x, y))
+
+    def click(self, button: int, times: int) -> None:
+        """Press and release a button, several times in one message.
+
+        Programs know a double click by the time between the clicks, and a machine with much to do
+        may put this process aside between two messages.
+        """
+        events = [_event(BUTTON_PRESS, button), _event(BUTTON_RELEASE, button)] * times
+        self._socket.sendall(b"".join(_request(self._xtest, FAKE_INPUT, event) for event in events))
+        self._count(len(events))
 
     def sync(self) -> None:
         """Wait until the server has done all that it was sent."""
@@ -146,9 +155,11 @@ class XConnection:
         return head[9]
 
     def _send(self, opcode: int, detail: int, content: bytes = b"") -> None:
-        head = struct.pack("<BBH", opcode, detail, 1 + len(content) // 4)
-        self._socket.sendall(head + content)
-        self._serial = (self._serial + 1) & 0xFFFF
+        self._socket.sendall(_request(opcode, detail, content))
+        self._count(1)
+
+    def _count(self, requests: int) -> None:
+        self._serial = (self._serial + requests) & 0xFFFF
 
     def _ask(self, opcode: int, detail: int = 0, content: bytes = b"") -> tuple[bytes, bytes]:
         """Send a request; return the reply's first 32 bytes, and the rest.
@@ -176,3 +187,11 @@ class XConnection:
             parts.append(part)
             count -= len(part)
         return b"".join(parts)
+
+
+def _event(kind: int, detail: int, x: int = 0, y: int = 0) -> bytes:
+    return struct.pack("<BBxxII8xhh8x", kind, detail, 0, 0, x, y)
+
+
+def _request(opcode: int, detail: int, content: bytes) -> bytes:
+    return struct.pack("<BBH", opcode, detail, 1 + len(content) // 4) + content
