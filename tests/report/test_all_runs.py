@@ -23,6 +23,7 @@ from utils.store.log import RunLog
 from utils.store.seals import stamp_of
 
 BAD = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\x1b[31m"
+SAMPLE_TABLE = {"file": "L2_annotations.json", "md5": SAMPLE_MD5["L2_annotations.json"]}
 HOUR_S = 3600
 
 
@@ -107,6 +108,8 @@ def test_runs_stand_with_the_newest_first_whatever_their_model_and_folder(tmp_pa
         ({}, "whole"),
         ({"partial": True}, "partial"),
         ({"missing": 3, "partial": True}, "stopped"),
+        ({"imported": {"rows": 30, "missing": 24}}, "partial"),
+        ({"imported": {"rows": 54, "missing": 0}}, "whole"),
         ({"log_later_s": 60}, "stopped"),
         ({"log_later_s": 1000 * HOUR_S - 9}, "stopped"),  # just now, but nobody writes it
     ],
@@ -220,6 +223,8 @@ def test_a_run_that_was_killed_before_it_had_a_manifest_is_stopped(tmp_path):
     [
         ({}, ["60.06", "70.13", "50.00"]),
         ({"partial": True}, ["60.06‡", "70.13‡", "50.00‡"]),
+        ({"imported": {"missing": 2}}, ["60.06‡", "70.13‡", "50.00‡"]),
+        ({"annotations": SAMPLE_TABLE}, ["60.06‡", "70.13‡", "50.00‡"]),
         ({"figures": None}, ["not scored"]),
         (
             {"figures": {}, "statuses": {"ok": 1, "failed": 3, "refused": 1}},

@@ -104,6 +104,44 @@ def test_a_ping_that_cannot_be_judged_says_nothing_of_kept_replies(staged):
     assert "kept" not in pinged.output
 
 
+@pytest.mark.parametrize(
+    ("written", "changed", "problem"),
+    [
+        (
+            "def is_right(self, line, answer)",
+            "def is_right(self, answer)",
+            "own.Clocks.is_right is called as is_right(line, answer) but is defined as "
+            "(self, answer): too many positional arguments",
+        ),
+        (
+            "def is_right(self, line, answer)",
+            "def is_right(line, answer)",
+            "own.Clocks.is_right is called as is_right(line, answer) but is defined as (line, answer)",
+        ),
+        (
+            "def read_rows(self)",
+            "def read_rows(self, file)",
+            "own.Clocks.read_rows is called as read_rows() but is defined as (self, file): "
+            "missing a required argument",
+        ),
+        (
+            'split = "kind"',
+            "default_parse = staticmethod(lambda reply: reply)",
+            "own.Clocks.default_parse is called as default_parse(response, meta) but is defined "
+            "as (reply)",
+        ),
+    ],
+)
+def test_a_method_that_cannot_be_called_is_named_before_anything_is_asked(
+    staged, written, changed, problem
+):
+    code = OWN.replace("VALUE", COMPARES).replace(written, changed)
+    staged.module(code, "own")
+    run = staged.run()
+    assert (run.code, run.requests) == (2, [])
+    assert problem in run.stderr
+
+
 # -- `--check` --------------------------------------------------------------------------------------
 
 

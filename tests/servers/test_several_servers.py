@@ -94,8 +94,24 @@ def test_requests_of_a_server_that_dies_go_elsewhere_and_cost_their_samples_no_r
     assert (row["answers"], row["state"], bool(row["left_at"])) == (2, "down", True)
     assert row["moved"] >= 1
     page = (run.folder() / "report" / "data" / "summary_0.js").read_text()
-    assert f"1 of 2 servers was lost: {row['moved']} request" in page
+    assert f"1 of 2 servers stopped serving: {row['moved']} request" in page
     assert "retried" not in ran.stdout and " samples retried" not in page
+
+
+def test_a_request_that_comes_back_to_its_server_has_not_moved_and_a_server_may_never_serve(stage):
+    def breaks_one(request):
+        return Reply(reset=True) if len(only.requests) == 3 else some_right(request)
+
+    only, absent = Replica(breaks_one), Replica()
+    absent.is_well = False
+    with running(only, absent) as paths:
+        run = stage(*paths)
+        ran = run.run("--api-nproc", "1")
+    assert ran.code == 0, ran.output
+    assert len(only.requests) == SAMPLES + 1
+    assert [row["moved"] for row in end_of(run)["servers"]] == [0, 0]
+    page = (run.folder() / "report" / "data" / "summary_0.js").read_text()
+    assert "1 of 2 servers never served" in page and "went to" not in page
 
 
 def test_a_server_that_hangs_is_left_out_after_its_time_limit(stage, alone):
@@ -433,7 +449,7 @@ def test_manifest_analysis_report_and_summary_have_a_table_of_servers(stage):
     summary = (folder / "report" / "data" / "summary_0.js").read_text()
     assert summary.count("answers/s") == 1
     assert "Servers (L1, L2)" in summary
-    assert "of 2 servers was lost" not in summary
+    assert "of 2 servers s" not in summary
     assert "answers/s" in pages
     assert "test-key-123456" not in pages + json.dumps(manifest)
 
@@ -459,7 +475,7 @@ def test_a_rerun_that_asks_nothing_keeps_the_table_of_those_that_have_answered(s
         for name in ("servers", "served", "answered_by"):
             assert after[dataset][name] == before[dataset][name]
     summary = (run.folder() / "report" / "data" / "summary_0.js").read_text("utf-8")
-    assert "1 of 2 servers was lost" in summary
+    assert "1 of 2 servers stopped serving" in summary
 
 
 def test_a_table_of_servers_is_missing_where_there_is_one(stage):

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from math import hypot
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from utils.analysis.judge_reading import SECTION as JUDGED
@@ -330,8 +329,7 @@ def _compared(
             common,
             is_weighted=is_weighted,
             is_acting=is_acting,
-            parts_of_average=run_set.table.get("parts") or (),
-            labels=_labels_of(run_set.table),
+            table=run_set.table,
             has_groups=in_full,
         )
     doubts = [(side, doubt) for side in (baseline, run) for doubt in side.sets[dataset].doubts]
@@ -432,16 +430,15 @@ def _differences(
     *,
     is_weighted: bool,
     is_acting: bool,
-    parts_of_average: Sequence[str] = (),
-    labels: Mapping[str, Sequence[str]] = MappingProxyType({}),
-    has_groups: bool = True,
+    table: Mapping[str, Any],
+    has_groups: bool,
 ) -> list[Difference]:
     """Return the differences in the official figures, then those in groups of samples.
 
     Args:
-        parts_of_average: fields of a sample; the official figure is the mean of the means of the
-            samples that agree in them. None: of a level, or a mean over all samples.
-        labels: in the order of the benchmark's table, by the field of a sample that holds them.
+        table: of a score. Its `parts` are fields of a sample, and the official figure is the mean
+            of the means of the samples that agree in them. None: of a level, or a mean over all
+            samples.
     """
 
     def weight(pair: SamplePair) -> float:
@@ -450,9 +447,10 @@ def _differences(
 
     if not common:
         return []
+    labels = _labels_of(table)
     headline = [
         *_with_judge(common, weight),
-        *_official_differences(common, weight, is_acting, parts_of_average, labels),
+        *_official_differences(common, weight, is_acting, table),
     ]
     differences = [replace(difference, is_headline=True) for difference in headline]
     if has_groups:
@@ -465,29 +463,28 @@ def _official_differences(
     common: Sequence[SamplePair],
     weight: Callable[[SamplePair], float],
     is_acting: bool,
-    parts_of_average: Sequence[str],
-    labels: Mapping[str, Sequence[str]],
+    table: Mapping[str, Any],
 ) -> list[Difference]:
     """Return the differences in the figures of each split, then that in their average."""
+    parts_of_average = table.get("parts") or ()
+    total = (table.get("official") or [OVERALL])[-1]  # as the table names it
     splits: Mapping[str, Sequence[SamplePair]] = {}
     if not is_acting:
-        splits = _groups(common, "split", (*OFFICIAL, *labels.get("split", ())))
+        splits = _groups(common, "split", (*OFFICIAL, *_labels_of(table).get("split", ())))
     headline = [
         replace(_difference(name, pairs, _as_in_a_level(pairs, weight)), field="split")
         for name, pairs in splits.items()
     ]
     if parts_of_average:
         sizes = Counter(_part(pair, parts_of_average) for pair in common)
-        average = _difference(
-            AVERAGE, common, lambda pair: 1 / sizes[_part(pair, parts_of_average)]
-        )
+        average = _difference(total, common, lambda pair: 1 / sizes[_part(pair, parts_of_average)])
         headline.append(average)
     elif set(splits) == {*GROUNDING_TYPES}:
         split_weights = {name: 1 / len(pairs) for name, pairs in splits.items()}
         average = _difference(AVERAGE, common, lambda pair: split_weights[pair.run["split"]])
         headline.append(average)
     elif is_acting or len(splits) != 1:  # none: the parts of a benchmark of the user's own
-        headline.append(_difference(OVERALL, common, weight))
+        headline.append(_difference(total, common, weight))
     return headline
 
 

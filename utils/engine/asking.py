@@ -229,7 +229,6 @@ class Asker:
                 with self._lock:
                     self._aside += 1
                 self._gate.set_aside()
-        servers.note_moved(server)
         return True
 
     def _is_cause(self, attempts: _Attempts) -> bool:
@@ -267,6 +266,7 @@ class Asker:
                     error=self._as_cause(attempts.error, attempts),
                     server=attempts.server,
                 )
+            self._note_if_moved(attempts, place)
             attempts.place = place
             attempts.count += 1
             answers_before = self._answers
@@ -295,6 +295,13 @@ class Asker:
             latency_s=latency_s,
             server=place.server.name if place.server is not None else "",
         )
+
+    def _note_if_moved(self, attempts: _Attempts, place: Place) -> None:
+        """Count a request that its server failed and another one gets; not one that comes back."""
+        failed = attempts.avoided
+        has_just_failed = attempts.place is not None and attempts.place.server is failed
+        if self._servers and failed and has_just_failed and place.server is not failed:
+            self._servers.note_moved(failed)
 
     def _note_answer(self, place: Place) -> None:
         """Note that the server answers."""

@@ -164,7 +164,31 @@ def _benchmark_problem(name: str, target: Any) -> str | None:
         needed.append("layout")
     missing = [attribute for attribute in needed if not hasattr(target, attribute)]
     missing += sorted(getattr(target, "__abstractmethods__", ()))
-    return f"{name} does not define {', '.join(missing)} (docs/benchmarks.md)" if missing else None
+    if missing:
+        return f"{name} does not define {', '.join(missing)} (docs/benchmarks.md)"
+    return _method_problem(name, target)
+
+
+def _method_problem(name: str, cls: type) -> str | None:
+    """The first method of a class that cannot be called like the method that it replaces."""
+    for method_name, method in inspect.getmembers(cls, inspect.isfunction):
+        replaced = next(
+            vars(base)[method_name] for base in reversed(cls.__mro__) if method_name in vars(base)
+        )
+        replaced = getattr(replaced, "__func__", replaced)  # of a static method
+        if method_name.startswith("_") or replaced is method or not inspect.isfunction(replaced):
+            continue
+        parameters = inspect.signature(replaced).parameters.values()
+        positional = [
+            parameter.name
+            for parameter in parameters
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            and parameter.default is parameter.empty
+        ]
+        if reason := _mismatch(_signature(method), positional, ()):
+            form = ", ".join(parameter for parameter in positional if parameter != "self")
+            return f"{name}.{method_name} is called as {method_name}({form}) but {reason}"
+    return None
 
 
 def _generate_of(name: str, cls: Any, init_keywords: tuple[str, ...]) -> Callable[..., Any]:

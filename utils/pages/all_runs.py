@@ -305,7 +305,15 @@ def _state(
     partial = [name for name, entry in datasets.items() if entry.get("partial")]
     if partial:
         return "partial", f"only a part of {', '.join(partial)}"
+    without_answer = sum(map(_without_answer, datasets.values()))
+    if without_answer:
+        return "partial", f"{counted(without_answer, 'sample')} without an answer in the import"
     return "whole", ""
+
+
+def _without_answer(entry: Mapping[str, Any]) -> int:
+    """The number of samples that an import has no row for; 0 for runs."""
+    return (entry.get(IMPORTED) or {}).get("missing") or 0
 
 
 def runs_compared(comparison: Path, work_dir: Path) -> dict[str, str]:
@@ -485,7 +493,9 @@ def _why_earlier(run: ListedRun, dataset: str) -> str:
 
 def _signs(entry: Mapping[str, Any], *, is_earlier: bool) -> str:
     """The signs behind each figure of a data set, as the page's legend explains them."""
-    signs = "‡" if entry.get("partial") or rows_note(entry) else ""
+    is_sample = data_kind(entry) == SAMPLE
+    is_part = entry.get("partial") or is_sample or rows_note(entry) or _without_answer(entry)
+    signs = "‡" if is_part else ""
     return f"{signs}§" if is_earlier else signs
 
 

@@ -105,9 +105,12 @@ def servers_of(
 
 
 def _lost(lost: Sequence[Mapping[str, Any]], total: int) -> str:
-    """Say how many servers were lost, and what became of their requests."""
-    verb = "was" if len(lost) == 1 else "were"
-    text = f"{len(lost)} of {counted(total, 'server')} {verb} lost"
+    """Say how many servers were lost or never there, and what became of their requests."""
+    never = sum(1 for row in lost if not row["joined"])
+    counts = {"stopped serving": len(lost) - never, "never served": never}
+    first, *others = [f"{count} {state}" for state, count in counts.items() if count]
+    count, _, state = first.partition(" ")
+    text = ", ".join([f"{count} of {counted(total, 'server')} {state}", *others])
     moved = sum(row["moved"] or 0 for row in lost)
     return f"{text}: {counted(moved, 'request')} went to other servers" if moved else text
 
