@@ -80,7 +80,7 @@ def test_it_is_checked_run_killed_resumed_reported_scored_again_and_compared(sta
     assert staged.run("--model", "n").code == 0
     folders = [str(staged.folder(name)) for name in "mn"]
     assert compare([*folders, "--output", str(staged.home / "compared")]) == 0
-    assert "My questions · overall: n − m = 0.0" in capsys.readouterr().out
+    assert "My questions · accuracy: n − m = 0.0" in capsys.readouterr().out
 
 
 def test_a_ping_shows_how_the_reply_was_read_and_what_is_right(staged):

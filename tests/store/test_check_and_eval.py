@@ -25,7 +25,7 @@ def no_answer(request):
         (
             lambda request: Reply("(0.123456, 0.15)" if "Click" in request.text else "B"),
             0,
-            ["  tokens: prompt 7, completion 3, total 10\n", "  read as: [0.1235, 0.15], wanted"],
+            ["  tokens: prompt 7, completion 3, total 10\n", "  read as: [0.1235, 0.15], verdict"],
         ),
         (
             right_answers,
@@ -33,7 +33,7 @@ def no_answer(request):
             [
                 "image: file 640x360, sent 640x360, seen by the model unknown",
                 "read as: B, wanted: B, verdict: hit",
-                "read as: [0.2, 0.15], wanted: [0.1, 0.1, 0.3, 0.2], verdict: hit",
+                "read as: [0.2, 0.15], verdict: hit",
             ],
         ),
         (
@@ -78,7 +78,7 @@ def test_a_ping_shows_what_came_back_and_how_it_is_read(answer, code, printed, s
             "(250, 150)",
             "parse_fractions",
             [
-                "read as: [250.0, 150.0], wanted: [0.1, 0.1, 0.3, 0.2], verdict: miss",
+                "read as: [250.0, 150.0], verdict: miss",
                 "the point lies outside the image (coordinates are fractions of the image)",
                 "read as per mille, this one reply would hit. It may be chance: run with --limit 20; "
                 f'if the coordinate audit names this reading, too, set data.{L2}.parse_function: "utils.coordinates.parse_per_mille"',

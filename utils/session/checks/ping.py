@@ -13,6 +13,7 @@ from utils.contracts import (
     WH,
     CallError,
     Generation,
+    Point,
     ReadReply,
     Record,
     Sample,
@@ -44,9 +45,9 @@ def ping(evaluation: Evaluation, job: Job) -> CheckResult:
     topic = f"{job.dataset}: ping"
     failed = partial(_failed_ping, topic)
     sample = job.samples[0]
-    began_s = time.monotonic()
     try:
         prompt, prepared = first_request(model, job, sample)
+        began_s = time.monotonic()
         generation = model.generate(prepared)
     except CallError as error:
         return _no_answer(error, clean, failed)
@@ -166,11 +167,9 @@ def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
         parsed = "not there"
     if isinstance(parsed, list):
         parsed = [round(number, 4) for number in parsed]
-    expected = sample.line.get("answer", columns.get("parsed_bbox(format:x1,y1,x2,y2)"))
-    if expected is None:
-        expected = (
-            "there is no such element" if columns.get("target") == "{}" else columns["target"]
-        )
+    if facts.get("box_frac"):  # which follows in pixels
+        return f"  read as: {parsed}, verdict: {verdict}"
+    expected = sample.line.get("answer", "there is no such element")
     return f"  read as: {parsed}, wanted: {expected}, verdict: {verdict}"
 
 
@@ -179,22 +178,23 @@ def _point_lines(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
     facts = scored.judgement.facts
     point_frac, box_frac = facts.get("point_frac"), facts.get("box_frac")
     file_wh = sizes_of(record).file_wh
-    if point_frac is None or box_frac is None or file_wh is None:
+    if box_frac is None or file_wh is None:
         return []
-    point, *corners = (
-        "{:.0f}, {:.0f}".format(*frac_to_px(pair, file_wh))
-        for pair in (point_frac, box_frac[:2], box_frac[2:])
-    )
+    where = f"  in pixels of the file ({format_size(file_wh)}):"
+    wanted = f"wanted {_px_text(box_frac[:2], file_wh)} to {_px_text(box_frac[2:], file_wh)}"
+    if point_frac is None:
+        return [f"{where} {wanted}"]
     frame = _frame_taken(record, scored, scorer, file_wh)
     taken = (
         f"the numbers were taken as {frame}"
         if frame
         else "the parse function reads the numbers in a unit of its own"
     )
-    return [
-        f"  in pixels of the file ({format_size(file_wh)}): point {point}; wanted "
-        f"{' to '.join(corners)}; {taken}"
-    ]
+    return [f"{where} point {_px_text(point_frac, file_wh)}; {wanted}; {taken}"]
+
+
+def _px_text(pair_frac: Point, file_wh: WH) -> str:
+    return "{:.0f}, {:.0f}".format(*frac_to_px(pair_frac, file_wh))
 
 
 def _frame_taken(record: Record, scored: ScoredSample, scorer: Scorer, file_wh: WH) -> str:
