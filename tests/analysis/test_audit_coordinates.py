@@ -40,6 +40,10 @@ def named(section):
     return [text.split('parse_function: "')[1].split('"')[0] for text in texts_of(section)]
 
 
+def codes_of(section):
+    return [finding.code.partition(".")[2] for finding in section["findings"]]
+
+
 def function_of(reading):
     return getattr(coordinates, reading.parse_function.rpartition(".")[2])
 
@@ -353,18 +357,42 @@ def test_no_frame_is_advised_where_none_is_known(place_point):
 
 
 @pytest.mark.parametrize(
-    ("pictures", "per_picture", "warns"),
+    ("pictures", "per_picture", "codes"),
     [
-        (9, (8, 8), False),  # many samples on few pictures are few pictures
-        (9, (1, 1), False),
-        (40, (1, 1), True),
+        (9, (8, 8), ["few_images"]),  # many samples on few pictures are few pictures
+        (9, (1, 1), ["few_images"]),
+        (4, (2, 2), []),
+        (40, (1, 1), ["other_frame"]),
     ],
 )
-def test_too_few_pictures_are_no_evidence(pictures, per_picture, warns):
+def test_too_few_pictures_are_no_evidence_for_a_warning(pictures, per_picture, codes):
     run = {"pictures": pictures, "per_picture": per_picture, "screens": FULL_HD}
     section = audit_of(3, PER_MILLE, **run)
-    assert bool(section["findings"]) is warns
+    assert codes_of(section) == codes
+    assert section.get("is_undecided", False) is (codes == ["few_images"])
     assert section["best"] == ["per mille"]
+
+
+def test_on_few_pictures_a_note_says_how_another_reading_would_score():
+    section = audit_of(3, PER_MILLE, pictures=9, per_picture=(2, 2), screens=FULL_HD)
+    [finding] = section["findings"]
+    assert finding.severity == "note"
+    assert finding.text.startswith("read as per mille, these replies score 100.00 %, and 0.00 % as")
+    assert "only 9 images tell the two readings apart" in section["clear"]
+
+
+@pytest.mark.parametrize(
+    ("configured", "codes"),
+    [(Frame.WIDTH_1000, ["few_images"]), (Frame.PER_MILLE, ["other_frame", "few_images"])],
+)
+def test_where_only_upright_images_tell_two_sizes_apart_the_better_one_is_noted(configured, codes):
+    """A model that counts pixels at a longest side of 1,000; wide images are read alike."""
+    model = Model(Interpretation(Frame.PIXELS), 0.9, place_click=resized(1000, max))
+    parse = function_of(Interpretation(configured))
+    screens = (*[(1920, 1080)] * 3, (1179, 2556))
+    section = audit_of(3, model, parse, pictures=21, screens=screens)
+    assert codes_of(section) == codes
+    assert "longest side is about" in section["findings"][-1].summary
 
 
 def test_as_many_pictures_as_the_sample_data_has_are_evidence_for_a_model_that_is_half_right():

@@ -34,6 +34,7 @@ from utils.thinking import after_thinking
 
 TITLE = "Coordinate audit: the same replies read in every frame"
 TOPIC = "coordinate audit"
+UNKNOWN_SIZE, OTHER_FRAME = "coordinate_audit.unknown_size", "coordinate_audit.other_frame"
 SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
 LEAST_FIT = 0.5  # of the points around their targets, a reading that fits has so many on them
@@ -41,6 +42,8 @@ REACH = 2.0  # sizes of a target: so near is around it
 FEWEST_TO_JUDGE = 20  # replies; of fewer it is not said that no known reading fits
 MANY_UNREAD = 0.5  # of the replies have a parsed point, and no numbers that the audit can read
 LEAST_SHARE_IF_RESIZED = 0.9  # of the hits that there would be were images of another size
+DOUBTFUL_LEAD = 0.1  # of the replies: another reading scores so much better, on few images
+FEWEST_DOUBTFUL, MOST_DOUBTFUL = 5, 20  # images: it gains so many, and not more tell the two apart
 MOST_EQUAL = 0.5  # of the replies may name one point, for a size to be fitted to them
 ORDERS = 2  # x before y, and y before x
 LABELS = {
@@ -302,6 +305,8 @@ def coordinate_audit(columns: SampleColumns, settings: AuditSettings) -> Section
     if is_unread.sum() > MANY_UNREAD * len(columns) and not settings.is_read_by_recipe:
         section["findings"] = [*section["findings"], _unread(is_unread, replies, settings)]
         section["at"][UNREAD] = columns.spans(is_unread)
+        section["is_undecided"] = True
+        section["clear"] = "the audit found no coordinates in most replies"
     section["notes"] = [*section["notes"], *without_box]
     return section
 
@@ -405,6 +410,55 @@ def _compare(section: Section, replies: _Replies, configured: str, settings: Aud
         section["findings"] += _json_findings(replies.columns, fitting, settings)
     if settings.is_read_by_recipe:
         section["findings"] = []
+    else:
+        _note_doubt(section, replies, readings[0], winners)
+
+
+def _has(section: Section, code: str) -> bool:
+    return any(finding.code == code for finding in section["findings"])
+
+
+def _note_doubt(
+    section: Section,
+    replies: _Replies,
+    best: tuple[Mask, list[Interpretation]],
+    winners: Sequence[tuple[Interpretation, Row]],
+) -> None:
+    """Note a reading that scores better, on too few images for a warning.
+
+    Args:
+        section: gets the note, and no tick in the report.
+        replies: some have numbers.
+        best: the hits of the best known readings, and these readings.
+        winners: the first one is the reading that a warning of another frame recommends.
+    """
+    if _has(section, UNKNOWN_SIZE):
+        return
+    hits, [leader, *_] = best
+    name = leader.name
+    advised = winners[0][0] if _has(section, OTHER_FRAME) else None
+    size = replies.fitted_size()
+    if size is not None and size.hits.sum() > (1 + DOUBTFUL_LEAD) * hits.sum():
+        name, hits = size.text, size.hits
+    present_hits = replies.hits if advised is None else replies.on_target(advised)
+    gains = np.bincount(replies.pictures, weights=hits.astype(float) - present_hits)
+    gained, apart = int(np.sign(gains).sum()), np.count_nonzero(gains)
+    if not FEWEST_DOUBTFUL <= gained <= apart <= MOST_DOUBTFUL:
+        return
+    if hits.mean() - present_hits.mean() < DOUBTFUL_LEAD:
+        return
+    than = "as configured" if advised is None else f"as {advised.name}"
+    doubt = note(
+        "coordinate_audit.few_images",
+        f"read as {name}, these replies score {format_percent(percent(hits.mean()))} %, and "
+        f"{format_percent(percent(present_hits.mean()))} % {than}",
+        detail=f"only {apart} images tell the two readings apart, which is too few to be sure",
+        fix="score more images, or look at some of the replies",
+        topic=TOPIC,
+    )
+    section["findings"] = [*section["findings"], doubt]
+    section["is_undecided"] = True
+    section["clear"] = f"{doubt.summary}; {doubt.detail}"
 
 
 def _unknown_size(
@@ -439,7 +493,7 @@ def _unknown_size(
     section["rows"].insert(1, row)
     section["at"][row["name"]] = replies.columns.spans(size.hits)
     return warning(
-        "coordinate_audit.unknown_size",
+        UNKNOWN_SIZE,
         f"the numbers seem to be {size.text}",
         detail=f"read like this, the replies score {format_percent(row['value'])} %; "
         f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. No "
@@ -543,7 +597,7 @@ def _other_frame(
             "after the thinking"
         )
     return warning(
-        "coordinate_audit.other_frame",
+        OTHER_FRAME,
         f"read as {winner.name}, these replies score {format_percent(row['value'])} %",
         detail=f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. "
         f"The two readings differ on {row['discordant pictures']} images "

@@ -49,7 +49,7 @@ class DesktopWorld:
         session.add_files(self.files_of(task))
         for path in task.get("open", ()):
             self._open(session, path)
-        session.settle(OPENING_QUIET_S, OPENING_S)
+            session.settle(OPENING_QUIET_S, OPENING_S)
         self._before = session.files()
         return self._observation(session)
 
@@ -141,7 +141,6 @@ class DesktopWorld:
         command = app.command.rpartition(" --")[0] if "soffice" in app.command else app.command
         session.launch(f"{command} {quoted(f'/{HOME}/{file}')}")
         session.wait_for_window(app.title_of(file))
-        session.settle(OPENING_QUIET_S, OPENING_S)
 
     def _open_app(self, session: Session, name: str) -> str:
         """Start an application; return a note for the model where there is none of that name."""
