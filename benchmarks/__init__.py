@@ -23,7 +23,7 @@ from benchmarks.steps.android_control import AndroidControl
 from benchmarks.steps.gui_odyssey import GUIOdyssey
 from utils.analysis.audits import audits_of
 from utils.contracts import DataSet, ParseFunction
-from utils.errors import UserError
+from utils.errors import ScorerError, UserError
 from utils.subsets import Label, UnknownLabels, base_mode, mode_with
 
 
@@ -127,9 +127,15 @@ def load_samples(
     assert isinstance(benchmark, Benchmark)
     benchmark.passed_over = passed_over
     problems = [f"{benchmark.name}: {problem}" for problem in benchmark.problems()]
+    notes: list[str] = []
     try:
-        return fill(data, benchmark, needs_images=needs_images), problems
+        notes = fill(data, benchmark, needs_images=needs_images)
+        if needs_images:  # requests follow, so a scorer that fails is found before them
+            benchmark.try_scorer(data.samples[0])
     except UnknownLabels:
         raise
+    except ScorerError as error:
+        problems.append(f"{benchmark.name}: {error}")
     except UserError as error:
-        return [], [*problems, *error.problems]
+        problems += error.problems
+    return notes, problems

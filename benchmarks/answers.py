@@ -153,7 +153,9 @@ class AnswerBenchmark(TableBenchmark):
             return method(line, *arguments)
         except Exception as failure:
             summary = as_user_error(name, failure).summary
-            raise ScorerError(f"{self._method(name)} {summary} at {self._place(line)}") from failure
+            answers = "".join(f", for the answer {answer!r:.100}" for answer in arguments)
+            where = f"at {self._place(line)}{answers}"
+            raise ScorerError(f"{self._method(name)} {summary} {where}") from failure
 
     def _method(self, name: str) -> str:
         return f"{type(self).__module__}.{type(self).__qualname__}.{name}"

@@ -54,6 +54,9 @@ def no_spans(columns, settings):
 def elsewhere(columns, settings):
     return {"findings": [note("long", "they are long", row="short")], "at": {"long": "0-3 7"}}
 
+def unlinked(columns, settings):
+    return {"rows": [{"name": "long", "count": 3}], "at": {"lomg": "0-3 7"}}
+
 def scribbles(columns, settings):
     columns["hit"].clear()
 
@@ -127,6 +130,7 @@ def test_a_section_without_findings_is_a_table_and_no_check(staged):
         ("typo", "returned the unknown key 'row'; did you mean \"rows\"?"),
         ("no_spans", "returned an `at` that is not a dict of texts made by columns.spans"),
         ("elsewhere", "returned a finding whose row 'short' is not in `at`"),
+        ("unlinked", "returned samples in `at` for 'lomg', which is no row; did you mean \"long\"?"),
     ],
 )
 def test_an_audit_that_fails_costs_no_score(staged, name, expected):

@@ -165,6 +165,16 @@ def test_functions_that_the_configs_name_differently_are_told_apart(tmp_path):
     ]
 
 
+def test_a_postprocess_function_is_that_of_the_scoring(tmp_path):
+    with_function = {"postprocess_function": "mine.as_point"}
+    for name, asked_with in {"a": {}, "b": with_function}.items():
+        config = {"model": {name: asked_with}}
+        scoring = {"config": {"model": {name: with_function}}}
+        manifest = {"config": config, "scoring": scoring}
+        make_run(tmp_path / name, {L2: [facts()]}, model=name, manifest=manifest)
+    assert different_functions(*read_runs([tmp_path / "a", tmp_path / "b"])) == []
+
+
 def parsers(a, b):
     """The entries of two models with these parse functions; None: the default one."""
     return {

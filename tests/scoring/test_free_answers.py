@@ -113,16 +113,17 @@ def test_two_runs_are_compared_by_what_was_read_and_by_what_is_right(staged):
 def test_a_scorer_that_fails_is_named_and_the_replies_are_kept(staged):
     own = staged.code / "own_my_vqa.py"
     code = own.read_text()
-    own.write_text(code.replace('line["answers"]', 'line["anwsers"]'))
+    own.write_text(
+        code.replace('line["answers"]', 'line["answers" if line["id"] == 0 else "anwsers"]')
+    )
     ran = staged.run()
     assert (ran.code, len(ran.requests)) == (1, 12)
     assert "Traceback" not in ran.output
     assert (
         "own_my_vqa.MyVQA.is_right raised KeyError: 'anwsers' (own_my_vqa.py, line " in ran.output
     )
-    assert (
-        'at row 0 (id 0), image 0.png, "What is in picture 0?". All replies are kept' in ran.output
-    )
+    assert 'at row 1 (id 1), image 1.png, "What is in picture 1?", for the answer ' in ran.output
+    assert "All replies are kept" in ran.output
     own.write_text(code)
     again = staged.run("--mode", "eval")
     assert (again.code, again.requests, staged.scores(NAME)["num_total"]) == (0, [], 12)

@@ -63,10 +63,10 @@ def write(stage, returned=COMPARES, rows=QUESTIONS):
 
 @pytest.mark.parametrize("returned", ["0.5", "None", "1", "'yes'"])
 def test_what_is_neither_true_nor_false_is_named_with_its_row(staged, returned):
-    write(staged, returned)
+    write(staged, f'{returned} if line["id"] == "q1" else True')
     run = staged.run()
-    assert run.code == 1
-    place = 'row 0 (id q0), image 0.png, "Which day 0?"'
+    assert (run.code, len(run.requests)) == (1, 3)
+    place = 'row 1 (id q1), image 1.png, "Which day 1?"'
     returned_text = f"own.Clocks.is_right returned {returned} at {place}; expected True or False"
     assert returned_text in run.stderr
 
@@ -145,12 +145,14 @@ def test_a_method_that_cannot_be_called_is_named_before_anything_is_asked(
 # -- `--check` --------------------------------------------------------------------------------------
 
 
-def test_a_check_calls_the_scorer_once(staged):
+@pytest.mark.parametrize("options", [["--check"], []])
+def test_a_check_and_a_run_call_the_scorer_once_before_anything_is_asked(staged, options):
     write(staged, 'line["anwser"] == answer')
-    checked = staged.run("--check")
+    checked = staged.run(*options)
     assert (checked.code, checked.requests) == (2, [])
     assert "Clocks: own.Clocks.is_right raised KeyError: 'anwser' (own.py, line" in checked.stderr
     assert "at row 0 (id q0), image 0.png" in checked.stderr
+    assert "for the answer 'Monday'" in checked.stderr
 
 
 def test_a_scorer_that_refuses_the_right_answer_is_a_note(staged):

@@ -142,6 +142,15 @@ def _check_findings(section: Mapping[str, Any]) -> None:
     for finding in findings:
         if finding.row and finding.row not in spans:
             raise _unusable(f"returned a finding whose row {finding.row!r} is not in `at`")
+    rows = {row["name"]: row for row in section["rows"]}
+    cells = {f"{name} {key}" for name, row in rows.items() for key in row}
+    linked = rows.keys() | cells | {finding.row for finding in findings}
+    for name in spans:
+        if name not in linked:
+            raise _unusable(
+                f"returned samples in `at` for {name!r}, which is no row"
+                f"{did_you_mean(str(name), [*rows])}"
+            )
 
 
 def _is_list_of(values: Any, kind: type) -> bool:

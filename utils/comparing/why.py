@@ -23,7 +23,7 @@ from utils.geometry.images import is_url
 from utils.protocol import noun_of
 from utils.scoring.sheets import write_text
 from utils.store.folder import safe_name
-from utils.store.run_facts import model_entry, parse_functions
+from utils.store.run_facts import model_entry, parse_functions, scoring_entry
 from utils.text import as_json_text, counted, printable
 
 STAGES: Mapping[str, Callable[[Facts], str]] = {
@@ -208,7 +208,10 @@ def _functions_of(run: ComparedRun, datasets: Collection[str]) -> dict[str, str]
     """Return dotted paths by what they are for, of these data sets."""
     entry = model_entry(run.manifest)
     parsers = parse_functions(run.manifest)
-    paths = {name: entry.get(name) for name in ("preprocess_function", "postprocess_function")}
+    paths = {
+        "preprocess_function": entry.get("preprocess_function"),
+        "postprocess_function": scoring_entry(run.manifest).get("postprocess_function"),
+    }
     for dataset in datasets:
         paths[f"custom_prompt.{dataset}"] = (entry.get("custom_prompt") or {}).get(dataset)
         paths[_parser_key(dataset)] = parsers.get(dataset)

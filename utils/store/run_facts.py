@@ -246,13 +246,21 @@ def _resize_text(value: Any) -> str:
     return ", ".join(texts)
 
 
+def scoring_entry(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the model's entry in the config that the scores were made with."""
+    return model_entry({**manifest, "config": scoring_config(manifest)})
+
+
+def scoring_config(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the config that the scores were made with, without secrets."""
+    return (manifest.get("scoring") or {}).get("config") or manifest.get("config") or {}
+
+
 def parse_functions(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the user's parse functions that the scores were made with, by data set."""
-    config = (manifest.get("scoring") or {}).get("config") or manifest.get("config") or {}
-    functions = {
-        name: dataset.get("parse_function") for name, dataset in (config.get("data") or {}).items()
-    }
-    functions |= model_entry({**manifest, "config": config}).get("parse_function") or {}
+    data = scoring_config(manifest).get("data") or {}
+    functions = {name: dataset.get("parse_function") for name, dataset in data.items()}
+    functions |= scoring_entry(manifest).get("parse_function") or {}
     return {name: str(dotted) for name, dotted in functions.items() if dotted}
 
 

@@ -15,7 +15,14 @@ from utils.protocol import IMPORTED, MADE_ELSEWHERE, SINGLE, official_figures, o
 from utils.store.derived import MANIFEST_NAME, ScoredFiles, read_json, whole_scorings
 from utils.store.find import find_run, is_import
 from utils.store.folder import safe_name
-from utils.store.run_facts import SAMPLE, data_kind, is_whole, model_entry, parse_functions
+from utils.store.run_facts import (
+    SAMPLE,
+    data_kind,
+    is_whole,
+    parse_functions,
+    scoring_config,
+    scoring_entry,
+)
 from utils.text import as_json_text, listed
 
 MICRO = "micro"
@@ -114,14 +121,12 @@ class ExportedRun:
     @property
     def entry(self) -> Mapping[str, Any]:
         """The model's entry in the config, without secrets."""
-        return model_entry({**self.manifest, "config": self.config})
+        return scoring_entry(self.manifest)
 
     @property
     def config(self) -> Mapping[str, Any]:
         """The config that the scores were made with, without secrets."""
-        scoring: Mapping[str, Any] = self.manifest.get("scoring") or {}
-        config: Mapping[str, Any] = scoring.get("config") or self.manifest.get("config") or {}
-        return config
+        return scoring_config(self.manifest)
 
     @property
     def parse_functions(self) -> Mapping[str, str]:

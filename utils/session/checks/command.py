@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from utils.contracts import DataSet
-from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, ScorerError, problem_report
+from utils.errors import DONE, NOTHING_RUN, SOME_FAILED, problem_report
 from utils.findings import Finding, Severity, is_warning, note
 from utils.judging.check import check_judge
 from utils.scoring import console
@@ -32,8 +32,9 @@ def check(plan: Plan) -> int:
     images = check_images([sample for data in plan.data.values() for sample in data.samples])
     print(images.summary)
     problems = images.problems
-    own_findings = [*_scorer_findings(plan.data.values()), *parser_findings(plan)]
-    warnings, own_problems = _sorted_findings(own_findings)
+    warnings, own_problems = _sorted_findings(
+        [*_scorer_notes(plan.data.values()), *parser_findings(plan)]
+    )
     warnings += plan.warnings
     problems += own_problems
     is_pinged = False
@@ -63,17 +64,11 @@ def check(plan: Plan) -> int:
     return DONE
 
 
-def _scorer_findings(data_sets: Iterable[DataSet]) -> Iterator[Finding]:
-    """The findings on the user's scorers, each tried once."""
+def _scorer_notes(data_sets: Iterable[DataSet]) -> Iterator[Finding]:
+    """Note each scorer of the user's that says no to a right answer."""
     for data in data_sets:
-        name = data.benchmark.name
-        try:
-            oddity = data.benchmark.try_scorer(data.samples[0])
-        except ScorerError as error:
-            yield Finding("check.scorer", Severity.PROBLEM, str(error), topic=name)
-            continue
-        if oddity:
-            yield note("check.scorer", oddity, topic=name)
+        if oddity := data.benchmark.try_scorer(data.samples[0]):
+            yield note("check.scorer", oddity, topic=data.benchmark.name)
 
 
 @dataclass
