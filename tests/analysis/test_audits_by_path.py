@@ -130,7 +130,10 @@ def test_a_section_without_findings_is_a_table_and_no_check(staged):
         ("typo", "returned the unknown key 'row'; did you mean \"rows\"?"),
         ("no_spans", "returned an `at` that is not a dict of texts made by columns.spans"),
         ("elsewhere", "returned a finding whose row 'short' is not in `at`"),
-        ("unlinked", "returned samples in `at` for 'lomg', which is no row; did you mean \"long\"?"),
+        (
+            "unlinked",
+            "returned samples in `at` for 'lomg', which is no row; did you mean \"long\"?",
+        ),
     ],
 )
 def test_an_audit_that_fails_costs_no_score(staged, name, expected):

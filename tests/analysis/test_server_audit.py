@@ -77,3 +77,11 @@ def test_one_server_has_nothing_to_be_compared_with():
 def test_few_images_are_too_few_to_tell():
     section = server_audit(samples(9, of_an_image=30, hit=0.0), AuditSettings())
     assert section["findings"] == []
+
+
+def test_two_servers_that_differ_are_one_finding_which_accuses_neither():
+    section = server_audit(samples(300, servers=("n1:1", "n2:1"), hit=0.3), AuditSettings())
+    [finding] = section["findings"]
+    assert finding.text.startswith("n1:1 and n2:1 answer differently: ")
+    assert "% on n2:1" in finding.text and "--retry-server ADDRESS" in finding.text
+    assert [row["name"] for row in section["rows"]] == ["n1:1", "n2:1"]

@@ -138,7 +138,7 @@ def test_a_csv_of_points_wants_their_frame(tmp_path, root):
     assert "unknown unit. Name it: --frame fractions" in refused.stderr
     points = imported(tmp_path, root, file, *data, "--frame", "fractions")
     assert points.code == 0
-    assert "Score again with another reader" not in points.stdout
+    assert "To score again with another parse function" not in points.stdout
     counts = counts_of(import_folder(tmp_path))
     assert (counts["right"], counts["points only"]) == (6, 6)
 
@@ -157,7 +157,7 @@ def test_a_format_of_ones_own_is_a_function_that_yields_rows(tmp_path, root):
     assert result.code == 0
     assert "answers.txt: stays where it is; only JSON" in result.stdout
     assert "not copied" not in result.stdout
-    assert "Score again with another reader" in result.stdout
+    assert "To score again with another parse function" in result.stdout
     assert counts_of(import_folder(tmp_path))["right"] == 6
 
 
@@ -199,6 +199,7 @@ def test_points_of_another_reader_name_the_reader_that_gives_them(tmp_path, root
         width, height = of_table["image_size"]
         row["point_px"] = [0.2 * width, 0.15 * height]
     result = imported(tmp_path, root, write_lines(tmp_path / "a.jsonl", rows))
+    assert "Use --frame per_mille, or set " in result.stdout
     assert "parse_per_mille\", which reads the file's points in 6 of the first 6" in result.stdout
 
 

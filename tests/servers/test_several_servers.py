@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from models.wrappers.api import servers as servers_module
 from tests.support.browser import need_browser, tabs_of
 from tests.support.mock_server import Reply
 from tests.support.replicas import PATIENCE_S, Replica, address, asked, running
@@ -94,7 +95,7 @@ def test_requests_of_a_server_that_dies_go_elsewhere_and_cost_their_samples_no_r
     assert (row["answers"], row["state"], bool(row["left_at"])) == (2, "down", True)
     assert row["moved"] >= 1
     page = (run.folder() / "report" / "data" / "summary_0.js").read_text()
-    assert f"1 of 2 servers stopped serving: {row['moved']} request" in page
+    assert f"Of 2 servers, 1 stopped serving; {row['moved']} request" in page
     assert "retried" not in ran.stdout and " samples retried" not in page
 
 
@@ -111,7 +112,56 @@ def test_a_request_that_comes_back_to_its_server_has_not_moved_and_a_server_may_
     assert len(only.requests) == SAMPLES + 1
     assert [row["moved"] for row in end_of(run)["servers"]] == [0, 0]
     page = (run.folder() / "report" / "data" / "summary_0.js").read_text()
-    assert "1 of 2 servers never served" in page and "went to" not in page
+    assert "Of 2 servers, 1 never served" in page and "went to" not in page
+
+
+class Away(Replica):
+    """A server that says when it was found not to be well."""
+
+    def __init__(self, answer):
+        super().__init__(answer)
+        self.is_found_down = threading.Event()
+
+    def offer(self, path):
+        offered = super().offer(path)
+        if offered[0] == 503:
+            self.is_found_down.set()
+        return offered
+
+
+def test_an_outage_that_is_over_stands_in_the_tables_and_in_the_report(stage, monkeypatch):
+    """One server fails a request and its checks; the other waits until it is back."""
+    monkeypatch.setattr(servers_module, "SECONDS_BETWEEN_LOOKS", 0.1)
+    monkeypatch.setattr(servers_module, "SECONDS_BETWEEN_READINGS", 0.1)
+    serves_again = threading.Event()
+
+    def fails_once(request):
+        if len(failing.requests) == 2:
+            failing.is_well = False
+            return Reply(reset=True)
+        if failing.is_found_down.is_set():
+            serves_again.set()
+        return some_right(request)
+
+    def waits(request):
+        if not failing.is_well:
+            assert failing.is_found_down.wait(PATIENCE_S)
+            failing.is_well = True
+        if failing.is_found_down.is_set():
+            assert serves_again.wait(PATIENCE_S)
+        return some_right(request)
+
+    failing, other = Away(fails_once), Replica(waits)
+    with running(failing, other) as paths:
+        run = stage(*paths)
+        ran = run.run("--api-nproc", "2")
+    assert ran.code == 0, ran.output
+    row = next(row for row in end_of(run)["servers"] if row["server"] == failing.place)
+    assert (row["outages"], row["state"], row["left_at"]) == (1, "serving", "")
+    assert row["outages_s"] >= 0
+    assert "; 1 outage, " in ran.output
+    page = (run.folder() / "report" / "data" / "summary_0.js").read_text()
+    assert "Of 2 servers, 1 came back after an outage; " in page
 
 
 def test_a_server_that_hangs_is_left_out_after_its_time_limit(stage, alone):
@@ -449,7 +499,7 @@ def test_manifest_analysis_report_and_summary_have_a_table_of_servers(stage):
     summary = (folder / "report" / "data" / "summary_0.js").read_text()
     assert summary.count("answers/s") == 1
     assert "Servers (L1, L2)" in summary
-    assert "of 2 servers s" not in summary
+    assert "Of 2 servers" not in summary
     assert "answers/s" in pages
     assert "test-key-123456" not in pages + json.dumps(manifest)
 
@@ -475,7 +525,7 @@ def test_a_rerun_that_asks_nothing_keeps_the_table_of_those_that_have_answered(s
         for name in ("servers", "served", "answered_by"):
             assert after[dataset][name] == before[dataset][name]
     summary = (run.folder() / "report" / "data" / "summary_0.js").read_text("utf-8")
-    assert "1 of 2 servers stopped serving" in summary
+    assert "Of 2 servers, 1 stopped serving" in summary
 
 
 def test_a_table_of_servers_is_missing_where_there_is_one(stage):

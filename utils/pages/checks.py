@@ -49,7 +49,12 @@ AMOUNTS = {  # means that are no percentages
     "95 % within s",
 }
 HIDDEN = {"name", "group", "unit", "low", "high", "pictures"}
-HEADS = {"share": "share %", "discordant pictures": "discordant images", "count": "samples"}
+HEADS = {
+    "moved": "sent elsewhere",
+    "share": "share %",
+    "discordant pictures": "discordant images",
+    "count": "samples",
+}
 
 
 def tag(section: Section, name: str) -> str:
@@ -99,20 +104,25 @@ def servers_of(
     for section, levels in shared:
         title = f"Servers ({', '.join(levels)})"
         tables.append({**details("", "", section), "title": title})
-        if lost := [row for row in section["rows"] if row["state"] in LOST]:
-            lines.append(_lost(lost, len(section["rows"])))
+        if line := _lost(section["rows"]):
+            lines.append(line)
     return tables, lines
 
 
-def _lost(lost: Sequence[Mapping[str, Any]], total: int) -> str:
-    """Say how many servers were lost or never there, and what became of their requests."""
-    never = sum(1 for row in lost if not row["joined"])
-    counts = {"stopped serving": len(lost) - never, "never served": never}
-    first, *others = [f"{count} {state}" for state, count in counts.items() if count]
-    count, _, state = first.partition(" ")
-    text = ", ".join([f"{count} of {counted(total, 'server')} {state}", *others])
-    moved = sum(row["moved"] or 0 for row in lost)
-    return f"{text}: {counted(moved, 'request')} went to other servers" if moved else text
+def _lost(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say how many servers were lost, away or never there, and what became of their requests."""
+    lost = [row for row in rows if row["state"] in LOST]
+    counts = {
+        "stopped serving": sum(1 for row in lost if row["joined"]),
+        "never served": sum(1 for row in lost if not row["joined"]),
+        "came back after an outage": sum(1 for row in rows if row.get("outages")),
+    }
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
+    if not parts:
+        return ""
+    text = f"Of {counted(len(rows), 'server')}, {' and '.join(parts)}"
+    moved = sum(row["moved"] or 0 for row in rows)
+    return f"{text}; {counted(moved, 'request')} went to another server" if moved else text
 
 
 def notices_of(analysis: Mapping[str, Any]) -> list[str]:

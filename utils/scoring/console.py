@@ -25,6 +25,7 @@ from utils.protocol import (
 )
 from utils.scoring.doubtful import SECTION as WITHOUT_DOUBTFUL
 from utils.scoring.doubtful import line_of
+from utils.scoring.servers import outages_text
 from utils.scoring.write import Scored
 from utils.subsets import shown_mode
 from utils.text import (
@@ -418,7 +419,7 @@ def server_lines(servers: Sequence[Mapping[str, Any]], wall_s: float) -> list[st
         f"({answers / max(wall_s, 0.1):.1f} answers/s"
     )
     if len(busy) > 1:
-        head += f"; each server {min(rates):.1f} to {max(rates):.1f} answers/s"
+        head += f"; each server {min(rates):.1f} to {max(rates):.1f} answers/s while it served"
     return [f"{head})", *map(_server_line, queried)]
 
 
@@ -427,7 +428,9 @@ def _server_line(row: Mapping[str, Any]) -> str:
     if row["answers"]:
         parts.append(f"median {row['latency_median_s']} s, 95 % under {row['latency_p95_s']} s")
     if row["moved"]:
-        parts.append(f"{counted(row['moved'], 'request')} went to another server")
+        parts.append(f"{counted(row['moved'], 'request')} went to another server after a failure")
+    if outages := outages_text(row):
+        parts.append(outages)
     if row["reason"]:
         parts.append(f"{row['state']}: {row['reason']}")
     return f"  {row['server']}: {'; '.join(parts)}"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from utils.contracts import ParseFunction, Point, Record, Sizes, Status, Verdict
-from utils.coordinates import frac_to_px, point_as_fractions
+from utils.coordinates import Frame, frac_to_px, parse_function_name, point_as_fractions
 from utils.findings import FINDINGS, Finding, note, warning
 from utils.protocol import IMPORTED
 from utils.scoring.scorer import POINT, ScoredSample, Scorer, meta_of_record, reply_of
@@ -231,7 +231,7 @@ class ImportAudit:
             f"{IMPORTED}.reader",
             f"{counts['read as another point']:,} of {counts['read beside a point']:,} replies are "
             "read as another point than in the file (more than 1 px apart)",
-            detail="another reader made the file",
+            detail="the points of the file come from another parse function",
             fix=self._better_reader(),
             setting=self._scorer.parser_setting,
         )
@@ -241,10 +241,10 @@ class ImportAudit:
         if not agreeing or 2 * agreeing[0][1] < self._tried:
             return ""
         dotted, count = agreeing[0]
-        return (
-            f'set {self._scorer.parser_setting}: "{dotted}", which reads the file\'s points in '
-            f"{count} of the first {self._tried} (or use --frame or --recipe)"
-        )
+        frames = {parse_function_name(frame): frame for frame in Frame}
+        option = f"use --frame {frames[dotted]}, or " if dotted in frames else ""
+        change = f'{option}set {self._scorer.parser_setting}: "{dotted}"'
+        return f"{change}, which reads the file's points in {count} of the first {self._tried}"
 
     def _about_verdicts(self) -> Finding | None:
         differ = sum(self._reasons.values())

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from utils.store.view import LogView
+from utils.text import counted
 
 SECTION = "servers"
 
@@ -45,10 +46,18 @@ def _row(server: Mapping[str, Any]) -> dict[str, Any]:
         "moved": server["moved"],
         "joined": _time(server["joined_at"]),
         "left": _time(server["left_at"]),
+        "outages": outages_text(server),
         "state": server["state"],
         "why": server["reason"],
         "version": server.get("version"),
     }
+
+
+def outages_text(server: Mapping[str, Any]) -> str:
+    """The outages of a server that has come back: `2 outages, 24 s`; else ""."""
+    if not server.get("outages"):
+        return ""
+    return f"{counted(server['outages'], 'outage')}, {server['outages_s']:.0f} s"
 
 
 def _time(text: str) -> str:

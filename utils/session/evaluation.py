@@ -169,7 +169,7 @@ class Evaluation:
             functions=self.dotted,
             token_limit=token_limit_key(self.shown_entry),
             parser_setting=self.parser_setting,
-            as_option=self.options.is_typed,
+            as_option=self.options.is_typed or self.options.import_path is not None,
             resized_by=resized_by(self.entry.kwargs, self.by_recipe),
             image_rule=self.image_rule,
             other_parsers=self._other_parsers(dotted) if zoom is None else {},

@@ -390,7 +390,7 @@ def _write(imported: Import, sets: Sequence[ImportedSet], options: Options) -> i
         [one.evaluation for one in sets], folder, is_torn=any(one.is_torn for one in sets)
     )
     if first.benchmark.recipe_form and any(one.has_replies for one in sets):
-        print(f"Score again with another reader: {_again(folder)}")
+        print(f"To score again with another parse function: {_again(folder)}")
     return code
 
 

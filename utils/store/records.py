@@ -56,7 +56,8 @@ served   what several servers serve, as far as they say so: served (model, root,
 end      the run has asked everything: ended_at, wall_s, cpu_s, asked (samples by reason), reused;
          served, as above (of one server its version); of several servers also servers (a row
          each: server, answers, prompt_tokens, completion_tokens, latency_median_s, latency_p95_s,
-         moved, joined_at, left_at, serving_s, state, reason, version)
+         moved, joined_at, left_at, outages (that ended) and outages_s, serving_s, state, reason,
+         version)
 rank     opens the log of one rank of a group, until it is merged: rank; its seq is that of the run
 """
 

@@ -55,6 +55,8 @@ class Member:
     moved: int = 0  # requests that went elsewhere because it failed
     joined_at: str = ""  # the first time
     left_at: str = ""  # the last time that it stopped serving
+    left_s: float | None = None  # the same, while it is down
+    outages_s: list[float] = field(default_factory=list)  # how long each one took that is over
     serving_s: float = 0.0  # how long it served, up to `since_s`
     since_s: float = 0.0  # when it began to serve
     next_look_s: float = 0.0
@@ -110,6 +112,8 @@ class Member:
             "moved": self.moved,
             "joined_at": self.joined_at,
             "left_at": self.left_at,
+            "outages": len(self.outages_s),
+            "outages_s": round(sum(self.outages_s), 1),
             "state": "drained" if self.is_drained else str(self.state),
             "reason": self.reason,
             "serving_s": round(serving_s, 1),
@@ -292,6 +296,11 @@ class ServerPool:
             if before is State.SERVING and state is not State.SERVING:
                 member.serving_s += now_s - member.since_s
                 member.left_at = _now()
+            if state is State.DOWN and member.joined_at and member.left_s is None:
+                member.left_s = now_s
+            if state is State.SERVING and member.left_s is not None:
+                member.outages_s.append(now_s - member.left_s)
+                member.left_s = None
             member.state, member.reason = state, reason
             member.next_look_s = now_s + SECONDS_BETWEEN_LOOKS
             if state is State.SERVING and before is not State.SERVING:

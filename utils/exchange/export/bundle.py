@@ -38,6 +38,7 @@ VERSION = 1
 MODEL_CLASS = "models.imported.AnswersMadeElsewhere"
 NOT_OF_IMPORTS = ("circular", "judge", "repeats", "path")
 """Settings of a data set that answers made elsewhere cannot have, or that come from the rows."""
+OWN_ROOMS = ("benchmarks.", "models.", "utils.")  # functions that the program has
 HOW = """\
 # Replies and verdicts of one run
 
@@ -57,7 +58,7 @@ To score the replies again, run this in the folder of the evaluator, commit {com
 python evaluate.py --config config.json --import {file}
 ```
 
-Unpack `config.json` first. Put the functions that it names beside it: {functions}.
+Unpack `config.json` first. Functions of the user to put beside it: {functions}.
 """
 
 
@@ -223,7 +224,9 @@ def _how(run: ExportedRun) -> str:
         origin = f"Answers made elsewhere: imported from {run.imported.get('file')}."
     model = _config(run)["model"][run.model]
     own = [*model.get("parse_function", {}).values(), model.get("postprocess_function")]
-    functions = sorted({f"`{dotted}`" for dotted in own if dotted})
+    functions = sorted(
+        {f"`{dotted}`" for dotted in own if dotted and not dotted.startswith(OWN_ROOMS)}
+    )
     is_sample = any(data_kind(dataset.entry) == SAMPLE for dataset in run.sets)
     return HOW.format(
         data="export LMUData=sample_data" if is_sample else "python utils/download.py",
@@ -231,7 +234,7 @@ def _how(run: ExportedRun) -> str:
         origin=origin,
         commit=run.commit[:8] or "unknown",
         file=file_name(run),
-        functions=", ".join(functions) or "none here",
+        functions=", ".join(functions) or "none",
     )
 
 
