@@ -146,12 +146,12 @@ def test_a_trial_is_the_newest_log_and_the_whole_run_is_named_beside_it(stage):
     assert [told(result.output, "answered") for result in (as_many, fewer)] == [[3], [2]]
     assert (as_many.code, fewer.code, "all of it" in as_many.output) == (0, 0, False)
     expected_text = (
-        f"in {trial.name}, lacks some of the samples; the log in {whole_folder.name} has them all"
+        f"in {trial.name}, has only some of the samples; the log in {whole_folder.name} has all"
     )
     for ran in (all_of_it, more):
         assert (ran.code, told(ran.output, "answered")) == (1, [3]), ran.output
         assert expected_text in ran.output
-    assert "the log covers only 3 samples" in more.output
+    assert "the log has only 3 samples" in more.output
     assert (back.code, back.requests, stage.run(*EVAL).code) == (0, [], 0)
     assert json.loads((whole_folder / f"m_{L1}_scores.json").read_text()) == before
 
@@ -186,7 +186,7 @@ def test_a_mode_that_the_log_has_not_or_not_all_of_is_code_1(stage):
     nothing = "nothing to score: the log covers mode easy, the config wants mode hard"
     assert f'model "m", {L1}: {nothing}' in none.output
     assert "accuracy in %" not in none.output and "Report:" not in none.output
-    assert f"{L1}: the log covers only mode easy, not all of mode all" in some.output
+    assert f"{L1}: the log has only a part of the data set (mode easy)" in some.output
 
 
 def test_bad_samples_stay_in_sight_and_rescoring_them_is_code_1_too(stage):

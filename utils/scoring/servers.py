@@ -27,8 +27,11 @@ def servers_section(view: LogView) -> dict[str, Any]:
         "counted."
     ]
     if served:
-        facts = ", ".join(f"{name} {value}" for name, value in served.items())
-        notes.append(f"All servers have: {facts}.")
+        facts = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in served.items())
+        notes.append(
+            f"All servers have: {facts}. The numbers of tokens are those of two test requests, one "
+            "with an image."
+        )
     rows = [_row(server) for server in servers]
     return {SECTION: {"title": "Servers", "rows": rows, "notes": notes}}
 

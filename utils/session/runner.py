@@ -209,8 +209,8 @@ def finish_folders(
             fuller = folder.fuller(scored)
             if fuller:
                 print(
-                    f"  {folder.path.parent} and compare.py use {fuller.name}, the newest run "
-                    "with all samples. To compare this run, name its own folder"
+                    f"  {folder.path.parent} still shows {fuller.name}, the newest run with all "
+                    "samples. To compare this run, give compare.py its own folder"
                 )
         if is_only_model:
             _show_index(options.work_dir)

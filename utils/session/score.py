@@ -119,10 +119,9 @@ def _newest_has_part(evaluation: Evaluation, logs: LogsByAge) -> bool:
     if not complete or newest in complete:
         return False
     print(
-        f"{evaluation.dataset}: the newest log, in {newest.parent.name}, lacks some of the "
-        f"samples; the log in {complete[0].parent.name} has them all. To score that one without a "
-        "request, repeat the command of its run without --mode eval: it reuses all answers, and "
-        "becomes the newest run"
+        f"{evaluation.dataset}: the newest log, in {newest.parent.name}, has only some of the "
+        f"samples; the log in {complete[0].parent.name} has all. To score all, repeat the command "
+        "of that run without --mode eval. It takes the stored answers and sends no request"
     )
     return True
 

@@ -331,7 +331,7 @@ class Selection:
             detail = "they were not queried and are not in the score; the log names them"
             findings.append(_note("left_out", f"{summary}: {detail}"))
         if not log.has(self._mode):
-            summary = f"the log covers only mode {log.mode}, not all of mode {self._mode}"
+            summary = f"the log has only a part of the data set (mode {log.mode})"
             findings.append(_note("mode", summary))
         if self.earlier:
             summary = (
@@ -340,7 +340,7 @@ class Selection:
             )
             findings.append(_note("earlier_runs", summary))
         if self._is_short:
-            summary = f"the log covers only {log.limit} samples"
+            summary = f"the log has only {log.limit} samples"
             detail = "the same command without --mode eval queries the others"
             findings.append(_note("limit", summary, detail=detail))
         findings += [_note("settings", text) for text in self._notes]
