@@ -25,7 +25,7 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
@@ -59,6 +59,7 @@ SUITES: dict[str, tuple[Any, Any, Any]] = {
     "jupyterlab": (lab_suite, lab_tasks, LabOracle),
     "desktop": (desktop_suite, tasks_with_oracles, Player),
 }
+WRONG = ("left", "listening", "desktops", "mounts", "of_kept", "stored_twice")  # kinds of harm
 LEVELS = {"GUITaskAutomation": "L3", "GUITaskCollaboration": "L4"}
 EPISODES, PATIENCE_S = 4, 10.0  # of each level; until nothing may be left
 SUBREAPER = 36  # for prctl: what a killed run leaves behind becomes a child of this process
@@ -186,47 +187,73 @@ def main() -> int:
     parser.add_argument("--suite", choices=SUITES, default="office")
     parser.add_argument("--worlds", default="2")
     options = parser.parse_args()
-    chance, data, scripts = random.Random(options.seed), {}, dict[str, list[Action]]()
+    chance = random.Random(options.seed)
     moments = [signal.SIGKILL] * options.kills + [signal.SIGINT] * options.interrupts
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory() as name:
-        for dataset, level in LEVELS.items():
-            tasks, of_level = scripts_of(options.suite, level, Path(name))
-            data[dataset], scripts = {"tasks": tasks}, scripts | of_level
-
-        def reply(request: Request) -> Reply:
-            goal, step = where(request)
-            return Reply(f"Action: {scripts[goal][step - 1]}")
-
-        def stage_in(folder: str, server: MockServer) -> Stage:
-            home = Path(name) / folder
-            (home / "tmp").mkdir(parents=True)
-            env = {"TMPDIR": str(home / "tmp")}
-            return Stage(home, server, {"m": api_model(server.url)}, data, env)
-
-        with MockServer(reply) as server:
-            calm, requests = stage_in("calm", server), sum(map(len, scripts.values()))
-            ran = calm.run("--worlds", options.worlds)
-            assert ran.code == 0 and len(ran.requests) == requests, ran.output
-        rates = [by_limit["Max step 50"]["SR"] for by_limit in scores(calm)]
-        print(f"{len(scripts)} episodes, {requests} requests, SR {rates}")
+        scripted = Scripted.of(options.suite, Path(name))
+        calm_scores = scripted.play_calmly(options.worlds)
         good = 0
         for count, number in enumerate(moments):
-            stop_after, later_s = chance.randrange(requests), chance.random()
-            with MockServer(reply) as server:
-                stage = stage_in(str(count), server)
+            stop_after, later_s = chance.randrange(scripted.requests), chance.random()
+            with MockServer(scripted.reply) as server:
+                stage = scripted.stage(str(count), server)
                 is_desktop = options.suite == "desktop"
                 row = stop_and_go_on(
                     stage, number, stop_after, later_s, options.worlds, is_desktop=is_desktop
                 )
-            wrong = ("left", "listening", "desktops", "mounts", "of_kept", "stored_twice")
-            row["scores_equal"] = scores(stage) == scores(calm)
-            good += row["scores_equal"] and not any(map(row.get, wrong))
+            row["scores_equal"] = scores(stage) == calm_scores
+            good += row["scores_equal"] and not any(map(row.get, WRONG))
             if not count:
                 print(*row)
             print(*(str(row[name]).rjust(len(name)) for name in row), flush=True)
     print(f"{good} of {len(moments)} moments cost nothing but the episodes that were under way")
     return int(good < len(moments))
+
+
+class Scripted(NamedTuple):
+    """Tasks of a suite and what a scripted agent does in each."""
+
+    home: Path
+    data: dict[str, dict[str, Any]]  # of a config
+    scripts: dict[str, list[Action]]  # by goal
+
+    @classmethod
+    def of(cls, suite: str, home: Path) -> Scripted:
+        """The tasks of both levels."""
+        scripted = cls(home, {}, {})
+        for dataset, level in LEVELS.items():
+            tasks, scripts = scripts_of(suite, level, home)
+            scripted.data[dataset] = {"tasks": tasks}
+            scripted.scripts.update(scripts)
+        return scripted
+
+    @property
+    def requests(self) -> int:
+        """The number of requests of a whole run."""
+        return sum(map(len, self.scripts.values()))
+
+    def reply(self, request: Request) -> Reply:
+        """The next action of the script."""
+        goal, step = where(request)
+        return Reply(f"Action: {self.scripts[goal][step - 1]}")
+
+    def stage(self, folder: str, server: MockServer) -> Stage:
+        """A run in a folder of its own."""
+        home = self.home / folder
+        (home / "tmp").mkdir(parents=True)
+        env = {"TMPDIR": str(home / "tmp")}
+        return Stage(home, server, {"m": api_model(server.url)}, self.data, env)
+
+    def play_calmly(self, worlds: str) -> Any:
+        """Play all episodes without a stop; return the scores."""
+        with MockServer(self.reply) as server:
+            calm = self.stage("calm", server)
+            ran = calm.run("--worlds", worlds)
+        assert ran.code == 0 and len(ran.requests) == self.requests, ran.output
+        rates = [by_limit["Max step 50"]["SR"] for by_limit in scores(calm)]
+        print(f"{len(self.scripts)} episodes, {self.requests} requests, SR {rates}")
+        return scores(calm)
 
 
 if __name__ == "__main__":
