@@ -433,8 +433,8 @@ def requests_line(lab, *arguments):
     return re.sub(r", [0-9.]+ MB", "", line.removeprefix(f"{L2}: "))
 
 
-NOTHING = "0 requests to send (none), 1 answers stored already"
-SECOND_ALONE = "at least 0 requests to send (none); 1 with the second look, 1 answers stored"
+NOTHING = "0 requests to send, 1 answers stored already"
+SECOND_ALONE = "at least 0 requests to send; 1 with the second look, 1 answers stored"
 BOTH = "at least 1 requests to send (1 new); 2 with the second look, 0 answers stored already"
 
 

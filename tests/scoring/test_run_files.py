@@ -130,10 +130,7 @@ def test_the_links_stay_with_a_run_that_has_all_samples_until_another_one_has(st
     whole_run_folder = stage.folder()
     stage.model["m"]["generate_cfg"]["temperature"] = 1
     trial = stage.run("--limit", "2", "--data", "L1")
-    assert (
-        f"m still shows {whole_run_folder.name}, the newest run with all samples"
-        in trial.output
-    )
+    assert f"m still shows {whole_run_folder.name}, the newest run with all samples" in trial.output
     scored_again = stage.run("--mode", "eval", "--limit", "2", "--data", "L1")
     assert f"log: {stage.folder()}\n" in scored_again.output
     links = links_of(stage)

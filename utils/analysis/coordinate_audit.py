@@ -18,7 +18,7 @@ import numpy as np
 
 from utils.analysis.columns import AuditSettings, Row, SampleColumns, Section, percent, share, table
 from utils.analysis.fitted_size import FITS, FittedSize, fitted_size
-from utils.analysis.intervals import Floats, Mask
+from utils.analysis.intervals import Floats, Ints, Mask
 from utils.analysis.paired import LARGEST_P, holm, lead_over
 from utils.contracts import Facts
 from utils.coordinates import (
@@ -34,7 +34,6 @@ from utils.thinking import after_thinking
 
 TITLE = "Coordinate audit: the same replies read in every frame"
 TOPIC = "coordinate audit"
-UNKNOWN_SIZE, OTHER_FRAME = "coordinate_audit.unknown_size", "coordinate_audit.other_frame"
 SAME_PX = 1.0  # a parse function may round to pixels
 NEARLY_ALL = 0.995  # of the replies agree: that is the reading the parse function implements
 LEAST_FIT = 0.5  # of the points around their targets, a reading that fits has so many on them
@@ -43,7 +42,7 @@ FEWEST_TO_JUDGE = 20  # replies; of fewer it is not said that no known reading f
 MANY_UNREAD = 0.5  # of the replies have a parsed point, and no numbers that the audit can read
 LEAST_SHARE_IF_RESIZED = 0.9  # of the hits that there would be were images of another size
 DOUBTFUL_LEAD = 0.1  # of the replies: another reading scores so much better, on few images
-FEWEST_DOUBTFUL, MOST_DOUBTFUL = 5, 20  # images: it gains so many, and not more tell the two apart
+FEWEST_DOUBTFUL = 5  # images that it wins, more than it loses
 MOST_EQUAL = 0.5  # of the replies may name one point, for a size to be fitted to them
 ORDERS = 2  # x before y, and y before x
 LABELS = {
@@ -320,8 +319,8 @@ def _unread(is_unread: Mask, replies: _Replies, settings: AuditSettings) -> Find
         f"the audit found no coordinates in {is_unread.sum()} replies that the parse function "
         f"reads, such as {example}",
         detail="so it cannot tell whether their frame is right",
-        fix="the audit reads them if a postprocess function writes each point as (x, y); then run "
-        "--mode eval, which sends no request",
+        fix="the audit reads them if a postprocess function writes each point as (x, y), which the "
+        "parse function must then read; run --mode eval afterwards, which sends no request",
         topic=TOPIC,
         setting=settings.parser_setting,
         row=UNREAD,
@@ -411,54 +410,69 @@ def _compare(section: Section, replies: _Replies, configured: str, settings: Aud
     if settings.is_read_by_recipe:
         section["findings"] = []
     else:
-        _note_doubt(section, replies, readings[0], winners)
-
-
-def _has(section: Section, code: str) -> bool:
-    return any(finding.code == code for finding in section["findings"])
+        _note_doubt(section, replies, readings[0])
 
 
 def _note_doubt(
-    section: Section,
-    replies: _Replies,
-    best: tuple[Mask, list[Interpretation]],
-    winners: Sequence[tuple[Interpretation, Row]],
+    section: Section, replies: _Replies, best: tuple[Mask, list[Interpretation]]
 ) -> None:
     """Note a reading that scores better, on too few images for a warning.
 
     Args:
-        section: gets the note, and no tick in the report.
+        section: gets the note, and no tick in the report, if it has no findings.
         replies: some have numbers.
         best: the hits of the best known readings, and these readings.
-        winners: the first one is the reading that a warning of another frame recommends.
     """
-    if _has(section, UNKNOWN_SIZE):
+    if section["findings"]:
         return
     hits, [leader, *_] = best
-    name = leader.name
-    advised = winners[0][0] if _has(section, OTHER_FRAME) else None
+    name, row_name = leader.name, section["rows"][1]["name"]
     size = replies.fitted_size()
-    if size is not None and size.hits.sum() > (1 + DOUBTFUL_LEAD) * hits.sum():
+    is_of_size = size is not None and _is_much_better(size.hits, hits, replies.pictures)
+    if size is not None and is_of_size:
         name, hits = size.text, size.hits
-    present_hits = replies.hits if advised is None else replies.on_target(advised)
-    gains = np.bincount(replies.pictures, weights=hits.astype(float) - present_hits)
-    gained, apart = int(np.sign(gains).sum()), np.count_nonzero(gains)
-    if not FEWEST_DOUBTFUL <= gained <= apart <= MOST_DOUBTFUL:
+    if not _is_much_better(hits, replies.hits, replies.pictures):
         return
-    if hits.mean() - present_hits.mean() < DOUBTFUL_LEAD:
-        return
-    than = "as configured" if advised is None else f"as {advised.name}"
+    if size is not None and is_of_size:
+        row_name = _add_size(section, replies, size)["name"]
+    apart = np.count_nonzero(np.bincount(replies.pictures, weights=hits ^ replies.hits))
     doubt = note(
         "coordinate_audit.few_images",
         f"read as {name}, these replies score {format_percent(percent(hits.mean()))} %, and "
-        f"{format_percent(percent(present_hits.mean()))} % {than}",
-        detail=f"only {apart} images tell the two readings apart, which is too few to be sure",
+        f"{format_percent(percent(replies.hits.mean()))} % as configured",
+        detail=f"{apart} images tell the two readings apart, too few to be sure",
         fix="score more images, or look at some of the replies",
         topic=TOPIC,
+        row=row_name,
     )
-    section["findings"] = [*section["findings"], doubt]
+    section["findings"] = [doubt]
     section["is_undecided"] = True
     section["clear"] = f"{doubt.summary}; {doubt.detail}"
+
+
+def _is_much_better(hits: Mask, others: Mask, pictures: Ints) -> bool:
+    """Whether hits are many more than others, on some images at least; it may be chance."""
+    gains = np.bincount(pictures, weights=hits.astype(float) - others)
+    is_more = hits.mean() - others.mean() >= DOUBTFUL_LEAD
+    return bool(is_more and np.sign(gains).sum() >= FEWEST_DOUBTFUL)
+
+
+def _add_size(section: Section, replies: _Replies, size: FittedSize) -> Row:
+    """Add a row for a fitted size, below the configured reading; return it."""
+    lead = lead_over(size.hits, replies.hits, replies.pictures)
+    p = None if lead.p_value is None else min(1.0, ORDERS * FITS * lead.p_value)
+    row: Row = {
+        "name": f"{size.text} (fitted)",
+        **share(size.hits, replies.pictures),
+        "on target": int(size.hits.sum()),
+        "lead": percent(lead.accuracy),
+        "discordant pictures": lead.discordant,
+        "p (Holm)": None if p is None else float(f"{p:.3g}"),
+        "parse function": "",
+    }
+    section["rows"].insert(1, row)
+    section["at"][row["name"]] = replies.columns.spans(size.hits)
+    return row
 
 
 def _unknown_size(
@@ -467,33 +481,23 @@ def _unknown_size(
     """Return that the numbers are pixels of a size that no known reading has; None: they are not.
 
     The section gets a row of that size: the score of one half of the images by the size that is
-    fitted to the other half. It has to be better than the configured reading and than `best_hits`,
-    those of the best known one.
+    fitted to the other half. It has to be better than the configured reading, and better or on few
+    images much better than `best_hits`, those of the best known one.
     """
     size = replies.fitted_size()
     if size is None:
         return None
-    configured_row = section["rows"][0]
     lead = lead_over(size.hits, replies.hits, replies.pictures)
+    if lead.p_value is None or min(1.0, ORDERS * FITS * lead.p_value) >= LARGEST_P:
+        return None
     lead_over_best = lead_over(size.hits, best_hits, replies.pictures)
-    if lead.p_value is None or lead_over_best.p_value is None:
+    is_sure = lead_over_best.p_value is not None and lead_over_best.p_value < LARGEST_P
+    if not is_sure and not _is_much_better(size.hits, best_hits, replies.pictures):
         return None
-    p = min(1.0, ORDERS * FITS * lead.p_value)
-    if max(p, lead_over_best.p_value) >= LARGEST_P:
-        return None
-    row: Row = {
-        "name": f"{size.text} (fitted)",
-        **share(size.hits, replies.pictures),
-        "on target": int(size.hits.sum()),
-        "lead": percent(lead.accuracy),
-        "discordant pictures": lead.discordant,
-        "p (Holm)": float(f"{p:.3g}"),
-        "parse function": "",
-    }
-    section["rows"].insert(1, row)
-    section["at"][row["name"]] = replies.columns.spans(size.hits)
+    configured_row = section["rows"][0]
+    row = _add_size(section, replies, size)
     return warning(
-        UNKNOWN_SIZE,
+        "coordinate_audit.unknown_size",
         f"the numbers seem to be {size.text}",
         detail=f"read like this, the replies score {format_percent(row['value'])} %; "
         f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. No "
@@ -597,7 +601,7 @@ def _other_frame(
             "after the thinking"
         )
     return warning(
-        OTHER_FRAME,
+        "coordinate_audit.other_frame",
         f"read as {winner.name}, these replies score {format_percent(row['value'])} %",
         detail=f"{configured_row['name']} they score {format_percent(configured_row['value'])} %. "
         f"The two readings differ on {row['discordant pictures']} images "

@@ -419,7 +419,9 @@ def server_lines(servers: Sequence[Mapping[str, Any]], wall_s: float) -> list[st
         f"({answers / max(wall_s, 0.1):.1f} answers/s"
     )
     if len(busy) > 1:
-        head += f"; each server {min(rates):.1f} to {max(rates):.1f} answers/s while it served"
+        slowest, fastest = f"{min(rates):.1f}", f"{max(rates):.1f}"
+        span = slowest if slowest == fastest else f"{slowest} to {fastest}"
+        head += f"; each server {span} answers/s while it served"
     return [f"{head})", *map(_server_line, queried)]
 
 

@@ -22,12 +22,13 @@ def requests_text(job: Job, to_ask: Mapping[str, int], size: str, open_samples: 
         open_samples: the number of samples that may be queried again after a reply.
     """
     count = sum(to_ask.values())
-    reasons = [f"{of_reason} {reason}" for reason, of_reason in to_ask.items()] or ["none"]
-    detail = ", ".join([*reasons, size] if size else reasons)
+    reasons = [f"{of_reason} {reason}" for reason, of_reason in to_ask.items()]
+    details = [*reasons, size] if size and count else reasons
+    detail = f" ({', '.join(details)})" if details else ""
     what = "requests to send" if job.episodes is None else "episodes to play"
     if not open_samples:
-        return f"{count} {what} ({detail})"
-    text = f"at least {count} {what} ({detail})"
+        return f"{count} {what}{detail}"
+    text = f"at least {count} {what}{detail}"
     if isinstance(job.follow_up, ZoomStage):
         return f"{text}; {count + open_samples} with the second look"
     return (

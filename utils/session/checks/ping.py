@@ -90,6 +90,8 @@ def ping(evaluation: Evaluation, job: Job) -> CheckResult:
         scored = scorer.judge(record)  # as the run will judge it
     except ScorerError as error:
         return CheckResult(lines, [*findings, failed("scorer", str(error))])
+    if generation.response != scored.prediction:
+        lines.append(f"  postprocessed: {shortened(repr(scored.prediction))}")
     lines += [_judgement_line(sample, scored), *_point_lines(record, scored, scorer)]
     summary = "; ".join(_reading_hints(record, scored, scorer, is_spent=is_spent))
     if summary:

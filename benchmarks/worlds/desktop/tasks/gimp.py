@@ -179,7 +179,7 @@ def gimp_scale(rng: random.Random) -> Row:
         "edits": [["picture", PATH, [["scale", size]]]],
         "ways": [
             [*dialog, ["type", f"{size[0]}\t"], *accept, *OVERWRITE],
-            [*dialog, ["type", f"{size[0]}\t"], ["key", "enter"], ["wait", 0.5], *EXPORT],
+            [*dialog, ["type", f"{size[0]}\t"], *accept, *EXPORT],
         ],
         "wrong_ways": [
             [*dialog, ["type", f"{size[0] - 10}\t"], *accept, *OVERWRITE],
