@@ -139,6 +139,17 @@ def test_a_ping_reads_the_reply_with_the_sizes_and_limits_that_the_run_has(stage
     assert "meta [320, 180] 1000" in stage.evaluate({"m": model}, *PING, data=data).stdout
 
 
+def test_a_ping_shows_what_a_postprocess_function_makes_of_the_reply(stage):
+    stage.server.answer = lambda request: Reply("tap 64/36")
+    stage.module(
+        "def as_point(response, model, processor, **kwargs):\n"
+        "    return response.replace('tap ', '').replace('/', ', ')\n"
+    )
+    model = API | {"postprocess_function": "mymodel.as_point"}
+    printed = stage.evaluate({"m": model}, *PING, data={L2: {"mode": "all"}}).stdout
+    assert "  reply: 'tap 64/36'\n  postprocessed: '64, 36'\n  read as: " in printed
+
+
 def test_a_ping_names_functions_that_read_what_the_default_cannot(stage):
     stage.server.answer = lambda request: Reply('{"x": 900, "y": 900}')
     printed = stage.evaluate({"m": API}, *PING, data={L2: {"mode": "all"}}).output

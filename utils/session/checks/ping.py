@@ -90,8 +90,7 @@ def ping(evaluation: Evaluation, job: Job) -> CheckResult:
         scored = scorer.judge(record)  # as the run will judge it
     except ScorerError as error:
         return CheckResult(lines, [*findings, failed("scorer", str(error))])
-    if generation.response != scored.prediction:
-        lines.append(f"  postprocessed: {shortened(repr(scored.prediction))}")
+    lines += _postprocess_lines(generation, scored)
     lines += [_judgement_line(sample, scored), *_point_lines(record, scored, scorer)]
     summary = "; ".join(_reading_hints(record, scored, scorer, is_spent=is_spent))
     if summary:
@@ -150,6 +149,13 @@ def _answer_lines(record: Record, generation: Generation, kwargs: Mapping[str, A
     if generation.reasoning:
         lines.append(f"  reasoning: {shortened(repr(generation.reasoning))}")
     return lines
+
+
+def _postprocess_lines(generation: Generation, scored: ScoredSample) -> list[str]:
+    """The reply as the parse function gets it, if a postprocess function has changed it."""
+    if scored.prediction in (None, generation.response):
+        return []
+    return [f"  postprocessed: {shortened(repr(scored.prediction))}"]
 
 
 def _judgement_line(sample: Sample, scored: ScoredSample) -> str:
