@@ -45,8 +45,6 @@ AMOUNTS = {  # means that are no percentages
     "answers/s",
     "tokens in/s",
     "tokens out/s",
-    "median s",
-    "95 % within s",
 }
 HIDDEN = {"name", "group", "unit", "low", "high", "pictures"}
 HEADS = {
