@@ -225,6 +225,19 @@ def test_after_a_failed_scoring_no_earlier_report_passes_for_this_ones(stage):
     assert page.stat().st_mtime_ns > before
 
 
+def test_a_score_by_another_parse_function_says_which_one_it_replaces(stage):
+    stage.data = {L2: {"mode": "all"}}
+    assert "these scores replace" not in stage.run("--no-report").output
+    stage.data[L2]["parse_function"] = "utils.coordinates.parse_pixels"
+    again = stage.run("--no-report")
+    assert again.requests == []
+    assert (
+        f"{L2}: these scores replace those by the default parser; the parse function is "
+        "utils.coordinates.parse_pixels now" in again.stdout
+    )
+    assert "these scores replace" not in stage.run("--mode", "eval", "--no-report").output
+
+
 def test_copies_in_a_folder_that_sorts_behind_do_not_make_the_log_grow(stage):
     stage.run("--no-report")
     own_folder = stage.folder()

@@ -16,7 +16,10 @@ from utils.session.result import Result
 from utils.store.derived import MANIFEST_NAME, read_json
 from utils.store.folder import RunFolder
 from utils.store.manifest import ManifestUpdate, manifest_of, scoring_of
+from utils.store.run_facts import parse_functions
 from utils.store.seals import merged
+
+USUAL = "the default parser"
 
 
 def write_manifest(
@@ -36,12 +39,30 @@ def write_manifest(
     manifest = manifest_of(before, update, folders)
     if not manifest:
         return
+    _say_what_is_replaced(before, manifest, outcomes)
     # Where a full disk has stopped a data set, that has been said.
     is_told = bool(update.stopped) and not update.entries
     with suppress(StopRun) if is_told else nullcontext():
         write_json(path, first.secrets.clean_object(manifest))
         complete = {name for name, entry in update.entries.items() if not entry.facts["partial"]}
         folder.link_newest([path], {outcome.dataset for outcome in outcomes} - complete)
+
+
+def _say_what_is_replaced(
+    before: Mapping[str, Any], manifest: Mapping[str, Any], outcomes: Sequence[Result]
+) -> None:
+    """Print which scores of before another parse function has replaced."""
+    was, now = parse_functions(before), parse_functions(manifest)
+    for outcome in outcomes:
+        name = outcome.dataset
+        is_again = outcome.is_scored and bool(
+            before.get("datasets", {}).get(name, {}).get("figures")
+        )
+        if is_again and was.get(name) != now.get(name):
+            print(
+                f"{name}: these scores replace those by {was.get(name, USUAL)}; the parse "
+                f"function is {now.get(name, USUAL)} now"
+            )
 
 
 def _update(
