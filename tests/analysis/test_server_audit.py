@@ -35,9 +35,9 @@ def samples(count, *, of_an_image=2, servers=("n1:1", "n2:1", "n3:1"), seed=0, *
 @pytest.mark.parametrize(
     ("odd", "words"),
     [
-        ({"hit": 0.3}, "% hits, against"),
-        ({"unparsed": 0.4}, "% unparsed replies, against"),
-        ({"cut_off": 0.3}, "% replies cut off, against"),
+        ({"hit": 0.3}, "% hits on n3:1, "),
+        ({"unparsed": 0.4}, "% unparsed replies on n3:1, "),
+        ({"cut_off": 0.3}, "% replies cut off on n3:1, "),
     ],
     ids=["hits", "unparsed", "cut-off"],
 )
@@ -82,6 +82,8 @@ def test_few_images_are_too_few_to_tell():
 def test_two_servers_that_differ_are_one_finding_which_accuses_neither():
     section = server_audit(samples(300, servers=("n1:1", "n2:1"), hit=0.3), AuditSettings())
     [finding] = section["findings"]
-    assert finding.text.startswith("n1:1 and n2:1 answer differently: ")
-    assert "% on n2:1" in finding.text and "--retry-server ADDRESS" in finding.text
+    assert finding.text.startswith("the two servers answer differently: ")
+    assert "% hits on n1:1, " in finding.text and "% on n2:1 (p = " in finding.text
+    assert finding.row == "n2:1"  # the weaker one
+    assert "--retry-server ADDRESS" in finding.text
     assert [row["name"] for row in section["rows"]] == ["n1:1", "n2:1"]

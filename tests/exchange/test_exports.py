@@ -351,7 +351,10 @@ def test_figures_of_a_part_are_not_handed_on(tmp_path, form):
     result = export(form, folder, "--imported-too", "--anyway")
     assert result.code == 2
     assert "was not scored on the published data" in result.output
-    assert "Take a form that has its rows: bundle or csv or screenspot_pro" in result.output
+    assert (
+        'Forms with an answer for each sample take it: "bundle", "csv", "screenspot_pro"'
+        in result.output
+    )
     assert export("screenspot_pro", folder, "--imported-too").code == 0
     assert [path.name for path in (folder / "export").iterdir()] == ["acme_imported.json"]
 

@@ -121,17 +121,18 @@ def _finding(
         format_percent(percent(part)) for part in (difference.share, difference.others)
     )
     is_one_of_two = len(servers) == 2
-    rest = servers[1] if is_one_of_two else "the other servers"
-    text = f"{share} % {SHARES[name]}, against {others} % on {rest} (p = {p_value:.2g})"
-    start = f"{server} and {rest} answer" if is_one_of_two else f"{server} answers"
+    rest = servers[1] if is_one_of_two else "the others"
+    text = f"{share} % {SHARES[name]} on {server}, {others} % on {rest} (p = {p_value:.2g})"
+    start = "the two servers answer" if is_one_of_two else f"{server} answers"
     wrong = "the wrong one" if is_one_of_two else "it"
     address = "ADDRESS" if is_one_of_two else server
+    is_other_worse = (difference.share > difference.others) == (name == "hits")
     return warning(
         "server_audit",
         f"{start} differently: {text}",
-        fix="compare their versions and arguments. A server that served during a part of the run "
-        f"alone got other samples, which explains such a difference, too. Repair {wrong} or leave "
-        f"{wrong} out; then --retry-server {address} queries its samples again",
+        fix="compare their versions and arguments. A server that was up for a short time only may "
+        f"also have got easier or harder samples. Repair {wrong} or leave {wrong} out; then "
+        f"--retry-server {address} queries its samples again",
         topic="servers",
-        row=server,
+        row=servers[1] if is_one_of_two and is_other_worse else server,
     )

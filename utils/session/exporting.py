@@ -67,9 +67,9 @@ def _problems(run: ExportedRun, form: Form, options: Options) -> list[str]:
     for dataset in run.sets:
         if dataset.why_no_figure:
             problems.append(
-                f"{dataset.name}: {dataset.why_no_figure}; the form {form.NAME} is for figures of "
-                "whole, published data sets. Take a form that has its rows: "
-                f"{' or '.join(_forms_with_rows(dataset))}"
+                f"--export {form.NAME} {dataset.name}: the data set {dataset.why_no_figure}, and "
+                "this form takes scores on whole, published data sets alone. Forms with an answer "
+                f"for each sample take it: {listed(_forms_with_rows(dataset))}"
             )
         elif dataset.doubts and not options.anyway:
             problems.append(

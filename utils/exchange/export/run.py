@@ -87,7 +87,7 @@ class ExportedSet:
         if is_whole(self.entry, is_partial=self.is_partial):
             return ""
         if data_kind(self.entry) == SAMPLE:
-            return "is the sample data of the program: drawn screens, not a benchmark result"
+            return "is the sample data of the program (drawn screens)"
         if self.is_partial or self.entry.get("mode") != "all" or self.entry.get("left_out"):
             return f"is a part of the data set ({len(self.samples):,} samples)"
         return "was not scored on the published data (checksum or number of rows)"
