@@ -15,6 +15,7 @@ from utils.analysis.coordinate_audit import INTERPRETATIONS, Interpretation, coo
 from utils.coordinates import Frame
 from utils.findings import as_json
 from utils.misc import parser_response_into_coordinates as default_parser
+from utils.pages.checks import checks_of
 
 CASES = [(reading, is_box) for reading in INTERPRETATIONS for is_box in (False, True)]
 FULL_HD = ((1920, 1080),)
@@ -322,8 +323,12 @@ def test_replies_that_only_the_parse_function_can_read_are_said_not_to_be_audite
         x, y = map(float, re.findall(r"\d+", reply))
         return x / 1000, y / 1000
 
-    [finding] = audit_of(8, PER_MILLE, parse, pictures=20, wrap=wrap)["findings"]
+    section = audit_of(8, PER_MILLE, parse, pictures=20, wrap=wrap)
+    [finding] = section["findings"]
     assert (finding.code, finding.severity) == ("coordinate_audit.unread", "note")
+    assert section["is_undecided"]
+    [check] = checks_of("data", "L2", {"coordinate_audit": as_json(section)})
+    assert check["is_undecided"] and "found no coordinates" in check["clear"]
 
 
 def test_json_that_no_known_frame_fits_is_said_without_a_parse_function():

@@ -167,6 +167,14 @@ def test_a_ping_says_where_a_function_counts_in_a_unit_of_its_own(stage):
     )
 
 
+def test_a_ping_says_where_only_the_parse_function_finds_the_numbers(stage):
+    stage.server.answer = lambda request: Reply("TAP%%r72c64%%")
+    stage.module("def parse(response, meta):\n    return 0.1, 0.2\n")
+    data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}
+    printed = stage.evaluate({"m": API}, *PING, data=data).stdout
+    assert "the unit is not known, because only the parse function finds the numbers" in printed
+
+
 def test_a_ping_says_that_a_coordinate_above_1_counts_as_pixels(stage):
     stage.module("def parse(response, meta):\n    return 2.609, 1.4\n")
     data = {L2: {"mode": "all", "parse_function": "mymodel.parse"}}

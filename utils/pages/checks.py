@@ -161,7 +161,8 @@ def checks_of(dataset: str, level: str, analysis: Mapping[str, Any]) -> list[Jso
     checks = []
     for name, section in _sections(analysis).items():
         findings = _findings(name, dataset, section)
-        if is_check(section) and (findings or section.get("rows")):
+        has_content = findings or section.get("rows") or section.get("is_undecided")
+        if is_check(section) and has_content:
             check = {
                 **details(dataset, level, section),
                 "clear": section.get("clear") or CLEAR.get(name, "nothing odd was found"),

@@ -28,6 +28,7 @@ from utils.engine.retry_policy import is_away
 from utils.errors import ScorerError, UserError
 from utils.findings import Finding, Severity, warning
 from utils.geometry.resizing import ResizeStep
+from utils.reply_numbers import numbers_of_reply
 from utils.scoring.samples import facts_of
 from utils.scoring.scorer import ScoredSample, Scorer, meta_of_record
 from utils.session.checks.requests import CheckResult, first_request, shortened
@@ -193,11 +194,14 @@ def _point_lines(record: Record, scored: ScoredSample, scorer: Scorer) -> list[s
     if point_frac is None:
         return [f"{where} {wanted}"]
     frame = _frame_taken(record, scored, scorer, file_wh)
-    taken = (
-        f"the numbers were taken as {frame}"
-        if frame
-        else "the parse function reads the numbers in a unit of its own"
-    )
+    taken = f"the numbers were taken as {frame}"
+    if not frame:
+        is_known = numbers_of_reply(scored.prediction or "") is not None
+        taken = (
+            "the parse function reads the numbers in a unit of its own"
+            if is_known
+            else "the unit is not known, because only the parse function finds the numbers"
+        )
     return [f"{where} point {_px_text(point_frac, file_wh)}; {wanted}; {taken}"]
 
 
