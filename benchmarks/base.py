@@ -178,8 +178,10 @@ class Benchmark(contracts.Benchmark):
         position = f"{self.annotation_file.name}, {self.position_of(row, mode)}"
         if not isinstance(row.get("image_path"), (str, type(None))):
             return BadSample(position, "", f"image_path must be a text, not {row['image_path']!r}")
-        if row["image_path"] is None:
-            return BadSample(position, "", "image missing: image_path and platform must be strings")
+        if row.get("image_path") is None:
+            of_level = "image_path and platform must be strings"
+            why = of_level if "image_path" in row else "the row has no image_path"
+            return BadSample(position, "", f"image missing: {why}")
         picture, image = printable(row["image_path"]), self._image(row["image_path"])
         if Path(row["image_path"]).is_absolute() or ".." in Path(row["image_path"]).parts:
             return BadSample(position, picture, "image_path points outside the image folder")

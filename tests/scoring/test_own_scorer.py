@@ -348,3 +348,43 @@ def test_a_report_says_whose_benchmark_it_is_and_names_the_filter_after_its_colu
     assert "Clocks: a benchmark of your own" in text
     assert "not the published files" not in text
     assert '"split_name":"kind"' in text.replace(" ", "")
+
+
+def test_rows_without_an_image_path_are_named(staged):
+    code = OWN.replace("VALUE", COMPARES)
+    code = code.replace('{"image_path": item.pop("image"), **item}', "item")
+    staged.module(code, "own")
+    checked = staged.run("--check")
+    assert checked.code == 2 and "Traceback" not in checked.output
+    assert "image missing: the row has no image_path" in checked.output
+
+
+# -- names of data sets -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["Clocks (en)", "Clocks+1", "my clocks_2.0", "Überschriften"])
+def test_a_name_with_signs_keeps_its_answers_and_gives_each_experiment_a_folder(staged, name):
+    staged.data = {name: {"benchmark": "own.Clocks"}}
+    first, again = staged.run(), staged.run()
+    assert (first.code, len(first.requests)) == (0, 3)
+    assert (again.code, again.requests) == (0, [])
+    part = staged.run("--limit", "2")
+    assert (part.code, part.requests) == (0, [])
+    folders = [path for path in (staged.work_dir / "m").glob("T*") if path.is_dir()]
+    assert len(folders) == 2
+    assert staged.run("--mode", "eval").requests == []
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("a/b", "the name has '/', but it is a part of file names"),
+        ("a\\b", "the name has '\\\\', but it is a part of file names"),
+        ("my_samples", 'the name ends in "_samples", as other files of a run do'),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_refused(staged, name, problem):
+    staged.data = {name: {"benchmark": "own.Clocks"}}
+    run = staged.run()
+    assert (run.code, run.requests) == (2, [])
+    assert problem in run.stderr

@@ -499,6 +499,8 @@ class _Reader:
             return [] if name in self.benchmarks else [((), self._unknown_data_set(name))]
         if name in self.benchmarks:
             return [((), f'"{name}" is a built-in data set; give this one another name')]
+        if problem := schema.name_problem(name):
+            return [((), problem)]
         if "." in kind:
             self._ref(("data", name, "benchmark"), kind, "benchmark")
             return []

@@ -210,6 +210,15 @@ class RunConfig:
         return self.data[dataset].parse_function, key_path("data", dataset, "parse_function")
 
 
+def name_problem(name: str) -> str:
+    """Say why the name of a data set cannot be a part of file names; "" if it can."""
+    if wrong := re.search(r"[/\\\x00-\x1f\x7f]", name):
+        return f"the name has {wrong[0]!r}, but it is a part of file names; choose another name"
+    if ending := re.search(r"_(samples|rotations|partial)$", name):
+        return f'the name ends in "{ending[0]}", as other files of a run do; choose another name'
+    return ""
+
+
 def judge_of(entry: DataSection | None) -> JudgeEntry | None:
     """Return the model that reads replies to a data set, if it has one."""
     return getattr(entry, "judge", None)

@@ -36,7 +36,7 @@ from utils.protocol import (
 from utils.scoring.sheets import write_text
 from utils.store.derived import MANIFEST_NAME, no_score_text, read_json
 from utils.store.find import is_import
-from utils.store.folder import COMPARISONS, INDEX
+from utils.store.folder import COMPARISONS, INDEX, LOG_NAME
 from utils.store.log import is_locked
 from utils.store.run_facts import (
     REPORT_FOLDER,
@@ -56,7 +56,6 @@ LONGEST_REASON = 60  # characters of why a data set was stopped
 LEAD_CLASS = 'class="lead"'  # first column of a data set, on a phone the only one
 RUNNING = "running"  # the state of a run whose log is being written
 _RUN_FOLDER = re.compile(r"[TI]\d{8}_G\w+", re.ASCII)  # I: answers made elsewhere
-LOG_NAME = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
 
 
 @dataclass(frozen=True)

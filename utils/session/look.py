@@ -23,7 +23,7 @@ from utils.engine.ranks import runs as ranks
 from utils.errors import DONE, SOME_FAILED, UserError
 from utils.geometry.images import expand_home
 from utils.judging.judge import FOLDER as JUDGE
-from utils.pages.all_runs import LOG_NAME, is_being_written, run_folders
+from utils.pages.all_runs import is_being_written, run_folders
 from utils.protocol import noun_of
 from utils.scoring.console import duration, pace
 from utils.session.evaluation import Evaluation
@@ -32,7 +32,7 @@ from utils.session.result import Result
 from utils.session.runner import finish_folders
 from utils.session.score import rescore
 from utils.session.so_far import LogOfRun, figures_of_folder, logged_evaluation, logs_in
-from utils.store.folder import RunFolder, safe_name
+from utils.store.folder import LOG_NAME, RunFolder, safe_name
 from utils.store.index import LogIndex
 from utils.store.log import RunLog
 from utils.store.view import LogView

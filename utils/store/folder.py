@@ -32,6 +32,8 @@ from utils.subsets import filters_of
 
 INDEX = "index.html"  # in a work-dir: the list of all runs
 COMPARISONS = "comparisons"  # folder of those that runs of several models have made
+LOG_NAME = re.compile(r".*(?<!_samples)(?<!_rotations)(?<!_partial)\.jsonl")
+"""Names of logs, and not of the files that scoring writes beside them."""
 LONGEST_NAME = (
     80  # bytes; file names add a data set and a suffix; most file systems end at 255 bytes
 )
@@ -288,9 +290,14 @@ def all_logs(
     stem = re.escape(safe_name(model))
     letter = "I" if imported else "T"
     folder = rf"{letter}\d{{8}}_G\w+"
-    name = re.compile(rf"{folder}/{stem}_{dataset or '[A-Za-z0-9]+'}(\.rank\d+-\w+)?\.jsonl")
+    of_set = re.escape(dataset) if dataset else r"[^/]+?"
+    name = re.compile(rf"{folder}/{stem}_{of_set}(\.rank\d+-\w+)?\.jsonl")
     logs = (work_dir / safe_name(model)).glob(f"{letter}*/*.jsonl")
-    return sorted(log for log in logs if name.fullmatch(f"{log.parent.name}/{log.name}"))
+    return sorted(
+        log
+        for log in logs
+        if LOG_NAME.fullmatch(log.name) and name.fullmatch(f"{log.parent.name}/{log.name}")
+    )
 
 
 def logs_by_age(
