@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import compress
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ import numpy as np
 from utils.analysis.columns import AuditSettings, Row, SampleColumns, Section, percent, share, table
 from utils.analysis.fitted_size import FITS, FittedSize, fitted_size
 from utils.analysis.intervals import Floats, Ints, Mask
-from utils.analysis.paired import LARGEST_P, holm, lead_over
+from utils.analysis.paired import LARGEST_P, Lead, holm, lead_over
 from utils.contracts import Facts
 from utils.coordinates import (
     OF_THE_IMAGE_SENT,
@@ -191,8 +192,9 @@ class _Replies:
             count_if_resized = self.on_target(interpretation, stretch=stretch).sum()
         return bool(count >= LEAST_SHARE_IF_RESIZED * count_if_resized)
 
+    @cached_property
     def fitted_size(self) -> FittedSize | None:
-        """Return of which size of image the numbers may be pixels, by where the targets are.
+        """The size of image of which the numbers may be pixels, by where the targets are.
 
         None, too, where most replies name one point: many a size has it in its targets.
         """
@@ -426,15 +428,16 @@ def _note_doubt(
     if section["findings"]:
         return
     hits, [leader, *_] = best
-    name, row_name = leader.name, section["rows"][1]["name"]
-    size = replies.fitted_size()
-    is_of_size = size is not None and _is_much_better(size.hits, hits, replies.pictures)
-    if size is not None and is_of_size:
+    name, size = leader.name, replies.fitted_size
+    if size is not None and not _is_much_better(size.hits, hits, replies.pictures):
+        size = None
+    if size is not None:
         name, hits = size.text, size.hits
     if not _is_much_better(hits, replies.hits, replies.pictures):
         return
-    if size is not None and is_of_size:
-        row_name = _add_size(section, replies, size)["name"]
+    row = section["rows"][1]
+    if size is not None:
+        row = _add_size(section, replies, size, lead_over(hits, replies.hits, replies.pictures))
     apart = np.count_nonzero(np.bincount(replies.pictures, weights=hits ^ replies.hits))
     doubt = note(
         "coordinate_audit.few_images",
@@ -443,7 +446,7 @@ def _note_doubt(
         detail=f"{apart} images tell the two readings apart, too few to be sure",
         fix="score more images, or look at some of the replies",
         topic=TOPIC,
-        row=row_name,
+        row=row["name"],
     )
     section["findings"] = [doubt]
     section["is_undecided"] = True
@@ -457,9 +460,8 @@ def _is_much_better(hits: Mask, others: Mask, pictures: Ints) -> bool:
     return bool(is_more and np.sign(gains).sum() >= FEWEST_DOUBTFUL)
 
 
-def _add_size(section: Section, replies: _Replies, size: FittedSize) -> Row:
-    """Add a row for a fitted size, below the configured reading; return it."""
-    lead = lead_over(size.hits, replies.hits, replies.pictures)
+def _add_size(section: Section, replies: _Replies, size: FittedSize, lead: Lead) -> Row:
+    """Add a row for a fitted size, below the configured reading that it leads; return it."""
     p = None if lead.p_value is None else min(1.0, ORDERS * FITS * lead.p_value)
     row: Row = {
         "name": f"{size.text} (fitted)",
@@ -484,7 +486,7 @@ def _unknown_size(
     fitted to the other half. It has to be better than the configured reading, and better or on few
     images much better than `best_hits`, those of the best known one.
     """
-    size = replies.fitted_size()
+    size = replies.fitted_size
     if size is None:
         return None
     lead = lead_over(size.hits, replies.hits, replies.pictures)
@@ -495,7 +497,7 @@ def _unknown_size(
     if not is_sure and not _is_much_better(size.hits, best_hits, replies.pictures):
         return None
     configured_row = section["rows"][0]
-    row = _add_size(section, replies, size)
+    row = _add_size(section, replies, size, lead)
     return warning(
         "coordinate_audit.unknown_size",
         f"the numbers seem to be {size.text}",

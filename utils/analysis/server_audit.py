@@ -120,19 +120,19 @@ def _finding(
     share, others = (
         format_percent(percent(part)) for part in (difference.share, difference.others)
     )
-    is_one_of_two = len(servers) == 2
-    rest = servers[1] if is_one_of_two else "the others"
-    text = f"{share} % {SHARES[name]} on {server}, {others} % on {rest} (p = {p_value:.2g})"
-    start = "the two servers answer" if is_one_of_two else f"{server} answers"
-    wrong = "the wrong one" if is_one_of_two else "it"
-    address = "ADDRESS" if is_one_of_two else server
-    is_other_worse = (difference.share > difference.others) == (name == "hits")
+    start, rest, wrong, address, row = f"{server} answers", "the others", "it", server, server
+    if len(servers) == 2:  # nobody knows which one is right; the weaker one's samples are shown
+        start, rest = "the two servers answer", servers[1]
+        wrong, address = "the wrong one", "ADDRESS"
+        is_other_worse = (difference.share > difference.others) == (name == "hits")
+        row = servers[1] if is_other_worse else server
     return warning(
         "server_audit",
-        f"{start} differently: {text}",
+        f"{start} differently: {share} % {SHARES[name]} on {server}, {others} % on {rest} "
+        f"(p = {p_value:.2g})",
         fix="compare their versions and arguments. A server that was up for a short time only may "
         f"also have got easier or harder samples. Repair {wrong} or leave {wrong} out; then "
         f"--retry-server {address} queries its samples again",
         topic="servers",
-        row=servers[1] if is_one_of_two and is_other_worse else server,
+        row=row,
     )
