@@ -2,66 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from benchmarks.base import Benchmark, fill
 from benchmarks.circular import Circular
-from benchmarks.grounding.osworld_g import OSWorldG
-from benchmarks.grounding.screenspot import ScreenSpot, ScreenSpotV2
-from benchmarks.grounding.screenspot_pro import ScreenSpotPro
-from benchmarks.grounding.ui_i2e import UII2E
-from benchmarks.grounding.ui_vision import UIVision
-from benchmarks.grounding.venusbench_gd import VenusBenchGD
-from benchmarks.l1_content_understanding import GUIContentUnderstanding
-from benchmarks.l2_element_grounding import GUIElementGrounding
-from benchmarks.l3_task_automation import GUITaskAutomation
-from benchmarks.l4_task_collaboration import GUITaskCollaboration
-from benchmarks.steps.agentnetbench import AgentNetBench
-from benchmarks.steps.aitz import AITZ, CAGUI
-from benchmarks.steps.android_control import AndroidControl
-from benchmarks.steps.gui_odyssey import GUIOdyssey
 from utils.analysis.audits import audits_of
 from utils.contracts import DataSet, ParseFunction
 from utils.errors import ScorerError, UserError
 from utils.subsets import Label, UnknownLabels, base_mode, mode_with
 
+GROUNDING, STEPS = "benchmarks.grounding", "benchmarks.steps"
+MODULES = {
+    "GUIContentUnderstanding": "benchmarks.l1_content_understanding",
+    "GUIElementGrounding": "benchmarks.l2_element_grounding",
+    "GUITaskAutomation": "benchmarks.l3_task_automation",
+    "GUITaskCollaboration": "benchmarks.l4_task_collaboration",
+    "ScreenSpot": f"{GROUNDING}.screenspot",
+    "ScreenSpotV2": f"{GROUNDING}.screenspot",
+    "ScreenSpotPro": f"{GROUNDING}.screenspot_pro",
+    "OSWorldG": f"{GROUNDING}.osworld_g",
+    "UIVision": f"{GROUNDING}.ui_vision",
+    "VenusBenchGD": f"{GROUNDING}.venusbench_gd",
+    "UII2E": f"{GROUNDING}.ui_i2e",
+    "AndroidControl": f"{STEPS}.android_control",
+    "GUIOdyssey": f"{STEPS}.gui_odyssey",
+    "AITZ": f"{STEPS}.aitz",
+    "CAGUI": f"{STEPS}.aitz",
+    "AgentNetBench": f"{STEPS}.agentnetbench",
+}
+"""The module of each benchmark, whose class has the name of the data set."""
+LEVELS = {
+    "L1": "GUIContentUnderstanding",
+    "L2": "GUIElementGrounding",
+    "L3": "GUITaskAutomation",
+    "L4": "GUITaskCollaboration",
+}
+"""Short names of data sets, which commands take, too."""
 
-def by_name(classes: Iterable[type[Benchmark]]) -> dict[str, type[Benchmark]]:
-    """Return benchmarks by the name that they claim.
 
-    Raises:
-        UserError: two of them claim the same.
-    """
-    benchmarks: dict[str, type[Benchmark]] = {}
-    for benchmark in classes:
-        other = benchmarks.setdefault(benchmark.name, benchmark)
-        if other is not benchmark:
-            paths = [f"{kind.__module__}.{kind.__qualname__}" for kind in (other, benchmark)]
-            raise UserError(f'both {" and ".join(paths)} claim the name "{benchmark.name}"')
-    return benchmarks
+class KnownBenchmarks(Mapping[str, type[Benchmark]]):
+    """The benchmarks by the name of their data set, each imported when it is first looked up."""
+
+    def __getitem__(self, name: str) -> type[Benchmark]:
+        benchmark: type[Benchmark] = getattr(import_module(MODULES[name]), name)
+        return benchmark
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
 
 
-BENCHMARK = by_name(
-    (
-        GUIContentUnderstanding,
-        GUIElementGrounding,
-        GUITaskAutomation,
-        GUITaskCollaboration,
-        ScreenSpot,
-        ScreenSpotV2,
-        ScreenSpotPro,
-        OSWorldG,
-        UIVision,
-        VenusBenchGD,
-        UII2E,
-        AndroidControl,
-        GUIOdyssey,
-        AITZ,
-        CAGUI,
-        AgentNetBench,
-    )
-)
+BENCHMARK = KnownBenchmarks()
 
 
 def build_data_set(

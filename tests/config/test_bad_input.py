@@ -13,6 +13,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from benchmarks import LEVELS
 from evaluate import main
 from tests.support.runs import PICTURES, PROJECT
 from tests.support.stage import API, BOTH, L1, L2
@@ -442,19 +443,9 @@ def test_a_switch_in_the_place_of_a_value_is_an_error(arguments, problem):
     assert raised.value.problems == (problem,)
 
 
-def test_a_level_that_two_data_sets_claim_chooses_neither():
-    levels = [("L1", "GUIContentUnderstanding"), ("L2", "GUIElementGrounding"), ("L2", "MyClicks")]
-    assert names_of_levels(["l1", "MyClicks", "odd"], levels) == (
-        "GUIContentUnderstanding",
-        "MyClicks",
-        "odd",
-    )
-    with pytest.raises(UserError) as raised:
-        names_of_levels(["L1", "l2"], levels)
-    problem = (
-        '--data l2: stands for several data sets; name one of "GUIElementGrounding", "MyClicks"'
-    )
-    assert raised.value.problems == (problem,)
+def test_a_level_stands_for_its_data_set():
+    names = names_of_levels(["l1", "L4", "MyClicks", "odd"], LEVELS)
+    assert names == ("GUIContentUnderstanding", "GUITaskCollaboration", "MyClicks", "odd")
 
 
 def test_python_takes_the_options_of_the_command_line(monkeypatch):

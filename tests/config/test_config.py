@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from benchmarks import BENCHMARK
+from benchmarks import BENCHMARK, LEVELS
 from models import argument_problems
 from tests.support.runs import PROJECT
 from utils.config.read import ConfigSource, read_config
@@ -36,7 +36,8 @@ SECRET = "sk-very-secret-0123456789"
 
 def read_file(file, environ=None, names=NAMES, **more):
     benchmarks = {name: BENCHMARK[name] for name in names}
-    return read_config(ConfigSource(file, environ or {}, **more), benchmarks, argument_problems)
+    source = ConfigSource(file, environ or {}, levels=LEVELS, **more)
+    return read_config(source, benchmarks, argument_problems)
 
 
 def read(tmp_path, config, environ=None, **more):
@@ -576,7 +577,7 @@ def test_values_of_our_keys_are_checked(tmp_path, key, good, bad):
         (
             {"ScreenSpot": {}},
             f'ScreenSpot: unknown data set; known are "{L1}", "{L2}", "{LIVE}" (--data also takes L1, '
-            "L2, L3)",
+            "L2, L3, L4)",
         ),
         ({L2: {"max_steps": 9}}, f"{L2}.max_steps: only for {LIVE}; leave it out"),
         ({L1: {"batch_size": 2}}, f"{L1}.batch_size: {KEYS}"),

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from benchmarks import BENCHMARK
+from benchmarks import MODULES
 from benchmarks.l2_element_grounding import GUIElementGrounding
 from tests.support.live import TURNS, Model, Shown, Stagehand, run, unread
 from tests.support.mock_server import Reply
@@ -260,7 +260,7 @@ class Errands(GUIElementGrounding, ActingBenchmark):
 
 
 def test_a_run_plays_scores_and_reuses_episodes(staged, monkeypatch):
-    monkeypatch.setitem(BENCHMARK, Errands.name, Errands)
+    monkeypatch.setitem(MODULES, Errands.name, __name__)
     stage, worlds_made = (
         staged(answer=lambda request: Reply("click"), pictures=3),
         Errands.hand.made_count,

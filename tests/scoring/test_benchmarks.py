@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from benchmarks import BENCHMARK
+from benchmarks import BENCHMARK, LEVELS
 from benchmarks.base import fill, grouped
 from benchmarks.circular import Circular
 from tests.support.stage import L1, L2, NOBODY, Stage
@@ -57,6 +57,14 @@ def instruction(**changed):
         "grounding_type": "basic",
         **changed,
     }
+
+
+def test_each_benchmark_stands_in_the_table_under_its_own_name():
+    assert {name: benchmark.name for name, benchmark in BENCHMARK.items()} == {
+        name: name for name in BENCHMARK
+    }
+    short = {BENCHMARK[name].level: name for name in LEVELS.values()}
+    assert short == LEVELS
 
 
 THREE = image(question("easy"), question("medium"), question("hard"))

@@ -7,10 +7,8 @@ import re
 import pytest
 
 import evaluate
-from benchmarks import by_name
-from benchmarks.grounding.screenspot import ScreenSpot
 from utils import PROJECT
-from utils.errors import NOTHING_RUN, SOME_FAILED, UserError
+from utils.errors import NOTHING_RUN, SOME_FAILED
 from utils.session import compare as command
 
 PAGE = (PROJECT / "docs" / "benchmarks.md").read_text("utf-8")
@@ -204,11 +202,3 @@ def test_keys_and_modes_of_the_class_are_checked(settings, message, folder, caps
     output = "".join(capsys.readouterr())
     assert message in output
     assert "1 problem." in output
-
-
-def test_two_benchmarks_that_claim_a_name_are_an_error():
-    class Copied(ScreenSpot):
-        """A copy whose name was forgotten."""
-
-    with pytest.raises(UserError, match='claim the name "ScreenSpot"'):
-        by_name((ScreenSpot, Copied))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, field, fields
 from functools import partial
@@ -590,27 +590,14 @@ def _wrong_with_look(options: Options) -> Iterator[tuple[bool, str]]:
         )
 
 
-def names_of_levels(requested: Sequence[str], levels: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def names_of_levels(requested: Sequence[str], levels: Mapping[str, str]) -> tuple[str, ...]:
     """Return data sets by their full names where `--data` named a level.
 
     Args:
         requested: what `--data` says.
-        levels: level and name of each known data set.
-
-    Raises:
-        UserError: a level is that of several data sets.
+        levels: full names of data sets by their levels.
     """
-    by_level: dict[str, list[str]] = {}
-    for level, name in levels:
-        by_level.setdefault(level, []).append(name)
-    problems = [
-        f"--data {name}: stands for several data sets; name one of {listed(by_level[name.upper()])}"
-        for name in requested
-        if len(by_level.get(name.upper(), ())) > 1
-    ]
-    if problems:
-        raise UserError(problems)
-    return tuple(by_level.get(name.upper(), [name])[0] for name in requested)
+    return tuple(levels.get(name.upper(), name) for name in requested)
 
 
 def unknown_names(

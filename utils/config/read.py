@@ -70,6 +70,8 @@ class ConfigSource:
     selected_models: tuple[str, ...] = ()  # of `--model`
     only: Sequence[str] = ()  # of `--only`
     data: Sequence[str] = ()  # the data sets that `--only` is about; none named: all
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Full names of data sets by their levels."""
 
     def read(self, benchmarks: Benchmarks) -> PlainConfig:
         """Return the plain object of the config.
@@ -84,7 +86,7 @@ class ConfigSource:
         return read_plain(text, self.environ, self.unset, partial(self._change, benchmarks))
 
     def _change(self, benchmarks: Benchmarks, config: Any) -> list[str]:
-        problems = apply_changes(config, self.changes, _levels(benchmarks))
+        problems = apply_changes(config, self.changes, self.levels)
         if self.checkpoints is not None:
             problems += enter_checkpoints(config, self.checkpoints, self.selected_models)
         return [
@@ -118,7 +120,9 @@ def read_config(
         return ConfigReading(problems=[f"{path}: {error}"])
     problems = [f"{path}: {problem}" for problem in plain.problems]
     reading = ConfigReading(texts=plain.texts, problems=problems)
-    _Reader(path, plain.unset, benchmarks, argument_problems, reading).read(plain.value)
+    _Reader(path, plain.unset, benchmarks, source.levels, argument_problems, reading).read(
+        plain.value
+    )
     return reading
 
 
@@ -165,6 +169,7 @@ class _Reader:
     path: Path
     unset: set[str]
     benchmarks: Benchmarks
+    levels: Mapping[str, str]
     argument_problems: Arguments
     out: ConfigReading
     for_recipes: dict[str, str] = field(default_factory=dict)  # benchmark by data set
@@ -504,13 +509,15 @@ class _Reader:
         if "." in kind:
             self._ref(("data", name, "benchmark"), kind, "benchmark")
             return []
+        if kind in self.benchmarks and issubclass(
+            self.benchmarks[kind].config_section, OpenSection
+        ):
+            return []
         open_names = [
             other
             for other, benchmark in self.benchmarks.items()
             if issubclass(benchmark.config_section, OpenSection)
         ]
-        if kind in open_names:
-            return []
         what = f"{brief(kind)} is neither a dotted path nor one of {listed(open_names, 20)}"
         return [(("benchmark",), what + did_you_mean(kind, open_names))]
 
@@ -583,10 +590,9 @@ class _Reader:
 
     def _unknown_data_set(self, name: str) -> str:
         names = list(self.benchmarks)
-        if full := _levels(self.benchmarks).get(name.upper()):
+        if full := self.levels.get(name.upper()):
             return f'unknown data set; {name} is "{full}"'
-        levels = ", ".join(_levels(self.benchmarks))
-        known = f"; known are {listed(names)} (--data also takes {levels})"
+        known = f"; known are {listed(names)} (--data also takes {', '.join(self.levels)})"
         return "unknown data set" + (did_you_mean(name, names) or known)
 
 
@@ -597,13 +603,6 @@ def own_problems(entry: OpenSection, benchmark: type[Benchmark] | Benchmark) -> 
         *_choice_problems(requested, benchmark),
         *_mode_problems(str(entry.benchmark), entry.mode, benchmark.modes),
     ]
-
-
-def _levels(benchmarks: Benchmarks) -> dict[str, str]:
-    """Return the full names of data sets by the short ones of their levels."""
-    return {
-        benchmark.level: name for name, benchmark in benchmarks.items() if benchmark.level != name
-    }
 
 
 def _limit_text(entry: Mapping[str, Any]) -> str:
@@ -621,17 +620,18 @@ def _mode_problems(kind: str, mode: Any, modes: Sequence[str]) -> Iterator[KeyPr
 
 def _announce_seeds(config: Any, text: str | None, benchmarks: Benchmarks) -> list[str]:
     """Have all data sets with seeds take them from a text (`--seeds-from`)."""
-    data = _object(config, "data") if isinstance(config, dict) else {}
-    entries = [
-        data[name]
-        for name, benchmark in benchmarks.items()
-        if "seeds_from" in benchmark.config_section.model_fields
-        and isinstance(data.get(name), dict)
-    ]
     if text is None:
         return []
     if not text:
         return ["--seeds-from: the text is empty"]
+    data = _object(config, "data") if isinstance(config, dict) else {}
+    entries = [
+        entry
+        for name, entry in data.items()
+        if isinstance(entry, dict)
+        and name in benchmarks
+        and "seeds_from" in benchmarks[name].config_section.model_fields
+    ]
     for entry in entries:
         entry.pop("seeds", None)
         entry["seeds_from"] = text

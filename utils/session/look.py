@@ -49,8 +49,7 @@ def run_look(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> 
     Raises:
         UserError: there is no such run, or the folder of `--output` holds something else.
     """
-    levels = [(benchmark.level, name) for name, benchmark in benchmarks.BENCHMARK.items()]
-    options = replace(options, data=names_of_levels(options.data, levels))
+    options = replace(options, data=names_of_levels(options.data, benchmarks.LEVELS))
     folders = _folders(options)
     if options.as_json:
         _print_json(folders, options, benchmarks, models)

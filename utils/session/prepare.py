@@ -45,6 +45,10 @@ class BenchmarkRoom(Protocol):
     def BENCHMARK(self) -> Mapping[str, type[Benchmark]]:
         """The benchmarks by data set."""
 
+    @property
+    def LEVELS(self) -> Mapping[str, str]:
+        """Full names of data sets by their levels."""
+
     def build_data_set(
         self,
         name: str,
@@ -115,8 +119,7 @@ def prepare(
     Raises:
         UserError: anything that stands in the way, one line each.
     """
-    levels = [(benchmark.level, name) for name, benchmark in benchmarks.BENCHMARK.items()]
-    options = replace(options, data=names_of_levels(options.data, levels))
+    options = replace(options, data=names_of_levels(options.data, benchmarks.LEVELS))
     search_beside(options.config)
     reading = read(options, benchmarks, models)
     if options.model_glob is not None:  # --model has named the entry that its checkpoints share
@@ -276,6 +279,7 @@ def read(options: Options, benchmarks: BenchmarkRoom, models: ModelRoom) -> Conf
         selected_models=options.model,
         only=options.only,
         data=options.data,
+        levels=benchmarks.LEVELS,
     )
     return read_config(source, benchmarks.BENCHMARK, models.argument_problems)
 

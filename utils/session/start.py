@@ -142,8 +142,7 @@ def _plans(
     if options.is_typed:
         from utils.session.typed import config_to_print, with_typed_config  # of such runs alone
 
-        levels = [(benchmark.level, name) for name, benchmark in benchmarks.BENCHMARK.items()]
-        options, notes = with_typed_config(options, levels, models)
+        options, notes = with_typed_config(options, benchmarks.LEVELS, models)
         for note in notes:  # what is printed is to be a config and nothing else
             print(note, file=sys.stderr if options.print_config else sys.stdout)
         if options.print_config:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -42,7 +42,7 @@ class KnownModels(Protocol):
 
 
 def with_typed_config(
-    options: Options, levels: Iterable[tuple[str, str]], models: KnownModels
+    options: Options, levels: Mapping[str, str], models: KnownModels
 ) -> tuple[Options, list[str]]:
     """The options with the config that their `--endpoint` or `--checkpoint` stands for.
 
@@ -50,7 +50,7 @@ def with_typed_config(
 
     Args:
         options: of the command line.
-        levels: level and name of each known data set.
+        levels: full names of data sets by their levels.
         models: the package.
 
     Raises:
