@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import inspect
 import io
 import os
 import subprocess
@@ -39,7 +40,8 @@ def counted() -> Iterator[Counter[Function]]:
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(ROOMS) and code.co_name not in INLINE:
+        is_function = code.co_flags & inspect.CO_OPTIMIZED and code.co_name not in INLINE
+        if event == "call" and is_function and code.co_filename.startswith(ROOMS):
             module = Path(code.co_filename).relative_to(PROJECT)
             calls[str(module), code.co_qualname] += 1
 
